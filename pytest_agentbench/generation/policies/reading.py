@@ -136,7 +136,7 @@ def _carried(found: Extraction, before: Extraction | None) -> Extraction:
     policies = []
     for one in found.policies:
         known = old.get((one.id, one.text), one)
-        update = {"challenge": known.challenge, "rule": known.rule, "tools": known.tools, "source": known.source}
+        update = {name: getattr(known, name) for name in ("challenge", "rule", "tools", "source", "note")}
         policies.append(one.model_copy(update=update))
     return found.model_copy(update={"policies": tuple(policies)})
 
@@ -197,4 +197,8 @@ def _counted(extraction: Extraction, dropped: Sequence[Dropped]) -> list[str]:
     how = "by structure" if extraction.by == STRUCTURE else "by a model"
     lines = [f"{len(policies)} policies read {how}, {ruled} with a rule, {len(policies) - ruled} for a judge alone"]
     parts = [f"  {one.policy}, {one.part}: {one.reason}" for one in dropped]
-    return [*lines, *([f"{len(parts)} parts of proposals did not hold and were dropped", *parts] if parts else [])]
+    if not parts:
+        return lines
+    counted = "1 part of a proposal did not hold and was" if len(parts) == 1 else f"{len(parts)} parts of proposals did"
+    counted += " dropped" if len(parts) == 1 else " not hold and were dropped"
+    return [*lines, counted, *parts]

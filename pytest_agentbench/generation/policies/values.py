@@ -61,7 +61,8 @@ class ExtractedPolicy(Model):
 
     `flows` names every flow that states it, `spans` every place: what is said twice is one policy. `under` are the
     headings that it stands below, outermost first. `challenge`, `rule`, `tools` and `source` (the sentence that these
-    were read from) are the suite's, or were proposed and stand in the file that people review.
+    were read from) are the suite's, or were proposed and stand in the file that people review. `note` says what the
+    rule leaves out, or why there is none.
     """
 
     id: str
@@ -71,6 +72,7 @@ class ExtractedPolicy(Model):
     rule: dict[str, Any] | None = None
     tools: tuple[str, ...] = ()
     source: str = ""
+    note: str = ""
     flows: tuple[str, ...] = ()
     under: tuple[str, ...] = ()
     spans: tuple[Span, ...] = ()

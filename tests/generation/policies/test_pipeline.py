@@ -110,7 +110,7 @@ def test_a_validator_that_refuses_everything_loses_everything_with_its_reason(tm
 
 
 def test_policies_of_a_document_are_reviewed_and_used(tmp_path):
-    """A rule that a person wrote into the file for review decides scenarios; what has no rule and no tool is in none."""
+    """A rule that a person wrote into the file for review decides; what has no rule and no tool is in no scenario."""
     file = airline(tmp_path, count=3, extra=", document: rules.md")
     text = file.read_text(encoding="utf-8").replace(", levels: {min: 1, max: 8}", "")
     file.write_text(text[: text.index("policies:\n")] + text[text.index("scenarios:") :], encoding="utf-8")

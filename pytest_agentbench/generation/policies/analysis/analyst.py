@@ -32,6 +32,9 @@ ROLE = "analyst"
 _BATCH = 8
 """Entries in one question."""
 
+_NOTE = 300
+"""Characters of a note."""
+
 
 class Analysed(Answer):
     """What one entry means."""
@@ -113,6 +116,7 @@ class Analyst:
                 "tools": tuple(name for name in dict.fromkeys(proposed.tools) if name in names),
                 "rule": None if {"rule", "sentence"} & wrong.keys() else _read(proposed.rule),
                 "source": "" if "sentence" in wrong else proposed.sentence,
+                "note": shorten(" ".join(printable(proposed.reason).split()), _NOTE),
             }
         )
 

@@ -126,4 +126,5 @@ def _write(
 
 def _dumped(policy: ExtractedPolicy) -> str:
     listed = [form_of(policy)]
-    return yaml.safe_dump(listed, sort_keys=False, allow_unicode=True, width=110, default_flow_style=None)
+    text = yaml.safe_dump(listed, sort_keys=False, allow_unicode=True, width=110, default_flow_style=None)
+    return f"{text}  # {policy.note}\n" if policy.note else text

@@ -21,7 +21,7 @@ _WORD = re.compile(r"\w+")
 def ids_for(texts: Sequence[str], known: Sequence[str]) -> list[str]:
     """Give each text an id of its own; `known` holds those that are fixed already, "" for the others."""
     fixed = {one for one in known if one}
-    words = [[word for word in _words(text) if word.isalpha()] or ["policy"] for text in texts]
+    words = [[word for word in _words(text) if not any(map(str.isdigit, word))] or ["policy"] for text in texts]
     sizes = [_FEWEST] * len(texts)
     while True:
         slugs = [one or _slug(own[:size]) for one, own, size in zip(known, words, sizes, strict=True)]
