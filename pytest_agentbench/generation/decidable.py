@@ -57,7 +57,7 @@ def _unknown(draft: Draft, place: int, call: PlannedCall, path: str, value: Json
         return f"it does not stand at {origin.path or 'the text'} of call {origin.call + 1}"
     generic = ".".join("*" if part.isdecimal() else part for part in origin.path.split("."))
     there = list(at_path(answer, generic))
-    if len({str(one) for one in there}) < 2:
+    if len({str(one) for one in there}) < 2 or _is_beside_said(draft, place, answer, origin.path):
         return ""
     pointing = [
         one
@@ -80,6 +80,14 @@ def _holds(found: JsonValue, value: JsonValue) -> bool:
         return False
     alike = {code for code, word in codes_in(found).items() if shape(code) == shape(plain(str(value)))}
     return len(alike) < 2 and re.search(rf"(?<!\w){re.escape(str(value))}(?!\w)", found) is not None
+
+
+def _is_beside_said(draft: Draft, place: int, answer: JsonValue, path: str) -> bool:
+    """Whether a value stands in the record that holds something that the user has said: the product of a named item."""
+    record = next(at_path(answer, path.rpartition(".")[0]), None)
+    said = [value for turn in draft.turns[: place + 1] for one in turn.states for value in scalars_of(one.value)]
+    own = record.values() if isinstance(record, Mapping) else ()
+    return any(isinstance(one, str) and same(one, value) for one in own for value in said)
 
 
 def _points_at(answer: JsonValue, position: int, count: int, path: str, value: JsonValue) -> bool:

@@ -7,7 +7,7 @@ fit is not solved. It shares no code with what plans drafts.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -129,6 +129,8 @@ class _Solver:
     _answers: list[_Answer] = field(default_factory=list)
     _messages: list[Message] = field(default_factory=list)
     _pending: list[ToolCall] = field(default_factory=list)
+    _apart: dict[str, JsonValue] = field(default_factory=dict)
+    _latest: list[JsonValue] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._tools = self.plan.toolset.of("assistant")
@@ -142,6 +144,8 @@ class _Solver:
         acts = (Act(kind=turn.act, about=about if turn.act != "request" else ()),)
         self._messages.append(Message(role="user", content=text, acts=acts))
         self._known += [pair for call in turn.calls for pair in call.values]
+        self._latest = [value for call in turn.calls for _, value in call.values] or self._latest
+        self._apart |= {label: value for call in turn.calls if not call.action for label, value in call.values}
         pending, self._pending = self._pending, []
         if turn.act == "confirm":
             for call in pending:
@@ -186,7 +190,9 @@ class _Solver:
         label = label_of(name, schema)
         for values in (
             [value for known, value in self._known if known == label],
+            [value for answer in self._answers if not answer.failed for value in self._beside(answer.value, label)],
             [value for answer in self._answers if not answer.failed for value in _under(answer.value, {label})],
+            [answer.value for answer in self._answers if not answer.failed and self._is_key(answer, name)],
         ):
             several = _distinct(values)
             if len(several) == 1:
@@ -202,19 +208,46 @@ class _Solver:
                     return value
         raise UnsolvedError(f"{spec.name}: no value is known for {name!r}")
 
+    def _beside(self, value: JsonValue, label: str) -> Iterator[JsonValue]:
+        """Yield what stands under a label in the innermost records that hold something that was said last."""
+        said = [one for known in self._latest for one in (known if isinstance(known, list) else [known])]
+        if isinstance(value, Mapping):
+            inner = [one for item in value.values() for one in self._beside(item, label)]
+            own = [item for item in value.values() if not isinstance(item, Mapping | list)]
+            if not inner and any(same(to_json(item), to_json(one)) for item in own for one in said):
+                inner = [item for name, item in value.items() if words_of(str(name)) == label and item in own]
+            yield from inner
+        elif isinstance(value, list):
+            for item in value:
+                yield from self._beside(item, label)
+
+    def _values(self, labels: Collection[str]) -> tuple[tuple[str, JsonValue], ...]:
+        """Give what was said under labels, for a lookup: what was said beside all requests, else what was said last."""
+        found = {name: value for name, value in self._known if name in labels}
+        return tuple({**found, **{name: value for name, value in self._apart.items() if name in labels}}.items())
+
+    def _is_key(self, answer: _Answer, name: str) -> bool:
+        """Whether a lookup's whole answer is one value, and no argument of its own is called like the wanted one."""
+        spec = self.plan.toolset.get(answer.call.name)
+        is_plain = isinstance(answer.value, str | int) and not isinstance(answer.value, bool)
+        own = {words_of(one) for one in answer.call.arguments}
+        return is_plain and spec is not None and spec.kind == "read" and words_of(name) not in own
+
     async def _looked_up(self, spec: ToolSpec, label: str, depth: int) -> JsonValue:
         """Give the only value of a name that a lookup with known values gives, None where there is none."""
         labels = {name for name, _ in self._known}
         slots = list(_slots(spec.parameters))
         if not any(label_of(path, schema) in labels for path, schema in slots):
             return None
-        values = tuple(pair for pair in self._known if pair[0] in {label_of(path, schema) for path, schema in slots})
+        values = self._values({label_of(path, schema) for path, schema in slots})
         try:
             call = ToolCall(name=spec.name, arguments=await self._arguments(spec, SaidCall(values=values), depth))
         except UnsolvedError:
             return None
         answer = await self._make(call) if not self._broken(call) else None
-        several = _distinct(_under(answer.value, {label})) if answer and not answer.failed else []
+        if answer is None or answer.failed:
+            return None
+        several = _distinct(_under(answer.value, {label})) or [answer.value] * self._is_key(answer, label)
         return several[0] if len(several) == 1 else None
 
     def _pointed(self, one: SaidReference, label: str) -> JsonValue:
@@ -251,15 +284,18 @@ class _Solver:
         return True
 
     async def _prepare(self, names: Sequence[str], depth: int) -> None:
-        """Make the first of these calls that can be made with what is known, unless one was."""
-        if any(answer.call.name in names and not answer.failed for answer in self._answers):
-            return
+        """Make the first of these calls that can be made with what is known, unless the same one was."""
         for spec in [one for one in self._tools if one.name in names]:
             labels = {label_of(path, schema) for path, schema in _slots(spec.parameters)}
-            values = tuple({name: (name, value) for name, value in self._known if name in labels}.values())
             with suppress(UnsolvedError):
-                arguments = await self._arguments(spec, SaidCall(values=values), depth)
-                if await self._attempt(ToolCall(name=spec.name, arguments=arguments), depth):
+                arguments = await self._arguments(spec, SaidCall(values=self._values(labels)), depth)
+                call = ToolCall(name=spec.name, arguments=arguments)
+                if any(
+                    dumps([one.call.name, one.call.arguments]) == dumps([call.name, arguments]) and not one.failed
+                    for one in self._answers
+                ):
+                    return
+                if await self._attempt(call, depth):
                     return
 
     async def _make(self, call: ToolCall) -> _Answer:
