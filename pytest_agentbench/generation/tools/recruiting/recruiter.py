@@ -372,7 +372,7 @@ class Recruiter:
         )
 
     def _is_baseless(self, entry: PoolEntry) -> bool:
-        """Whether a change is of what nobody has: a value that nothing shows where one that another tool gives belongs."""
+        """Whether a change is of what nobody has: a value that nothing shows, where another tool gives values."""
         card = self.cards.get(entry.tool)
         if card is None or card.writes is False:
             return False
