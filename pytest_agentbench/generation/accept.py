@@ -172,6 +172,7 @@ class Acceptance:
         for wrong in part.wrong_runs:
             if invented := _invented(draft, wrong):
                 missed.append(f"{wrong.change}: nobody gave {invented!r}")
+                runs.append(wrong.model_copy(update={"finding": ""}))
                 continue
             script = script_of(draft, rules, wrong)
             done = await player.performed(script)
@@ -185,6 +186,7 @@ class Acceptance:
                 runs.append(wrong.model_copy(update={"finding": shorten(printable(own[0].message), _DETAIL)}))
                 continue
             others = [one.check for one in judgement.findings if one.required and one.passed is False]
+            runs.append(wrong.model_copy(update={"finding": ""}))
             missed.append(f"{wrong.change}: " + (f"fails by {others[0]} alone" if others else "is not told apart"))
         handling: Handling = "exercised"
         reason = "no run is known that breaks it here"
@@ -200,7 +202,7 @@ class Acceptance:
         """Move the environment's clock where it takes one; what is about the suite's own moment stays there."""
         now = self.suite.now
         if now is None:
-            return draft.model_copy(update={"notes": (*draft.notes, NO_CLOCK)})
+            return draft.model_copy(update={"notes": tuple(dict.fromkeys([*draft.notes, NO_CLOCK]))})
         rules = {policy.id: policy.rule for policy in self.suite.policies}
         if any(part.event == "at_limit" or _reads_clock(rules.get(part.policy)) for part in draft.policies):
             return draft

@@ -124,6 +124,7 @@ def _provenance(
             {"policy": one.policy, "change": run.change, "finding": run.finding}
             for one in draft.policies
             for run in one.wrong_runs
+            if run.finding
         ]
     return found
 

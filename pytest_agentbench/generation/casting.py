@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from pytest_agentbench.core.errors import SuiteFaultError, with_hint
+from pytest_agentbench.core.model import Usage
 from pytest_agentbench.core.names import suggestion
 from pytest_agentbench.core.suite import GenerateSpec
 from pytest_agentbench.llm.seams import Chat
@@ -58,6 +59,11 @@ class Casting:
     def players(self) -> dict[str, str]:
         """The models by the roles that they play."""
         return {role: player for role in self.known if (player := self.player(role))}
+
+    @property
+    def usage(self) -> dict[str, Usage]:
+        """What the calls of each role took."""
+        return {role: chat.usage for role, chat in self._given.items()}
 
     @property
     def calls(self) -> dict[str, int]:

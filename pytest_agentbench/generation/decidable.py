@@ -152,7 +152,7 @@ def owners(draft: Draft, state: State | None) -> Iterator[str]:
 
 
 def rows_of(draft: Draft, state: State | None) -> tuple[dict[str, JsonValue], ...]:
-    """Give the rows of the initial state, and of the draft's own, that its calls touch: those with their keys in them."""
+    """Give the rows of the initial state, and the draft's own, that its calls touch: those with their keys in them."""
     touched = [one for turn in draft.turns for one in (*turn.calls, *turn.refused)]
     values = {str(value) for call in touched for _, value in arguments_of(call) if isinstance(value, str | int)}
     values |= {str(draft.owner.key)} if draft.owner.key is not None else set()

@@ -7,7 +7,7 @@ the same seed gives the same files whatever answers first. A session that is bro
 import asyncio
 import tempfile
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import date
@@ -23,18 +23,22 @@ from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.generation.accept import Acceptance, LostError
 from pytest_agentbench.generation.assemble import notes_of, scenario_forms, scenario_id
+from pytest_agentbench.generation.casting import Casting
 from pytest_agentbench.generation.decidable import rows_of
 from pytest_agentbench.generation.draft import Draft, Loss, Persona, Source
 from pytest_agentbench.generation.language.critic import Critic
 from pytest_agentbench.generation.language.guard import line_faults
 from pytest_agentbench.generation.language.plain import PlainWording, label_of
-from pytest_agentbench.generation.language.writer import cut, persona_faults, uncuttable
+from pytest_agentbench.generation.language.writer import ModelWording, cut, persona_faults, uncuttable
 from pytest_agentbench.generation.recipe import Told, hashes_of, recipe_of
-from pytest_agentbench.generation.report import CriticCount, Report
+from pytest_agentbench.generation.report import CriticCount, Report, estimate_of
 from pytest_agentbench.generation.store import DRAFTS, SCENARIOS, Finished, ScenarioFile, Store, hash_of
 from pytest_agentbench.generation.wording import ConversationBrief, ToolLine, Wording
 from pytest_agentbench.users.modifiers.plan import plan as plan_modifiers
 from pytest_agentbench.validation.scenario import Shared
+
+WRITER, CRITIC = "writer", "critic"
+"""The roles that a model can play here."""
 
 CONCURRENT = 8
 """Drafts worked on at the same time where a model words them."""
@@ -53,7 +57,8 @@ class Production:
     """One recipe at work: `source` gives drafts, `wording` their lines. `made_from` is the hash of all behind it.
 
     `wanted` None takes the recipe's count. `today` is the date that expectations may not be near, `state` the initial
-    state where it can be read. Where a model plays the `critic`, it decides in the blind solver's place.
+    state where it can be read. Where a model plays the `critic`, it decides in the blind solver's place. `fallback` are
+    accepted drafts by their ids, written where the draft of this name is lost now; `beside` are written as they are.
     """
 
     suite: Suite
@@ -62,6 +67,9 @@ class Production:
     store: Store
     made_from: str
     today: date
+    casting: Casting | None = None
+    fallback: Mapping[str, Draft] = field(default_factory=dict)
+    beside: Sequence[Draft] = ()
     wording: Wording = field(default_factory=PlainWording)
     state: State | None = None
     wanted: int | None = None
@@ -73,17 +81,30 @@ class Production:
     critic: Critic | None = None
     stopped: str = ""
 
+    def __post_init__(self) -> None:
+        """Have models play the writer and the critic where the recipe says so."""
+        writer = self.casting.chat(WRITER) if self.casting else None
+        critic = self.casting.chat(CRITIC) if self.casting else None
+        if writer is not None:
+            self.wording = ModelWording(writer, [policy.text for policy in self.suite.policies])
+        if writer is not None and critic is not None:
+            self.critic = Critic(critic, self.toolset, self.suite.policies)
+
     async def run(self, **more: Any) -> Report:
         """Make the scenarios, write them and the report's data; `more` are fields of the report (coverage, lines)."""
         recipe = recipe_of(self.suite)
         self._hashes = hashes_of(self.suite, self.toolset)
+        estimate = estimate_of(self.wording.spec, self._wanted) if isinstance(self.wording, ModelWording) else ""
+        if estimate:
+            self.told(estimate)
         with tempfile.TemporaryDirectory(prefix="agentbench-") as directory:
             shared = Shared(isolation=IsolationGate(Path(directory)), now=self.now, seed=recipe.seed, mutate=False)
             self._acceptance = Acceptance(
                 suite=self.suite, toolset=self.toolset, shared=shared, today=self.today, state=self.state
             )
             await self._all()
-        files = [self._file(draft) for draft in self.accepted]
+        kept = [self.fallback[loss.draft] for loss in self.losses if loss.draft in self.fallback]
+        files = [self._file(draft) for draft in (*self.accepted, *kept, *self.beside)]
         saved = self.store.save_scenarios(files, review=recipe.review)
         return Report(
             name=self.suite.name,
@@ -93,10 +114,13 @@ class Production:
             out=self.store.path / SCENARIOS,
             accepted=tuple(self.accepted),
             losses=tuple(self.losses),
-            scenarios=sum(len(one.forms) for one in files),
+            scenarios=sum(len(one.forms) for one in files[: len(self.accepted)]),
             kept=len(saved.kept),
             stopped=self.stopped,
             critic=self.critic.count if self.critic else CriticCount(),
+            usage=self.casting.usage if self.casting else {},
+            players=self.casting.players if self.casting else {},
+            estimate=estimate,
             **more,
         )
 

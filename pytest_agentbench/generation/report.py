@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_agentbench.core.base import Model
-from pytest_agentbench.core.model import Usage
+from pytest_agentbench.core.model import ModelSpec, Usage
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.draft import Draft, Loss
+from pytest_agentbench.llm.prices import cost_of
+from pytest_agentbench.llm.reply import TokenCount
 
 CALLS, TOKENS = 3, 6_000
 """Model calls and tokens that one scenario may take, at most."""
@@ -78,6 +80,15 @@ class Report:
         for part in (part for draft in self.accepted for part in draft.policies):
             found.setdefault(part.policy, Counter())[part.handling] += 1
         return dict(sorted(found.items()))
+
+
+def estimate_of(spec: ModelSpec, wanted: int) -> str:
+    """Say what wording so many scenarios takes at most, before anything is asked."""
+    tokens = TokenCount(input=wanted * TOKENS * 3 // 4, output=wanted * TOKENS // 4)
+    cost = cost_of(spec, spec.model, tokens)
+    price = "price unknown" if cost is None else f"{cost:.2f} USD"
+    each = f"{CALLS} calls and {TOKENS} tokens a scenario"
+    return f"wording {wanted} scenarios by {spec.model}: at most {wanted * CALLS} model calls ({each}), {price}"
 
 
 def lines_of(report: Report) -> list[str]:
@@ -184,6 +195,7 @@ def _models(report: Report) -> list[str]:
     roles = ", ".join(f"{role} {usage.calls + usage.replayed}" for role, usage in report.usage.items())
     each = f"{total / number:.1f} and {tokens / number:.0f} tokens per accepted scenario"
     lines = [
+        *([report.estimate] if report.estimate else []),
         f"model calls: {total} ({roles}), {each} (the paper's pipeline: about {PAPER:.0f} calls)",
         f"cost: {cost:.4f} USD" + (f", {unpriced} calls of unknown price" if unpriced else ""),
     ]

@@ -5,7 +5,7 @@ A session that is broken off goes on from the logs. A file that a person accepte
 
 import contextlib
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TypeVar
 

@@ -86,7 +86,7 @@ class Critic:
             PROMPT,
             values={"language": language_name(draft.language)},
             data=self._data(draft, rows),
-            seed=draft.id,
+            seed=[turn.line for turn in draft.turns],
             temperature=0.0,
         )
         opinion = self._opinion(critique, draft, rows)

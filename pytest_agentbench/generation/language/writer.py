@@ -53,6 +53,7 @@ class ModelWording:
 
     def __init__(self, chat: Chat, policies: Sequence[str] = ()) -> None:
         self.name = chat.spec.model
+        self.spec = chat.spec
         self._chat = chat
         self._policies = tuple(policies)
 
