@@ -6,9 +6,9 @@ import pytest
 
 from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.generation.tools.kinds_told import kinds_told
-from pytest_agentbench.generation.tools.probing.candidates import stranger
-from pytest_agentbench.generation.tools.probing.labelled import coded, is_coded
-from pytest_agentbench.generation.tools.probing.oracle import judge
+from pytest_agentbench.generation.tools.probing.conforming import stranger
+from pytest_agentbench.generation.tools.stories.labelled import coded, is_coded
+from pytest_agentbench.generation.tools.probing.verdicts import judge
 from pytest_agentbench.generation.tools.probing.reading import at, atoms
 from pytest_agentbench.generation.tools.recruiting.pool import Pool
 from pytest_agentbench.generation.tools.recruiting.scouting import ScoutGiven, TemplateScout

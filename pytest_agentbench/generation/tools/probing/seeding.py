@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.generation.tools.graph.names import GENERIC, words
 from pytest_agentbench.generation.tools.probing.schemas import slots_of
 from pytest_agentbench.generation.tools.world import World
-from pytest_agentbench.validation.values import Columns
+from pytest_agentbench.validation.values import Columns, keys_of
 
 _MOST = 8
 """Values of the state that are named for one argument."""
@@ -34,13 +35,23 @@ def hints_of(
     for spec in toolset.of("assistant"):
         for slot in slots_of(spec):
             name = slot.name
-            known = tuple(columns.of(name) or _keys(columns, name))[:_MOST]
+            known = tuple(columns.of(name) or _keys(state, name))[:_MOST]
             if known and name not in hints and f"{spec.name}.{name}" not in hints:
                 hints[name] = known
     return hints
 
 
-def _keys(columns: Columns, name: str) -> tuple[JsonValue, ...]:
-    """Give the keys of the table that an `order_id` is one of: those of `orders`."""
-    noun = name.removesuffix("_id").removesuffix("Id")
-    return tuple(columns.of(f"{noun}s")) if noun != name else ()
+def _keys(state: State, name: str) -> tuple[JsonValue, ...]:
+    """Give the keys of the table that an argument names, as `order_id` or `buchung` do: those of `orders`, `buchungen`.
+
+    The table is called as the argument without `id`, with an ending of a plural.
+    """
+    nouns = [word for word in words(name) if word not in GENERIC]
+    if not nouns:
+        return ()
+    tables: dict[str, list[JsonValue]] = {}
+    for table, key in keys_of(state):
+        tables.setdefault(table, []).append(key)
+    return tuple(
+        key for table, keys in tables.items() if words(table) and words(table)[-1].startswith(nouns[-1]) for key in keys
+    )

@@ -8,7 +8,7 @@ from random import Random
 from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.generation.tools.probing.oracle import judge
+from pytest_agentbench.generation.tools.probing.verdicts import judge
 from pytest_agentbench.generation.tools.probing.reading import parsed
 from pytest_agentbench.generation.tools.probing.schemas import read_slots
 from pytest_agentbench.generation.tools.recruiting.choosing import alike, distinct, fresh, speakable

@@ -13,7 +13,7 @@ from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.text import without_accents
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.tools.graph.names import words
-from pytest_agentbench.generation.tools.probing.labelled import coded
+from pytest_agentbench.generation.tools.stories.labelled import coded
 from pytest_agentbench.generation.tools.stories.flows import found_at
 
 PROSE = "#"
