@@ -36,6 +36,8 @@ _MIXED = 4
 """Values refused for one accepted where a place holds things of several kinds, as a folder holds files and folders."""
 _KEPT = 5
 """Values that a flow keeps as its evidence."""
+_NUMBERED = frozenset({"id", "number", "key", "code", "index", "reference"})
+"""Words of names by which a small number tells one thing from others; without them it is a count."""
 _RECURS = 2
 """Times that each word of a column stands there on average, from which it is a status, and no name."""
 _FEW = 4
@@ -159,6 +161,7 @@ def _into(
             continue
         like = session.likeness(slot.path, tool.name, spot.names, spot.tool)
         fitting: list[Any] = []
+        counts = True
         vain = 0
         for key, raw in spot.values.items():
             value = as_argument(raw, slot)
@@ -167,14 +170,17 @@ def _into(
             text = str(value)
             here = accepted.get(text, set()) & spot.since[key].keys()
             if here and (text not in named or like >= _TELLING):
-                if is_closed or not _is_planted(session, text, here, spot.tool):
+                if is_closed or not _is_planted(session, text, spot, key):
                     fitting.append(value)
+                    counts = counts and not isinstance(raw, str)  # what counts is given as a number
             elif text not in accepted:
                 vain += any(turned_away.get((text, world), -1) > at for world, at in spot.since[key].items())
         if not fitting:
             continue
         if is_closed:
-            joins = session.uses("by_value") and _proves(spot, slot, fitting, vain, like, _looks_up(tool, slot))
+            joins = session.uses("by_value") and _proves(
+                spot, slot, fitting, vain=vain, like=like, looks_up=_looks_up(tool, slot), counts=counts
+            )
         else:
             joins = session.uses("by_name") and takes_anything and _is_named(slot, fitting, like)
         if joins:
@@ -189,9 +195,21 @@ def _into(
             )
 
 
-def _is_planted(session: ProbeSession, text: str, worlds: Iterable[int], source: str) -> bool:
-    """Whether a text stands in answers only since probing gave it to another tool, in all of these environments."""
-    return all(session.planted.get(world, {}).get(text, source) != source for world in worlds)
+def _is_planted(session: ProbeSession, text: str, spot: _Spot, key: str) -> bool:
+    """Whether a text stands at a place only since probing gave it to another tool, in all environments: nobody knew it
+    before, or it was given under the place's own name before it stood there.
+    """
+    name = words(spot.names[-1] if spot.names else "")
+
+    def put(world: int, since: int) -> bool:
+        given = session.given.get(world, {}).get(text, {})
+        is_put = any(
+            tool != spot.tool and at < since and words(path.rpartition(".")[2]) == name
+            for (tool, path), at in given.items()
+        )
+        return is_put or session.planted.get(world, {}).get(text, spot.tool) != spot.tool
+
+    return all(put(world, since) for world, since in spot.since[key].items())
 
 
 def _looks_up(tool: ProbedTool, slot: Slot) -> bool:
@@ -203,17 +221,19 @@ def _looks_up(tool: ProbedTool, slot: Slot) -> bool:
     )
 
 
-def _proves(spot: _Spot, slot: Slot, fitting: list[Any], vain: int, like: float, looks_up: bool) -> bool:
+def _proves(
+    spot: _Spot, slot: Slot, fitting: list[Any], *, vain: int, like: float, looks_up: bool, counts: bool
+) -> bool:
     """Whether accepted values of a place show that an argument which takes known values only takes them from there."""
     specific = [value for value in fitting if is_specific(value)]
     if vain > len(fitting) * (_MIXED if specific else 1):
         return False
     if specific:
         return looks_up or like >= _SIGHT
-    is_number = all(str(value).lstrip("-").replace(".", "").isdigit() for value in fitting)
-    if is_number:  # a small number is a count, unless it is called as what it is a number of
-        last = set(words(spot.names[-1] if spot.names else ""))
-        is_id = bool(last & {"id", "number", "key", "code"})
+    if counts:  # a small number is a count, unless it is called as what it is a number of
+        if not _NUMBERED & set(words(slot.name)) and spot.pattern == "":
+            return False
+        is_id = bool(_NUMBERED & set(words(spot.names[-1] if spot.names else "")))
         return like >= _CERTAIN or (is_id and len(fitting) >= 2 and not vain and slot.type != "number")
     if spot.recurs and like < _CERTAIN:
         return False

@@ -24,8 +24,13 @@ _CENTS = 2
 """Decimals of a made-up number where what it is like has no more: of money there are no smaller parts."""
 _MOST_DESCRIBED = 14
 _QUOTED = re.compile(r"(?<!\w)(['\"`«])\s?([^'\"`«»\n]{1,60}?)\s?(['\"`»])(?!\w)")
-_CODES = re.compile(r"[(\[:]\s*(\w{1,14}(?:\s*(?:,|/|\|)\s*\w{1,14}){1,12})\s*[)\].;]")
-"""Short words one after the other, in brackets or after a colon: `(fr, en, de)`, `kind: a | b.`"""
+_CODES = re.compile(r"[(\[:]\s*(\w{1,14}(?:\s*(?:,|/|\||(?<= )[a-z]{1,3}(?= ))\s*\w{1,14}){1,12})\s*[)\].;]")
+_BETWEEN = re.compile(r"\s*[,/|]\s*|\s+[a-z]{1,3}\s+")
+"""Short words one after the other, in brackets or after a colon: `(fr, en, de)`, `kind: a | b.`, `(zone: X or Y)`."""
+_CODED = re.compile(r"(?<![\w.-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*(?![\w-])")
+"""A word of letters and digits, as codes are that a description gives for example: `W1041`, `AB-12`."""
+_DATE_FORM = re.compile(r"\b[A-Z]{4}[-/.][A-Z]{2}[-/.][A-Z]{2}\b")
+"""How descriptions write the form of a date: `YYYY-MM-DD`, `AAAA-MM-JJ`."""
 _SENTENCES = re.compile(r"(?<=[.;\n])\s+")
 _STEM = re.compile(r"[A-Za-z0-9]+(?=(?:\.[A-Za-z]{1,5})?$)")
 _SPAN = re.compile(r"(?<![\w.-])(-?\d+(?:\.\d+)?)\s*(?:-|–|…|\.\.\.?|[a-zà]{1,3})\s*(-?\d+(?:\.\d+)?)(?![\w.-])")
@@ -59,11 +64,19 @@ def described(slot: Slot, tool_description: str = "") -> list[Any]:
     text = " ".join([slot.described, *(part for part in _SENTENCES.split(tool_description) if is_named.search(part))])
     found: list[str] = [match[2] for match in _QUOTED.finditer(text)]
     for match in _CODES.finditer(text):
-        found += re.split(r"\s*[,/|]\s*", match[1])
+        found += _BETWEEN.split(match[1])
+    found += _CODED.findall(text)
     if slot.type in ("integer", "number"):
         found += [end for match in _SPAN.finditer(text) for end in match.groups()]
     typed = [_as_type(value, slot) for value in found if value and value != slot.name]
     return _distinct([value for value in typed if value is not None and fits(value, slot)])[:_MOST_DESCRIBED]
+
+
+def takes_dates(slot: Slot, tool_description: str = "") -> bool:
+    """Whether an argument's format, or a form such as `YYYY-MM-DD` in what is told of it, says that it is a date."""
+    if str(slot.schema.get("format", "")).startswith("date") or _DATE_FORM.search(slot.described):
+        return True
+    return slot.type == "string" and not slot.described and _DATE_FORM.search(tool_description) is not None
 
 
 def described_span(slot: Slot) -> tuple[float, float] | None:

@@ -176,10 +176,21 @@ async def try_making(log: ReplayLog, makers: Sequence[ProbedTool]) -> None:
             made = await session.try_values(maker, {**call.values, slot.path: name}, "observed")
             if made is None or not made.ok:
                 continue
-            for (tool, taker), was in zip(takers, before, strict=True):
-                now = await _verdict(session, tool, taker, name) if was not in ("ok", "") else ""
+            after = [
+                await _verdict(session, *one, name) if was not in ("ok", "") else ""
+                for one, was in zip(takers, before, strict=True)
+            ]
+            outcomes = list(zip(takers, before, after, strict=True))
+            if any(was == now == "refused" and _is_same(session, maker, slot, *one) for one, was, now in outcomes):
+                continue  # who should know such a thing does not: the name was only written down
+            for (tool, taker), was, now in outcomes:
                 if now == "ok" or (now == "empty" and was in ("refused", "broken")):  # it is there, with nothing in it
                     session.made.setdefault((maker.name, slot.path, tool.name, taker.path), []).append(name)
+
+
+def _is_same(session: ProbeSession, maker: ProbedTool, slot: Slot, tool: ProbedTool, taker: Slot) -> bool:
+    """Whether two arguments bear the same telling name."""
+    return session.likeness(taker.path, tool.name, tuple(slot.path.split(".")), maker.name) >= 1.0
 
 
 async def _verdict(session: ProbeSession, tool: ProbedTool, slot: Slot, value: str) -> str:

@@ -7,7 +7,7 @@ fields (`key: value`) and lines that are one value. Each of these forms is a str
 import ast
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -130,7 +130,7 @@ def _at(value: Any, path: list[str]) -> Iterator[Any]:
         for entry in value:
             yield from _at(entry, path[1:])
     elif path == [KEYS] and isinstance(value, dict):
-        yield from _things(value)
+        yield from keys_of_things(value)
     elif isinstance(value, dict):
         if path[0] in value:
             yield from _at(value[path[0]], path[1:])
@@ -139,7 +139,7 @@ def _at(value: Any, path: list[str]) -> Iterator[Any]:
                 yield from _at(entry, path[1:])
 
 
-def _things(value: dict[Any, Any]) -> list[str]:
+def keys_of_things(value: Mapping[Any, Any]) -> list[str]:
     """Give the keys of an object that holds things by their names: none is one of a field, and all hold the like."""
     keys = [key for key in value if isinstance(key, str)]
     alike = len({type(entry) for entry in value.values()}) == 1
@@ -151,7 +151,7 @@ def _within(value: Any, path: str, names: tuple[str, ...], depth: int) -> Iterat
         return
     value = inner(value)
     if isinstance(value, dict):
-        for key in _things(value)[:_ENTRIES]:
+        for key in keys_of_things(value)[:_ENTRIES]:
             yield Atom(key, f"{path}.{KEYS}" if path else KEYS, "", names)
         for key, entry in list(value.items())[:200]:
             name = str(key)

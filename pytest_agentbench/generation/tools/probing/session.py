@@ -177,6 +177,7 @@ class ProbeSession:
         self.seen: list[tuple[ProbeRecord, Atom]] = []
         self.made: dict[tuple[str, str, str, str], list[str]] = {}
         self.planted: dict[int, dict[str, str]] = {}
+        self.given: dict[int, dict[str, dict[tuple[str, str], int]]] = {}
         self.proposed: dict[tuple[str, str], list[Any]] = {}
         self._seed = seed
         self._declared = {str(value) for values in world.hints.values() for value in values}
@@ -310,6 +311,9 @@ class ProbeSession:
         if record.ok:
             if not tool.is_read:
                 planted = self.planted.setdefault(self.world_number, {})
+                given = self.given.setdefault(self.world_number, {})
+                for path, value in values.items():
+                    given.setdefault(str(value), {}).setdefault((tool.name, path), len(self.records) - 1)
                 for path in sorted(record.unknown):
                     planted.setdefault(str(values[path]), tool.name)
             self._see(record)

@@ -17,6 +17,7 @@ from pytest_agentbench.generation.tools.probing.conforming import (
     described,
     distinct_fitting,
     fits,
+    takes_dates,
     usual,
 )
 from pytest_agentbench.generation.tools.probing.reading import Atom
@@ -31,6 +32,7 @@ STRATEGIES: Mapping[str, str] = {
     "refusals": "values that a refusal quotes or lists for the argument",
     "accepted": "what another tool accepted under the same name",
     "results": "values of answers whose names mean the argument",
+    "dates": "dates of answers and of the state, for arguments that are declared to be dates",
     "described": "values that the description quotes, or lists in brackets",
     "usual": "the most usual values by format and name (usual_values.toml)",
     "unlike": "references of answers that stand under other names",
@@ -53,13 +55,14 @@ STRATEGIES: Mapping[str, str] = {
 }
 """All heuristics of probing and of what it reads as flowing between tools, by name."""
 
-SPECIFIC = 4
+SPECIFIC = 3
 """Characters from which a text with digits and letters is unlikely to be met by chance."""
 _DIGITS = 5
 """Digits from which a number is no count."""
 _LIKELY = 8
 _UNLIKE = 8
 _TAKEN = 2
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")
 _TIME = re.compile(r"\D?\d{1,4}(?:[-/.:]\d{1,4}){1,5}(?:[T ]\d{1,2}:\d{2}.*)?")
 """Dates, times and versions: they are put into calls, and name nothing."""
 
@@ -94,6 +97,7 @@ class Proposals:
             ("declared", lambda: declared(slot)),
             ("results", lambda: [one.value for one in seen_for(session, tool, slot) if one.likeness >= 0.5][:_LIKELY]),
             ("described", lambda: described(slot, tool.spec.description)),
+            ("dates", lambda: self._dates(tool, slot)),
             ("unlike", lambda: self._unlike(tool, slot) if names_something(slot) else []),
             ("usual", lambda: usual(slot)),
             ("unlike", lambda: self._unlike(tool, slot)),
@@ -103,6 +107,16 @@ class Proposals:
             sources = tuple(one for one in sources if one[0] in ("hints", "model", "declared", "conforming"))
         values: Iterator[Any] = chain.from_iterable(make() for name, make in sources if session.uses(name))
         return distinct_fitting(values, slot, given)
+
+    def _dates(self, tool: ProbedTool, slot: Slot) -> list[str]:
+        """Give the latest dates that are known, where an argument takes one and its own name led to none."""
+        if not takes_dates(slot, tool.spec.description):
+            return []
+        session = self._session
+        known = [atom.value for _, atom in session.seen]
+        known += [value for values in session.world.hints.values() for value in values]
+        dates = {value[:10] for value in known if isinstance(value, str) and _DATE.match(value)}
+        return sorted(dates, reverse=True)[:_LIKELY]
 
     def _unlike(self, tool: ProbedTool, slot: Slot) -> list[Any]:
         """Give references that stand in results under other names, one of each place before the second of any."""
