@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_agentbench.core.codec import dumps
-from pytest_agentbench.generation.tools.graph.names import GENERIC, likeness, words
+from pytest_agentbench.generation.tools.graph.names import GENERIC, likeness, nouns, words
 from pytest_agentbench.generation.tools.probing.closed import (
     Closed,
     closed_slots,
@@ -182,7 +182,8 @@ def _into(
                 spot, slot, fitting, vain=vain, like=like, looks_up=_looks_up(tool, slot), counts=counts
             )
         else:
-            joins = session.uses("by_name") and takes_anything and _is_named(slot, fitting, like)
+            is_named = session.uses("by_name") and _is_named(slot, fitting, like)
+            joins = takes_anything and (is_named or (session.uses("by_mention") and _is_mentioned(spot, slot)))
         if joins:
             yield Flow(
                 source=spot.tool,
@@ -248,6 +249,14 @@ def _is_named(slot: Slot, fitting: list[Any], like: float) -> bool:
     if "id" in name:
         return like >= _CERTAIN
     return like >= _TELLING and bool(name - GENERIC) and any(not str(value).isdigit() for value in fitting)
+
+
+def _is_mentioned(spot: _Spot, slot: Slot) -> bool:
+    """Whether an argument's description names what a place holds: `name of the entity` for `entities.*.name`."""
+    head = set(words(spot.names[-1] if spot.names else "")[-1:])
+    about = nouns(*spot.names[:-1]) or nouns(spot.tool)
+    said = set(words(slot.described))
+    return bool(head & {"name", "id", "key", "code", "number"}) and head <= said and bool(about & said)
 
 
 def _best(flows: Iterable[Flow]) -> Iterator[Flow]:

@@ -122,6 +122,14 @@ def sign_of_destruction(spec: ToolSpec) -> str:
     return ""
 
 
+def is_called_last(spec: ToolSpec) -> bool:
+    """Whether a tool's name says that it takes something away: where all can be undone, it is called after the others.
+
+    A server's word for it says too little: by MCP's default whatever writes may destroy.
+    """
+    return bool(_DESTROYS & set(words(spec.name)))
+
+
 def _identifiers(schema: object, depth: int = 0) -> Iterator[str]:
     """Give the names of arguments and the words that they admit."""
     if isinstance(schema, list) and depth < _DEEPEST:

@@ -122,7 +122,7 @@ class Search:
             several += [path for path in lesson.asked if path not in several]
         for path, values in lesson.values.items():
             told = self.proposals.learnt.setdefault((tool.name, path), [])
-            told[:0] = [value for value in values if value not in told]
+            told[:0] = [entry for value in values if (entry := (record.world, value)) not in told]
         if record.verdict == "empty":  # all is right but for what is looked for
             lesson.blamed = [path for path, value in record.values.items() if isinstance(value, str)][:1]
         blamed = lesson.blamed[0] if lesson.blamed and self._session.uses("blame") else ""
@@ -181,7 +181,7 @@ class Search:
         if focus is not None and focus[1] in slots:
             values, blamed = focus
             added = {path: value for path, value in chosen(0).items() if path not in values}
-            fresh = self._renamed(values, slots[blamed])
+            fresh = self._renamed(values, slots[blamed]) if values[blamed] in options[blamed] else []
             for value in [*options[blamed][:_VARIED], *fresh]:
                 yield {**values, **added, blamed: value}
         yield chosen(0)

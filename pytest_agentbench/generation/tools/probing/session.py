@@ -15,7 +15,7 @@ from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.generation.tools.graph.names import bare, likeness
 from pytest_agentbench.generation.tools.probing.reading import Atom, atoms
-from pytest_agentbench.generation.tools.probing.safety import Permission, Policy, permission, sign_of_destruction
+from pytest_agentbench.generation.tools.probing.safety import Permission, Policy, is_called_last, permission
 from pytest_agentbench.generation.tools.probing.schemas import Slot, build, read_slots, slots_of
 from pytest_agentbench.generation.tools.probing.verdicts import Judged, judge
 from pytest_agentbench.generation.tools.values import ProbeKind, Verdict
@@ -140,7 +140,7 @@ class ProbedTool:
     @property
     def destroys(self) -> bool:
         """Whether its calls take away what others need, so that it comes last."""
-        return self.takes_away or (not self.is_read and bool(sign_of_destruction(self.spec)))
+        return self.takes_away or (not self.is_read and is_called_last(self.spec))
 
     def slot(self, path: str) -> Slot | None:
         """Find an argument."""

@@ -34,6 +34,7 @@ STRATEGIES: Mapping[str, str] = {
     "results": "values of answers whose names mean the argument",
     "dates": "dates of answers and of the state, for arguments that are declared to be dates",
     "described": "values that the description quotes, or lists in brackets",
+    "folders": "files below folders that answers or refusals name, for arguments called as paths are",
     "usual": "the most usual values by format and name (usual_values.toml)",
     "unlike": "references of answers that stand under other names",
     "conforming": "any value of the declared type",
@@ -45,6 +46,7 @@ STRATEGIES: Mapping[str, str] = {
     "hand_on": "try values of one tool's answers on the arguments of the others",
     "by_value": "an argument that refuses made-up values takes what an answer gave: whatever both are called",
     "by_name": "an argument that takes anything is given what bears its own telling name",
+    "by_mention": "an argument that takes anything is given what its description names: `name of the entity`",
     "enabling": "a call that was refused, and is accepted after another tool wrote, is made possible by that",
     "text_ids": "uuids, hashes and codes in texts",
     "text_paths": "paths, files, addresses and urls in texts",
@@ -62,7 +64,10 @@ _DIGITS = 5
 _LIKELY = 8
 _UNLIKE = 8
 _TAKEN = 2
+_FOLDER = re.compile(r"/(?:[\w.@+-]+/)*[\w@+-]+/?")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")
+_EPOCH = re.compile(r"1\d{9}(?:\d{3})?(?:\.\d+)?")
+"""Seconds, or milliseconds, since 1970, of the years 2001 to 2033."""
 _TIME = re.compile(r"\D?\d{1,4}(?:[-/.:]\d{1,4}){1,5}(?:[T ]\d{1,2}:\d{2}.*)?")
 """Dates, times and versions: they are put into calls, and name nothing."""
 
@@ -82,7 +87,7 @@ class Proposals:
 
     def __init__(self, session: ProbeSession) -> None:
         self._session = session
-        self.learnt: dict[tuple[str, str], list[Any]] = {}
+        self.learnt: dict[tuple[str, str], list[tuple[int, Any]]] = {}
 
     def of(self, tool: ProbedTool, slot: Slot) -> list[Any]:
         """Give values to try for an argument, the most promising first."""
@@ -92,13 +97,14 @@ class Proposals:
         sources: tuple[tuple[str, Callable[[], list[Any]]], ...] = (
             ("hints", lambda: given),
             ("model", lambda: session.proposed.get((tool.name, slot.path), [])),
-            ("refusals", lambda: self.learnt.get((tool.name, slot.path), [])),
+            ("refusals", lambda: self._learnt(tool, slot)),
             ("accepted", lambda: accepted_elsewhere(session, tool, slot)),
             ("declared", lambda: declared(slot)),
             ("results", lambda: [one.value for one in seen_for(session, tool, slot) if one.likeness >= 0.5][:_LIKELY]),
             ("described", lambda: described(slot, tool.spec.description)),
             ("dates", lambda: self._dates(tool, slot)),
             ("unlike", lambda: self._unlike(tool, slot) if names_something(slot) else []),
+            ("folders", lambda: self._in_folders(tool, slot)),
             ("usual", lambda: usual(slot)),
             ("unlike", lambda: self._unlike(tool, slot)),
             ("conforming", lambda: conforming(slot, session.chance(tool, slot))),
@@ -107,6 +113,23 @@ class Proposals:
             sources = tuple(one for one in sources if one[0] in ("hints", "model", "declared", "conforming"))
         values: Iterator[Any] = chain.from_iterable(make() for name, make in sources if session.uses(name))
         return distinct_fitting(values, slot, given)
+
+    def _learnt(self, tool: ProbedTool, slot: Slot) -> list[Any]:
+        """Give what refusals named; a reference that stood in another environment may be none in this one."""
+        told = self.learnt.get((tool.name, slot.path), [])
+        return [value for world, value in told if world == self._session.world_number or not is_specific(value)]
+
+    def _in_folders(self, tool: ProbedTool, slot: Slot) -> list[str]:
+        """Give names of files below folders that are known: absolute paths without an extension."""
+        if slot.type not in ("string", "any") or not {"path", "file", "directory"} & set(words(slot.name)):
+            return []
+        known = [str(value) for value in self._session.world.hints.get(slot.name, ())]
+        known += [str(one.value) for one in seen_for(self._session, tool, slot)]
+        known += [str(value) for told in self.learnt.items() if told[0][0] == tool.name for _, value in told[1]]
+        folders = list(dict.fromkeys(text.rstrip("/") for text in known if _FOLDER.fullmatch(text)))
+        number = self._session.chance(tool, slot).randrange(100, 999)
+        names = [str(value) for value in usual(slot) if "." in str(value)[1:-1]]
+        return [f"{folder}/{name}" for folder in folders[:2] for name in (*names[:1], f"item-{number}")]
 
     def _dates(self, tool: ProbedTool, slot: Slot) -> list[str]:
         """Give the latest dates that are known, where an argument takes one and its own name led to none."""
@@ -146,7 +169,7 @@ def seen_for(session: ProbeSession, tool: ProbedTool, slot: Slot) -> list[Seen]:
     found: dict[tuple[Any, ...], Seen] = {}
     for record, atom in session.seen:
         value = as_argument(atom.value, slot)
-        if value is None or value == "" or record.tool == tool.name or is_echo(session, record, atom.value):
+        if value is None or value == "" or is_echo(session, record, atom.value):
             continue
         key = (type(value), str(value), record.tool, atom.path, atom.pattern)
         if key not in found:
@@ -231,7 +254,10 @@ def as_argument(value: Any, slot: Slot) -> Any:
 
 def is_time(value: Any) -> bool:
     """Whether a value is a date, a time or a version by its look: it is no reference, wherever it stands."""
-    return isinstance(value, str) and _TIME.fullmatch(value.strip()) is not None
+    text = str(value).strip()
+    if _EPOCH.fullmatch(text):
+        return True
+    return isinstance(value, str) and _TIME.fullmatch(text) is not None
 
 
 def is_specific(value: Any) -> bool:
