@@ -15,6 +15,7 @@ from pytest_agentbench.generation.tools.probing.conforming import (
     described,
     described_span,
     fits,
+    sibling,
     stranger,
     usual,
 )
@@ -131,6 +132,8 @@ def _values(tool: ProbedTool, slot: Slot, current: Any, chance: Random) -> Itera
         yield "nominal", current
     is_varied = isinstance(current, str | int | float) and not isinstance(current, bool)
     if is_varied and not slot.schema.get("enum"):
+        if isinstance(current, str) and "/" in current:
+            yield "boundary", sibling(current, chance)  # the same folder, and nothing of that name in it
         for _ in range(3 if isinstance(current, str) else 2):
             yield "boundary", stranger(current, chance)
     for value in [*declared(slot), *described(slot, tool.spec.description)][:_STATED]:

@@ -156,7 +156,8 @@ class Search:
             return
         base = tool.base.values
         made = 0
-        for values in list(self._assignments(tool, also=tuple(base))):
+        new = [] if tool.is_read else [self._on_top(base)]
+        for values in [*new, *self._assignments(tool, also=tuple(base))]:
             works = {dumps({path: one.values.get(path) for path in base}) for one in tool.works()}
             if dumps([tool.name, values]) in self._ever:
                 continue
@@ -197,6 +198,16 @@ class Search:
         for slot in tool.slots:
             if not slot.required:
                 yield from ({**chosen(0), slot.path: value} for value in options[slot.path][:2])
+
+    def _on_top(self, base: dict[str, Any]) -> dict[str, Any]:
+        """Give the arguments of a call that works with new names in the place of paths, which lead into no folder."""
+        chance = Random(f"{sorted(base)}")  # noqa: S311 - no secret hangs on it
+        return {
+            path: sibling(value.rpartition("/")[2], chance)
+            if isinstance(value, str) and "/" in value and not value.endswith("/")
+            else value
+            for path, value in base.items()
+        }
 
     def _renamed(self, values: dict[str, Any], slot: Slot) -> list[Any]:
         """Give a name like the one that was blamed: where it is taken, the next one may be free."""

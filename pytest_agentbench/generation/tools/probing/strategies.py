@@ -103,11 +103,11 @@ class Proposals:
             ("results", lambda: [one.value for one in seen_for(session, tool, slot) if one.likeness >= 0.5][:_LIKELY]),
             ("described", lambda: described(slot, tool.spec.description)),
             ("dates", lambda: self._dates(tool, slot)),
-            ("unlike", lambda: self._unlike(tool, slot) if names_something(slot) else []),
-            ("folders", lambda: self._in_folders(tool, slot)),
+            ("unlike", lambda: self._unlike(tool, slot) if names_something(slot) or takes_path(slot) else []),
+            ("folders", lambda: self._in_folders(tool, slot) if takes_path(slot) else []),
             ("usual", lambda: usual(slot)),
-            ("unlike", lambda: self._unlike(tool, slot)),
             ("conforming", lambda: conforming(slot, session.chance(tool, slot))),
+            ("unlike", lambda: self._unlike(tool, slot)),
         )
         if slot.schema.get("enum"):
             sources = tuple(one for one in sources if one[0] in ("hints", "model", "declared", "conforming"))
@@ -121,8 +121,6 @@ class Proposals:
 
     def _in_folders(self, tool: ProbedTool, slot: Slot) -> list[str]:
         """Give names of files below folders that are known: absolute paths without an extension."""
-        if slot.type not in ("string", "any") or not {"path", "file", "directory"} & set(words(slot.name)):
-            return []
         known = [str(value) for value in self._session.world.hints.get(slot.name, ())]
         known += [str(one.value) for one in seen_for(self._session, tool, slot)]
         known += [str(value) for told in self.learnt.items() if told[0][0] == tool.name for _, value in told[1]]
@@ -158,6 +156,11 @@ class Proposals:
 def names_something(slot: Slot) -> bool:
     """Whether an argument's name says that it refers to something: a word such as `id` or `code` in it."""
     return bool({"id", "key", "hash", "reference", "code", "revision", "uri"} & set(words(slot.name)))
+
+
+def takes_path(slot: Slot) -> bool:
+    """Whether an argument's name says that it takes the name of a file or folder."""
+    return slot.type in ("string", "any") and bool({"path", "file", "directory"} & set(words(slot.name)))
 
 
 def seen_for(session: ProbeSession, tool: ProbedTool, slot: Slot) -> list[Seen]:
