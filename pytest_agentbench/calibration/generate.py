@@ -1,7 +1,7 @@
 """Labelled conversations of every situation that a suite's environment can express, made by playing its scenarios.
 
 Tool results are real, failures are injected into real calls, and labels come from what was played. Words are plain
-phrases, for `worded` to say anew. Every conversation is held against the gold log before it is kept.
+phrases, for `worded` to replace. Every conversation is held against the gold log before it is kept.
 """
 
 import asyncio

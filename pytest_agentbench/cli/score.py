@@ -20,6 +20,7 @@ from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.environment.toolset import load_toolset
+from pytest_agentbench.generation.recipe import reviews_of
 from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.ledger import Ledger
 from pytest_agentbench.report.html.page import MOST_RUNS, Reading, html_report, in_order
@@ -77,7 +78,8 @@ def score_recordings(options: ScoreOptions, told: Told = lambda _done, _total: N
         spool = Spool(folder / "results.jsonl")
         held.callback(spool.close)
         models = held.enter_context(_models(suite, options, folder))
-        document = _document(suite, toolset, options, spool=spool, models=models, told=told)
+        missing: dict[str, None] = {}
+        document = _document(suite, toolset, options, spool=spool, models=models, told=told, missing=missing)
         if options.json is not None:
             with writing_atomic(options.json) as file:
                 spool.write(document, file)
@@ -87,9 +89,10 @@ def score_recordings(options: ScoreOptions, told: Told = lambda _done, _total: N
         write_atomic(options.markdown, markdown_report(document), encoding="utf-8")
     path = str(options.json) if options.json else ""
     lines = terminal_report(document, verbose=options.verbose, unicode=options.unicode, path=path)
-    failed = any(not verdict.passed for verdict in document.gates)
-    unmet = not suite.gates and any(not result.passed for result in document.results)
-    return "\n".join(line.text for line in lines), UNDECIDED if failed or unmet else 0
+    failed = any(verdict.failed for verdict in document.gates)
+    unmet = not suite.gates and any(not result.passed for result in document.counted.results)
+    asked_nobody = [f"no judge was asked, and what it would tell is not measured: {why}\n" for why in missing]
+    return "\n".join([*asked_nobody, *(line.text for line in lines)]), UNDECIDED if failed or unmet else 0
 
 
 def _read(path: Path) -> tuple[Suite, Toolset]:
@@ -167,8 +170,12 @@ def _document(
     spool: Spool,
     models: Callable[[], SessionModels] | None,
     told: Told,
+    missing: dict[str, None],
 ) -> Document:
-    """Judge everything; the results of the document are lean, in the order of the suite's scenarios."""
+    """Judge everything; the results of the document are lean, in the order of the suite's scenarios.
+
+    `missing` gets the reason why no model could be asked, where a key is not there.
+    """
     key, redactor, asked = _key(suite.path), _redactor(suite), options.variants
     at_once = 1 if models is None else options.concurrency
     overview = look_over(suite, toolset, asked)
@@ -177,6 +184,7 @@ def _document(
     began, created = time.monotonic(), datetime.now(UTC)
     found: list[tuple[int, str, int, Result]] = []
     for done, one in enumerate(score(suite, key, toolset, overview, asked, models=models, at_once=at_once), 1):
+        missing |= dict.fromkeys([one.no_key] if one.no_key else [])
         result = one.result.model_copy(update={"transcript": f"transcripts/{transcript_name(one.result.key)}"})
         lean = spool.add(redactor.result(result))
         found.append((one.place, lean.key.variant, lean.key.trial, lean))
@@ -197,6 +205,7 @@ def _document(
         selected=len(results),
         policies=tuple(policies),
         auditor=standing_of(suite),
+        review=reviews_of(suite),
     )
     return Document(
         created=created.isoformat(),

@@ -10,6 +10,7 @@ from pytest_agentbench.report.glyphs import Glyphs, Line
 from pytest_agentbench.report.table import wrap
 from pytest_agentbench.results.audits import (
     AuditSums,
+    CritiqueSide,
     CritiqueSums,
     FlagKindCount,
     auditor_flags,
@@ -42,7 +43,7 @@ def marks_of(run: Result, document: Document) -> str:
 def mark_of_gate(verdict: GateVerdict, document: Document) -> str:
     """Give `uncalibrated` where what a gate measured rests on an auditor that is not, else ""."""
     gate = parse_gate(verdict.gate)
-    runs = [run for run in document.results if run.key.suite == verdict.suite]
+    runs = [run for run in document.counted.results if run.key.suite == verdict.suite]
     if gate.metric == "policy":
         seen = (run for run in runs for one in (run.audit.policies if run.audit else ()) if one.policy == gate.argument)
     else:
@@ -136,18 +137,19 @@ def _audit_rows(sums: AuditSums, document: Document, marks: Glyphs) -> Sequence[
 
 
 def _critique(sums: CritiqueSums, marks: Glyphs) -> str:
-    lost = (
-        f"{sums.unscored_resumed} of {sums.resumed} that went on",
-        f"{sums.unscored_others} of {sums.others} others",
-    )
     unchecked = [f"{_count(sums.unchecked, 'ending')} could not be checked"] if sums.unchecked else []
     facts = (
-        f"{sums.resumed} of {_count(sums.runs, 'run')} went on ({sums.times} times in all)",
+        f"{sums.resumed.runs} of {_count(sums.runs, 'run')} went on ({sums.times} times in all)",
         *unchecked,
-        f"{sums.calls} of {_count(sums.all_calls, 'model call')}",
-        f"not scored: {', '.join(lost)}",
+        *(f"{name}: {_side(one)}" for name, one in (("these", sums.resumed), ("others", sums.others)) if one.runs),
     )
     return f" {marks.dot} ".join(facts)
+
+
+def _side(side: CritiqueSide) -> str:
+    """Say what became of runs, and how many calls one of them took, with those of the critique and without."""
+    calls = f"{side.calls / side.runs:.1f} model calls a run, {(side.calls - side.asking) / side.runs:.1f} without it"
+    return f"{side.unscored} of {side.runs} not scored, {calls}"
 
 
 def _standing(run: Result, document: Document) -> AuditorStanding:

@@ -10,13 +10,19 @@ MOST_PARTS = 5
 
 
 def counts_text(sums: Aggregate, marks: Glyphs) -> str:
-    """Count the runs: `22 passed, 9 with something not measured · 2 failed · 1 not scored`."""
+    """Count the runs: `22 passed, 9 with something not measured · 2 failed · 1 not scored · 3 pending review`."""
     row = sums.all
     partly = f", {sums.partly} with something not measured" if sums.partly else ""
     parts = [f"{row.passed} passed{partly}"]
     parts += [f"{row.n - row.passed} failed"] if row.n > row.passed else []
     parts += [f"{row.unscored} not scored"] if row.unscored else []
+    parts += [f"{sums.pending.n + sums.pending.unscored} pending review"] if sums.pending else []
     return f" {marks.dot} ".join(parts)
+
+
+def share_text(sums: Aggregate) -> str:
+    """Say how many of the parts that runs were asked for were not decided: `2 of 31 parts`."""
+    return f"{sums.open_parts} of {sums.asked} part{'' if sums.asked == 1 else 's'}"
 
 
 def parts_text(run: Result, marks: Glyphs) -> str:
@@ -40,7 +46,7 @@ def measured_lines(sums: Aggregate, marks: Glyphs, width: int, *, verbose: bool)
     if not sums.unmeasured:
         return []
     shown = sums.unmeasured if verbose else sums.unmeasured[:MOST_PARTS]
-    lines = [Line(""), Line(f"not measured ({marks.dash}, in no rate)", "head")]
+    lines = [Line(""), Line(f"not measured ({marks.dash}, in no rate): {share_text(sums)}", "head")]
     for one in shown:
         runs = f"{one.runs} run{'' if one.runs == 1 else 's'}"
         why = marks.plain(one.why.removeprefix("not measured: "))

@@ -80,41 +80,52 @@ def _kinds(runs: Sequence[Result]) -> Iterable[FlagKindCount]:
         )
 
 
-class CritiqueSums(Model):
-    """What became of the runs whose endings were questioned: `resumed` of them went on, `times` in all.
+class CritiqueSide(Model):
+    """Runs that went on, or those that did not: how many, unscored ones, and calls of their models.
 
-    `calls` of the `all_calls` to models asked whether a conversation was over. `unscored` runs are given for those that
-    resumed and for those that did not. The endings of `unchecked` runs stood, since no usable answer was given.
+    By `asking` ones of these a model was asked whether a conversation was over.
     """
 
     runs: int = 0
-    resumed: int = 0
+    unscored: int = 0
+    calls: int = 0
+    asking: int = 0
+
+
+class CritiqueSums(Model):
+    """What became of the runs whose endings were questioned: those that `resumed`, `times` in all, beside the `others`.
+
+    The endings of `unchecked` runs stood, since no usable answer was given.
+    """
+
+    resumed: CritiqueSide = CritiqueSide()
+    others: CritiqueSide = CritiqueSide()
     times: int = 0
     unchecked: int = 0
-    calls: int = 0
-    all_calls: int = 0
-    unscored_resumed: int = 0
-    unscored_others: int = 0
 
     @property
-    def others(self) -> int:
-        """How many runs ended as their users first wanted them to."""
-        return self.runs - self.resumed
+    def runs(self) -> int:
+        """How many runs there are."""
+        return self.resumed.runs + self.others.runs
 
 
 def critique_of(results: Iterable[Result]) -> CritiqueSums:
     """Add up the runs of suites whose users go on where a conversation is not over."""
     runs = [run for run in results if run.metrics.get("resumed") is not None]
-    resumed = [run for run in runs if run.metrics["resumed"]]
     return CritiqueSums(
-        runs=len(runs),
-        resumed=len(resumed),
+        resumed=_side([run for run in runs if run.metrics["resumed"]]),
+        others=_side([run for run in runs if not run.metrics["resumed"]]),
         times=round(sum(run.metrics["resumed"] or 0 for run in runs)),
         unchecked=sum(bool(run.metrics.get("endings_unchecked")) for run in runs),
-        calls=sum(_calls(run.usage.get(CRITIQUE, Usage())) for run in runs),
-        all_calls=sum(_calls(usage) for run in runs for usage in run.usage.values()),
-        unscored_resumed=sum(not run.scored for run in resumed),
-        unscored_others=sum(not run.scored for run in runs if not run.metrics["resumed"]),
+    )
+
+
+def _side(runs: Sequence[Result]) -> CritiqueSide:
+    return CritiqueSide(
+        runs=len(runs),
+        unscored=sum(not run.scored for run in runs),
+        calls=sum(_calls(usage) for run in runs for usage in run.usage.values()),
+        asking=sum(_calls(run.usage.get(CRITIQUE, Usage())) for run in runs),
     )
 
 

@@ -2,6 +2,7 @@
 
 from pytest_agentbench.core.acts import ACT_KINDS
 from pytest_agentbench.core.approvals import DECISIONS
+from pytest_agentbench.suites.review_form import REVIEW
 from pytest_agentbench.suites.schema_criteria import RUBRIC_FILE
 from pytest_agentbench.suites.schema_faults import FAULT, FAULT_OPTIONS, SCENARIO_FAULTS
 from pytest_agentbench.suites.schema_forms import (
@@ -255,7 +256,12 @@ DEFINITIONS: Schema = {
     "fault": FAULT,
     "fault_options": FAULT_OPTIONS,
     "scenario": mapping(
-        {"id": {**NAME, "description": "the name of the scenario, unique in the suite"}, **EXTRAS, **_TASK},
+        {
+            "id": {**NAME, "description": "the name of the scenario, unique in the suite"},
+            **EXTRAS,
+            **_TASK,
+            "review": REVIEW,
+        },
         "a scenario: {id: …, says: […], expect: […]}",
         ("id",),
     ),
