@@ -83,7 +83,7 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
 
 
 def _said_by_model(made: Generated, options: argparse.Namespace) -> list[str]:
-    """Have a model write the words of what was played, and write and filter others; put both into `made` and tell of it."""
+    """Have a model word what was played, write others and filter them; put both into `made` and tell of it."""
     ledger = Ledger(None)
     ledger.start(cost_usd=options.max_cost, calls=options.max_calls)
     mode = mode_of(options.cassette, options.mode)
