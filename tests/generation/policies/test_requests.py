@@ -4,10 +4,10 @@ import json
 
 import pytest
 import yaml
-
-from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.generation.policies.events.acts import Argument, Proposal, Said
 from pytest_agentbench.generation.policies.events.conditions import limits_on
+
+from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.generation.policies.events.requests import Speech, described
 from pytest_agentbench.generation.running import Asked, generate
 
