@@ -28,10 +28,10 @@ from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
 from pytest_agentbench.generation.tools.hydration.rules import SuiteRules
 from pytest_agentbench.generation.tools.hydration.stock import Stock
 from pytest_agentbench.generation.tools.kinds_told import kinds_told, left_alone, seen_writing
-from pytest_agentbench.generation.tools.probing.laboratory import Budget
 from pytest_agentbench.generation.tools.probing.probing import probe, probing_hash
 from pytest_agentbench.generation.tools.probing.safety import Policy
 from pytest_agentbench.generation.tools.probing.seeding import hints_of, state_of
+from pytest_agentbench.generation.tools.probing.session import Budget
 from pytest_agentbench.generation.tools.recruiting.choosing import distinct
 from pytest_agentbench.generation.tools.recruiting.pool import FAILURE
 from pytest_agentbench.generation.tools.recruiting.recruiter import Recruiter

@@ -32,9 +32,9 @@ from pytest_agentbench.generation.tools.hydration.memory import (
 )
 from pytest_agentbench.generation.tools.hydration.stock import Stock, turns_of
 from pytest_agentbench.generation.tools.hydration.turns import turns_of_calls, unsteady_values
-from pytest_agentbench.generation.tools.probing.oracle import judge
 from pytest_agentbench.generation.tools.probing.reading import parsed
 from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
+from pytest_agentbench.generation.tools.probing.verdicts import judge
 from pytest_agentbench.generation.tools.recruiting.choosing import alike, distinct
 from pytest_agentbench.generation.tools.recruiting.pool import FAILURE, call_key
 from pytest_agentbench.generation.tools.recruiting.proposing import is_needed

@@ -11,9 +11,9 @@ from pytest_agentbench.generation.tools.hydration.arguments import Option
 from pytest_agentbench.generation.tools.hydration.facts import said_at, stands_at
 from pytest_agentbench.generation.tools.hydration.memory import Unsteady
 from pytest_agentbench.generation.tools.hydration.stock import Stock
-from pytest_agentbench.generation.tools.probing.oracle import judge
 from pytest_agentbench.generation.tools.probing.reading import parsed
 from pytest_agentbench.generation.tools.probing.schemas import read_slots
+from pytest_agentbench.generation.tools.probing.verdicts import judge
 from pytest_agentbench.validation.values import scalars
 
 

@@ -1,4 +1,9 @@
-"""What an answer means, whatever its error flag says: real servers report failures as successes, and empty ones too."""
+"""What an answer means, whatever its error flag says: real servers report failures as successes, and empty ones too.
+
+Only structure decides: flags, HTTP codes, names of exceptions, fields that report errors, a text that begins as errors
+do. Sentences are not read: that an answer says *nothing was found* shows when a made-up value gets the same one
+(`session.ProbeSession.is_nothing`).
+"""
 
 import re
 from collections.abc import Mapping
@@ -9,44 +14,26 @@ from pytest_agentbench.generation.tools.probing.reading import inner, parsed
 from pytest_agentbench.generation.tools.values import Verdict
 from pytest_agentbench.generation.tools.world import Answer
 
-_SHORT = 600
-"""Characters beyond which a text that was not flagged as an error is an answer, whatever it says."""
-
-_AUTH = re.compile(
-    r"\b(?:HTTP|status(?: code)?|error)\W{0,4}(?:401|403|407|429|502|503|504)\b|\b(?:401 unauthori[sz]ed|403 forbidden"
-    r"|unauthori[sz]ed|not authenticated|authentication (?:failed|required)|(?:invalid|expired|missing) (?:api[ _-]?key"
-    r"|(?:access |auth )?token|credentials?)|token (?:has )?expired|too many requests|rate limit(?:ed| exceeded)"
-    r"|connection (?:refused|reset|error|aborted)|cannot connect|could not connect|name resolution|network is"
-    r" unreachable|service unavailable|bad gateway|gateway time-?out)\b",
+_ENVIRONMENT = re.compile(
+    r"\b(?:HTTP|status(?:[ _]code)?|error|code)\W{0,4}(?:401|403|407|429|502|503|504)\b|\b(?:401|403|429) [A-Z][a-z]+"
+    r"|\b(?:Connection(?:Refused|Reset|Aborted)?Error|ConnectError|ConnectTimeout|ReadTimeout|TimeoutError"
+    r"|gaierror|SSLError|AuthenticationError|RateLimitError|ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT)\b",
     re.I,
 )
 _BROKEN = re.compile(
-    r"\b(?:HTTP|status(?: code)?|error)\W{0,4}5\d\d\b|\b5\d\d (?:internal|server)|internal (?:server )?error|"
-    r"unexpected error|Traceback \(most recent call last\)|unhandled exception|"
+    r"\b(?:HTTP|status(?:[ _]code)?|error|code)\W{0,4}5\d\d\b|Traceback \(most recent call last\)|"
     r"\b(?:KeyError|AttributeError|IndexError|TypeError|ZeroDivisionError|NameError|UnboundLocalError|RecursionError"
-    r"|AssertionError|UnicodeDecodeError|NullPointerException|segmentation fault|panic:)",
+    r"|AssertionError|UnicodeDecodeError|NullPointerException|ReferenceError|RangeError|panic:)",
     re.I,
 )
 _STARTS = re.compile(
-    r"\s*(?:<[\w ]+>\s*)?(?:\W{0,3}(?:error|errors|erreur|failed|failure|fatal|exception|traceback|invalid|mcp error"
-    r"|input validation error|validation error|bad request|unknown tool|usage:)\b)",
+    r"\s*(?:<[\w ]+>\s*)?\W{0,3}(?:[\w ]{0,20}?error|errors|erreur|fehler|fatal|failed|failure|[a-z]*exception|traceback"
+    r"|HTTP [45]\d\d)\b",
     re.I,
 )
-_ABSENT = re.compile(
-    r"\b(?:not found|does ?n[o']t exist|do not exist|no such|unknown|is not (?:a )?valid|not (?:a )?valid|invalid"
-    r"|must be|is required|missing required|required (?:parameter|key|field|argument)|not allowed|not permitted"
-    r"|not supported|unsupported|out of range|cannot|can't|could not|unable to|introuvable|inconnue?|already exists"
-    r"|permission denied|illegal operation|E(?:NOENT|ISDIR|NOTDIR|ACCES|PERM|EXIST|NOTEMPTY))\b",
-    re.I,
-)
-_NONE = re.compile(
-    r"\W*(?:no (?:[\w' -]+ )?(?:found|match(?:es|ed)?|results?|available|data|entries|items|records)"
-    r"|nothing (?:found|to show|here)|none"
-    r"|(?:(?:i|we) (?:have )?found no|(?:je n'ai|nous n'avons|on n'a) (?:pas )?trouvé (?:aucun|de|rien)"
-    r"|no he encontrado ning|non ho trovato nessun|não encontrei nenhum)\w*[\w' -]*"
-    r"|empty|0 (?:[\w-]+ )?(?:found|results?|match(?:es)?)|0 [a-z]+s|aucun\w* [\w' -]+|not available)\b.{0,80}",
-    re.I,
-)
+"""How a text begins that reports an error: `Error:`, `Input validation error:`, `HTTP 404`."""
+_SHORT = 600
+"""Characters beyond which a text of many lines that was not flagged as an error is an answer."""
 _FAILURE_KEYS = ("error", "errors", "exception", "fault", "detail", "isError", "is_error")
 _SAYS_SO = ("success", "ok", "succeeded", "is_success")
 _STATUS = ("status", "code", "status_code", "statusCode")
@@ -55,6 +42,8 @@ _ASIDE = frozenset({
     "success", "ok", "hint", "path", "timestamp", "request_id", "status_code", "reason", "msg", "exception", "info",
     "data", "result",
 })  # fmt: skip
+"""Fields of an answer that does nothing but report (RFC 9457 and what servers send without it)."""
+_MESSAGES = ("error", "errors", "message", "msg", "detail", "details", "title", "reason", "exception", "result")
 
 
 @dataclass(frozen=True)
@@ -80,23 +69,11 @@ def judge(answer: Answer) -> Judged:
     value = inner(parsed(answer.content))
     if answer.error:
         return _failure(_message(value) or answer.content)
-    said = failure_in(value)
-    if said:
+    if said := failure_in(value):
         return _failure(said, unflagged=True)
     if is_empty(value):
         return Judged("empty", "an answer without content")
-    text = _only_text(value)
-    if text is not None and len(text) <= _SHORT and _NONE.fullmatch(_below_headings(text).rstrip(".!")):
-        return Judged("empty", "it says that there is nothing")
     return Judged("ok", "")
-
-
-def _below_headings(text: str) -> str:
-    """Give a text without the headings above it: `# Open tasks`, `Results:`."""
-    lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
-    while len(lines) > 1 and (lines[0].startswith(("#", "=", "-")) or lines[0].endswith(":")):
-        lines = lines[1:]
-    return "\n".join(lines)
 
 
 def failure_in(value: Any) -> str:
@@ -104,50 +81,26 @@ def failure_in(value: Any) -> str:
     text = _only_text(value)
     if text is not None:
         stripped = text.strip()
-        if len(stripped) > _SHORT and ("\n" in stripped or not _STARTS.match(stripped)):
-            return ""
-        if _STARTS.match(stripped):
-            return stripped
-        lines = [line for line in stripped.splitlines() if line.strip()]
-        is_sentence = len(lines) == 1 and len(stripped) <= 200 and " " in stripped
-        return (
-            stripped if is_sentence and _ABSENT.search(stripped) and not _NONE.fullmatch(stripped.rstrip(".!")) else ""
-        )
+        is_report = _STARTS.match(stripped) and (len(stripped) <= _SHORT or "\n" not in stripped)
+        return stripped if is_report else ""
     if not isinstance(value, Mapping):
         return ""
-    return _failure_of(value)
-
-
-def _failure_of(value: Mapping[str, Any]) -> str:
-    """Give the failure that an object reports by one of the keys that say so."""
-    for key in _SAYS_SO:
-        if value.get(key) is False:
-            return _message(value) or f"{key} is false"
-    for key in ("isError", "is_error"):
-        if value.get(key) is True:
-            return _message(value) or f"{key} is true"
+    if any(value.get(key) is False for key in _SAYS_SO) or any(
+        value.get(key) is True for key in ("isError", "is_error")
+    ):
+        return _message(value) or "it says that it failed"
     if not set(map(str, value)) <= _ASIDE:
         return ""
     for key in _FAILURE_KEYS:
         found = value.get(key)
-        if found in (None, "", [], {}, False, 0):
-            continue
-        if isinstance(found, str | dict | list) or found is True:
+        if found not in (None, "", [], {}, False, 0) and (isinstance(found, str | dict | list) or found is True):
             return _message(value) or str(found)
-    return _status_of(value)
-
-
-def _status_of(value: Mapping[str, Any]) -> str:
-    """Give the failure that an object of a few such keys reports by a status, or by its message alone."""
     for key in _STATUS:
         found = value.get(key)
         if not isinstance(found, bool) and isinstance(found, int) and 400 <= found < 600:
             return f"status {found}: {_message(value)}"
         if isinstance(found, str) and found.lower() in ("error", "failed", "failure", "fail"):
             return _message(value) or found
-    if set(map(str, value)) <= {"message", "msg", "code"}:
-        message = _message(value)
-        return message if _ABSENT.search(message) or _STARTS.match(message) else ""
     return ""
 
 
@@ -178,7 +131,7 @@ def is_silent(content: str) -> bool:
 def _failure(message: str, *, unflagged: bool = False) -> Judged:
     short = message.strip()[:300]
     said = f"{'reported as a success: ' if unflagged else ''}{short}"
-    if _AUTH.search(short):
+    if _ENVIRONMENT.search(short):
         return Judged("environment", said)
     return Judged("broken" if _BROKEN.search(short) else "refused", said)
 
@@ -189,22 +142,7 @@ def _message(value: Any) -> str:
     if isinstance(value, list):
         return "; ".join(filter(None, map(_message, value[:5])))
     if isinstance(value, Mapping):
-        parts = [
-            _message(value[key])
-            for key in (
-                "error",
-                "errors",
-                "message",
-                "msg",
-                "detail",
-                "details",
-                "title",
-                "reason",
-                "exception",
-                "result",
-            )
-            if value.get(key) not in (None, "", True, False)
-        ]
+        parts = [_message(value[key]) for key in _MESSAGES if value.get(key) not in (None, "", True, False)]
         if not parts:
             parts = [_message(item) for item in list(value.values())[:5] if isinstance(item, str)]
         return ": ".join(filter(None, parts))
@@ -216,8 +154,7 @@ def _only_text(value: Any) -> str | None:
     if isinstance(value, str):
         return value
     if isinstance(value, Mapping) and len(value) == 1:
-        only = next(iter(value.values()))
-        only = inner(only)
+        only = inner(next(iter(value.values())))
         return only if isinstance(only, str) and next(iter(value)) in ("result", "content", "text", "output") else None
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
         return value[0]

@@ -1,8 +1,15 @@
-"""Values worth trying for an argument: given ones, declared ones, ones that its description names, then by its name."""
+"""Values that a schema declares, and values made to conform to it: type, enum, format, bounds, pattern.
+
+A small generator of our own, simplest values first: a library that draws at random (hypothesis-jsonschema) finds odd
+values, where a service is rather asked for the most ordinary ones.
+"""
 
 import re
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -13,93 +20,26 @@ from pytest_agentbench.core.values import is_number
 from pytest_agentbench.generation.tools.graph.names import words
 from pytest_agentbench.generation.tools.probing.schemas import Slot
 
-PLACES = (
-    (48.8566, 2.3522), (51.5074, -0.1278), (40.7128, -74.006), (35.6762, 139.6503), (-33.8688, 151.2093),
-    (52.52, 13.405), (45.764, 4.8357), (-23.5505, -46.6333), (43.2965, 5.3698), (30.0444, 31.2357),
-)  # fmt: skip
-"""Latitude and longitude of large cities of all continents, two more in one country: services may know one region."""
-
-CITIES = ("Paris", "London", "New York", "Tokyo", "Sydney", "Berlin", "Lyon", "São Paulo", "Marseille", "Cairo")
-"""The names of these places, in the same order."""
-
-_BY_WORD: Mapping[str, tuple[Any, ...]] = {
-    "latitude": tuple(pair[0] for pair in PLACES),
-    "longitude": tuple(pair[1] for pair in PLACES),
-    "language": ("en", "fr", "de", "es", "it"),
-    "country": ("FR", "US", "GB", "DE"),
-    "city": CITIES,
-    "place": CITIES,
-    "location": CITIES,
-    "town": CITIES,
-    "address": CITIES,
-    "query": ("test", "a", *CITIES, "*"),
-    "search": ("test", "a", *CITIES),
-    "keyword": ("test", "a", *CITIES[:3]),
-    "term": ("test", "a", *CITIES[:3]),
-    "email": ("ada@example.org",),
-    "phone": ("+15550100",),
-    "url": ("https://example.org/",),
-    "timezone": ("UTC", "Europe/Paris", "America/New_York"),
-    "date": ("2026-03-16", "2025-01-15"),
-    "day": ("2026-03-16",),
-    "year": ("2026",),
-    "time": ("12:00", "2026-03-16T12:00:00"),
-    "datetime": ("2026-03-16T12:00:00",),
-    "currency": ("EUR", "USD"),
-    "color": ("red", "#ff0000"),
-    "priority": ("H", "high", "1"),
-    "file": ("notes.txt", "data.json"),
-    "path": ("notes.txt", ".", "/"),
-    "directory": (".", "/"),
-    "expression": ("1 + 1",),
-    "sql": ("SELECT 1",),
-    "cell": ("A1",),
-    "range": ("A1:B2",),
-    "sheet": ("Sheet1",),
-    "pattern": ("*", "**/*", ".*"),
-    "branch": ("main", "master"),
-    "revision": ("HEAD",),
-    "target": ("HEAD", "main"),
-    "title": ("Buy milk",),
-    "description": ("Buy milk",),
-    "text": ("Buy milk",),
-    "message": ("Buy milk",),
-    "content": ("Buy milk",),
-    "note": ("Buy milk",),
-    "name": ("alpha", "Ada"),
-}
-"""Values by a word of the argument's name: the most usual ones of their kind."""
-
-_FORMATS: Mapping[str, tuple[str, ...]] = {
-    "date": ("2026-03-16",),
-    "date-time": ("2026-03-16T12:00:00Z",),
-    "time": ("12:00:00",),
-    "email": ("ada@example.org",),
-    "uri": ("https://example.org/",),
-    "url": ("https://example.org/",),
-    "uuid": ("123e4567-e89b-42d3-a456-426614174000",),
-    "ipv4": ("127.0.0.1",),
-    "hostname": ("example.org",),
-}
-
 _CENTS = 2
 """Decimals of a made-up number where what it is like has no more: of money there are no smaller parts."""
+_MOST_DESCRIBED = 14
 _QUOTED = re.compile(r"(?<!\w)(['\"`«])\s?([^'\"`«»\n]{1,60}?)\s?(['\"`»])(?!\w)")
-_EXAMPLE = re.compile(
-    r"(?:e\.g\.|eg\.|for example|for instance|such as|like|examples?:|ex\.\s?:?|par exemple)\s*[:,]?\s*"
-    r"([^\s,;()\"'`]+)",
-    re.I,
-)
-_CODES = re.compile(r"(?:\(|:|one of|among|parmi)\s*((?:[a-z]{2}|[A-Z]{2,3}|\w{1,12})(?:\s*(?:,|/|\||or|ou|and|et)\s*"
-                    r"(?:[a-z]{2}|[A-Z]{2,3}|\w{1,12})){1,12})")  # fmt: skip
-_SENTENCES = re.compile(r"(?<!e\.g\.)(?<!i\.e\.)(?<!eg\.)(?<!ex\.)(?<=[.;\n])\s+", re.I)
+_CODES = re.compile(r"[(\[:]\s*(\w{1,14}(?:\s*(?:,|/|\||(?<= )[a-z]{1,3}(?= ))\s*\w{1,14}){1,12})\s*[)\].;]")
+_BETWEEN = re.compile(r"\s*[,/|]\s*|\s+[a-z]{1,3}\s+")
+"""Short words one after the other, in brackets or after a colon: `(fr, en, de)`, `kind: a | b.`, `(zone: X or Y)`."""
+_CODED = re.compile(r"(?<![\w.-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*(?![\w-])")
+"""A word of letters and digits, as codes are that a description gives for example: `W1041`, `AB-12`."""
+_DATE_FORM = re.compile(r"\b[A-Z]{4}[-/.][A-Z]{2}[-/.][A-Z]{2}\b")
+"""How descriptions write the form of a date: `YYYY-MM-DD`, `AAAA-MM-JJ`."""
+_SENTENCES = re.compile(r"(?<=[.;\n])\s+")
 _STEM = re.compile(r"[A-Za-z0-9]+(?=(?:\.[A-Za-z]{1,5})?$)")
-_SPAN = re.compile(r"(?<![\w.])(-?\d+(?:\.\d+)?)\s*(?:-|–|to|à|\.\.\.?|…)\s*(-?\d+(?:\.\d+)?)(?![\w.])")
-_LENGTH = re.compile(
-    r"\s*(?:characters?|chars?|letters?|digits?|bytes?|words?|caractères?|lettres?|chiffres?|mots?)\b", re.I
-)
-"""What a span counts that bounds the length of a text, not its value."""
-_NUMBER = re.compile(r"(?<![\w.-])(-?\d+(?:\.\d+)?)(?![\w.])")
+_SPAN = re.compile(r"(?<![\w.-])(-?\d+(?:\.\d+)?)\s*(?:-|–|…|\.\.\.?|[a-zà]{1,3})\s*(-?\d+(?:\.\d+)?)(?![\w.-])")
+"""Two numbers with little between them: `1-15`, `0 to 5`, `0 à 5`."""
+
+
+@cache
+def _usual() -> dict[str, Any]:
+    return tomllib.loads((Path(__file__).parent / "usual_values.toml").read_text(encoding="utf-8"))
 
 
 def declared(slot: Slot) -> list[Any]:
@@ -116,23 +56,27 @@ def declared(slot: Slot) -> list[Any]:
 
 
 def described(slot: Slot, tool_description: str = "") -> list[Any]:
-    """Give the values that the descriptions name, as the argument's type: quoted ones, examples, lists, spans' ends.
+    """Give the values that the descriptions quote, list in brackets, or bound, as the argument's type.
 
     Of the tool's description only sentences count that name the argument.
     """
-    sentences = [part for part in _SENTENCES.split(tool_description) if _names(part, slot.name)]
-    text = " ".join([slot.described, *sentences])
-    found: list[Any] = [match[2] for match in _QUOTED.finditer(text)]
-    found += [match[1].rstrip(".:") for match in _EXAMPLE.finditer(text)]
+    is_named = re.compile(rf"(?<!\w){re.escape(slot.name)}(?!\w)")
+    text = " ".join([slot.described, *(part for part in _SENTENCES.split(tool_description) if is_named.search(part))])
+    found: list[str] = [match[2] for match in _QUOTED.finditer(text)]
     for match in _CODES.finditer(text):
-        found += re.split(r"\s*(?:,|/|\||\bor\b|\bou\b|\band\b|\bet\b)\s*", match[1])
-    for match in _SPAN.finditer(text):
-        if slot.type in ("integer", "number") or not _LENGTH.match(text, match.end()):
-            found += [match[1], match[2]]
+        found += _BETWEEN.split(match[1])
+    found += _CODED.findall(text)
     if slot.type in ("integer", "number"):
-        found += [match[1] for match in _NUMBER.finditer(text)]
+        found += [end for match in _SPAN.finditer(text) for end in match.groups()]
     typed = [_as_type(value, slot) for value in found if value and value != slot.name]
-    return _distinct([value for value in typed if value is not None and fits(value, slot)])[:14]
+    return _distinct([value for value in typed if value is not None and fits(value, slot)])[:_MOST_DESCRIBED]
+
+
+def takes_dates(slot: Slot, tool_description: str = "") -> bool:
+    """Whether an argument's format, or a form such as `YYYY-MM-DD` in what is told of it, says that it is a date."""
+    if str(slot.schema.get("format", "")).startswith("date") or _DATE_FORM.search(slot.described):
+        return True
+    return slot.type == "string" and not slot.described and _DATE_FORM.search(tool_description) is not None
 
 
 def described_span(slot: Slot) -> tuple[float, float] | None:
@@ -144,9 +88,22 @@ def described_span(slot: Slot) -> tuple[float, float] | None:
     return None
 
 
-def usual(slot: Slot, random: Random) -> list[Any]:
-    """Give values by format, by bounds and by the words of the name, then any of the type."""
-    schema = slot.schema
+def usual(slot: Slot) -> list[Any]:
+    """Give the most usual values, by format and by a word of the name."""
+    table = _usual()
+    found: list[Any] = list(table["format"].get(str(slot.schema.get("format")), ()))
+    for word in reversed(words(slot.name)):
+        for value in table.get(word, ()) if word != "format" else ():
+            is_text = isinstance(value, str)
+            if slot.type == "string" and not is_text:
+                found.append(str(value))
+            elif slot.type in ("string", "any") or (slot.type == "number" and not is_text):
+                found.append(value)
+    return _distinct([value for value in found if fits(value, slot)])
+
+
+def conforming(slot: Slot, random: Random) -> list[Any]:
+    """Give any values of the declared type, the plainest first."""
     kind = slot.type
     if kind == "boolean":
         return [True, False]
@@ -155,18 +112,12 @@ def usual(slot: Slot, random: Random) -> list[Any]:
     if kind == "object":
         return [{}, {"note": "test"}]
     if kind == "array":
-        return _tables(schema) or [["alpha"], []]
-    found: list[Any] = list(_FORMATS.get(str(schema.get("format")), ()))
-    for word in reversed(words(slot.name)):
-        found += [value for value in _BY_WORD.get(word, ()) if kind == "any" or isinstance(value, str)]
-    if kind == "string" and {"latitude", "longitude"} & set(words(slot.name)):
-        word = "latitude" if "latitude" in words(slot.name) else "longitude"
-        found += [str(value) for value in _BY_WORD[word]]
-    pattern = schema.get("pattern")
-    if isinstance(pattern, str):
-        found = [value for value in found if _matches(pattern, value)] + from_pattern(pattern)
-    found += ["alpha", f"item-{random.randrange(100, 999)}", "1"]
-    return _distinct([value for value in found if fits(value, slot)])
+        return [["alpha"], []]
+    pattern = slot.schema.get("pattern")
+    made = from_pattern(pattern) if isinstance(pattern, str) else []
+    found = [*made, "alpha", f"item-{random.randrange(100, 999)}", "1"]
+    low = int(slot.schema.get("minLength") or 0)
+    return _distinct([value for value in (*found, "alpha".ljust(low, "a")[:low]) if value and fits(value, slot)])
 
 
 def fits(value: Any, slot: Slot) -> bool:
@@ -245,7 +196,7 @@ def sibling(value: Any, random: Random) -> Any:
 
 
 def from_pattern(pattern: str) -> list[str]:
-    """Give a text that a simple pattern admits: classes, groups without choice, counts; [] where it is not simple."""
+    """Give a text that a simple pattern admits: classes, groups, first choices, counts; [] where it is not simple."""
     parser = import_module("re._parser")  # the standard library's own reader of patterns
     try:
         made = "".join(_piece(part) for part in parser.parse(pattern))
@@ -273,27 +224,9 @@ def _piece(part: tuple[Any, Any]) -> str:
     return ""
 
 
-def _tables(schema: Mapping[str, Any]) -> list[Any]:
-    """Give tables for a list of lists: names of columns above, then rows, in the types that its entries may have."""
-    rows = schema.get("items")
-    cell = rows.get("items") if isinstance(rows, Mapping) and rows.get("type") == "array" else None
-    if not isinstance(cell, Mapping):
-        return []
-    kinds = set(cell.get("type") or ())
-    numbers, texts = bool(kinds & {"integer", "number"}), "string" in kinds or not kinds
-    if texts and (numbers or not kinds):
-        return [[["name", "city", "amount"], ["alpha", "Paris", 10], ["beta", "Lyon", 20]]]
-    if texts:
-        return [[["name", "city"], ["alpha", "Paris"], ["beta", "Lyon"]]]
-    return [[[1, 2], [3, 4]]] if numbers else []
-
-
 def _numbers(slot: Slot) -> list[Any]:
     low, high = bounds(slot)
-    found: list[Any] = []
-    for word in words(slot.name):
-        found += [value for value in _BY_WORD.get(word, ()) if is_number(value)]
-    found += [1, 2, 3, 10, 0]
+    found: list[Any] = [1, 2, 3, 10, 0]
     if low is not None:
         found.append(low if not _excludes(slot.schema, "exclusiveMinimum", low) else low + 1)
     if low is not None and high is not None:
@@ -307,13 +240,7 @@ def _as_type(value: str, slot: Slot) -> Any:
         return int(value) if re.fullmatch(r"-?\d{1,15}", value) else None
     if slot.type == "number":
         return float(value) if re.fullmatch(r"-?\d{1,15}(?:\.\d+)?", value) else None
-    if slot.type in ("string", "any"):
-        return value
-    return None
-
-
-def _names(sentence: str, name: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", sentence) is not None
+    return value if slot.type in ("string", "any") else None
 
 
 def _excludes(schema: Mapping[str, Any], key: str, bound: float) -> bool:
@@ -332,7 +259,6 @@ def _distinct(values: Sequence[Any]) -> list[Any]:
     return list({dumps(value): value for value in values}.values())
 
 
-def numbers_in(text: str) -> Iterator[float]:
-    """Give the numbers that a text holds."""
-    for match in _NUMBER.finditer(text):
-        yield float(match[1])
+def distinct_fitting(values: Iterator[Any], slot: Slot, hints: Sequence[Any] = ()) -> list[Any]:
+    """Give values once each, those alone that conform to the schema; hints of the user stay whatever it says."""
+    return _distinct([value for value in values if value in hints or fits(value, slot)])
