@@ -288,27 +288,38 @@ def _text(text: str, ranges: Ranges) -> str:
     return " … ".join(" ".join(text[start:end].split()) for start, end in ranges)
 
 
-async def measured(labels: Labels, models: Models | None, spec: ModelSpec | None) -> list[str]:
-    """Read one document, propose rules where there is a model and a suite, and give the lines to print."""
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """What one document gave: its entries; where there are a model and a service, the rules and what was dropped."""
+
+    name: str
+    score: Score
+    rules: Rules | None = None
+    dropped: tuple[Dropped, ...] = ()
+
+    def lines(self) -> list[str]:
+        """Give the lines that are printed."""
+        dropped = [f"  dropped    {one.policy}, {one.part}: {one.reason}" for one in self.dropped]
+        return [*self.score.lines(self.name), *(self.rules.lines() if self.rules else ()), *dropped]
+
+
+async def measured(labels: Labels, models: Models | None = None, spec: ModelSpec | None = None) -> Measured:
+    """Read one document, by structure or by a model, and score its entries and the rules that are proposed."""
     document = PolicyDocument(name=labels.document.name, text=labels.document.read_text(encoding="utf-8"))
     if models is None or spec is None:
-        return score(labels, extract(document)).lines(document.name)
+        return Measured(name=document.name, score=score(labels, extract(document)))
     chat = models.chat(spec, Caller(role="extractor"))
     found = await ModelExtractor(chat, random=Random(document.name))(document)
     result = score(labels, found)
-    lines = result.lines(f"{document.name}, by {spec.model}")
+    name = f"{document.name}, by {spec.model}"
     if "suite" not in labels.form:
-        return lines
+        return Measured(name=name, score=result)
     suite = load_suite(labels.file.parent / labels.form["suite"], environ={}, generating=True)
     facts = await facts_of(world_of(suite, toolset=load_toolset(suite.environment, suite.root)), suite.now)
     analyst = Analyst(models.chat(spec, Caller(role="analyst")), facts, Random(document.name))
     analysis = await analyst(found.policies)
     rules = await score_rules(labels, result, analysis.policies)
-    return [*lines, *rules.lines(), *_dropped(analysis.dropped)]
-
-
-def _dropped(parts: Sequence[Dropped]) -> list[str]:
-    return [f"  dropped    {one.policy}, {one.part}: {one.reason}" for one in parts]
+    return Measured(name=name, score=result, rules=rules, dropped=analysis.dropped)
 
 
 def _model(options: argparse.Namespace) -> ModelSpec:
@@ -319,7 +330,7 @@ def _model(options: argparse.Namespace) -> ModelSpec:
 async def _main(options: argparse.Namespace) -> None:
     if not options.llm:
         for file in options.labels:
-            print("\n".join(await measured(Labels.read(file), None, None)), flush=True)
+            print("\n".join((await measured(Labels.read(file))).lines()), flush=True)
         return
     recorder, shard = None, None
     if options.cassette:
@@ -329,8 +340,8 @@ async def _main(options: argparse.Namespace) -> None:
     models = Models(environ=os.environ, recorder_of=lambda _: recorder)
     try:
         each = (measured(Labels.read(file), models, _model(options)) for file in options.labels)
-        for lines in await asyncio.gather(*each):
-            print("\n".join(lines), flush=True)
+        for one in await asyncio.gather(*each):
+            print("\n".join(one.lines()), flush=True)
     finally:
         await models.close()
         if recorder is not None:

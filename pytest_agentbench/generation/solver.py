@@ -6,6 +6,7 @@ same writes with equal values as the draft, or none where the draft refuses; ord
 fit is not solved. It shares no code with what plans drafts.
 """
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -20,6 +21,8 @@ from pytest_agentbench.checks.rules_values import Facts, decoded
 from pytest_agentbench.checks.wording import call_text
 from pytest_agentbench.core.acts import Act
 from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.ids import codes_in
+from pytest_agentbench.core.names import IDENTIFIERS
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.termination import Termination
@@ -47,6 +50,8 @@ from pytest_agentbench.validation.scripted_run import Described, ScriptPlayer
 
 _DEEPEST = 2
 """Calls that are needed for calls that are needed for a call."""
+_NESTED = 5
+"""Objects within objects that are looked into: schemas that refer to themselves have no end."""
 _LOOKUPS = 8
 """Tools that are tried to find a value that nobody says."""
 
@@ -338,17 +343,30 @@ class _Solver:
                 yield led_to(term, answer.call.arguments, partial(lambda value: value, answer.value))
 
 
-def _slots(schema: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _slots(
+    schema: Mapping[str, Any], path: str = "", root: Mapping[str, Any] | None = None
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield each argument that takes plain values or a list, by its dotted path."""
+    root = schema if root is None else root
     for name, inner in schema.get("properties", {}).items():
         here = f"{path}.{name}" if path else name
-        one = inner if isinstance(inner, Mapping) else {}
-        if one.get("properties"):
-            yield from _slots(one, here)
-        elif isinstance(one.get("items"), Mapping) and one["items"].get("properties"):
-            yield from ((f"{slot}", part) for slot, part in _slots(one["items"], f"{here}.*"))
+        one = _resolved(inner, root)
+        items = _resolved(one.get("items"), root)
+        if one.get("properties") and here.count(".") < _NESTED:
+            yield from _slots(one, here, root)
+        elif items.get("properties") and here.count(".") < _NESTED:
+            yield from _slots(items, f"{here}.*", root)
         else:
             yield here, one
+
+
+def _resolved(schema: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Follow a reference to a definition of the same schema."""
+    reference = schema.get("$ref") if isinstance(schema, Mapping) else None
+    found: Any = root if reference else schema
+    for part in reference[1:].strip("/").split("/") if isinstance(reference, str) and reference[:1] == "#" else ():
+        found = found.get(part, {}) if isinstance(found, Mapping) else {}
+    return found if isinstance(found, Mapping) else {}
 
 
 def _put(arguments: dict[str, Any], path: str, value: JsonValue) -> None:
@@ -379,7 +397,8 @@ def _entries(value: JsonValue, one: SaidReference, label: str) -> Iterator[JsonV
     """Yield what may be meant: of entry `position` of each list of `count`, the fields that are called like it."""
     names = _names(label, one.thing)
     if one.count < 2:
-        yield from _best(value, names)
+        found = list(_best(value, names))
+        yield from found or _told(value, one.thing)
         return
     stack = [value]
     while stack:
@@ -404,7 +423,16 @@ def _entries(value: JsonValue, one: SaidReference, label: str) -> Iterator[JsonV
 def _names(label: str, thing: str) -> list[set[str]]:
     """Give the names that a field may have, the closest first."""
     last = label.rsplit(maxsplit=1)[-1] if label.split() else label
-    return [{label}, {thing}, {f"{thing} id", f"{thing} {last}"}, {last}, {"id"}]
+    return [{label}, {thing}, {f"{thing} id", f"{thing} {last}"}, {last}, {"id"}, set(IDENTIFIERS)]
+
+
+def _told(value: JsonValue, thing: str) -> Iterator[JsonValue]:
+    """Yield the ids in a text, or else the numbers that stand behind what a thing is called: *entry 1*."""
+    texts = [value] if isinstance(value, str) else list(value.values()) if isinstance(value, Mapping) else []
+    for text in (one for one in texts if isinstance(one, str)):
+        words = list(codes_in(text).values())
+        numbers = re.findall(rf"(?i)\b{re.escape(thing)}\W{{1,3}}(\d+)\b", text) if not words else []
+        yield from [*words, *map(int, numbers)]
 
 
 def _best(value: JsonValue, names: Sequence[set[str]]) -> Iterator[JsonValue]:
@@ -436,7 +464,14 @@ def _distinct(values: Sequence[JsonValue] | Iterator[JsonValue]) -> list[JsonVal
 
 
 def _number(value: JsonValue, schema: JsonValue) -> JsonValue:
-    """Give a number as one whatever its type; a text where the tool takes texts, so that `101` is "101"."""
+    """Give a number as one whatever its type; a text where the tool takes texts, so that `101` is "101".
+
+    The names inside a value stand in order.
+    """
+    if isinstance(value, Mapping):
+        return {name: _number(value[name], {}) for name in sorted(value)}
+    if isinstance(value, list):
+        return [_number(item, {}) for item in value]
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if is_number and isinstance(schema, Mapping) and schema.get("type") == "string":
         return str(value)
