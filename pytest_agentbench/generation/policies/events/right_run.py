@@ -369,8 +369,8 @@ class RightRuns:
         calls = [call for act in acts for call in (*act.calls, act.request)]
         made = {key_of(call): one for call in calls if (one := await self.made(call)) is not None}
         arguments = {key_of(call): call.arguments({}, self.samples) for call in calls}
-        one = written(self.book, acts, made, arguments, wrong)
-        return self.book.verdicts(one.transcript, self.initial, one.states)
+        talk = written(self.book, acts, made, arguments, wrong)
+        return self.book.verdicts(talk.transcript, self.initial, talk.states)
 
     async def _broken(self, act: Act) -> frozenset[str]:
         """Give the rules that an act breaks though the user agrees to it and everything due is said."""
