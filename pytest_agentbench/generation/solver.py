@@ -157,18 +157,16 @@ class _Solver:
         arguments: dict[str, Any] = {}
         left = list(asked.values)
         pointed = list(asked.references)
-        slots = list(_slots(spec.parameters))
-        for path, schema in slots:
-            label = label_of(path, schema)
-            mine = [value for name, value in left if name == label]
+        for path, (schema, labels) in _slots_of(spec).items():
+            mine = [value for name, value in left if name in labels]
             if mine:
-                left = [pair for pair in left if pair[0] != label]
+                left = [pair for pair in left if pair[0] not in labels]
                 _put(arguments, path, _of_schema(mine, schema))
                 continue
-            refs = [one for one in pointed if one.label in (label, label_of(path))]
+            refs = [one for one in pointed if one.label in labels]
             if refs:
                 pointed = [one for one in pointed if one not in refs]
-                found = [self._pointed(one, label) for one in refs]
+                found = [self._pointed(one, label_of(path, schema)) for one in refs]
                 _put(arguments, path, _of_schema(found, schema))
         for name in spec.parameters.get("required", ()):
             if name not in arguments:
@@ -178,10 +176,10 @@ class _Solver:
     async def _found(self, name: str, spec: ToolSpec, depth: int) -> JsonValue:
         """Find a value that this line does not give: said before, or the only one of its name in the answers."""
         schema = spec.parameters.get("properties", {}).get(name, {})
-        label = label_of(name, schema)
+        labels = _slots_of(spec).get(name, (schema, {label_of(name, schema)}))[1]
         for values in (
-            [value for known, value in self._known if known == label],
-            [value for answer in self._answers if not answer.failed for value in _under(answer.value, {label})],
+            [value for known, value in self._known if known in labels],
+            [value for answer in self._answers if not answer.failed for value in _under(answer.value, labels)],
         ):
             several = _distinct(values)
             if len(several) == 1:
@@ -193,23 +191,21 @@ class _Solver:
             return only[0]
         if depth < _DEEPEST:
             for other in [one for one in self._tools if one.kind == "read" and one.name != spec.name][:_LOOKUPS]:
-                if (value := await self._looked_up(other, label, depth + 1)) is not None:
+                if (value := await self._looked_up(other, labels, depth + 1)) is not None:
                     return value
         raise UnsolvedError(f"{spec.name}: no value is known for {name!r}")
 
-    async def _looked_up(self, spec: ToolSpec, label: str, depth: int) -> JsonValue:
+    async def _looked_up(self, spec: ToolSpec, wanted: set[str], depth: int) -> JsonValue:
         """Give the only value of a name that a lookup with known values gives, None where there is none."""
-        labels = {name for name, _ in self._known}
-        slots = list(_slots(spec.parameters))
-        if not any(label_of(path, schema) in labels for path, schema in slots):
+        values = self._known_of(spec)
+        if not values:
             return None
-        values = tuple(pair for pair in self._known if pair[0] in {label_of(path, schema) for path, schema in slots})
         try:
             call = ToolCall(name=spec.name, arguments=await self._arguments(spec, SaidCall(values=values), depth))
         except UnsolvedError:
             return None
         answer = await self._make(call) if not self._broken(call) else None
-        several = _distinct(_under(answer.value, {label})) if answer and not answer.failed else []
+        several = _distinct(_under(answer.value, wanted)) if answer and not answer.failed else []
         return several[0] if len(several) == 1 else None
 
     def _pointed(self, one: SaidReference, label: str) -> JsonValue:
@@ -250,12 +246,15 @@ class _Solver:
         if any(answer.call.name in names and not answer.failed for answer in self._answers):
             return
         for spec in [one for one in self._tools if one.name in names]:
-            labels = {label_of(path, schema) for path, schema in _slots(spec.parameters)}
-            values = tuple({name: (name, value) for name, value in self._known if name in labels}.values())
             with suppress(UnsolvedError):
-                arguments = await self._arguments(spec, SaidCall(values=values), depth)
+                arguments = await self._arguments(spec, SaidCall(values=self._known_of(spec)), depth)
                 if await self._attempt(ToolCall(name=spec.name, arguments=arguments), depth):
                     return
+
+    def _known_of(self, spec: ToolSpec) -> tuple[tuple[str, JsonValue], ...]:
+        """Give what was said last of each of a tool's arguments."""
+        labels = {label for _, several in _slots_of(spec).values() for label in several}
+        return tuple({name: (name, value) for name, value in self._known if name in labels}.values())
 
     async def _make(self, call: ToolCall) -> _Answer:
         made = call.model_copy(update={"id": f"call_{len(self._answers)}"})
@@ -313,6 +312,20 @@ def _slots(schema: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Map
             yield from ((f"{slot}", part) for slot, part in _slots(one["items"], f"{here}.*"))
         else:
             yield here, one
+
+
+def _slots_of(spec: ToolSpec) -> dict[str, tuple[Mapping[str, Any], set[str]]]:
+    """Give a tool's arguments by their paths, each with its schema and what it is called: short names where one has it.
+
+    `address.zip` is *address zip*, and *zip* where no other argument is.
+    """
+    slots = dict(_slots(spec.parameters))
+    whole = {path: {label_of(path, schema), label_of(path)} for path, schema in slots.items()}
+    taken = {label for several in whole.values() for label in several}
+    short = {path: words_of(path.replace(".*", "").split(".")[-1]) for path in slots}
+    every = list(short.values())
+    alone = {path: {name} if every.count(name) == 1 and name not in taken else set() for path, name in short.items()}
+    return {path: (schema, whole[path] | alone[path]) for path, schema in slots.items()}
 
 
 def _put(arguments: dict[str, Any], path: str, value: JsonValue) -> None:
