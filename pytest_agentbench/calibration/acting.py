@@ -123,10 +123,16 @@ class Actor:
         calls = self.scene.calls[: self.scene.target + 1]
         given = [name for name, _ in self.scene.supplied(calls) if name in self.target.arguments]
         leads = dumps([call.arguments for call in calls[:-1]])
-        for name in sorted(given, key=lambda one: str(self.target.arguments[one]) in leads):
-            value = self.target.arguments[name]
-            for other in (*self.others(name), *_beyond(value)):
-                yield [_exchanged(call, value, other) for call in calls]
+        given.sort(key=lambda one: str(self.target.arguments[one]) in leads)
+        listed = [str(one) for one in self._listed(self.target)]
+        # nobody asks in so many words for what a tool's list has not: that comes last
+        free, rest = ([one for one in given if (str(self.target.arguments[one]) in listed) == flag] for flag in (0, 1))
+        for names in (free, rest):
+            for of_other in (True, False):
+                for name in names:
+                    value = self.target.arguments[name]
+                    for other in self.others(name) if of_other else _beyond(value):
+                        yield [_exchanged(call, value, other) for call in calls]
 
     def facts(self, result: ToolResult, play: Play | None = None, *, figure: bool = False) -> list[Fact]:
         """Choose what to tell of an answer; raise `InexpressibleError` where it tells nothing, or no `figure`.

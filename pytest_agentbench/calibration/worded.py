@@ -102,9 +102,8 @@ class _Plan:
         self.answered = not reading.nothing
         self.wish = play.wish or first.text
         self.brought = first.said
-        self.first = [one for one in first.values if _is_exact(one)]
-        if play.asked is not None:
-            self.first = list(first.said)
+        right = {str(value) for call in scene.calls for _, value in scalars(call.arguments)}
+        self.first = [one for one in first.said if (one in first.values and _is_exact(one)) or one not in right]
         self.again = {value for line in later for value in line.values if value in first.said}
         self.later = {value for line in later for value in line.values} - self.again
         self.spare = [line.text for line in later[:-1] if not line.values]

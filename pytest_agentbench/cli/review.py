@@ -112,7 +112,6 @@ class Reviewing:
             if given is None:
                 raise Stopped
             word = given.strip().lower()
-            desk.say("\n")
             chosen = KEYS.get(word, word if word in KEYS.values() else "")
             if chosen == "quit":
                 raise Stopped
@@ -230,7 +229,11 @@ def _say(text: str) -> None:
 
 
 def _line() -> str | None:
-    return sys.stdin.readline() or None
+    """Read a line; where no terminal shows what is typed, the next one still begins on its own."""
+    given = sys.stdin.readline() or None
+    if not sys.stdin.isatty():
+        _say("\n")
+    return given
 
 
 def _key() -> str | None:
@@ -243,10 +246,11 @@ def _key() -> str | None:
     stream = sys.stdin.fileno()
     before = termios.tcgetattr(stream)
     try:
-        tty.setcbreak(stream)
+        tty.setcbreak(stream, termios.TCSADRAIN)  # what was typed already is kept
         key = os.read(stream, 16).decode("utf-8", "replace")
     finally:
         termios.tcsetattr(stream, termios.TCSADRAIN, before)
+    _say("\n")
     return None if key in ("", "\x04") else key
 
 

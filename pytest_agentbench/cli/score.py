@@ -26,12 +26,12 @@ from pytest_agentbench.llm.ledger import Ledger
 from pytest_agentbench.report.html.page import MOST_RUNS, Reading, html_report, in_order
 from pytest_agentbench.report.markdown import markdown_report
 from pytest_agentbench.report.terminal import terminal_report
-from pytest_agentbench.results.audits import standing_of
 from pytest_agentbench.results.document import Document, PolicyRecord, SuiteRecord, players_of
 from pytest_agentbench.results.files import write_atomic, writing_atomic
 from pytest_agentbench.results.gates import evaluate_gates
 from pytest_agentbench.results.redact import Redactor
 from pytest_agentbench.results.spool import Spool
+from pytest_agentbench.results.standing import standing_of
 from pytest_agentbench.results.store import read_transcript, transcript_name, write_transcript
 from pytest_agentbench.runs.access import Budgets, SessionModels
 from pytest_agentbench.runs.measurable import unmeasurable_gates
@@ -121,7 +121,7 @@ def _check_judge(suite: Suite) -> None:
             "such criteria unmeasured with --no-judge"
         )
     if judged and suite.judge is not None and suite.judge.calibration is not None:
-        from pytest_agentbench.calibration.standing import objections  # noqa: PLC0415 - where it is asked for
+        from pytest_agentbench.results.standing import objections  # noqa: PLC0415 - where it is asked for
 
         if wrong := objections(suite):
             raise SuiteFaultError("\n".join(wrong))

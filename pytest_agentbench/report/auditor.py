@@ -9,8 +9,6 @@ from pytest_agentbench.report.breakdown import percent
 from pytest_agentbench.report.glyphs import Glyphs, Line
 from pytest_agentbench.report.table import wrap
 from pytest_agentbench.results.audits import (
-    LEAST_RUNS,
-    AuditorStanding,
     AuditSums,
     CritiqueSide,
     CritiqueSums,
@@ -21,6 +19,7 @@ from pytest_agentbench.results.audits import (
 )
 from pytest_agentbench.results.document import Document
 from pytest_agentbench.results.gates import GateVerdict
+from pytest_agentbench.results.standing import LEAST_RUNS, AuditorStanding
 
 UNCALIBRATED = "uncalibrated"
 """What stands beside a verdict that rests on an auditor whose false alarms nobody has counted, or that has some."""

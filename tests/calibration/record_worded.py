@@ -1,4 +1,4 @@
-"""Has a language model write conversations of the example project's services around their calls, and keeps what it said as a cassette.
+"""Has a language model write conversations around calls of the example project's services, and keeps them.
 
     python -m tests.calibration.record_worded [URL]
 

@@ -1,17 +1,97 @@
-"""Whether a suite's judge has the figures that the suite asks for: calibrated as it stands, and good enough."""
+"""What a calibration file says: how far the auditor and the judge of a suite can be trusted, as they stand."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Self
 
-from pytest_agentbench.calibration.calibrate import AuditorFigures
+from pydantic import Field, model_validator
+
+from pytest_agentbench.checks.auditor.ask import TEMPLATE
 from pytest_agentbench.checks.judges.judge import judge_mark
+from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import digest, loads
 from pytest_agentbench.core.rubric import Rubric
 from pytest_agentbench.core.suite import CalibrationSpec, JudgeSpec, Suite
 from pytest_agentbench.core.text import printable
+from pytest_agentbench.results.intervals import wilson
+
+_MOST_RUNS = 1_000_000
+"""Labelled runs beyond which a file is not believed."""
+
+LEAST_RUNS = 50
+"""Runs labelled by the team without one false alarm, from which an auditor counts as calibrated."""
 
 _WITHOUT = "or go without its judgement: --agentbench-no-judge"
+
+
+class AuditorFigures(Model):
+    """How often the auditor failed a right agent: `false_alarms` of `runs` that the team labelled as not its fault.
+
+    `upper` bounds the rate (95 %, Wilson). `parts` are what it was: model and prompt.
+    """
+
+    runs: Annotated[int, Field(strict=True, ge=0, le=_MOST_RUNS)]
+    false_alarms: Annotated[int, Field(strict=True, ge=0)]
+    upper: float = 1.0
+    parts: dict[str, str] = {}
+
+    @model_validator(mode="after")
+    def _counts_fit(self) -> Self:
+        if self.false_alarms > self.runs:
+            raise ValueError(f"{self.false_alarms} false alarms of {self.runs} runs")
+        return self
+
+
+class AuditorStanding(Model):
+    """How an auditor did on runs of a right agent that the team labelled: how many, and how many of them it failed.
+
+    `other` names the model, or the prompt, that it had then, where that is another now.
+    """
+
+    runs: int = 0
+    false_alarms: int = 0
+    other: str = ""
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether it raised no false alarm on enough runs, and is still the same."""
+        return self.runs >= LEAST_RUNS and not self.false_alarms and not self.other
+
+    @property
+    def upper(self) -> float | None:
+        """Give the upper end of the 95 % interval of its false alarm rate, None without runs."""
+        interval = wilson(self.false_alarms, self.runs)
+        return None if interval is None else interval[1]
+
+
+def standing_of(suite: Suite) -> AuditorStanding | None:
+    """Give how the auditor of a suite did, as its calibration file says; None for a suite that has no auditor.
+
+    A file that is not there, or says nothing of an auditor, tells of no runs.
+    """
+    if suite.judge is None or suite.auditor == "off":
+        return None
+    calibration = suite.judge.calibration
+    return (
+        AuditorStanding() if calibration is None else _standing(auditor_in(calibration.file), suite.judge.model.model)
+    )
+
+
+def auditor_in(file: Path) -> AuditorFigures | None:
+    """Give how the auditor did by a file of `agentbench calibrate --json`; None where it does not say."""
+    try:
+        return AuditorFigures.model_validate(loads(file.read_text(encoding="utf-8"))["auditor"])
+    except (OSError, ValueError, TypeError, LookupError, RecursionError):
+        return None
+
+
+def _standing(figures: AuditorFigures | None, model: str) -> AuditorStanding:
+    if figures is None:
+        return AuditorStanding()
+    now = {"model": model, "prompt": TEMPLATE}
+    before = {**now, **figures.parts}
+    changed = [printable(before[part]) or "another" for part, value in now.items() if before[part] != value]
+    return AuditorStanding(runs=figures.runs, false_alarms=figures.false_alarms, other=", ".join(changed))
 
 
 def objections(suite: Suite) -> list[str]:
@@ -70,14 +150,6 @@ def _kappas(slices: dict[str, Any]) -> list[tuple[str, float | None]]:
         if head == "own" and known[name] is not None
     ]
     return own or [("on all", known["all"])]
-
-
-def auditor_in(file: Path) -> AuditorFigures | None:
-    """Give how the auditor did by a file of `agentbench calibrate`; None where it does not say."""
-    try:
-        return AuditorFigures.model_validate(loads(file.read_text(encoding="utf-8"))["auditor"])
-    except (OSError, ValueError, TypeError, LookupError):
-        return None
 
 
 def _rows(file: Path) -> list[dict[str, Any]]:
