@@ -96,7 +96,7 @@ def _is_beside_said(draft: Draft, place: int, answer: JsonValue, path: str) -> b
         if any(isinstance(one, str) and same(one, value) for one in record.values() for value in said)
     ]
     own = next(at_path(answer, above), None)
-    return any(own is one for one in named) and len({str(record.get(field)) for record in named}) == 1
+    return own in named and len({str(record.get(field)) for record in named}) == 1
 
 
 def _points_at(answer: JsonValue, position: int, count: int, path: str, value: JsonValue) -> bool:
