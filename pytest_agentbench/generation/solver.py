@@ -48,6 +48,8 @@ from pytest_agentbench.validation.scripted_run import Described, ScriptPlayer
 
 _DEEPEST = 2
 """Calls that are needed for calls that are needed for a call."""
+_NESTED = 5
+"""Objects within objects that are looked into: schemas that refer to themselves have no end."""
 _LOOKUPS = 8
 """Tools that are tried to find a value that nobody says."""
 
@@ -126,6 +128,7 @@ class _Solver:
     _messages: list[Message] = field(default_factory=list)
     _pending: list[ToolCall] = field(default_factory=list)
     _apart: dict[str, JsonValue] = field(default_factory=dict)
+    _latest: list[JsonValue] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._tools = self.plan.toolset.of("assistant")
@@ -139,6 +142,7 @@ class _Solver:
         acts = (Act(kind=turn.act, about=about if turn.act != "request" else ()),)
         self._messages.append(Message(role="user", content=text, acts=acts))
         self._known += [pair for call in turn.calls for pair in call.values]
+        self._latest = [value for call in turn.calls for _, value in call.values] or self._latest
         self._apart |= {label: value for call in turn.calls if not call.action for label, value in call.values}
         pending, self._pending = self._pending, []
         if turn.act == "confirm":
@@ -201,8 +205,8 @@ class _Solver:
         raise UnsolvedError(f"{spec.name}: no value is known for {name!r}")
 
     def _beside(self, value: JsonValue, labels: Collection[str]) -> Iterator[JsonValue]:
-        """Yield what stands under a label in the innermost records that hold something that was said."""
-        said = [one for _, known in self._known for one in (known if isinstance(known, list) else [known])]
+        """Yield what stands under a label in the innermost records that hold something that was said last."""
+        said = [one for known in self._latest for one in (known if isinstance(known, list) else [known])]
         if isinstance(value, Mapping):
             inner = [one for item in value.values() for one in self._beside(item, labels)]
             own = [item for item in value.values() if not isinstance(item, Mapping | list)]
