@@ -18,10 +18,10 @@ from random import Random
 from pytest_agentbench.calibration.acting import Actor
 from pytest_agentbench.calibration.checking import check
 from pytest_agentbench.calibration.labelled import Case, Folder, GoldCall, Labelled
-from pytest_agentbench.calibration.recipes import RECIPES
+from pytest_agentbench.calibration.recipes import played
 from pytest_agentbench.calibration.scene import InexpressibleError, Play, Scene, scene_of
 from pytest_agentbench.calibration.situations import situations
-from pytest_agentbench.calibration.wording import Line, Words, languages
+from pytest_agentbench.calibration.wording import Words, languages
 from pytest_agentbench.checks.judges.evidence import Goal
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import AgentBenchError
@@ -66,11 +66,6 @@ class Generated:
     equal: int = 0
     inexpressible: dict[str, str] = field(default_factory=dict)
     reasons: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-
-    @property
-    def lines(self) -> dict[str, Sequence[Line]]:
-        """What is said in each conversation, by its id."""
-        return {name: play.lines for name, (play, _) in self.plays.items()}
 
     @property
     def folder(self) -> Folder:
@@ -160,13 +155,15 @@ async def _of_situation(name: str, scenes: Sequence[Scene], wish: Wish, made: Ge
     rounds = [(scene, language) for language in wish.languages for scene in scenes]
     random.shuffle(rounds)
     number = 0
-    for _ in range(_ATTEMPTS):
+    for attempt in range(_ATTEMPTS):
         fruitful = []
         for scene, language in rounds:
             if number >= (wish.positives if situations()[name].label == "POS" else wish.per_situation):
                 return
             try:
-                play = await RECIPES[name](Actor(scene, Words(language, random), language, random))
+                play = await played(
+                    Actor(scene, Words(language, random), language, random, not attempt), situations()[name]
+                )
             except (InexpressibleError, AgentBenchError) as error:
                 made.reasons[name][str(error)] += 1
                 continue
@@ -183,7 +180,8 @@ async def _of_situation(name: str, scenes: Sequence[Scene], wish: Wish, made: Ge
                 seen.add(mark)
                 made.cases.append(case)
                 made.plays[case.id] = (play, scene)
-        rounds = fruitful
+        # what is near at hand reads best, and what is not is better than nothing
+        rounds = fruitful if attempt else rounds
 
 
 def _case(name: str, scene: Scene, play: Play, identity: str, language: str) -> Labelled:
@@ -196,7 +194,7 @@ def _case(name: str, scene: Scene, play: Play, identity: str, language: str) -> 
             initial=play.initial,
             final=play.final,
             # what was asked for instead has no expected effects that anybody wrote down
-            goal=Goal(policies=scene.goal.policies) if play.asks_otherwise else scene.goal,
+            goal=Goal(policies=scene.goal.policies) if play.asked is not None else scene.goal,
         ),
         label=situation.label,
         agent_at_fault=situation.agent_at_fault,

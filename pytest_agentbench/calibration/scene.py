@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from random import Random
 from typing import cast
 
@@ -28,6 +29,9 @@ from pytest_agentbench.validation.rules import Rules
 from pytest_agentbench.validation.scripted_run import ScriptPlayer
 from pytest_agentbench.validation.values import Columns, scalars
 
+SATISFIED = "thanks"
+"""The one phrase by which a user closes content."""
+
 
 class InexpressibleError(Exception):
     """A situation cannot be made of a scene; the message says why."""
@@ -37,7 +41,8 @@ class InexpressibleError(Exception):
 class Play:
     """One conversation being made: what is said, and real calls on a world of its own.
 
-    `asks_otherwise` says that the user asks for something else than the scenario's goal.
+    `wish` is what the user wants, in the scenario's words where it has some. `asks_otherwise` says that this is
+    something else than the scenario's goal: the calls `asked` for. `result` is the answer that counts so far.
     """
 
     world: LocalEnvironment
@@ -46,7 +51,9 @@ class Play:
     messages: list[Message] = field(default_factory=list)
     lines: list[Line] = field(default_factory=list)
     final: State | None = None
-    asks_otherwise: bool = False
+    wish: str = ""
+    asked: Sequence[ToolCall] | None = None
+    result: ToolResult = field(default_factory=lambda: ToolResult(content=""))
 
     def say(self, line: Line) -> None:
         """Let a party say something; nothing where there is no text."""
@@ -92,6 +99,11 @@ class Scene:
     def calls(self) -> tuple[ToolCall, ...]:
         """The calls of the right run."""
         return tuple(one.call for one in self.heard)
+
+    @cached_property
+    def values_at_hand(self) -> str:
+        """Everything in the right calls and their answers, to look values up in."""
+        return flat(" ".join(dumps([one.call.arguments, one.result.content]) for one in self.heard))
 
     @property
     def language(self) -> str:

@@ -26,12 +26,12 @@ from pytest_agentbench.llm.ledger import Ledger
 from pytest_agentbench.report.html.page import MOST_RUNS, Reading, html_report, in_order
 from pytest_agentbench.report.markdown import markdown_report
 from pytest_agentbench.report.terminal import terminal_report
-from pytest_agentbench.results.audits import standing_of
 from pytest_agentbench.results.document import Document, PolicyRecord, SuiteRecord, players_of
 from pytest_agentbench.results.files import write_atomic, writing_atomic
 from pytest_agentbench.results.gates import evaluate_gates
 from pytest_agentbench.results.redact import Redactor
 from pytest_agentbench.results.spool import Spool
+from pytest_agentbench.results.standing import standing_of
 from pytest_agentbench.results.store import read_transcript, transcript_name, write_transcript
 from pytest_agentbench.runs.access import Budgets, SessionModels
 from pytest_agentbench.runs.measurable import unmeasurable_gates
@@ -78,7 +78,8 @@ def score_recordings(options: ScoreOptions, told: Told = lambda _done, _total: N
         spool = Spool(folder / "results.jsonl")
         held.callback(spool.close)
         models = held.enter_context(_models(suite, options, folder))
-        document = _document(suite, toolset, options, spool=spool, models=models, told=told)
+        missing: dict[str, None] = {}
+        document = _document(suite, toolset, options, spool=spool, models=models, told=told, missing=missing)
         if options.json is not None:
             with writing_atomic(options.json) as file:
                 spool.write(document, file)
@@ -90,7 +91,8 @@ def score_recordings(options: ScoreOptions, told: Told = lambda _done, _total: N
     lines = terminal_report(document, verbose=options.verbose, unicode=options.unicode, path=path)
     failed = any(verdict.failed for verdict in document.gates)
     unmet = not suite.gates and any(not result.passed for result in document.counted.results)
-    return "\n".join(line.text for line in lines), UNDECIDED if failed or unmet else 0
+    asked_nobody = [f"no judge was asked, and what it would tell is not measured: {why}\n" for why in missing]
+    return "\n".join([*asked_nobody, *(line.text for line in lines)]), UNDECIDED if failed or unmet else 0
 
 
 def _read(path: Path) -> tuple[Suite, Toolset]:
@@ -119,7 +121,7 @@ def _check_judge(suite: Suite) -> None:
             "such criteria unmeasured with --no-judge"
         )
     if judged and suite.judge is not None and suite.judge.calibration is not None:
-        from pytest_agentbench.calibration.standing import objections  # noqa: PLC0415 - where it is asked for
+        from pytest_agentbench.results.standing import objections  # noqa: PLC0415 - where it is asked for
 
         if wrong := objections(suite):
             raise SuiteFaultError("\n".join(wrong))
@@ -168,8 +170,12 @@ def _document(
     spool: Spool,
     models: Callable[[], SessionModels] | None,
     told: Told,
+    missing: dict[str, None],
 ) -> Document:
-    """Judge everything; the results of the document are lean, in the order of the suite's scenarios."""
+    """Judge everything; the results of the document are lean, in the order of the suite's scenarios.
+
+    `missing` gets the reason why no model could be asked, where a key is not there.
+    """
     key, redactor, asked = _key(suite.path), _redactor(suite), options.variants
     at_once = 1 if models is None else options.concurrency
     overview = look_over(suite, toolset, asked)
@@ -178,6 +184,7 @@ def _document(
     began, created = time.monotonic(), datetime.now(UTC)
     found: list[tuple[int, str, int, Result]] = []
     for done, one in enumerate(score(suite, key, toolset, overview, asked, models=models, at_once=at_once), 1):
+        missing |= dict.fromkeys([one.no_key] if one.no_key else [])
         result = one.result.model_copy(update={"transcript": f"transcripts/{transcript_name(one.result.key)}"})
         lean = spool.add(redactor.result(result))
         found.append((one.place, lean.key.variant, lean.key.trial, lean))

@@ -101,7 +101,7 @@ def _said_by_model(made: Generated, options: argparse.Namespace) -> list[str]:
             wrong = misnamed(examples, options.seed) if wanted else []
             right = rightly_named(examples, options.seed) if wanted else []
             try:
-                said, lost = await worded(chosen, made.lines, writer, seed=options.seed)
+                said, lost = await worded(chosen, made.plays, writer, seed=options.seed)
                 tried = {"wrong": wrong, "right": right}
                 return said, lost, await written(wanted, writer, reviewer, seed=options.seed, **tried)
             finally:

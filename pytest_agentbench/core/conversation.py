@@ -95,12 +95,13 @@ class UserTurn(Model):
 
     @property
     def message(self) -> Message | None:
-        """The message that the transcript keeps; None where nothing is said or called."""
-        if not (self.text or self.tool_calls):
+        """The message that the transcript keeps; None where the user only leaves, and does not say what it means."""
+        is_empty = not (self.text or self.tool_calls or self.acts or self.goal_items or self.shows)
+        if is_empty and self.stop is not None:
             return None
         return Message(
             role="user",
-            content=self.text or None,
+            content=self.text or ("" if is_empty else None),
             tool_calls=self.tool_calls,
             acts=self.acts,
             goal_items=self.goal_items,

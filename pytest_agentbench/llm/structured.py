@@ -73,9 +73,12 @@ async def _asked(asking: "_Asking[M]", messages: Messages, capabilities: Capabil
                 raise
             first = first or error
         else:
+            remembers = chat if chat.spec.structured == "auto" and isinstance(chat, KnowsCapabilities) else None
+            if first is not None and remembers:
+                remembers.understood(form)  # what the server refuses is not asked for again, if its answer is unusable
             given, reply, answered_in = await asking.read(form, messages, reply)
-            if chat.spec.structured == "auto" and isinstance(chat, KnowsCapabilities):
-                chat.understood(answered_in)
+            if remembers:
+                remembers.understood(answered_in)
             return given, reply
     assert first is not None  # noqa: S101 - there is at least one form, and it failed
     if chat.spec.structured != "auto" and isinstance(first, SendError):

@@ -20,7 +20,7 @@ from pytest_agentbench.plugin.wire import Meta, attach_meta, attach_results, mak
 from pytest_agentbench.report.auditor import UNCALIBRATED, marked
 from pytest_agentbench.report.glyphs import UNICODE
 from pytest_agentbench.report.measured import outcome_text, parts_text
-from pytest_agentbench.results.audits import AuditorStanding
+from pytest_agentbench.results.standing import AuditorStanding
 from pytest_agentbench.runs.process_guard import ProcessGuard
 
 MISSED = "missed"

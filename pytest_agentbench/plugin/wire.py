@@ -12,8 +12,8 @@ import pytest
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps, loads
 from pytest_agentbench.core.run import Result
-from pytest_agentbench.results.audits import AuditorStanding
 from pytest_agentbench.results.document import PolicyRecord, ReviewRecord
+from pytest_agentbench.results.standing import AuditorStanding
 
 _META = "agentbench_meta"
 _RESULT = "agentbench_result"

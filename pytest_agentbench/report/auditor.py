@@ -9,9 +9,8 @@ from pytest_agentbench.report.breakdown import percent
 from pytest_agentbench.report.glyphs import Glyphs, Line
 from pytest_agentbench.report.table import wrap
 from pytest_agentbench.results.audits import (
-    LEAST_RUNS,
-    AuditorStanding,
     AuditSums,
+    CritiqueSide,
     CritiqueSums,
     FlagKindCount,
     auditor_flags,
@@ -20,6 +19,7 @@ from pytest_agentbench.results.audits import (
 )
 from pytest_agentbench.results.document import Document
 from pytest_agentbench.results.gates import GateVerdict
+from pytest_agentbench.results.standing import LEAST_RUNS, AuditorStanding
 
 UNCALIBRATED = "uncalibrated"
 """What stands beside a verdict that rests on an auditor whose false alarms nobody has counted, or that has some."""
@@ -137,18 +137,19 @@ def _audit_rows(sums: AuditSums, document: Document, marks: Glyphs) -> Sequence[
 
 
 def _critique(sums: CritiqueSums, marks: Glyphs) -> str:
-    lost = (
-        f"{sums.unscored_resumed} of {sums.resumed} that went on",
-        f"{sums.unscored_others} of {sums.others} others",
-    )
     unchecked = [f"{_count(sums.unchecked, 'ending')} could not be checked"] if sums.unchecked else []
     facts = (
-        f"{sums.resumed} of {_count(sums.runs, 'run')} went on ({sums.times} times in all)",
+        f"{sums.resumed.runs} of {_count(sums.runs, 'run')} went on ({sums.times} times in all)",
         *unchecked,
-        f"{sums.calls} of {_count(sums.all_calls, 'model call')}",
-        f"not scored: {', '.join(lost)}",
+        *(f"{name}: {_side(one)}" for name, one in (("these", sums.resumed), ("others", sums.others)) if one.runs),
     )
     return f" {marks.dot} ".join(facts)
+
+
+def _side(side: CritiqueSide) -> str:
+    """Say what became of runs, and how many calls one of them took, with those of the critique and without."""
+    calls = f"{side.calls / side.runs:.1f} model calls a run, {(side.calls - side.asking) / side.runs:.1f} without it"
+    return f"{side.unscored} of {side.runs} not scored, {calls}"
 
 
 def _standing(run: Result, document: Document) -> AuditorStanding:

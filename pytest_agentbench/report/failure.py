@@ -13,7 +13,8 @@ from pytest_agentbench.report.calls import beside, call_text, explained
 from pytest_agentbench.report.flags import TITLE, flag_text, value_flags
 from pytest_agentbench.report.glyphs import Glyphs, glyphs
 from pytest_agentbench.report.worst import call_of, check_name, failed_findings, finding_text, no_finding_text
-from pytest_agentbench.results.audits import AuditorStanding, auditor_flags
+from pytest_agentbench.results.audits import auditor_flags
+from pytest_agentbench.results.standing import AuditorStanding
 
 _BEFORE, _AFTER = 2, 1
 """Turns shown around the one where it went wrong."""

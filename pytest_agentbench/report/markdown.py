@@ -15,6 +15,7 @@ from pytest_agentbench.report.breakdown import gates_of, groups_of, own_rows, pe
 from pytest_agentbench.report.comparison import p_text, points
 from pytest_agentbench.report.flags import value_flags
 from pytest_agentbench.report.glyphs import UNICODE
+from pytest_agentbench.report.measured import share_text
 from pytest_agentbench.report.reviews import review_texts
 from pytest_agentbench.report.worst import (
     check_name,
@@ -219,7 +220,7 @@ def _unmeasured(sums: Aggregate) -> str:
         for one in sums.unmeasured[:MOST_FAILURES]
     ]
     return (
-        "#### Not measured (–, in no rate)\n\n"
+        f"#### Not measured (–, in no rate): {share_text(sums)}\n\n"
         + _table(["part", "runs", "why", "what would measure it"], rows)
         + _more(len(sums.unmeasured) - MOST_FAILURES)
     )

@@ -20,6 +20,11 @@ def counts_text(sums: Aggregate, marks: Glyphs) -> str:
     return f" {marks.dot} ".join(parts)
 
 
+def share_text(sums: Aggregate) -> str:
+    """Say how many of the parts that runs were asked for were not decided: `2 of 31 parts`."""
+    return f"{sums.open_parts} of {sums.asked} part{'' if sums.asked == 1 else 's'}"
+
+
 def parts_text(run: Result, marks: Glyphs) -> str:
     """Say how many parts of a run were not decided: `2 parts –`, "" where all were."""
     return open_text(len(run.unmeasured), marks) if run.unmeasured else ""
@@ -41,7 +46,7 @@ def measured_lines(sums: Aggregate, marks: Glyphs, width: int, *, verbose: bool)
     if not sums.unmeasured:
         return []
     shown = sums.unmeasured if verbose else sums.unmeasured[:MOST_PARTS]
-    lines = [Line(""), Line(f"not measured ({marks.dash}, in no rate)", "head")]
+    lines = [Line(""), Line(f"not measured ({marks.dash}, in no rate): {share_text(sums)}", "head")]
     for one in shown:
         runs = f"{one.runs} run{'' if one.runs == 1 else 's'}"
         why = marks.plain(one.why.removeprefix("not measured: "))

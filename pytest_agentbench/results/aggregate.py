@@ -92,11 +92,14 @@ class Aggregate(Model):
     Nothing counts the runs of scenarios that nobody reviewed but `pending`, a row of theirs, None where there are none.
     `first_attempts` is what `all` would be had no attempt been run again; None when none was. `policies_listed` are
     those that no run measured. `partly` counts runs that passed with something not measured, `unmeasured` says what.
+    Of the `asked` parts that runs were asked for, `open_parts` were not measured.
     """
 
     all: Row
     partly: int = 0
     unmeasured: tuple[Open, ...] = ()
+    asked: int = 0
+    open_parts: int = 0
     pending: Row | None = None
     first_attempts: Row | None = None
     suites: tuple[Row, ...] = ()
@@ -115,10 +118,13 @@ def aggregate(results: Iterable[Result], retried: Iterable[Result] = ()) -> Aggr
     """Add up the deciding result of each run; `retried` holds the attempts that were run again."""
     everything = list(results)
     runs, earlier = ([run for run in some if not run.pending] for some in (everything, list(retried)))
+    whole = [run for run in runs if run.metrics.get("measured") is not None]
     return Aggregate(
         all=make_row("all", "all", runs),
         partly=sum(1 for run in runs if run.passed and run.not_run is None and run.unmeasured),
-        unmeasured=open_parts(runs),
+        unmeasured=open_parts(whole),
+        asked=sum(run.asked for run in whole),
+        open_parts=sum(len(run.unmeasured) for run in whole),
         pending=pending_row(everything),
         first_attempts=make_row("all", "first attempts", _first(runs, earlier)) if earlier else None,
         suites=_rows("suite", runs, lambda run: [run.key.suite]),
@@ -164,13 +170,8 @@ def measured_mean(runs: Iterable[Result]) -> Mean:
 
 
 def open_parts(runs: Iterable[Result]) -> tuple[Open, ...]:
-    """Give what runs left undecided, in most runs first; runs that broke off by others' faults are not asked."""
-    found = Counter(
-        (one.part, one.why, one.cure)
-        for run in runs
-        if run.metrics.get("measured") is not None
-        for one in run.unmeasured
-    )
+    """Give what runs left undecided, in most runs first; those that broke off by others' faults are not among them."""
+    found = Counter((one.part, one.why, one.cure) for run in runs for one in run.unmeasured)
     listed = sorted(found.items(), key=lambda item: (-item[1], item[0]))
     return tuple(Open(part=part, why=why, cure=cure, runs=count) for (part, why, cure), count in listed)
 

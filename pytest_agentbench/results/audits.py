@@ -1,73 +1,15 @@
-"""What auditors saw in a session, added up, how far they can be trusted, and what the critique of endings took."""
+"""What auditors saw in a session, added up, and what the critique of endings took."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
-from pytest_agentbench.checks.auditor.ask import TEMPLATE
 from pytest_agentbench.core.base import Model
-from pytest_agentbench.core.codec import loads
 from pytest_agentbench.core.model import Usage
 from pytest_agentbench.core.run import Result
-from pytest_agentbench.core.suite import Suite
-from pytest_agentbench.core.text import printable
 from pytest_agentbench.core.verdict import Flag, Verdict
-from pytest_agentbench.results.intervals import wilson
-
-_MOST_RUNS = 1_000_000
-"""Labelled runs beyond which a file is not believed."""
-
-LEAST_RUNS = 50
-"""Runs labelled by the team without one false alarm, from which an auditor counts as calibrated."""
 
 CRITIQUE = "critique"
 """The role that says whether a conversation is over."""
-
-
-class AuditorStanding(Model):
-    """How an auditor did on runs of a right agent that the team labelled: how many, and how many of them it failed.
-
-    `other` names the model, or the prompt, that it had then, where that is another now.
-    """
-
-    runs: int = 0
-    false_alarms: int = 0
-    other: str = ""
-
-    @property
-    def is_calibrated(self) -> bool:
-        """Whether it raised no false alarm on enough runs, and is still the same."""
-        return self.runs >= LEAST_RUNS and not self.false_alarms and not self.other
-
-    @property
-    def upper(self) -> float | None:
-        """Give the upper end of the 95 % interval of its false alarm rate, None without runs."""
-        interval = wilson(self.false_alarms, self.runs)
-        return None if interval is None else interval[1]
-
-
-def standing_of(suite: Suite) -> AuditorStanding | None:
-    """Give how the auditor of a suite did, as its calibration file says; None for a suite that has no auditor.
-
-    A file that is not there, or says nothing of an auditor, tells of no runs.
-    """
-    if suite.judge is None or suite.auditor == "off":
-        return None
-    calibration = suite.judge.calibration
-    return AuditorStanding() if calibration is None else _read(calibration.file, suite.judge.model.model)
-
-
-def _read(file: Path, model: str) -> AuditorStanding:
-    now = {"model": model, "prompt": TEMPLATE}
-    try:
-        told = loads(file.read_text(encoding="utf-8"))["auditor"]
-        runs, alarms, before = told["runs"], told["false_alarms"], {**now, **told.get("parts", {})}
-    except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
-        return AuditorStanding()
-    if not all(type(count) is int for count in (runs, alarms)) or not 0 <= alarms <= runs <= _MOST_RUNS:
-        return AuditorStanding()
-    changed = [printable(str(before[part])) or "another" for part, value in now.items() if before[part] != value]
-    return AuditorStanding(runs=runs, false_alarms=alarms, other=", ".join(changed))
 
 
 class FlagKindCount(Model):
@@ -138,41 +80,52 @@ def _kinds(runs: Sequence[Result]) -> Iterable[FlagKindCount]:
         )
 
 
-class CritiqueSums(Model):
-    """What became of the runs whose endings were questioned: `resumed` of them went on, `times` in all.
+class CritiqueSide(Model):
+    """Runs that went on, or those that did not: how many, unscored ones, and calls of their models.
 
-    `calls` of the `all_calls` to models asked whether a conversation was over. `unscored` runs are given for those that
-    resumed and for those that did not. The endings of `unchecked` runs stood, since no usable answer was given.
+    By `asking` ones of these a model was asked whether a conversation was over.
     """
 
     runs: int = 0
-    resumed: int = 0
+    unscored: int = 0
+    calls: int = 0
+    asking: int = 0
+
+
+class CritiqueSums(Model):
+    """What became of the runs whose endings were questioned: those that `resumed`, `times` in all, beside the `others`.
+
+    The endings of `unchecked` runs stood, since no usable answer was given.
+    """
+
+    resumed: CritiqueSide = CritiqueSide()
+    others: CritiqueSide = CritiqueSide()
     times: int = 0
     unchecked: int = 0
-    calls: int = 0
-    all_calls: int = 0
-    unscored_resumed: int = 0
-    unscored_others: int = 0
 
     @property
-    def others(self) -> int:
-        """How many runs ended as their users first wanted them to."""
-        return self.runs - self.resumed
+    def runs(self) -> int:
+        """How many runs there are."""
+        return self.resumed.runs + self.others.runs
 
 
 def critique_of(results: Iterable[Result]) -> CritiqueSums:
     """Add up the runs of suites whose users go on where a conversation is not over."""
     runs = [run for run in results if run.metrics.get("resumed") is not None]
-    resumed = [run for run in runs if run.metrics["resumed"]]
     return CritiqueSums(
-        runs=len(runs),
-        resumed=len(resumed),
+        resumed=_side([run for run in runs if run.metrics["resumed"]]),
+        others=_side([run for run in runs if not run.metrics["resumed"]]),
         times=round(sum(run.metrics["resumed"] or 0 for run in runs)),
         unchecked=sum(bool(run.metrics.get("endings_unchecked")) for run in runs),
-        calls=sum(_calls(run.usage.get(CRITIQUE, Usage())) for run in runs),
-        all_calls=sum(_calls(usage) for run in runs for usage in run.usage.values()),
-        unscored_resumed=sum(not run.scored for run in resumed),
-        unscored_others=sum(not run.scored for run in runs if not run.metrics["resumed"]),
+    )
+
+
+def _side(runs: Sequence[Result]) -> CritiqueSide:
+    return CritiqueSide(
+        runs=len(runs),
+        unscored=sum(not run.scored for run in runs),
+        calls=sum(_calls(usage) for run in runs for usage in run.usage.values()),
+        asking=sum(_calls(run.usage.get(CRITIQUE, Usage())) for run in runs),
     )
 
 

@@ -11,9 +11,9 @@ from pytest_agentbench.core.codec import dumps, loads
 from pytest_agentbench.core.errors import ResultsError
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.results.audits import AuditorStanding
 from pytest_agentbench.results.files import write_atomic
 from pytest_agentbench.results.gates import GateVerdict
+from pytest_agentbench.results.standing import AuditorStanding
 
 SCHEMA = "agentbench-results/1"
 

@@ -212,7 +212,7 @@ class Cast(RunModels):
         return {
             **by_model,
             "user_faults": tuple(self._faults),
-            "behaviours": {one.name: shown(one, transcript, scenario) for one in self._behaviours},
+            "behaviours": {one.label: shown(one, transcript, scenario) for one in self._behaviours},
             "unfit": self._unfit,
         }
 

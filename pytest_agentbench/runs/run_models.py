@@ -7,6 +7,7 @@ from dataclasses import replace
 from pytest_agentbench.core.errors import (
     AgentBenchError,
     BudgetSpentError,
+    KeyMissingError,
     NotRunError,
     ProviderError,
     SendError,
@@ -29,8 +30,8 @@ from pytest_agentbench.simulation.conversation import Closed, crashed
 class RunModels:
     """The models of one run: its chats, its proxied agent, its budgets and recordings.
 
-    `not_run` says why the run could not take place. `paused` stops the run's clock while a call waits its turn,
-    `working` holds a slot while one is out.
+    `not_run` says why the run could not take place, `lacks_key` that a key was missing. `paused` stops the run's clock
+    while a call waits its turn, `working` holds a slot while one is out.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class RunModels:
         self._watched: tuple[Usage, tuple[AgentBenchError, ...], SendError | None] | None = None
         self._is_proxied = False
         self.not_run: str | None = None
+        self.lacks_key = False
 
     @property
     def usage(self) -> dict[str, Usage]:
@@ -66,6 +68,7 @@ class RunModels:
 
     def stop(self, error: NotRunError) -> None:
         """Note why the run could not take place."""
+        self.lacks_key = isinstance(error, KeyMissingError)
         self.not_run = f"{BUDGET}: {error}" if isinstance(error, BudgetSpentError) else str(error)
 
     def finished(self) -> None:

@@ -27,11 +27,15 @@ _MOST_PROBLEMS = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Scored:
-    """A judged recording; `place` is the position of its scenario in the suite."""
+    """A judged recording; `place` is the position of its scenario in the suite.
+
+    `no_key` says which key the judge's model lacks, so that what it would have told is not measured.
+    """
 
     recording: Recording
     result: Result
     place: int
+    no_key: str = ""
 
 
 @dataclass(kw_only=True)
@@ -73,7 +77,8 @@ def score(
 ) -> Iterator[Scored]:
     """Judge the recordings in the order of their files; node ids are those that pytest gives them.
 
-    `models` gives the way to the suite's judge, None where none is asked; so many recordings are judged `at_once`.
+    `models` gives the way to the suite's judge, None where none is asked; so many recordings are judged `at_once`. A
+    recording that would need a model whose key is missing is judged without one.
     """
     index = ScenarioIndex(suite.scenarios)
     places = {id(scenario): place for place, scenario in enumerate(suite.scenarios)}
@@ -86,8 +91,11 @@ def score(
         async def judged(plan: RunPlan, recording: Recording, place: int) -> Scored:
             cast = Cast(plan, reached, seed=seed, paused=nullcontext)
             found = await judge_recorded(plan, recording, worlds, cast=cast)
+            no_key = found.not_run if cast.lacks_key else None
+            if no_key is not None:
+                found = await judge_recorded(plan, recording, worlds)
             result = result_of(plan, found, blank(plan, nodeid=f"{suite_key}::{plan.name}"))
-            return Scored(recording=recording, result=result, place=place)
+            return Scored(recording=recording, result=result, place=place, no_key=no_key or "")
 
         for recording in read_recordings(suite.agent.files, tools=toolset.names()):
             scenario = index.find(recording)

@@ -152,17 +152,6 @@ class Conversation:
                 continue
             if (message := said.message) is not None:
                 self.recording.add(message)
-            elif said.stop is None:
-                self.recording.add(
-                    Message(
-                        role="user",
-                        content=said.text,
-                        acts=said.acts,
-                        goal_items=said.goal_items,
-                        shows=said.shows,
-                        decisions=said.decisions,
-                    )
-                )
             for call in said.tool_calls:
                 await self._execute(call)
             self._acting = Blame.USER

@@ -1,4 +1,4 @@
-"""Has a language model word conversations of the example project's services, and keeps what it said as a cassette.
+"""Has a language model write conversations around calls of the example project's services, and keeps them.
 
     python -m tests.calibration.record_worded [URL]
 
@@ -23,12 +23,13 @@ HERE = Path(__file__).parent
 CASSETTE = HERE / "cassettes" / "worded.jsonl"
 PROJECT = HERE.parents[1] / "example_project"
 NOWHERE = "http://127.0.0.1:9/v1"
-WISH = Wish(per_situation=1, positives=6, languages=("en", "en", "en", "fr", "de", "es"), seed=11)
-"""About 60 conversations of both services: one of each situation, and six right ones."""
+WISH = Wish(per_situation=1, positives=4, languages=("en", "en", "en", "fr", "de", "es"), seed=11)
+"""About 60 conversations of both services: one of each situation, and four right ones."""
 
 MADE = (
-    "conversations worded by a language model that saw the requests alone, given over a loopback endpoint, recorded by "
-    "tests/calibration/record_worded.py; token counts are estimates"
+    "conversations written around played calls by a language model that saw the requests alone, given over a loopback "
+    "endpoint, recorded by tests/calibration/record_worded.py; one complaint that the guard makes no more (a date said "
+    "in words) was struck out of a repair; token counts are estimates"
 )
 
 
@@ -42,12 +43,12 @@ async def record(url: str) -> None:
         spec = ModelSpec(model="writer", base_url=url or NOWHERE, seconds=2900, retries=0, in_flight=64)
         try:
             chat = models.chat(spec, Caller(role="writer"))
-            said = await asyncio.gather(*(worded(one.cases, one.lines, chat, seed=11) for one in made.values()))
+            said = await asyncio.gather(*(worded(one.cases, one.plays, chat, seed=11) for one in made.values()))
         finally:
             await models.close()
     for (name, one), (cases, lost) in zip(made.items(), said, strict=True):
         print(name, sum(case.wording == "model" for case in cases), "of", len(cases), "worded", dict(lost))
-        one.cases = cases
+        one.cases = [case for case in cases if case.wording == "model"]
         one.folder.write(HERE / "worded" / name)
     if url:
         kept = read_cassette(CASSETTE)

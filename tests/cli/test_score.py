@@ -136,6 +136,25 @@ def test_what_cannot_be_scored_says_what_to_do(
     assert told in capsys.readouterr().err
 
 
+def test_without_a_key_of_the_judge_the_rest_is_scored(
+    project: Project, recorded: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is said once, in words, and what the judge would have told is not measured."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    judge = "judge: {llm: {model: m}}\nauditor: flags\nagent:"
+    recorded.write_text(recorded.read_text().replace("agent:", judge))
+
+    status = main(["score", str(recorded), "--json", "score.json"])
+
+    results = read(Path("score.json")).results
+    out = capsys.readouterr().out
+    assert status == 1
+    assert [result.not_run for result in results] == [None] * 6
+    assert sum(result.passed for result in results) == 4
+    assert out.count("no judge was asked, and what it would tell is not measured") == 1
+    assert "OPENAI_API_KEY" in out
+
+
 def test_variants_may_be_chosen(project: Project, recorded: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Only the conversations of the named variants count, and naming none that is there is an error."""
     logs = [log("cancel", calls=True, model="a"), log("cancel", calls=False, model="b")]

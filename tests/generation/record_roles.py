@@ -24,7 +24,7 @@ from pytest_agentbench.generation.tools.making import Made, Maker
 from pytest_agentbench.generation.tools.recruiting.pool import pool_of
 from pytest_agentbench.generation.tools.recruiting.stock import Stock
 from pytest_agentbench.generation.tools.roles import Roles
-from pytest_agentbench.generation.tools.saved import CARDS, TAXONOMY, load
+from pytest_agentbench.generation.tools.stage_files import CARDS, TAXONOMY, load
 from pytest_agentbench.generation.tools.storing import POOL, WALKS
 from pytest_agentbench.generation.tools.values import Cards, Taxonomy, Walk
 from pytest_agentbench.generation.tools.world import world_of

@@ -43,7 +43,7 @@ def test_a_run_that_left_something_open_passes_and_says_so(anywhere: Project) ->
             "all * 3 * 3 * 100 %*",
             "policy (listed)",
             "  kind *–*–*–*–*",
-            "not measured (–, in no rate)",
+            "not measured (–, in no rate): 2 of 8 parts",
             "  policy kind, 2 runs: it has no rule; give the policy a `rule`, or the suite a `judge`",
         ]
     )

@@ -94,6 +94,7 @@ def test_what_was_not_measured_is_counted_and_listed_by_part():
     assert sums.partly == 1
     assert sums.all.means["measured"].model_dump() == {"value": 0.5, "n": 4}
     assert [(one.part, one.runs, one.cure) for one in sums.unmeasured] == [("policy p", 3, "give it one")]
+    assert (sums.open_parts, sums.asked) == (3, 7)
 
 
 def test_complexity_scales_are_never_mixed():

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pytest_agentbench.core.acts import Act
+from pytest_agentbench.core.acts import Act, GoalItem
 from pytest_agentbench.core.conversation import Stop, UserTurn
 from pytest_agentbench.core.run import Result, RunKey
 from pytest_agentbench.core.tool import ToolCall, Toolset
@@ -19,6 +19,14 @@ def test_a_turn_s_message_carries_its_acts() -> None:
     """The transcript keeps what was said with what was meant; a turn that only closes has no message."""
     assert AGREED.message == Message(role="user", content="Do that.", acts=AGREED.acts)
     assert UserTurn(stop=Stop(reason="done")).message is None
+
+
+def test_a_turn_that_leaves_without_words_is_kept_with_what_it_means() -> None:
+    """Who leaves with a goal open has said so, in no words."""
+    open_item = GoalItem(text="refund")
+    leaves = UserTurn(acts=(Act(kind="close"),), goal_items=(open_item,), stop=Stop(reason="done"))
+
+    assert leaves.message == Message(role="user", acts=leaves.acts, goal_items=(open_item,))
 
 
 def test_the_agent_sees_neither_acts_nor_the_user_s_calls() -> None:

@@ -18,7 +18,7 @@ from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.run import Judgement, Run
 from pytest_agentbench.core.scenario import Instructions
 from pytest_agentbench.core.spoken import states
-from pytest_agentbench.core.transcript import CallRecord
+from pytest_agentbench.core.transcript import CallRecord, Message
 from pytest_agentbench.core.values import leaves, same, to_json
 from pytest_agentbench.core.verdict import CallExplanation
 
@@ -137,9 +137,9 @@ class StructuralFacts:
 
     @property
     def user_spoke_last(self) -> bool:
-        """Whether no words of the agent follow the user's last ones."""
-        users, agents = (self._run.transcript.texts(role) for role in ("user", "assistant"))
-        return bool(users) and (not agents or users[-1][0] > agents[-1][0])
+        """Whether no words of the agent follow the user's last turn, which may be one without words: it leaves."""
+        turns = [one.role for one in self._run.transcript.messages if one.text.strip() or _is_wordless_turn(one)]
+        return [role for role in turns if role in ("user", "assistant")][-1:] == ["user"]
 
     # where a wrong value comes from
 
@@ -275,6 +275,10 @@ class StructuralFacts:
         if isinstance(told, Instructions):
             texts += [told.reason_for_call or "", told.known_info or "", told.task_instructions or ""]
         return "\n".join([*texts, told if isinstance(told, str) else ""])
+
+
+def _is_wordless_turn(message: Message) -> bool:
+    return message.role == "user" and not message.tool_calls
 
 
 def _parts(value: str) -> list[str]:

@@ -277,7 +277,8 @@ def _claim_row(claim: Claim, facts: StructuralFacts) -> tuple[str, str]:
 
 
 def _goal(audit: Audit, facts: StructuralFacts) -> Iterator[Hit]:
-    stops = [one for one in audit.user_turns if one.kind in ("stops early", "plays agent")]
+    seen = [one for one in audit.user_turns if not facts.is_acted(one.turn)]
+    stops = [one for one in seen if one.kind in ("stops early", "plays agent")]
     for item in audit.goal_items:
         if item.status == "done" or item.reason in ("none", "rule"):
             continue

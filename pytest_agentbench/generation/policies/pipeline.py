@@ -104,10 +104,10 @@ class _Pipeline:
         maker.writers = self.roles
         await self._all(maker, graph, first.sets, hashes, suite)
         folder.save_sets([event.set for event, _ in self.accepted], hashes.all)
-        saved = folder.save_scenarios((form for _, form in self.accepted), review=recipe.review)
+        folder.save_scenarios(form for _, form in self.accepted)
         made = self._made(maker, graph, first.infeasible)
         folder.save_report(document_of(made))
-        lines = [*lines_of(made), *saved.lines, *self._to_add(folder, suite)]
+        lines = [*lines_of(made), *self._to_add(folder, suite)]
         return Outcome(lines=tuple(lines), accepted=len(self.accepted), wanted=recipe.count)
 
     async def _all(

@@ -6,10 +6,9 @@ from pathlib import Path
 import yaml
 
 from pytest_agentbench.core.codec import dumps
-from pytest_agentbench.core.review import ReviewMode
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.policies.values import Extraction, PolicyGraph, PolicySet
-from pytest_agentbench.generation.tools.storing import Folder, Saved
+from pytest_agentbench.generation.tools.storing import Folder
 from pytest_agentbench.results.files import write_atomic
 
 POLICIES, GRAPH, SETS, REPORT = "policies.json", "graph.json", "sets.json", "report.json"
@@ -51,9 +50,9 @@ class PolicyFolder:
         """Write the report."""
         self._write(REPORT, report)
 
-    def save_scenarios(self, forms: Iterable[Mapping[str, JsonValue]], *, review: ReviewMode = "pending") -> Saved:
-        """Write a file for each scenario, and remove those of earlier times that no reviewer decided about."""
-        return self._scenarios.save_scenarios(([form] for form in forms), review=review)
+    def save_scenarios(self, forms: Iterable[Mapping[str, JsonValue]]) -> None:
+        """Write a file for each scenario, and remove those of earlier times."""
+        self._scenarios.save_scenarios([form] for form in forms)
 
     def _write(self, name: str, content: JsonValue) -> None:
         self.path.mkdir(parents=True, exist_ok=True)

@@ -25,10 +25,13 @@ _REASON = 400
 
 _FRAME = re.compile(
     r"</?\s?(?:agent_message|persona|goal|lines|known|unknown|instructions|behaviour|think(?:ing)?)\s?>"
-    r"|<\|\w+\|>|\[/?INST\]|#{3}[A-Z][A-Z _-]+#{3}|^\s*(?:user|assistant|agent|system)\s*:|^\s*\{\s*\"text\"\s*:",
+    r"|<\|\w+\|>|\[/?INST\]|#{3}[A-Z][A-Z _-]+#{3}|^\s*\{\s*\"text\"\s*:",
     re.IGNORECASE | re.MULTILINE,
 )
-"""What frames messages, for models and in our prompts: tags, tokens, names of roles before a colon, markers, JSON."""
+"""What frames messages, for models and in our prompts: tags, tokens, markers, JSON."""
+
+_ROLE = re.compile(r"^\s*((user|assistant)|agent|system)\s*:", re.IGNORECASE | re.MULTILINE)
+"""The name of a role that heads a line; a person may write `System: Windows 11` and `Agent: Ms Roy` as well."""
 
 _QUOTED = re.compile(r"[\"“«„「『][^\"”»“」』\n]{4,400}[\"”»“」』]|(?<!\w)['‘][^'’\n]{4,400}['’](?!\w)")
 
@@ -107,7 +110,10 @@ def leak(view: View, draft: Draft, locale: str) -> Fault | None:  # noqa: ARG001
     What stands there in quotation marks is meant to be said; goal, lines and the conversation may be repeated.
     """
     text = clipped(draft.text)
-    if found := _FRAME.search(text):
+    roles = list(_ROLE.finditer(text))
+    several = len({found[1].casefold() for found in roles}) > 1
+    role = next((found for found in roles if several or found[2]), None)
+    if found := _FRAME.search(text) or role:
         frame = found[0].strip()
         return Fault(
             told=f"{frame!r} is not something a person writes in a chat; `text` is the message alone",

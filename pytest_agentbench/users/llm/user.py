@@ -140,7 +140,7 @@ class LlmUser:
         turn = attempt.turn
         if turn is None:
             return UserTurn(text=attempt.text)
-        own_names = {one.name for one in self._behaviours}
+        own_names = {one.label for one in self._behaviours}
         return UserTurn(
             text=attempt.text,
             acts=self._acts(view, turn) or None,  # a model that names no act did not say what it meant
@@ -281,7 +281,7 @@ def _heard(view: View) -> str:
 
 
 def _instruction(behaviour: Behaviour) -> str:
-    return f"{behaviour.name}: {behaviour.instruction}"
+    return f"{behaviour.label}: {behaviour.instruction}"
 
 
 def _name_of_say(view: View) -> str:

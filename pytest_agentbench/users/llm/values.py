@@ -5,17 +5,18 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from itertools import combinations
 from typing import Any
 
 from pytest_agentbench.core.conversation import View
 from pytest_agentbench.core.ids import Scalar, clipped, named_values, shape
-from pytest_agentbench.core.spoken import states
+from pytest_agentbench.core.spoken import plain, states
 from pytest_agentbench.core.values import JsonValue, to_json
 
 _EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
 _DATE = re.compile(r"(?<![\w.,/-])(\d{1,4})([-./])(\d{1,2})\2(\d{1,4})(?![\w/-]|[.,]\d)")
-_TIME = re.compile(r"(?<!\w)\d{1,2}[:.]\d{2}(?::\d{2})?(?!\w)")
+_TIME = re.compile(r"(?<!\w)\d{1,2}[:.h]\d{2}(?::\d{2})?(?!\w)")
 _DECIMAL = re.compile(
     r"(?<![\w.])\d{1,3}(?:[., '\u00a0\u202f]\d{3})*[.,]\d{1,2}(?!\w)|(?<![\w.])\d{1,3}(?:[,'\u00a0\u202f]\d{3})+(?!\w)"
 )
@@ -34,6 +35,10 @@ _SHORTEST = 4
 
 _ROUND = 50
 """What a number is a multiple of that somebody estimates; it divides a hundred, so that two digits tell."""
+
+_WHOLE = re.compile(r"(?<![\w.-])\d{1,9}(?![\w-]|\.\d)")
+_LEAST_AMOUNT, _MOST_NUMBERS = 10, 40
+"""Numbers that are reckoned with: from which one on, and how many of the last."""
 
 _WEEK = 7
 _TAIL = 7
@@ -103,7 +108,7 @@ def _is_told(code: str, beside: str) -> bool:
     if _COUNTED.fullmatch(code) or _SPAN.fullmatch(code):
         return False
     if not code.isdigit():
-        return True
+        return sum(map(str.isdigit, code)) > 1  # one digit makes no id: GPT-4, mp3-files
     is_year = len(code) == 4 and code[:2] in ("19", "20")
     is_amount = any(unicodedata.category(char) == "Sc" for char in beside) or not int(code[-2:]) % _ROUND
     return not (is_year or is_amount)
@@ -126,11 +131,22 @@ class Known:
         self._locale = locale
 
     def holds(self, value: Value) -> bool:
-        """Whether a value is known, or in part (`ending in 8902`), or is a day up to a week from a known one."""
+        """Whether a value is known, or in part (`ending in 8902`), or is a day up to a week from a known one.
+
+        So is the sum or difference of two known numbers, from 10: people reckon.
+        """
         if (value.flat[-_TAIL:] if value.is_phone else value.flat) in self._flat:
             return True
         near = (day + timedelta(days=days) for day in value.days for days in sorted(range(-_WEEK, _WEEK + 1), key=abs))
-        return any(states(day.isoformat(), self._text, self._locale) for day in near)
+        return any(states(day.isoformat(), self._text, self._locale) for day in near) or (
+            value.flat.isdecimal() and int(value.flat) in self._reckoned
+        )
+
+    @cached_property
+    def _reckoned(self) -> set[int]:
+        numbers = [number for one in _WHOLE.findall(plain(self._text)) if (number := int(one)) >= _LEAST_AMOUNT]
+        pairs = combinations(dict.fromkeys(numbers[-_MOST_NUMBERS:]), 2)
+        return {result for one, other in pairs for result in (one + other, abs(one - other))}
 
 
 def told(view: View) -> Iterator[str]:

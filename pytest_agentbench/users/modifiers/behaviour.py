@@ -25,7 +25,7 @@ class Behaviour(Model):
     user does not have, `unknown` is what they are. `wrong` is what is said first and what it is corrected to. `intent`
     is what the user wants on top, `ask` what it asks beside the matter ("": what it likes). The instruction is in force
     from the agent's message `from_message` on (0: from the start). `held_back` is the line, or the item of the goal's
-    list, that the intent is taken from.
+    list, that the intent is taken from. `nth` tells behaviours of one name apart.
     """
 
     name: ModifierName
@@ -37,6 +37,12 @@ class Behaviour(Model):
     held_back: str = ""
     ask: str = ""
     from_message: int = 0
+    nth: int = 1
+
+    @property
+    def label(self) -> str:
+        """The name by which the user, and what is found of it, tells this behaviour from others."""
+        return self.name if self.nth == 1 else f"{self.name}_{self.nth}"
 
     @property
     def may_say(self) -> tuple[str, ...]:

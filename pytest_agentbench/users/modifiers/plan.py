@@ -51,6 +51,7 @@ def plan(
         if spec.name != "adds_intent" and any(behaviour.name == spec.name for behaviour in chosen):
             skipped[spec.name] = "it is asked for twice"
             continue
+        before = sum(behaviour.name == spec.name for behaviour in chosen)
         nth = len(chosen) if spec.name == "adds_intent" else 0
         rng = Random(f"{salt}/{scenario.id}/{spec.name}/{nth}")  # noqa: S311 - a choice, no secret
         # an intent, told when it is due, would give what another modifier has taken away; intents may share values
@@ -61,7 +62,7 @@ def plan(
         if isinstance(found, str):
             skipped[spec.name] = found
             continue
-        chosen.append(found)
+        chosen.append(found.model_copy(update={"nth": before + 1}))
         changed = (*found.forgets, *(value for swap in found.wrong for value in (swap.first, swap.right)))
         taken |= set(map(normal, changed))
         if found.intent:

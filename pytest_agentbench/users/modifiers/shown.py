@@ -57,7 +57,7 @@ def _is_typed(message: Message) -> bool:
 
 
 def _is_shown(behaviour: Behaviour, turns: Sequence[_Turn], transcript: Transcript, scenario: Scenario) -> bool:
-    acting = [place for place, turn in enumerate(turns) if behaviour.name in turn.message.shows]
+    acting = [place for place, turn in enumerate(turns) if behaviour.label in turn.message.shows]
     match behaviour.name:
         case "wrong_value_first":
             return all(_apart(swap, turns) is not None for swap in behaviour.wrong)

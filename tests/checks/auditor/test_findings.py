@@ -8,6 +8,7 @@ import pytest
 
 from pytest_agentbench.checks.auditor.findings import ROWS, observed, unaudited
 from pytest_agentbench.checks.decide import judge
+from pytest_agentbench.core.acts import Act
 from pytest_agentbench.core.audit import (
     Audit,
     Claim,
@@ -509,6 +510,20 @@ def test_user_stopped() -> None:
     assert "since the user stopped" in of_check(judgement, "user").message
     assert came_to(made(left(), goal=[open_item])) == AGENTS
     assert came_to(made(left(), user_turns=[stop])) == AGENTS
+
+
+def test_user_stopped_without_a_word() -> None:
+    """A typed turn that only leaves is the user's last one; what a modifier has it do is no fault."""
+    leaves = Message(role="user", acts=(Act(kind="close"),))
+    acted = Message(role="user", content="Forget it, bye.", shows=("impatient",))
+    run = run_of(user("I want a refund."), agent("Which order is it?"), [leaves], expect=GOAL)
+    open_item = item("open", "user", (2, "Which order is it?"))
+
+    judgement = made(run, goal=[open_item], user_turns=[user_turn("stops early", (1, "I want a refund."))])
+    modified = run_of(user("I want a refund."), agent("Which order is it?"), [acted], expect=GOAL)
+
+    assert came_to(judgement) == USERS_FAULT
+    assert came_to(made(modified, goal=[open_item], user_turns=[user_turn("stops early", (3, "bye"))])) == AGENTS
 
 
 def test_user_stopped_needs_that_the_agent_has_no_last_word() -> None:

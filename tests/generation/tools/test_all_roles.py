@@ -12,7 +12,7 @@ from pytest_agentbench.generation.recipe import Outcome
 from pytest_agentbench.generation.running import Asked, generate
 from pytest_agentbench.generation.tools.graph.typing_rules import faults
 from pytest_agentbench.generation.tools.roles import ROLES
-from pytest_agentbench.generation.tools.saved import GRAPH, TAXONOMY, load
+from pytest_agentbench.generation.tools.stage_files import GRAPH, TAXONOMY, load
 from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Graph, Taxonomy
 from pytest_agentbench.generation.tools.walks.weights import row_sums
 from pytest_agentbench.generation.tools.walks.weights_llm import WALKS

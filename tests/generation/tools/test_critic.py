@@ -13,7 +13,7 @@ import pytest
 from pytest_agentbench.core.codec import loads
 from pytest_agentbench.generation.tools.recruiting.pool import Pool, pool_of
 from pytest_agentbench.generation.tools.recruiting.stock import Stock
-from pytest_agentbench.generation.tools.saved import load
+from pytest_agentbench.generation.tools.stage_files import load
 from pytest_agentbench.generation.tools.stories.critic import (
     CriticGiven,
     Critique,

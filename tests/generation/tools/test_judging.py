@@ -13,7 +13,7 @@ import pytest
 from pytest_agentbench.core.errors import UnusableAnswerError
 from pytest_agentbench.generation.running import Asked, generate
 from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
-from pytest_agentbench.generation.tools.saved import SCORES
+from pytest_agentbench.generation.tools.stage_files import SCORES
 from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Cards, Walk
 from pytest_agentbench.generation.tools.walks.conditioned import Conditioned
 from pytest_agentbench.generation.tools.walks.coverage import Covered, covered_by

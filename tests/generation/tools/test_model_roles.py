@@ -13,7 +13,7 @@ import yaml
 from pytest_agentbench.core.errors import KeyMissingError, SuiteFaultError, UnusableAnswerError
 from pytest_agentbench.generation.recipe import Outcome
 from pytest_agentbench.generation.running import Asked, generate
-from pytest_agentbench.generation.tools.saved import CARDS, load
+from pytest_agentbench.generation.tools.stage_files import CARDS, load
 from pytest_agentbench.generation.tools.stories.critic import story_faults
 from pytest_agentbench.generation.tools.stories.usage import OPENING
 from pytest_agentbench.generation.tools.storing import STORIES, Finished, Folder

@@ -58,6 +58,14 @@ def test_leak(text: str) -> None:
     assert found(text, "Hi", "Hello") == ["leak"]
 
 
+@pytest.mark.parametrize("text", ["System: Windows 11", "Agent: Ms Roy, last week", "the system: it is down"])
+def test_a_role_that_heads_a_line_of_facts_is_no_leak(text: str) -> None:
+    """People write lists of facts; that of two roles is a conversation."""
+    assert found(text, "Hi", "Which system?") == []
+    assert found(f"{text}\nUser: ok", "Hi", "Which system?") == ["leak"]
+    assert found("System: hi\nAgent: hi", "Hi", "Which system?") == ["leak"]
+
+
 def test_what_is_meant_to_be_said_is_no_leak() -> None:
     """Goal, known info, lines, quotations in the instructions and what was said may be repeated at any length."""
     line = "I will not leave this chat before somebody tells me where on earth my new desk lamp has gone to."
@@ -104,6 +112,9 @@ def test_invention(text: str) -> None:
         ("99887", {"known_info": "رقم طلبك ٩٩٨٨٧"}),
         ("in 10-12 days, for 100-200 euros", {}),
         ("between 3-4pm, or 9am-5pm, as in 1990-1995", {}),
+        ("vers 15h30, je crois", {}),
+        ("it was GPT-4, on my iPhone-7", {}),
+        ("that makes 1,249 in all, or 749 less", {"known_info": "The desk costs 999, the lamp 250."}),
     ],
 )
 def test_what_is_known_in_any_spelling_is_no_invention(text: str, fields: dict[str, Any]) -> None:

@@ -2,15 +2,29 @@
 
 import asyncio
 import json
+from contextlib import suppress
+
+import pytest
 
 from pytest_agentbench.core.acts import Act, GoalItem
 from pytest_agentbench.core.conversation import Stop, UserTurn, View
+from pytest_agentbench.core.errors import TokenLimitError
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.models import Models
-from pytest_agentbench.testing import ModelServer, call, structured
+from pytest_agentbench.testing import (
+    Answer,
+    Fault,
+    ModelRequest,
+    ModelServer,
+    call,
+    fault,
+    refusal,
+    structured,
+    truncated,
+)
 from pytest_agentbench.users.llm.user import LlmUser
 from tests.users.llm.chat import turn
 
@@ -80,3 +94,24 @@ def test_a_user_without_tools_over_a_server() -> None:
     assert (opened.text, opened.acts) == ("lamp's broken", (Act(kind="request"),))
     assert prose == UserTurn(text="Well?")
     assert [request.body["response_format"]["type"] for request in server.requests[:2]] == ["json_schema"] * 2
+
+
+@pytest.mark.parametrize("answer", ["", turn(""), truncated("Well"), refusal("No.")])
+def test_an_unusable_answer_of_a_server_that_refuses_forms_costs_few_requests(answer: Answer | str) -> None:
+    """What it refused once is not asked for again, whatever its first answer is worth."""
+
+    def answered(request: ModelRequest) -> Answer | Fault | str:
+        form = next((name for name in ("response_format", "tools") if request.body.get(name)), None)
+        return fault.refused(form) if form else answer
+
+    async def converse(server: ModelServer) -> None:
+        models = Models(environ={"OPENAI_API_KEY": "none"})
+        user = LlmUser(models.chat(ModelSpec(model="any", base_url=server.base_url), Caller(role="user")))
+        with suppress(TokenLimitError):
+            await user.reply(View(goal="Get a new lamp."))
+        await models.close()
+
+    with ModelServer(answered) as server:
+        asyncio.run(converse(server))
+
+    assert len(server.requests) == 3 + 2

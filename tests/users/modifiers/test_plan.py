@@ -259,6 +259,8 @@ def test_the_same_modifier_twice_is_skipped_once() -> None:
     twice = [ModifierSpec(name="impatient")] * 2
     intents = [ModifierSpec(name="adds_intent", options={"intent": text}) for text in ("Ask a.", "Ask b.")]
 
+    assert [one.label for one in plan(intents, scenario())[0]] == ["adds_intent", "adds_intent_2"]
+
     assert plan(twice, scenario())[1] == {"impatient": "it is asked for twice"}
     assert [behaviour.intent for behaviour in plan(intents, scenario())[0]] == ["Ask a.", "Ask b."]
 

@@ -29,6 +29,7 @@ FORGETS = behaviour("forgets_identifier", forgets=("#W1",), unknown="order")
 WRONG = behaviour("wrong_value_first", wrong=(Swap(label="zip", first="75001", right="69002"),))
 CHANGES = behaviour("changes_mind", wrong=(Swap(label="cabin", first="first class", right="economy"),))
 ADDS = behaviour("adds_intent", intent="a receipt", from_message=2)
+SECOND = behaviour("adds_intent", intent="a bag", from_message=3, nth=2)
 IMPATIENT = behaviour("impatient")
 ASKS = behaviour("out_of_scope")
 EVERY = (FORGETS, WRONG, CHANGES, ADDS, IMPATIENT, ASKS)
@@ -77,6 +78,9 @@ FIRST_CLASS, ECONOMY = user("…", "request", cabin="first_class"), user("…", 
         (ADDS, [user("…"), agent(), user("…", "confirm", "request", shows="adds_intent")], True),
         (ADDS, [user("…", goal=1), agent(), user("…", "confirm", shows="adds_intent", goal=1)], False),
         (ADDS, [user("…", "request", shows="adds_intent", goal=2), agent(), user("…")], False),
+        (ADDS, [user("…"), agent(), user("…", "request", shows="adds_intent_2")], False),
+        (SECOND, [user("…"), agent(), user("…", "request", shows="adds_intent_2")], True),
+        (SECOND, [user("…"), agent(), user("…", "request", shows="adds_intent")], False),
         (IMPATIENT, [user("はやく", shows="impatient")], True),
         (IMPATIENT, [user("Hurry up!")], False),
         (ASKS, [agent(), user("…", "ask", shows="out_of_scope"), agent(), user("…")], True),
