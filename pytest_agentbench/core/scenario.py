@@ -202,12 +202,14 @@ class Scenario(Model):
     def rated_complexity(self, policies: dict[str, Policy]) -> tuple[int, ComplexityScale] | None:
         """Give the complexity and its scale: as given, else the policies' challenges, else the expected calls.
 
-        None when the scenario has none of the three. Summing challenges is IntellAgent's complexity (§3.1).
+        None when the scenario has none of the three. Summing challenges is IntellAgent's complexity (§3.1); a policy
+        without a challenge leaves the sum open.
         """
         if self.complexity is not None:
             return self.complexity, "given"
-        if self.policies:
-            return sum(policies[name].challenge for name in self.policies if name in policies), "policies"
+        challenges = [policies[name].challenge for name in self.policies if name in policies]
+        if challenges and None not in challenges:
+            return sum(one for one in challenges if one), "policies"
         if self.states_calls:
             return len(self.expected_calls), "calls"
         return None

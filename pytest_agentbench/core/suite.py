@@ -187,8 +187,9 @@ class GenerateSpec(Model):
 
     `out` is a folder. `languages` are those of the users, () takes the one that the tools are described in. `shortest`
     and `longest` bound a walk in nodes (tool-to-scenario §4.4). `complexity` maps classes or levels to shares of the
-    scenarios, {} leaves them to the pipeline. `levels` are the least and the most complexity of scenarios of policies,
-    `document` is where these are read from (None: the suite's own), `validators` are import paths of checks of rows.
+    scenarios, {} leaves them to the pipeline. `levels` are the least and the most complexity of scenarios of policies
+    (None: not written), `walk` and `steps` say how their sets are drawn, `document` is where these are read from (None:
+    the suite's own), `validators` are import paths of checks of rows.
     `enriched` is the share of scenarios with a planned failure, `personas` the users per scenario, `pool` the verified
     calls per tool. Where nothing can be reset, `allow_writes` admits calls of tools that write, `trust_annotations`
     takes what servers tell of their tools for declared, and `allow` names tools that may be called whatever they do.
@@ -206,7 +207,9 @@ class GenerateSpec(Model):
     shortest: int = 6
     longest: int = 25
     complexity: dict[str, float] = {}
-    levels: tuple[int, int] = (2, 11)
+    levels: tuple[int, int] | None = None
+    walk: Literal["exact", "paper"] = "exact"
+    steps: Literal["weighted", "uniform", "max"] = "weighted"
     document: Path | None = None
     validators: tuple[str, ...] = ()
     enriched: float = 0.1

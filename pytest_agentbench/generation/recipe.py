@@ -25,8 +25,11 @@ Told = Callable[[str], None]
 _HOW_REACHED = {"api_key", "api_key_env", "price", "seconds", "retries", "in_flight", "headers"}
 """What changes how a model is asked, and never what it answers."""
 
-_OF_POLICIES = ("levels", "validators")
+_OF_POLICIES = ("levels", "walk", "steps", "validators")
 """What says nothing about scenarios from tools."""
+
+USUAL_LEVELS = (2, 11)
+"""The levels of scenarios from policies where a recipe names none and every policy has a challenge."""
 
 _PARTS = ("recipe", "tools", "policies")
 
@@ -95,6 +98,8 @@ def recipe_hash(recipe: GenerateSpec) -> str:
     )
     if recipe.source == "tools":
         content = {key: value for key, value in content.items() if key not in _OF_POLICIES}
+    if recipe.levels == USUAL_LEVELS:
+        content.pop("levels", None)
     if recipe.document is not None:
         content["document"] = digest(recipe.document.read_text(encoding="utf-8", errors="replace"))
     return digest({**content, "traces": [file.name for file in recipe.traces]})
@@ -107,8 +112,9 @@ def tools_hash(toolset: Toolset) -> str:
 
 
 def policies_hash(policies: Sequence[Policy]) -> str:
-    """Give 16 hex digits over the policies, in whatever order they stand."""
-    return digest([policy.model_dump(mode="json") for policy in sorted(policies, key=lambda one: one.id)])
+    """Give 16 hex digits over the policies, in whatever order they stand; what only people read does not count."""
+    listed = sorted(policies, key=lambda one: one.id)
+    return digest([policy.model_dump(mode="json", exclude={"tools", "source"}) for policy in listed])
 
 
 def staleness(suite: Suite, toolset: Toolset) -> str:

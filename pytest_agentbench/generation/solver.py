@@ -6,7 +6,8 @@ same writes with equal values as the draft, or none where the draft refuses; ord
 fit is not solved. It shares no code with what plans drafts.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,6 +21,8 @@ from pytest_agentbench.checks.rules_values import Facts, decoded
 from pytest_agentbench.checks.wording import call_text
 from pytest_agentbench.core.acts import Act
 from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.ids import codes_in
+from pytest_agentbench.core.names import IDENTIFIERS
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.termination import Termination
@@ -47,6 +50,8 @@ from pytest_agentbench.validation.scripted_run import Described, ScriptPlayer
 
 _DEEPEST = 2
 """Calls that are needed for calls that are needed for a call."""
+_NESTED = 5
+"""Objects within objects that are looked into: schemas that refer to themselves have no end."""
 _LOOKUPS = 8
 """Tools that are tried to find a value that nobody says."""
 
@@ -124,6 +129,8 @@ class _Solver:
     _answers: list[_Answer] = field(default_factory=list)
     _messages: list[Message] = field(default_factory=list)
     _pending: list[ToolCall] = field(default_factory=list)
+    _apart: dict[str, JsonValue] = field(default_factory=dict)
+    _latest: list[JsonValue] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._tools = self.plan.toolset.of("assistant")
@@ -137,6 +144,8 @@ class _Solver:
         acts = (Act(kind=turn.act, about=about if turn.act != "request" else ()),)
         self._messages.append(Message(role="user", content=text, acts=acts))
         self._known += [pair for call in turn.calls for pair in call.values]
+        self._latest = [value for call in turn.calls for _, value in call.values] or self._latest
+        self._apart |= {label: value for call in turn.calls if not call.action for label, value in call.values}
         pending, self._pending = self._pending, []
         if turn.act == "confirm":
             for call in pending:
@@ -181,7 +190,9 @@ class _Solver:
         label = label_of(name, schema)
         for values in (
             [value for known, value in self._known if known == label],
+            [value for answer in self._answers if not answer.failed for value in self._beside(answer.value, label)],
             [value for answer in self._answers if not answer.failed for value in _under(answer.value, {label})],
+            [answer.value for answer in self._answers if not answer.failed and self._is_key(answer, name)],
         ):
             several = _distinct(values)
             if len(several) == 1:
@@ -197,19 +208,46 @@ class _Solver:
                     return value
         raise UnsolvedError(f"{spec.name}: no value is known for {name!r}")
 
+    def _beside(self, value: JsonValue, label: str) -> Iterator[JsonValue]:
+        """Yield what stands under a label in the innermost records that hold something that was said last."""
+        said = [one for known in self._latest for one in (known if isinstance(known, list) else [known])]
+        if isinstance(value, Mapping):
+            inner = [one for item in value.values() for one in self._beside(item, label)]
+            own = [item for item in value.values() if not isinstance(item, Mapping | list)]
+            if not inner and any(same(to_json(item), to_json(one)) for item in own for one in said):
+                inner = [item for name, item in value.items() if words_of(str(name)) == label and item in own]
+            yield from inner
+        elif isinstance(value, list):
+            for item in value:
+                yield from self._beside(item, label)
+
+    def _values(self, labels: Collection[str]) -> tuple[tuple[str, JsonValue], ...]:
+        """Give what was said under labels, for a lookup: what was said beside all requests, else what was said last."""
+        found = {name: value for name, value in self._known if name in labels}
+        return tuple({**found, **{name: value for name, value in self._apart.items() if name in labels}}.items())
+
+    def _is_key(self, answer: _Answer, name: str) -> bool:
+        """Whether a lookup's whole answer is one value, and no argument of its own is called like the wanted one."""
+        spec = self.plan.toolset.get(answer.call.name)
+        is_plain = isinstance(answer.value, str | int) and not isinstance(answer.value, bool)
+        own = {words_of(one) for one in answer.call.arguments}
+        return is_plain and spec is not None and spec.kind == "read" and words_of(name) not in own
+
     async def _looked_up(self, spec: ToolSpec, label: str, depth: int) -> JsonValue:
         """Give the only value of a name that a lookup with known values gives, None where there is none."""
         labels = {name for name, _ in self._known}
         slots = list(_slots(spec.parameters))
         if not any(label_of(path, schema) in labels for path, schema in slots):
             return None
-        values = tuple(pair for pair in self._known if pair[0] in {label_of(path, schema) for path, schema in slots})
+        values = self._values({label_of(path, schema) for path, schema in slots})
         try:
             call = ToolCall(name=spec.name, arguments=await self._arguments(spec, SaidCall(values=values), depth))
         except UnsolvedError:
             return None
         answer = await self._make(call) if not self._broken(call) else None
-        several = _distinct(_under(answer.value, {label})) if answer and not answer.failed else []
+        if answer is None or answer.failed:
+            return None
+        several = _distinct(_under(answer.value, {label})) or [answer.value] * self._is_key(answer, label)
         return several[0] if len(several) == 1 else None
 
     def _pointed(self, one: SaidReference, label: str) -> JsonValue:
@@ -246,15 +284,18 @@ class _Solver:
         return True
 
     async def _prepare(self, names: Sequence[str], depth: int) -> None:
-        """Make the first of these calls that can be made with what is known, unless one was."""
-        if any(answer.call.name in names and not answer.failed for answer in self._answers):
-            return
+        """Make the first of these calls that can be made with what is known, unless the same one was."""
         for spec in [one for one in self._tools if one.name in names]:
             labels = {label_of(path, schema) for path, schema in _slots(spec.parameters)}
-            values = tuple({name: (name, value) for name, value in self._known if name in labels}.values())
             with suppress(UnsolvedError):
-                arguments = await self._arguments(spec, SaidCall(values=values), depth)
-                if await self._attempt(ToolCall(name=spec.name, arguments=arguments), depth):
+                arguments = await self._arguments(spec, SaidCall(values=self._values(labels)), depth)
+                call = ToolCall(name=spec.name, arguments=arguments)
+                if any(
+                    dumps([one.call.name, one.call.arguments]) == dumps([call.name, arguments]) and not one.failed
+                    for one in self._answers
+                ):
+                    return
+                if await self._attempt(call, depth):
                     return
 
     async def _make(self, call: ToolCall) -> _Answer:
@@ -302,17 +343,30 @@ class _Solver:
                 yield led_to(term, answer.call.arguments, partial(lambda value: value, answer.value))
 
 
-def _slots(schema: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _slots(
+    schema: Mapping[str, Any], path: str = "", root: Mapping[str, Any] | None = None
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield each argument that takes plain values or a list, by its dotted path."""
+    root = schema if root is None else root
     for name, inner in schema.get("properties", {}).items():
         here = f"{path}.{name}" if path else name
-        one = inner if isinstance(inner, Mapping) else {}
-        if one.get("properties"):
-            yield from _slots(one, here)
-        elif isinstance(one.get("items"), Mapping) and one["items"].get("properties"):
-            yield from ((f"{slot}", part) for slot, part in _slots(one["items"], f"{here}.*"))
+        one = _resolved(inner, root)
+        items = _resolved(one.get("items"), root)
+        if one.get("properties") and here.count(".") < _NESTED:
+            yield from _slots(one, here, root)
+        elif items.get("properties") and here.count(".") < _NESTED:
+            yield from _slots(items, f"{here}.*", root)
         else:
             yield here, one
+
+
+def _resolved(schema: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Follow a reference to a definition of the same schema."""
+    reference = schema.get("$ref") if isinstance(schema, Mapping) else None
+    found: Any = root if reference else schema
+    for part in reference[1:].strip("/").split("/") if isinstance(reference, str) and reference[:1] == "#" else ():
+        found = found.get(part, {}) if isinstance(found, Mapping) else {}
+    return found if isinstance(found, Mapping) else {}
 
 
 def _put(arguments: dict[str, Any], path: str, value: JsonValue) -> None:
@@ -343,7 +397,8 @@ def _entries(value: JsonValue, one: SaidReference, label: str) -> Iterator[JsonV
     """Yield what may be meant: of entry `position` of each list of `count`, the fields that are called like it."""
     names = _names(label, one.thing)
     if one.count < 2:
-        yield from _best(value, names)
+        found = list(_best(value, names))
+        yield from found or _told(value, one.thing)
         return
     stack = [value]
     while stack:
@@ -368,7 +423,16 @@ def _entries(value: JsonValue, one: SaidReference, label: str) -> Iterator[JsonV
 def _names(label: str, thing: str) -> list[set[str]]:
     """Give the names that a field may have, the closest first."""
     last = label.rsplit(maxsplit=1)[-1] if label.split() else label
-    return [{label}, {thing}, {f"{thing} id", f"{thing} {last}"}, {last}, {"id"}]
+    return [{label}, {thing}, {f"{thing} id", f"{thing} {last}"}, {last}, {"id"}, set(IDENTIFIERS)]
+
+
+def _told(value: JsonValue, thing: str) -> Iterator[JsonValue]:
+    """Yield the ids in a text, or else the numbers that stand behind what a thing is called: *entry 1*."""
+    texts = [value] if isinstance(value, str) else list(value.values()) if isinstance(value, Mapping) else []
+    for text in (one for one in texts if isinstance(one, str)):
+        words = list(codes_in(text).values())
+        numbers = re.findall(rf"(?i)\b{re.escape(thing)}\W{{1,3}}(\d+)\b", text) if not words else []
+        yield from [*words, *map(int, numbers)]
 
 
 def _best(value: JsonValue, names: Sequence[set[str]]) -> Iterator[JsonValue]:
@@ -400,7 +464,14 @@ def _distinct(values: Sequence[JsonValue] | Iterator[JsonValue]) -> list[JsonVal
 
 
 def _number(value: JsonValue, schema: JsonValue) -> JsonValue:
-    """Give a number as one whatever its type; a text where the tool takes texts, so that `101` is "101"."""
+    """Give a number as one whatever its type; a text where the tool takes texts, so that `101` is "101".
+
+    The names inside a value stand in order.
+    """
+    if isinstance(value, Mapping):
+        return {name: _number(value[name], {}) for name in sorted(value)}
+    if isinstance(value, list):
+        return [_number(item, {}) for item in value]
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if is_number and isinstance(schema, Mapping) and schema.get("type") == "string":
         return str(value)

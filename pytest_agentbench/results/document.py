@@ -24,7 +24,7 @@ class PolicyRecord(Model):
     """What the results say about a policy of a suite, so that they can be broken down by it."""
 
     id: str
-    challenge: int = 1
+    challenge: int | None = None
     category: str = ""
 
 

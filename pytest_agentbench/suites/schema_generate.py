@@ -28,6 +28,14 @@ GENERATE = mapping(
             "description": "a mapping such as {simple: 0.5, complex: 0.5}",
         },
         "levels": mapping({"min": _POSITIVE, "max": _POSITIVE}, "{min: 2, max: 11}: sums of the policies' challenges"),
+        "walk": {
+            "enum": ["exact", "paper"],
+            "description": "exact (sets of exactly the level), or paper (IntellAgent's Algorithm 1, which overshoots)",
+        },
+        "steps": {
+            "enum": ["weighted", "uniform", "max"],
+            "description": "how the next policy of a set is chosen: by the weights, evenly, or the highest weight",
+        },
         "document": {**_PATH, "description": "a document with policies, relative to the suite's folder"},
         "validators": {
             "type": "array",

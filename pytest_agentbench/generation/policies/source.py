@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Protocol, cast
 
 from pytest_agentbench.core.errors import SuiteFaultError
 from pytest_agentbench.core.policy import Policy
@@ -18,8 +18,7 @@ from pytest_agentbench.generation.policies.events.row_checks import Validator
 from pytest_agentbench.generation.policies.events.rows import ModelRows, RowMaker
 from pytest_agentbench.generation.policies.events.samples import Samples
 from pytest_agentbench.generation.policies.events.schema import rows_of, schema_of
-from pytest_agentbench.generation.policies.sampling.sampling import sample
-from pytest_agentbench.generation.policies.values import Infeasible, PolicyGraph, PolicySet
+from pytest_agentbench.generation.policies.values import Infeasible, PolicyGraph, PolicySet, Sampling
 from pytest_agentbench.generation.tools.world import World, how_to_reset, world_of
 from pytest_agentbench.llm.seams import Chat
 
@@ -28,6 +27,14 @@ _ROUNDS = 6
 
 _TRIED = 24
 """Calls by which it is found out what a tool does that does not say it."""
+
+
+class Draw(Protocol):
+    """Draws sets of policies, as a recipe says."""
+
+    def __call__(self, graph: PolicyGraph, count: int, *, seed: int, taken: Sequence[PolicySet] = ()) -> Sampling:
+        """Draw `count` sets; `taken` were drawn before."""
+        ...
 
 
 @dataclass(kw_only=True)
@@ -40,8 +47,7 @@ class PolicySource:
     maker: EventMaker
     graph: PolicyGraph
     count: int
-    low: int
-    high: int
+    draw: Draw
     seed: int = 0
     languages: Sequence[str] = ("en",)
     left_out: dict[str, str] = field(default_factory=dict)
@@ -53,7 +59,7 @@ class PolicySource:
         """Give drafts until as many as asked for are accepted, or nothing is left to draw."""
         wanted = self.count
         for round_ in range(_ROUNDS):
-            drawn = sample(self.graph, wanted, self.low, self.high, seed=self.seed + round_, taken=self.sets)
+            drawn = self.draw(self.graph, wanted, seed=self.seed + round_, taken=self.sets)
             if not round_:
                 self.infeasible = drawn.infeasible
             for one in drawn.sets:
@@ -78,7 +84,7 @@ async def policy_source(
     graph: PolicyGraph,
     *,
     count: int,
-    levels: tuple[int, int],
+    draw: Draw,
     seed: int = 0,
     validators: Sequence[str] = (),
     languages: Sequence[str] = ("en",),
@@ -86,7 +92,8 @@ async def policy_source(
 ) -> PolicySource:
     """Give the source of a suite's drafts; raise `SuiteFaultError` where tools or rows are missing.
 
-    `rower` is the model that fills fresh rows in; without one they are copies with fresh keys and names.
+    `draw` draws sets from a graph. `rower` is the model that fills fresh rows in; without one they are copies with
+    fresh keys and names.
     """
     planner = await planner_of(suite, toolset)
     reached = await planner.decidable()
@@ -103,15 +110,13 @@ async def policy_source(
         rows=rows,
         seed=seed,
         tools_of={policy: names for policy, names in named.items() if policy not in left_out},
-        only_touched=frozenset(policy for policy, is_decided in reached.items() if not is_decided),
         model_rows=ModelRows(rower, rows.samples, rows.validators, rows.ground) if rower is not None else None,
     )
     return PolicySource(
         maker=maker,
         graph=_without(graph, left_out),
         count=count,
-        low=levels[0],
-        high=levels[1],
+        draw=draw,
         seed=seed,
         languages=languages,
         left_out=left_out,
@@ -199,6 +204,8 @@ def _left_out(
             found[one.id] = "it has no rule, and no request that these rows allow calls a tool that it names"
         elif one.rule is not None and one.id not in reached:
             found[one.id] = "no request that these rows allow sets its rule off"
+        elif one.rule is not None and not reached[one.id]:
+            found[one.id] = "its rule is set off, and no wrong run of a request that these rows allow breaks it"
     return found
 
 

@@ -28,8 +28,11 @@ Weight = Annotated[float, Field(ge=NEVER, le=MOST_LIKELY)]
 WalkMode = Literal["weighted", "uniform", "max"]
 """How the next policy is chosen (Table 1): in proportion to the weights, evenly, or the one of highest weight."""
 
+Walk = Literal["exact", "paper"]
+"""Whether sets have exactly the level asked for, or are drawn by Algorithm 1 as it stands, which overshoots."""
+
 WeightSource = Literal["shared", "model", "conversations", "given"]
-"""Where edge weights come from: shared words and tools, a model's scores, real conversations, or a file."""
+"""Where edge weights come from: shared headings, tools and columns, a model, real conversations, or a file."""
 
 
 class Span(Model):
@@ -54,19 +57,22 @@ class Flow(Model):
 
 
 class ExtractedPolicy(Model):
-    """A rule found in a document, in its own words.
+    """A rule found in a document, in its own words, or a suite's own policy.
 
     `flows` names every flow that states it, `spans` every place: what is said twice is one policy. `under` are the
-    headings and lead-in sentences that it stands below, outermost first. `strength` is what its words make of it.
-    `refers_to` is the sentence before it where it begins with a word that names nothing itself (`They must …`).
+    headings that it stands below, outermost first. `challenge`, `rule`, `tools` and `source` (the sentence that these
+    were read from) are the suite's, or were proposed and stand in the file that people review. `note` says what the
+    rule leaves out, or why there is none.
     """
 
     id: str
     text: str
-    refers_to: str = ""
     category: str = ""
-    challenge: Challenge = 1
-    strength: Literal["must", "must_not", "may", "should", "states"] = "states"
+    challenge: Challenge | None = None
+    rule: dict[str, Any] | None = None
+    tools: tuple[str, ...] = ()
+    source: str = ""
+    note: str = ""
     flows: tuple[str, ...] = ()
     under: tuple[str, ...] = ()
     spans: tuple[Span, ...] = ()
@@ -77,9 +83,16 @@ class ExtractedPolicy(Model):
         return self.spans[0] if self.spans else None
 
     def policy(self) -> Policy:
-        """Give it as suites state policies, in words that stand alone: what it refers to follows in parentheses."""
-        text = f"{self.text} ({self.refers_to})" if self.refers_to else self.text
-        return Policy(id=self.id, text=text, challenge=self.challenge, category=self.category)
+        """Give it as suites state policies."""
+        return Policy(
+            id=self.id,
+            text=self.text,
+            challenge=self.challenge,
+            category=self.category,
+            rule=self.rule,
+            tools=self.tools,
+            source=self.source,
+        )
 
 
 class LeftOut(Model):
@@ -134,8 +147,8 @@ class PolicyGraph(Model):
 class PolicySet(Model):
     """Policies sampled for one event, in the order in which they were chosen; the first was allocated.
 
-    `requested` and `realised` are levels: sums of challenges. `repeat` counts earlier sets of the same policies, which
-    an event must then tell with other entities.
+    `requested` and `realised` are levels: sums of challenges, or where policies have none, numbers of policies.
+    `repeat` counts earlier sets of the same policies, which an event must then tell with other entities.
     """
 
     id: str
@@ -288,11 +301,6 @@ class EventRejection(Model):
     reason: str
     detail: str = ""
     attempts: int = 1
-
-
-def challenge_sum(policies: Iterable[ExtractedPolicy]) -> int:
-    """Give the complexity of policies together: the sum of their challenges (§3.1.2)."""
-    return sum(policy.challenge for policy in policies)
 
 
 def exercised(sets: Iterable[PolicySet]) -> set[str]:

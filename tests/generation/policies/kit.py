@@ -4,11 +4,12 @@ import sqlite3
 from functools import cache
 from pathlib import Path
 
+from pytest_agentbench.generation.policies.events.preparing import extraction_of, maker_of
+
 from pytest_agentbench.environment.rows import parse
 from pytest_agentbench.environment.sqlite_rows import write_rows
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation.policies.events.events import EventMaker, RejectedEventError, state_of_rows
-from pytest_agentbench.generation.policies.events.preparing import extraction_of, maker_of
 from pytest_agentbench.generation.policies.graph.graph import GraphInput, ToolWords, shared_graph
 from pytest_agentbench.generation.policies.sampling.sampling import sample
 from pytest_agentbench.suites.suite_file import load_suite

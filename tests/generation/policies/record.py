@@ -16,18 +16,19 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from pytest_agentbench.generation.policies.events.acts import Scene
+from pytest_agentbench.generation.policies.events.performing import decide, perform
+from pytest_agentbench.generation.policies.events.plans import OracleError
+from pytest_agentbench.generation.policies.events.preparing import extraction_of
+from pytest_agentbench.generation.policies.events.user import Told, told
+from pytest_agentbench.generation.policies.events.writers import ModelNarrator, ModelRower
+
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.run import RunKey
-from pytest_agentbench.generation.policies.events.acts import Scene
 from pytest_agentbench.generation.policies.events.events import EventMaker, state_of_rows
-from pytest_agentbench.generation.policies.events.performing import decide, perform
 from pytest_agentbench.generation.policies.events.planning import plan
-from pytest_agentbench.generation.policies.events.plans import OracleError
-from pytest_agentbench.generation.policies.events.preparing import extraction_of
 from pytest_agentbench.generation.policies.events.rows import Made
-from pytest_agentbench.generation.policies.events.user import Told, told
-from pytest_agentbench.generation.policies.events.writers import ModelNarrator, ModelRower
 from pytest_agentbench.generation.policies.graph.graph import GraphInput, shared_graph
 from pytest_agentbench.generation.policies.graph.graph_model import ModelWeights
 from pytest_agentbench.generation.policies.sampling.sampling import sample

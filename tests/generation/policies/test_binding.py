@@ -3,13 +3,13 @@
 import json
 
 import pytest
-
-from pytest_agentbench.core.policy import Policy
-from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.generation.policies.events.binding import bound_tools
 from pytest_agentbench.generation.policies.events.conditions import conditions_of
 from pytest_agentbench.generation.policies.events.occasions import occasions_of
 from pytest_agentbench.generation.policies.events.tables import Column, Table
+
+from pytest_agentbench.core.policy import Policy
+from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.generation.policies.extraction.extraction import PolicyDocument, extract
 from pytest_agentbench.generation.policies.values import ExtractedPolicy
 from tests.shared_data import SHARED, needs_shared

@@ -3,9 +3,9 @@
 import asyncio
 
 import pytest
+from pytest_agentbench.generation.policies.events.user import Told, leaks
 
 from pytest_agentbench.generation.policies.events.events import state_of_rows
-from pytest_agentbench.generation.policies.events.user import Told, leaks
 from pytest_agentbench.generation.policies.values import ExtractedPolicy, PolicySet
 from tests.generation.policies.airline import airline
 from tests.generation.policies.kit import PROJECT, SUPPORT, database_faults, events_for, maker_for

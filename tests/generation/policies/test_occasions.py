@@ -1,16 +1,16 @@
 """What policies are about beside the request: found in words, brought about in events, decided without a judge."""
 
 import pytest
-
-from pytest_agentbench.core.policy import Policy
-from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.generation.policies.events.acts import Argument, Scene, arguments_of
 from pytest_agentbench.generation.policies.events.choices import choices_of, is_broken
 from pytest_agentbench.generation.policies.events.conditions import conditions_of
 from pytest_agentbench.generation.policies.events.learning import derived
 from pytest_agentbench.generation.policies.events.occasions import occasions_of, topics_of
-from pytest_agentbench.generation.policies.events.samples import Samples
 from pytest_agentbench.generation.policies.events.tables import Column, Table, inferred_schema, rows_of, sqlite_schema
+
+from pytest_agentbench.core.policy import Policy
+from pytest_agentbench.core.tool import ToolSpec
+from pytest_agentbench.generation.policies.events.samples import Samples
 from pytest_agentbench.generation.policies.values import ExtractedPolicy, PolicySet
 from pytest_agentbench.generation.running import Asked, generate
 from pytest_agentbench.suites.suite_file import load_suite

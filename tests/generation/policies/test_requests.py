@@ -4,10 +4,10 @@ import json
 
 import pytest
 import yaml
-
-from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.generation.policies.events.acts import Argument, Proposal, Said
 from pytest_agentbench.generation.policies.events.conditions import limits_on
+
+from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.generation.policies.events.requests import Speech, described
 from pytest_agentbench.generation.running import Asked, generate
 
@@ -111,23 +111,6 @@ def test_requests_name_the_thing_and_vary(made):
             assert f"trunk {arguments['tag']} to shelf {arguments['shelf']}" in words
         assert "stay," not in words
         assert calls(scenario, "trunks_of") == [{"phone": scenario["knows"]["phone"]}]
-
-
-def test_limits_are_broken_by_what_is_asked_or_by_the_row_and_kept_elsewhere(made):
-    """A refused extension is too long, or the trunk was there too long; a right one is neither, in whatever reading."""
-    _, scenarios, _ = made
-
-    kept = [(one, call) for one in scenarios for call in calls(one, "extend_stay")]
-    refused = [(one, call) for one in scenarios for call in calls(one, "extend_stay", "never") if "nights" in call]
-
-    assert refused
-    for scenario, call in kept:
-        assert scenario["state"]["trunks"][call["tag"]]["stay_nights"] + call["nights"] <= 6
-    for scenario, call in refused:
-        limits = [why for why in scenario["provenance"]["decided_by"].values() if why.startswith("refuses")]
-        nights = scenario["state"]["trunks"].get(call["tag"], {"stay_nights": 0})["stay_nights"]
-        assert limits
-        assert call["nights"] > 6 or nights > 5 or "another phone number" in str(limits)
 
 
 def test_a_place_elsewhere_is_refused_and_one_nearby_is_not(made):

@@ -5,10 +5,10 @@ import statistics
 from pathlib import Path
 
 import pytest
-
 from pytest_agentbench.generation.policies.events.checking import RowChecker
 from pytest_agentbench.generation.policies.events.preparing import extraction_of
 from pytest_agentbench.generation.policies.events.user import leaks
+
 from pytest_agentbench.generation.policies.graph.graph import GraphInput, shared_graph
 from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.cassette.recorder import CassetteRecorder

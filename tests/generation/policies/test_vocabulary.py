@@ -3,9 +3,9 @@
 import re
 
 import pytest
+from pytest_agentbench.generation.policies.events.vocabulary import NoWordsError, Vocabulary, about
 
 from pytest_agentbench.generation.policies.events.events import RejectedEventError
-from pytest_agentbench.generation.policies.events.vocabulary import NoWordsError, Vocabulary, about
 from pytest_agentbench.generation.policies.values import PolicySet
 from tests.generation.policies.airline import airline
 from tests.generation.policies.kit import events_for, maker_for
