@@ -12,7 +12,7 @@ from typing import TypeVar, get_args
 from pytest_agentbench.checks.answers import check_output, check_replies
 from pytest_agentbench.checks.approvals import check_approvals
 from pytest_agentbench.checks.calls import check_calls
-from pytest_agentbench.checks.claims import claims_without_source
+from pytest_agentbench.checks.claims import claims_without_source, wanted_from_nowhere
 from pytest_agentbench.checks.communicate import check_communicate
 from pytest_agentbench.checks.explain import explain
 from pytest_agentbench.checks.forbidden import check_forbidden
@@ -26,6 +26,7 @@ from pytest_agentbench.checks.policies import PolicyReport, check_policies
 from pytest_agentbench.checks.simulated_user import check_simulated_user
 from pytest_agentbench.checks.state import check_state, is_of_failing_call
 from pytest_agentbench.checks.termination import check_termination
+from pytest_agentbench.checks.wording import value_text
 from pytest_agentbench.checks.written_calls import CHECK as WRITTEN_CALLS
 from pytest_agentbench.checks.written_calls import check_written_calls
 from pytest_agentbench.core.errors import PatternBoundError
@@ -99,6 +100,7 @@ def judge(
     findings.extend(handling.findings)
     metrics = {**metrics, **handling.metrics}
     parts = measured(run, findings, policies.outcomes)
+    findings = guard.run("values", lambda: _noted(run, findings, explanations, prompt), findings)
     others = [*_others(run, guard.findings), *_of_world(run, findings)]
     excused = is_excused(explanations, handling)
     verdict, blame = _decide(findings, others, handling, excused=excused, nothing=parts.nothing)
@@ -118,6 +120,21 @@ def judge(
         policies=policies.outcomes,
         metrics={**metrics, "measured": parts.share if is_whole else None},
     )
+
+
+NOWHERE = "nothing that was said, returned or stored holds it: does the scenario ask for what is right?"
+"""What stands beside a value that the agent neither told nor passed on, and cannot have known."""
+
+
+def _noted(run: Run, findings: list[Finding], explanations: Sequence[CallExplanation], prompt: str) -> list[Finding]:
+    """Give the findings with a note beside each value that is asked for and comes from nowhere."""
+    wrong = [one for one in findings if one.passed is False and one.expected is not None and one.kind in SUFFERS]
+    told = {value_text(value) for value in wanted_from_nowhere(run, explanations, prompt)} if wrong else set()
+    noted = [one for one in wrong if one.expected in told]
+    return [
+        one.model_copy(update={"message": f"{one.message}; {NOWHERE}"}) if any(one is other for other in noted) else one
+        for one in findings
+    ]
 
 
 def _about_calls(

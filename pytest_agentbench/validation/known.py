@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 
 from pytest_agentbench.core.alike import SHORTEST
-from pytest_agentbench.core.scenario import Instructions, Scenario
+from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.spoken import plain, states
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.values import JsonValue, is_number, same
@@ -138,16 +138,11 @@ def of_user(scenario: Scenario) -> Known:
 
 
 def _told(scenario: Scenario) -> Iterator[tuple[str, str]]:
-    story = scenario.task.user_scenario
-    told = story.instructions if story else None
-    if isinstance(told, Instructions):
-        extra: Mapping[str, JsonValue] = told.model_extra or {}
-        yield "goal", told.reason_for_call or ""
-        yield "known_info", told.known_info or ""
-        yield "task_instructions", told.task_instructions or ""
-        yield from ((str(name), str(text)) for name, text in extra.items() if isinstance(text, str))
-    elif told:
-        yield "goal", told
+    story, told = scenario.task.user_scenario, scenario.instructions
+    yield "goal", told.reason_for_call or ""
+    yield "known_info", told.known_info or ""
+    yield "task_instructions", told.task_instructions or ""
+    yield from ((name, text) for name, text in (told.model_extra or {}).items() if isinstance(text, str))
     yield "persona", (story.persona if story else None) or ""
     yield "ticket", scenario.task.ticket or ""
 

@@ -332,12 +332,10 @@ def _lines_of(scenario: Scenario) -> str:
 
 
 def _knowledge(scenario: Scenario) -> Iterator[str]:
-    told = scenario.task.user_scenario.instructions if scenario.task.user_scenario else None
+    told = scenario.instructions
     yield from (f"{name}: {_json(value)}" for name, value in scenario.knows.items())
-    if isinstance(told, Instructions):
-        yield from filter(None, (told.known_info, told.task_instructions))
-    unknown = told.unknown_info if isinstance(told, Instructions) else None
-    yield from (f"not known: {text}" for text in (*scenario.unknown, *filter(None, [unknown])))
+    yield from filter(None, (told.known_info, told.task_instructions))
+    yield from (f"not known: {text}" for text in (*scenario.unknown, *filter(None, [told.unknown_info])))
 
 
 def _pieces(transcript: Transcript) -> Iterator[Piece]:

@@ -238,7 +238,7 @@ def _adds_intent(spec: ModifierSpec, scene: Scene, rng: Random) -> Behaviour | s
     intent, held_back = str(spec.options.get("intent", "")).strip(), ""
     if not intent:
         asked = [line.text for line in scene.scenario.says if line.act in ("request", "ask")]
-        listed = list_items(scene.instructions.reason_for_call or "")
+        listed = list_items(scene.scenario.instructions.reason_for_call or "")
         several = asked if len(asked) > 1 else listed
         if len(several) < 2:
             return "the scenario lists one intent, and the modifier states no other"

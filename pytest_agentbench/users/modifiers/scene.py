@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from pytest_agentbench.core.scenario import Instructions, Scenario
+from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.core.values import JsonValue, to_json
 from pytest_agentbench.users.modifiers.records import Records, Row, is_stated, normal, scalars, squashed
@@ -50,22 +50,15 @@ class Scene:
     taken: frozenset[str] = frozenset()
 
     @cached_property
-    def instructions(self) -> Instructions:
-        """What the user is told in words."""
-        story = self.scenario.task.user_scenario
-        told = story.instructions if story else None
-        return told if isinstance(told, Instructions) else Instructions(reason_for_call=told)
-
-    @cached_property
     def known_info(self) -> str:
         """What the user knows."""
-        return self.instructions.known_info or ""
+        return self.scenario.instructions.known_info or ""
 
     @cached_property
     def wishes(self) -> str:
         """The texts that say what the user wants."""
-        told = (self.instructions.reason_for_call, *self.scenario.lines, self.instructions.task_instructions)
-        return "\n".join(filter(None, told))
+        told, lines = self.scenario.instructions, self.scenario.lines
+        return "\n".join(filter(None, (told.reason_for_call, *lines, told.task_instructions)))
 
     @cached_property
     def called(self) -> tuple[dict[str, tuple[str, JsonValue]], ...]:
