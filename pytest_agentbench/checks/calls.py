@@ -8,10 +8,9 @@ included, and about calls that did not fail (`exact`: about every call, since a 
 from collections.abc import Iterable, Sequence
 from functools import partial
 
-from pytest_agentbench.checks.findings import about, not_made, not_seen
+from pytest_agentbench.checks.findings import about, call_text, not_made, not_seen
 from pytest_agentbench.checks.handoffs import in_order_with_handoffs, is_exact_with_handoffs
 from pytest_agentbench.checks.matching import Matching, in_order, is_exact
-from pytest_agentbench.checks.wording import call_text
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.verdict import CallExplanation, Finding
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_agentbench.checks.effects import wrote
+from pytest_agentbench.checks.findings import value_text
 from pytest_agentbench.checks.identifying import Subject, subject_of
 from pytest_agentbench.checks.rules_values import Facts
-from pytest_agentbench.checks.wording import value_text
 from pytest_agentbench.core.acts import ActKind
 from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.transcript import Message

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from pytest_agentbench.checks.findings import not_measured
+from pytest_agentbench.checks.findings import call_text, not_measured
 from pytest_agentbench.checks.matching import Matching
 from pytest_agentbench.checks.pairing import longest_in_order, maximum_matching
-from pytest_agentbench.checks.wording import call_text
 from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.text import printable

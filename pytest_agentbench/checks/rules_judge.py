@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_agentbench.checks.consent import consent
+from pytest_agentbench.checks.findings import value_text
 from pytest_agentbench.checks.handoffs import NOT_TOLD, SHOW_AGENTS, handoffs_of
 from pytest_agentbench.checks.reckoning import Amount, NotThereError, UnreckonedError, path_of
 from pytest_agentbench.checks.rules import (
@@ -50,7 +51,6 @@ from pytest_agentbench.checks.rules_points import (
 from pytest_agentbench.checks.rules_state import read_state
 from pytest_agentbench.checks.rules_text import described, find, places
 from pytest_agentbench.checks.rules_values import DECIMALS, Doubt, Facts
-from pytest_agentbench.checks.wording import value_text
 from pytest_agentbench.core.events import ExpectedHandoff
 from pytest_agentbench.core.matchers import is_reference
 from pytest_agentbench.core.text import printable

@@ -7,9 +7,9 @@ one kept part keeps `any`, and otherwise what is not known stays so.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from pytest_agentbench.checks.findings import call_text
 from pytest_agentbench.checks.rules import Described
 from pytest_agentbench.checks.rules_values import Doubt, Facts
-from pytest_agentbench.checks.wording import call_text
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_agentbench.checks.effects import wrote
+from pytest_agentbench.checks.findings import value_text
 from pytest_agentbench.checks.reckoning import NotThereError
 from pytest_agentbench.checks.rules import InState
 from pytest_agentbench.checks.rules_values import Facts
-from pytest_agentbench.checks.wording import value_text
 from pytest_agentbench.core.matchers import is_matcher, is_reference
 from pytest_agentbench.core.names import suggestion
 from pytest_agentbench.core.state import State

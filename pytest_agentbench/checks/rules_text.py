@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from pytest_agentbench.checks.findings import WIDTH, value_text
 from pytest_agentbench.checks.reckoning import NotThereError, UnreckonedError, is_reckoned
 from pytest_agentbench.checks.rules import Speaker, Spoken
 from pytest_agentbench.checks.rules_values import Facts
-from pytest_agentbench.checks.wording import WIDTH, value_text
 from pytest_agentbench.core.matchers import is_reference
 from pytest_agentbench.core.moments import is_moment
 from pytest_agentbench.core.patterns import Pattern, pattern

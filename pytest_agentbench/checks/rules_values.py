@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_agentbench.checks.effects import is_write_tool
+from pytest_agentbench.checks.findings import value_text
 from pytest_agentbench.checks.matchers import Resolver, matches
 from pytest_agentbench.checks.reckoning import (
     Amount,
@@ -18,7 +19,6 @@ from pytest_agentbench.checks.reckoning import (
     value_at,
 )
 from pytest_agentbench.checks.rules import UNSAID, Described
-from pytest_agentbench.checks.wording import value_text
 from pytest_agentbench.core.matchers import COMPARISONS, is_matcher, is_reference
 from pytest_agentbench.core.moments import dated, is_moment, moment_of, moment_text
 from pytest_agentbench.core.run import Run

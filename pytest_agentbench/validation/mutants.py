@@ -20,8 +20,8 @@ from itertools import pairwise
 from random import Random
 
 from pytest_agentbench.checks.effects import tool_writes
+from pytest_agentbench.checks.findings import call_text, value_text
 from pytest_agentbench.checks.matching import argument_matches, compared_arguments
-from pytest_agentbench.checks.wording import call_text, value_text
 from pytest_agentbench.core.matchers import holds_matcher
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.scenario import ExpectedCall, Scenario

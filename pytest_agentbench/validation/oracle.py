@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from pytest_agentbench.checks.findings import call_text
 from pytest_agentbench.checks.matchers import Resolver, matches
 from pytest_agentbench.checks.reckoning import NotThereError, led_to
 from pytest_agentbench.checks.rules_values import decoded
-from pytest_agentbench.checks.wording import call_text
 from pytest_agentbench.core.approvals import ApprovalRequest, values_of
 from pytest_agentbench.core.conversation import View
 from pytest_agentbench.core.matchers import holds_matcher, is_matcher

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pytest_agentbench.checks.findings import value_text
 from pytest_agentbench.checks.matching import compared_arguments
-from pytest_agentbench.checks.wording import value_text
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.matchers import holds_matcher
 from pytest_agentbench.core.policy import Policy

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import cast
 
+from pytest_agentbench.checks.findings import value_text
 from pytest_agentbench.checks.matching import compared_arguments
 from pytest_agentbench.checks.rules import read_rule, reads_handoffs
-from pytest_agentbench.checks.wording import value_text
 from pytest_agentbench.core.errors import AgentBenchError, CheckError
 from pytest_agentbench.core.matchers import holds_matcher
 from pytest_agentbench.core.policy import Policy
@@ -216,8 +216,8 @@ class _Validation:
         for want in traced.unreachable if decided else ():
             self.problem("unreachable", f"nothing leads to {want}; {looked_in}", f"{want.tool}.{want.path}")
         warnings = list(unasked(traced.handed_on))
-        for info in traced.untold if decided else ():
-            warnings.append(f"nothing leads to {value_text(info)}, which is to be told; {looked_in}")
+        untold = map(value_text, traced.untold if decided else ())
+        warnings += [f"nothing leads to {info}, which is to be told; {looked_in}" for info in untold]
         if self._state is not None:
             warnings += known_too_much(self._scenario, oracle.heard, self._columns, self._plan.toolset)
         self._found["warnings"] = tuple(dict.fromkeys(warnings))

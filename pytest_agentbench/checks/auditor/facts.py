@@ -8,13 +8,13 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
+from pytest_agentbench.checks.answers import is_said
 from pytest_agentbench.checks.auditor.ask import may_write
 from pytest_agentbench.checks.claims import wanted_from_nowhere
-from pytest_agentbench.checks.communicate import is_said
+from pytest_agentbench.checks.findings import value_text
 from pytest_agentbench.checks.judges.evidence import plain_marks, ways_of
 from pytest_agentbench.checks.known_values import tokens
 from pytest_agentbench.checks.rules_values import decoded
-from pytest_agentbench.checks.wording import value_text
 from pytest_agentbench.core.audit import Claim, Consent, UserTurnObservation
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.run import Judgement, Run

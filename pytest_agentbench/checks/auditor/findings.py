@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from pytest_agentbench.checks.auditor.facts import Lack, StructuralFacts
+from pytest_agentbench.checks.decide import Decided, as_before, rejudged
 from pytest_agentbench.checks.handling import SUFFERS, settled
 from pytest_agentbench.checks.judges.evidence import is_quoted
 from pytest_agentbench.checks.matchers import Resolver
 from pytest_agentbench.checks.parts import ADD_RULE
 from pytest_agentbench.checks.policies import PolicyReport, check_policies
-from pytest_agentbench.checks.rejudge import Decided, as_before, rejudged
 from pytest_agentbench.checks.rules_values import Heard
 from pytest_agentbench.core.audit import Audit, Claim, Consent, ConsentKind, GoalItem, PolicyObservation, Quoted
 from pytest_agentbench.core.policy import Policy

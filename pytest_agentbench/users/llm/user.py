@@ -20,13 +20,11 @@ from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.llm.strict_schema import schema_of
 from pytest_agentbench.llm.structured import structured_reply
 from pytest_agentbench.llm.written_calls import PARSER
-from pytest_agentbench.users.llm.flipped import flipped, said_with
 from pytest_agentbench.users.llm.guards import Alarm, Draft, alarms
 from pytest_agentbench.users.llm.prompt import listed, render, system_prompt
-from pytest_agentbench.users.llm.turn import TypedTurn, words_of, written
+from pytest_agentbench.users.llm.turn import TypedTurn, flipped, said_with, words_of, written
 from pytest_agentbench.users.llm.values import ids_in, scalars, stated_values
-from pytest_agentbench.users.modifiers.applying import apply, in_force, waiting
-from pytest_agentbench.users.modifiers.behaviour import Behaviour
+from pytest_agentbench.users.modifiers.applying import Behaviour, apply, in_force, waiting
 
 _SHOWN = 200
 """Characters of a model's text that a reason shows."""

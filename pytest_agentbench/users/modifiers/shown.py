@@ -7,8 +7,7 @@ from pytest_agentbench.core.acts import ActKind
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.transcript import CallRecord, Message, Transcript
 from pytest_agentbench.core.values import to_json
-from pytest_agentbench.users.modifiers.applying import agent_messages
-from pytest_agentbench.users.modifiers.behaviour import Behaviour, Swap
+from pytest_agentbench.users.modifiers.applying import Behaviour, Swap, agent_messages
 from pytest_agentbench.users.modifiers.records import is_stated, normal, scalars
 
 _ANSWERS: frozenset[ActKind] = frozenset({"confirm", "condition", "decline"})

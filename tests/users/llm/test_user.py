@@ -15,7 +15,7 @@ from pytest_agentbench.core.transcript import Message, asking
 from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.llm.reply import ChatReply
 from pytest_agentbench.users.llm.user import LlmUser
-from pytest_agentbench.users.modifiers.behaviour import Behaviour, Swap
+from pytest_agentbench.users.modifiers.applying import Behaviour, Swap
 from tests.users.llm.chat import LAMP, PlayedChat, calling, saying, turn
 
 STATUS = ToolSpec(name="check_status", description="Shows the status bar.", requestor="user")
