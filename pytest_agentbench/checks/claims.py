@@ -5,7 +5,6 @@ date, or letters and digits mixed. What was seen is compared in every spelling t
 source is a flag: it decides nothing, since an agent may know a value from where nobody looks.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import islice
@@ -14,7 +13,7 @@ from pytest_agentbench.checks.known_values import KnownValues, Token, tokens
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.transcript import CallRecord
-from pytest_agentbench.core.values import JsonValue, leaves, to_json
+from pytest_agentbench.core.values import JsonValue, decoded, leaves, to_json
 from pytest_agentbench.core.verdict import CallExplanation, Flag
 
 MOST_FLAGS = 20
@@ -161,19 +160,12 @@ def _learn_message(known: KnownValues, run: Run, index: int) -> None:
     message = run.transcript.messages[index]
     if message.role == "user":
         known.hear(message.text)
+    elif message.role == "tool" and isinstance(value := decoded(message.text), str):
+        known.hear(value)
     elif message.role == "tool":
-        _learn_result(known, message.text)
+        _learn_value(known, value, is_heard=True)
     for call in message.tool_calls:
         _learn_value(known, to_json(call.arguments), is_heard=True)
-
-
-def _learn_result(known: KnownValues, text: str) -> None:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        known.hear(text)
-    else:
-        _learn_value(known, value, is_heard=True)
 
 
 def _learn_value(known: KnownValues, value: JsonValue, *, is_heard: bool = False) -> None:

@@ -49,20 +49,9 @@ def echo_rate(transcript: Transcript) -> float | None:
 
     What counts as an echo is the same as in a stall (`core.alike.echoes`).
     """
-    spoken: list[tuple[str, str]] = []
-    for turn, message in zip(transcript.turns, transcript.messages, strict=True):
-        if message.role in ("user", "assistant") and message.text.strip():
-            key = f"{message.role}:{turn}"
-            if spoken and spoken[-1][0] == key:
-                spoken[-1] = (key, f"{spoken[-1][1]}\n{message.text}")
-            else:
-                spoken.append((key, message.text))
-    answers = [
-        (before, said)
-        for (earlier, before), (later, said) in pairwise(spoken)
-        if later.startswith("user") and earlier.startswith("assistant")
-    ]
-    return sum(echoes(said, before) for before, said in answers) / len(answers) if answers else None
+    users, agents = transcript.said_by_turn("user"), transcript.said_by_turn("assistant")
+    answers = [(at, later) for at, later in pairwise(sorted({*users, *agents})) if at in agents and later in users]
+    return sum(echoes(users[later], agents[at]) for at, later in answers) / len(answers) if answers else None
 
 
 def _retried(calls: Sequence[CallRecord]) -> int:
@@ -110,10 +99,7 @@ def coherence(run: Run) -> float | None:
 
 def _said(transcript: Transcript) -> dict[int, str]:
     """Give what the agent said in each of its turns; shorter texts (`You are welcome.`) are manners."""
-    said: dict[int, str] = {}
-    for index, text in transcript.texts("assistant"):
-        turn = transcript.turns[index]
-        said[turn] = f"{said[turn]}\n{text}" if turn in said else text
+    said = transcript.said_by_turn("assistant")
     return {turn: text for turn, text in said.items() if len(normal(text)) >= SHORTEST}
 
 

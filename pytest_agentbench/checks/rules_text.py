@@ -91,7 +91,7 @@ def shown_text(wanted: object) -> str:
 def _wanted(facts: Facts, text: Any, subject: int | None) -> str | _Known | Pattern:
     locale = facts.run.scenario.language or "en"
     if is_reference(text):
-        found = tuple(_leaves(facts.referred(text, subject)))
+        found = tuple(_values(facts.referred(text, subject)))
         if not found:
             raise NotThereError
         return _Known(found, locale, rounded=is_reckoned(text))
@@ -107,10 +107,10 @@ def _is_said(wanted: str | _Known | Pattern, text: str) -> bool:
     return says(wanted, text) if isinstance(wanted, str) else wanted.is_said(text)
 
 
-def _leaves(value: JsonValue) -> Iterator[Any]:
+def _values(value: JsonValue) -> Iterator[Any]:
     if isinstance(value, dict | list):
         for item in value.values() if isinstance(value, dict) else value:
-            yield from _leaves(item)
+            yield from _values(item)
     elif value is not None and str(value).strip():
         yield value
 

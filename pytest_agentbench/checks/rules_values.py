@@ -1,6 +1,5 @@
 """Which calls a description fits, and what references in it stand for."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ from pytest_agentbench.core.moments import dated, is_moment, moment_of, moment_t
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.core.transcript import CallRecord
-from pytest_agentbench.core.values import JsonValue, is_number, same, to_json
+from pytest_agentbench.core.values import JsonValue, decoded, is_number, same, to_json
 
 _COMPARISONS = frozenset(COMPARISONS)
 
@@ -386,11 +385,3 @@ def _at_least(pattern: Any) -> Any:
             return _at_least(pattern["$subset"]) if isinstance(pattern.get("$subset"), Mapping) else inner
         return {"$subset": inner}
     return [_at_least(item) for item in pattern] if isinstance(pattern, list | tuple) else pattern
-
-
-def decoded(text: str) -> JsonValue:
-    """Give what a tool gave: the JSON value that its text is, else the text."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text

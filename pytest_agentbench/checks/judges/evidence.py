@@ -132,10 +132,6 @@ class Evidence:
         found = {piece.turn for piece, text in self._plain if any(_stands(way, text) for way in ways)}
         return tuple(sorted(found))
 
-    def is_agents(self, turn: int) -> bool:
-        """Whether a turn is the agent's."""
-        return self.is_by("agent", turn)
-
     def is_by(self, party: Party, turn: int) -> bool:
         """Whether a party said or called something in a turn."""
         return any(piece.turn == turn and piece.by == party for piece in self.pieces)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from random import Random
 
+from pytest_agentbench.core.ids import plain_values
 from pytest_agentbench.core.modifier import ModifierName, ModifierSpec
 from pytest_agentbench.core.scenario import ExpectedCall, Scenario
 from pytest_agentbench.core.state import State
@@ -17,7 +18,6 @@ from pytest_agentbench.users.modifiers.records import (
     Row,
     is_stated,
     normal,
-    scalars,
     siblings,
     squashed,
 )
@@ -75,7 +75,7 @@ class Scene:
     @cached_property
     def called(self) -> tuple[dict[str, tuple[str, JsonValue]], ...]:
         """The (name, value) of every plain argument of each expected call, by the normal form of the value."""
-        pairs = (scalars(to_json(call.arguments)) for call in self.scenario.expected_calls)
+        pairs = (plain_values(call.arguments) for call in self.scenario.expected_calls)
         return tuple({normal(value): (name, value) for name, value in arguments} for arguments in pairs)
 
     @cached_property
@@ -89,7 +89,7 @@ class Scene:
 
         Texts are searched for the values of the expected calls and of the state.
         """
-        found = {normal(value): (value, name, True) for name, value in scalars(to_json(self.scenario.knows))}
+        found = {normal(value): (value, name, True) for name, value in plain_values(self.scenario.knows)}
         looked_for = {**self.records.spellings, **{key: value for key, (_, value) in self.expected.items()}}
         text, low = f"{self.wishes}\n{self.known_info}", normal(f"{self.wishes} {self.known_info}")
         for key, value in looked_for.items():
@@ -304,7 +304,7 @@ def _options(call: ExpectedCall, name: str, value: JsonValue, scene: Scene) -> I
     records, key = scene.records, normal(value)
     schemas = [tool.parameters for tool in scene.tools or () if tool.name == call.name]
     if listed := [one for schema in schemas for one in _listed(to_json(schema), name)]:
-        others = {normal(one) for _, one in scalars(to_json(call.arguments))} - {key}
+        others = {normal(one) for _, one in plain_values(call.arguments)} - {key}
         has = {held for one in others for row in records.identified(one) for held in row.values}
         yield from (one for one in listed if normal(one) not in has)
         return
@@ -336,7 +336,7 @@ def _listed(schema: JsonValue, name: str) -> Iterator[JsonValue]:
         properties = schema.get("properties")
         found = properties.get(name) if isinstance(properties, dict) else None
         for part in (found, found.get("items")) if isinstance(found, dict) else ():
-            yield from (one for _, one in scalars(part.get("enum") or [] if isinstance(part, dict) else []))
+            yield from (one for _, one in plain_values(part.get("enum") or [] if isinstance(part, dict) else []))
     for item in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():
         yield from _listed(item, name)
 
@@ -345,7 +345,7 @@ def _written(scene: Scene) -> list[tuple[ExpectedCall, str, JsonValue]]:
     """Give the arguments of the expected calls, those of tools that are known to read only left out."""
     kinds = {tool.name: tool.kind for tool in scene.tools or ()}
     calls = [call for call in scene.scenario.expected_calls if kinds.get(call.name) != "read"]
-    return [(call, name, value) for call in calls for name, value in scalars(to_json(call.arguments))]
+    return [(call, name, value) for call in calls for name, value in plain_values(call.arguments)]
 
 
 def _called(which: str, scene: Scene) -> list[Told]:
