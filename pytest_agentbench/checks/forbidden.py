@@ -5,8 +5,8 @@ A forbidden attempt that failed counts too.
 
 from collections.abc import Iterable, Iterator
 
+from pytest_agentbench.checks.calls import SHOW_AGENTS
 from pytest_agentbench.checks.findings import call_text, not_measured, not_seen
-from pytest_agentbench.checks.handoffs import SHOW_AGENTS
 from pytest_agentbench.checks.matchers import Resolver
 from pytest_agentbench.checks.matching import is_call_of
 from pytest_agentbench.core.approvals import ApprovalRequest

@@ -30,8 +30,7 @@ from pytest_agentbench.core.tool import ToolCall, Toolset
 from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.core.values import JsonValue, same
 from pytest_agentbench.core.verdict import Verdict
-from pytest_agentbench.validation.known import Known
-from pytest_agentbench.validation.likely import likely_calls
+from pytest_agentbench.validation.known import Known, likely_calls
 from pytest_agentbench.validation.oracle import DONE, Oracle, opening
 from pytest_agentbench.validation.report import Mutant
 from pytest_agentbench.validation.rules import Rules

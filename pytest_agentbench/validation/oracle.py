@@ -17,8 +17,7 @@ from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import ToolCall, ToolResult, Toolset
 from pytest_agentbench.core.values import JsonValue, decoded
 from pytest_agentbench.simulation.views import user_view
-from pytest_agentbench.validation.known import Known, of_user
-from pytest_agentbench.validation.likely import likely_calls
+from pytest_agentbench.validation.known import Known, likely_calls, of_user
 from pytest_agentbench.validation.rules import Rules
 from pytest_agentbench.validation.scripted_run import FAILED, ScriptedRun, Step, ToolBox, numbered
 from pytest_agentbench.validation.values import Columns, scalars

@@ -17,8 +17,7 @@ from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.tool import Toolset, ToolSpec
 from pytest_agentbench.core.values import JsonValue, is_number
-from pytest_agentbench.validation.known import Known, is_date, of_user, way_to
-from pytest_agentbench.validation.likely import MANY, likely_calls
+from pytest_agentbench.validation.known import MANY, Known, is_date, likely_calls, of_user, way_to
 from pytest_agentbench.validation.oracle import Heard, result_of
 from pytest_agentbench.validation.scripted_run import ToolBox
 from pytest_agentbench.validation.values import Columns, leaves, scalars
