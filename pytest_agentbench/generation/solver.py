@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from pytest_agentbench.checks.findings import call_text
 from pytest_agentbench.checks.matchers import Resolver
 from pytest_agentbench.checks.reckoning import NotThereError, UnreckonedError, led_to
 from pytest_agentbench.checks.rules import read_rule
 from pytest_agentbench.checks.rules_judge import judge_rule
-from pytest_agentbench.checks.rules_values import Facts, decoded
-from pytest_agentbench.checks.wording import call_text
+from pytest_agentbench.checks.rules_values import Facts
 from pytest_agentbench.core.acts import Act
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.run import Run
@@ -25,7 +25,7 @@ from pytest_agentbench.core.state import State
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.tool import ToolCall, ToolResult, Toolset, ToolSpec
 from pytest_agentbench.core.transcript import Message, Transcript
-from pytest_agentbench.core.values import JsonValue, same, to_json
+from pytest_agentbench.core.values import JsonValue, decoded, same, to_json
 from pytest_agentbench.environment.local import LocalEnvironment
 from pytest_agentbench.generation.draft import Draft
 from pytest_agentbench.generation.language.plain import (
