@@ -29,6 +29,8 @@ _EXPECTED = ("expected", "options", "enum", "allowed", "allowed_values", "permit
 """Fields in which zod, JSON Schema and problem+json list what is taken."""
 _PLACES = ("loc", "path", "instancePath", "instance_path", "field", "param", "parameter", "name", "pointer", "property")
 """Fields in which they say where: FastAPI's `loc`, zod's `path`, ajv's `instancePath`, problem+json's `pointer`."""
+_TAIL = re.compile(r"\n\s*\{.*\}\s*$", re.S)
+"""An object after a text, as servers send that give structured content beside it."""
 _USAGE = "It takes: "
 """What our own refusal of wrong arguments says before it lists all of them."""
 
@@ -55,7 +57,7 @@ def lesson_of(tool: ProbedTool, record: ProbeRecord) -> Lesson:
         for slot in _meant(tool, place):
             _blame(lesson, slot, record)
             lesson.values.setdefault(slot.path, []).extend(options)
-    message = "\n".join(_texts(value)) if entries or isinstance(value, dict | list) else content
+    message = "\n".join(_texts(value)) if entries or isinstance(value, dict | list) else _TAIL.sub("", content)
     message = (message or content).replace(tool.name, "…")
     if _USAGE in message:
         return lesson

@@ -77,7 +77,8 @@ class ReplayLog:
         reads.sort(key=lambda one: not given & {str(value) for value in one.values.values()})
         for one in reads[:_WATCHED]:
             now = await self.session.replay(self.session.tools[one.tool], one.arguments)
-            if now is not None and now.verdict in ("refused", "broken"):
+            is_about = bool(given & {str(value) for value in one.values.values()})
+            if now is not None and (now.verdict in ("refused", "broken") or (is_about and now.verdict == "empty")):
                 return True
         return False
 
@@ -102,6 +103,15 @@ class ReplayLog:
         self._here = (upto, self.session.epoch)
         if before is not None and before.base is not None:  # it is known to work here, and would be used up by a proof
             before.replays.append(replace(before.base, world=self.session.world_number, epoch=self.session.epoch))
+        return True
+
+    async def bare(self) -> bool:
+        """Open a fresh environment in which nothing was done; give whether there is one."""
+        try:
+            await self.session.renew()
+        except EnvironmentFaultError:
+            return False
+        self._here = None
         return True
 
     async def prepared(self, tool: ProbedTool) -> bool:
