@@ -23,6 +23,8 @@ _STATUS = re.compile(r"\s*HTTP \d{3}: (?=[{\[])")
 _QUOTED = re.compile(r"(?<!\w)(['\"`«“])\s?([^'\"`«»“”\n]{1,100}?)\s?(['\"`»”])(?!\w)")
 _OPTIONS = re.compile(r"(?:\[|\(|: ?)((?:[\w.@+-]{1,40}(?:, | \| |\|| / |/)){1,20}[\w.@+-]{1,40})")
 """Values listed one after the other: `[a, b]`, `one of: a, b`, `a|b`."""
+_PATH = re.compile(r"(?<![\w./:])(/(?:[\w.@+-]+/)*[\w.@+-]*[\w@+-])")
+"""An absolute path: a refusal often says which folders are open."""
 _PYDANTIC = re.compile(r"(?m)^([A-Za-z_][\w.]*)\n\s+\S")
 """`1 validation error for f\\norder.id\\n  Field required [type=missing, …]`: the path stands on a line of its own."""
 _EXPECTED = ("expected", "options", "enum", "allowed", "allowed_values", "permitted", "const", "values", "choices")
@@ -79,6 +81,7 @@ def _read_text(lesson: Lesson, tool: ProbedTool, record: ProbeRecord, message: s
             _blame(lesson, slot, record)
     repeated = [path for path, text in own.items() if _repeats(message, text, quoted)]
     lesson.blamed += [path for path in repeated if path not in lesson.blamed]
+    quoted += _PATH.findall(message)
     names = {slot.name for slot in tool.slots} | set(own.values())
     news = [one for one in (*quoted, *listed) if one not in names and not any(one in text for text in own.values())]
     for path in [*lesson.blamed, *lesson.asked][:2]:
