@@ -1,11 +1,13 @@
 """What keeps a draft from being decidable: a value known by coincidence, several owners, a date that comes near."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 
+from pytest_agentbench.core.ids import codes_in, shape
 from pytest_agentbench.core.moments import moment_of
-from pytest_agentbench.core.spoken import says
+from pytest_agentbench.core.spoken import plain, says
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.values import JsonValue, same, to_json
@@ -51,11 +53,11 @@ def _unknown(draft: Draft, place: int, call: PlannedCall, path: str, value: Json
         return "it is taken from an answer that is not there yet"
     answer = parsed(draft.calls[origin.call].answer)
     found = list(at_path(answer, origin.path))
-    if not any(same(to_json(one), to_json(value)) for one in found):
-        return f"it does not stand at {origin.path} of call {origin.call + 1}"
+    if not any(_holds(one, value) for one in found):
+        return f"it does not stand at {origin.path or 'the text'} of call {origin.call + 1}"
     generic = ".".join("*" if part.isdecimal() else part for part in origin.path.split("."))
     there = list(at_path(answer, generic))
-    if len({str(one) for one in there}) < 2:
+    if len({str(one) for one in there}) < 2 or _is_beside_said(draft, place, answer, origin.path):
         return ""
     pointing = [
         one
@@ -68,6 +70,33 @@ def _unknown(draft: Draft, place: int, call: PlannedCall, path: str, value: Json
     if any(_points_at(answer, one.position, one.count, origin.path, value) for one in pointing):
         return ""
     return f"the words point at another entry of call {origin.call + 1}"
+
+
+def _holds(found: JsonValue, value: JsonValue) -> bool:
+    """Whether what stands at a path is a value, or a text in which it is the only thing of its kind."""
+    if same(to_json(found), to_json(value)):
+        return True
+    if not isinstance(found, str) or isinstance(value, bool) or not isinstance(value, str | int):
+        return False
+    alike = {code for code, word in codes_in(found).items() if shape(code) == shape(plain(str(value)))}
+    return len(alike) < 2 and re.search(rf"(?<!\w){re.escape(str(value))}(?!\w)", found) is not None
+
+
+def _is_beside_said(draft: Draft, place: int, answer: JsonValue, path: str) -> bool:
+    """Whether a value stands in the only records that hold something that the user has said: the product of a named
+    item.
+    """
+    above, _, field = path.rpartition(".")
+    said = [value for turn in draft.turns[: place + 1] for one in turn.states for value in scalars_of(one.value)]
+    generic = ".".join("*" if part.isdecimal() else part for part in above.split(".") if part)
+    records = [one for one in at_path(answer, generic) if isinstance(one, Mapping)]
+    named = [
+        record
+        for record in records
+        if any(isinstance(one, str) and same(one, value) for one in record.values() for value in said)
+    ]
+    own = next(at_path(answer, above), None)
+    return own in named and len({str(record.get(field)) for record in named}) == 1
 
 
 def _points_at(answer: JsonValue, position: int, count: int, path: str, value: JsonValue) -> bool:

@@ -98,7 +98,11 @@ async def policy_source(
     planner = await planner_of(suite, toolset)
     reached = await planner.decidable()
     tools = {spec.name for spec in toolset.of("assistant")}
-    named = {one.id: frozenset(graph.tools.get(one.id, ())) & tools for one in suite.policies if one.rule is None}
+    named = {
+        one.id: frozenset((*one.tools, *graph.tools.get(one.id, ()))) & tools
+        for one in suite.policies
+        if one.rule is None
+    }
     called = await planner.tools_reached()
     left_out = _left_out(suite.policies, reached, named, called)
     rows = RowMaker(
@@ -110,7 +114,6 @@ async def policy_source(
         rows=rows,
         seed=seed,
         tools_of={policy: names for policy, names in named.items() if policy not in left_out},
-        only_touched=frozenset(policy for policy, is_decided in reached.items() if not is_decided),
         model_rows=ModelRows(rower, rows.samples, rows.validators, rows.ground) if rower is not None else None,
     )
     return PolicySource(
@@ -205,6 +208,8 @@ def _left_out(
             found[one.id] = "it has no rule, and no request that these rows allow calls a tool that it names"
         elif one.rule is not None and one.id not in reached:
             found[one.id] = "no request that these rows allow sets its rule off"
+        elif one.rule is not None and not reached[one.id]:
+            found[one.id] = "its rule is set off, and no wrong run of a request that these rows allow breaks it"
     return found
 
 

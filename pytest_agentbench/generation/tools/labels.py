@@ -2,8 +2,17 @@
 
 from collections.abc import Iterable
 
-from pytest_agentbench.core.names import IDENTIFIERS, readable
+from pytest_agentbench.core.names import IDENTIFIERS
+from pytest_agentbench.generation.language.plain import words_of
 from pytest_agentbench.generation.tools.graph.names import words
+
+NAMES = frozenset({"name", "nom", "surname", "firstname", "lastname", "prenom"})
+"""Words of columns that hold what people are called."""
+_ROLES = frozenset({
+    "customer", "client", "user", "member", "guest", "patient", "passenger", "tenant", "owner", "employee", "student",
+    "account", "subscriber", "household", "adherent", "abonne", "proprietaire", "locataire", "eleve", "utilisateur",
+})  # fmt: skip
+"""What columns are called that say whose a row is."""
 
 
 def name_of(path: str) -> str:
@@ -14,7 +23,7 @@ def name_of(path: str) -> str:
 
 def label_of(path: str) -> str:
     """Give the plain name of a value: *order id* for `order_id` and `orderId`."""
-    return readable(name_of(path).replace("-", "_")).lower()
+    return words_of(name_of(path))
 
 
 def labels_of(paths: Iterable[str]) -> dict[str, str]:
@@ -38,3 +47,24 @@ def thing_of(path: str, tool: str) -> str:
         if telling := [word for word in words(name) if word not in IDENTIFIERS and word != "*"]:
             return " ".join(telling[-1:] if name == tool else telling)
     return label_of(path)
+
+
+def pointed_at(where: str, path: str, tool: str) -> str:
+    """Give the noun by which a value at `where` in an answer is pointed at for an argument: *order*, *postal code*.
+
+    Where the answer calls it otherwise than the argument does, and tells what it is, the answer's word is taken.
+    """
+    own = name_of(where) if where else ""
+    telling = set(words(own)) - IDENTIFIERS if own and not own.isdigit() else set()
+    return thing_of(path, tool) if not telling or telling & set(words(name_of(path))) else label_of(own)
+
+
+def is_identifier(name: str) -> bool:
+    """Whether a name says that a value tells one thing from others: its last word does."""
+    return bool(words(name)) and words(name)[-1] in IDENTIFIERS
+
+
+def is_role(name: str) -> bool:
+    """Whether a value is called as people are: `guest`, `customer_id`, `member name`."""
+    named = [word for word in words(name) if word not in IDENTIFIERS and word not in NAMES]
+    return len(named) == 1 and named[0] in _ROLES

@@ -7,9 +7,8 @@ not made again as long as that holds; a session that was broken off goes on wher
 import contextlib
 import itertools
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from math import ceil
 from random import Random
@@ -29,12 +28,12 @@ from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
 from pytest_agentbench.generation.tools.hydration.rules import SuiteRules
 from pytest_agentbench.generation.tools.hydration.stock import Stock
 from pytest_agentbench.generation.tools.kinds_told import kinds_told, left_alone, seen_writing
-from pytest_agentbench.generation.tools.probing.laboratory import Budget
 from pytest_agentbench.generation.tools.probing.probing import probe, probing_hash
 from pytest_agentbench.generation.tools.probing.safety import Policy
 from pytest_agentbench.generation.tools.probing.seeding import hints_of, state_of
+from pytest_agentbench.generation.tools.probing.session import Budget
 from pytest_agentbench.generation.tools.recruiting.choosing import distinct
-from pytest_agentbench.generation.tools.recruiting.pool import FAILURE, Pool
+from pytest_agentbench.generation.tools.recruiting.pool import FAILURE
 from pytest_agentbench.generation.tools.recruiting.recruiter import Recruiter
 from pytest_agentbench.generation.tools.roles import ROLES, Roles
 from pytest_agentbench.generation.tools.source import WalkSource
@@ -51,7 +50,7 @@ from pytest_agentbench.generation.tools.stage_files import (
     resumed,
     save,
 )
-from pytest_agentbench.generation.tools.values import Cards, Graph, Taxonomy, Walk
+from pytest_agentbench.generation.tools.values import Cards, Graph, Taxonomy
 from pytest_agentbench.generation.tools.walks.conditioned import Conditioned
 from pytest_agentbench.generation.tools.walks.coverage import coverage
 from pytest_agentbench.generation.tools.walks.judging import ChainJudge, Chosen, Scores, WalksGiven, candidates, chosen
@@ -94,8 +93,7 @@ class Pipeline:
         self._check_recipe()
         state = await state_of(world_of(self.suite, toolset=self.toolset))
         hints = hints_of(self.toolset, state, self._recipe.values)
-        listed = {name: list(values) for name, values in hints.items()}
-        world = world_of(self.suite, toolset=self.toolset, hints=listed)
+        world = world_of(self.suite, toolset=self.toolset, hints={name: list(one) for name, one in hints.items()})
         cards = await self._cards(world)
         if until == "cards":
             partial = [f"partial: {card.tool}: {card.partial}" for card in cards.cards if card.partial]
@@ -114,8 +112,9 @@ class Pipeline:
             return self._stopped(until, [f"{counted}, in {self._recipe.out}", *left_alone(cards)])
         made = await self._pool(world, cards, taxonomy, graph)
         if not made.pool.entries:
-            why = "\n".join([*(f"  {tool}: {reason}" for tool, reason in made.why.items()), *left_alone(cards)])
-            raise EnvironmentFaultError(f"no call of any tool was answered as it should:\n{why}")
+            reasons = [f"  {tool}: {reason}" for tool, reason in made.why.items()]
+            listed = "\n".join([*reasons, *left_alone(cards)])
+            raise EnvironmentFaultError(f"no call of any tool was answered as it should:\n{listed}")
         stock = Stock(
             world=world,
             cards=cards,
@@ -134,12 +133,10 @@ class Pipeline:
             walks = list(itertools.islice(iter(draws.draw, None), self._recipe.count))
             save(self._recipe.out / WALKS, WalkFile(walks=tuple(walks)), hash_of(graph, self._recipe.seed))
             rows = coverage(graph, walks, why, offered=offered)
-            return self._stopped(
-                until, [f"{len(walks)} walks", *(f"{row.what}: {row.covered} of {row.total}" for row in rows)]
-            )
-        return await self._scenarios(
-            WalkSource(draws, stock, self._recipe.seed, self._languages), graph, made, why, state
-        )
+            covered = [f"{row.what}: {row.covered} of {row.total}" for row in rows]
+            return self._stopped(until, [f"{len(walks)} walks", *covered])
+        source = WalkSource(draws, stock, self._recipe.seed, self._languages)
+        return await self._scenarios(source, graph, made, why, state)
 
     async def _scenarios(
         self, source: WalkSource, graph: Graph, made: PoolFile, why: dict[str, str], state: State | None
@@ -159,7 +156,7 @@ class Pipeline:
             force=self.force,
             told=self.told,
             now=self.now,
-            **roles.wording(recipe.seed),
+            casting=roles,
         )
         report = await production.run()
         walks = [source.walks[draft.id] for draft in report.accepted]
@@ -168,7 +165,7 @@ class Pipeline:
         kinds = kinds_told(self.toolset.of("assistant"), stock.cards, stock.pool) if state is None else []
         named = {name for row in rows for name, _ in row.missing}
         rest = [f"no verified call of {tool}: {reason}" for tool, reason in made.why.items() if tool not in named]
-        report = roles.reported(report, coverage=rows, lines=(*left_alone(stock.cards), *kinds, *sorted(rest)))
+        report = replace(report, coverage=rows, lines=(*left_alone(stock.cards), *kinds, *sorted(rest)))
         production.store.save_report(document_of(report))
         return Outcome(lines=tuple(lines_of(report)), accepted=len(report.accepted), wanted=recipe.count)
 
@@ -319,14 +316,14 @@ class Pipeline:
 
 
 def _shape(recipe: GenerateSpec, graph: Graph, stock: Stock, rehearsed: Rehearsed) -> Shape:
-    """Say what walks are like: none along closed edges, with barred pairs, or with more of a tool than there are calls."""
+    """Say what walks are like: none along closed edges, with barred pairs, or with more calls than there are."""
     pool = stock.pool
-    counts = Counter(entry.tool for entry in pool.entries if FAILURE not in entry.id)
     # what is destroyed in a conversation is no longer there for its later calls
     share = _SPARED if any(stock.card(tool).destructive for tool in graph.tools) else 1.0
     capacity = {}
     for tool in graph.tools:
-        most = stock.owners.most_of_one(pool, tool, stock.card(tool)) or counts[tool]
+        entries = distinct(one for one in pool.entries if one.tool == tool and FAILURE not in one.id)
+        most = stock.owners.most_of_one(pool.of(tool), stock.card(tool)) or len(entries)
         capacity[tool] = 0 if tool in rehearsed.unfit else min(ceil(most * share), rehearsed.repeats.get(tool, most))
     return Shape(
         shortest=recipe.shortest,

@@ -95,13 +95,13 @@ def test_a_recipe_that_asks_for_candidates_has_them_judged_once(folder: Path) ->
     path = suite_in(folder, "library", "count: 4, seed: 7, candidates: 5, nodes: {min: 5, max: 8}")
 
     first = run(path, until="walks")
-    walks = (folder / "generated/walks.jsonl").read_bytes()
+    walks = (folder / "generated/walks.json").read_bytes()
     scores = json.loads((folder / "generated" / SCORES).read_text())["scores"]
     again = run(path, until="walks")
 
     assert first.lines[1] == again.lines[1] == "4 walks"
     assert len(scores) == 20
-    assert (folder / "generated/walks.jsonl").read_bytes() == walks
+    assert (folder / "generated/walks.json").read_bytes() == walks
 
 
 @pytest.mark.parametrize("ratings", [lambda n: [5] * (n - 1), lambda n: [11] * n])

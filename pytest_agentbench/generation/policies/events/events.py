@@ -1,19 +1,17 @@
-"""One set of policies becomes one draft: owner and requests, fresh rows, calls made for real, the wrong run of each rule.
+"""One set of policies becomes one draft: owner, requests, fresh rows, calls made for real, wrong runs of its rules.
 
 The set is refused, with the stage and the reason, where some policy of it is decided by no call, refusal or turn of the
 event, so that the complexity that an event has is the one that was asked for.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from pytest_agentbench.checks.rules_values import decoded
-from pytest_agentbench.core.names import readable
 from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.core.values import JsonValue, same
+from pytest_agentbench.core.values import JsonValue, decoded, same
 from pytest_agentbench.generation.draft import (
     Draft,
     Event,
@@ -27,16 +25,18 @@ from pytest_agentbench.generation.draft import (
     Turn,
     WrongRun,
 )
-from pytest_agentbench.generation.policies.events.planning import Planner, PlanError
-from pytest_agentbench.generation.policies.events.requests import Request, cells_of, label_of
+from pytest_agentbench.generation.language.guard import scalars_of
+from pytest_agentbench.generation.language.plain import label_of
+from pytest_agentbench.generation.policies.events.planning import PlanError, Planner
+from pytest_agentbench.generation.policies.events.requests import Request, cells_of
 from pytest_agentbench.generation.policies.events.right_run import (
     Act,
     Made,
     RightRuns,
     Wrong,
     key_of,
-    wrong_ways,
     written,
+    wrong_ways,
 )
 from pytest_agentbench.generation.policies.events.rows import FreshRows, ModelRows, RowMaker, RowsError
 from pytest_agentbench.generation.policies.events.samples import Place
@@ -77,21 +77,20 @@ class Attempt:
     arguments: dict[str, dict[str, Any]] = field(default_factory=dict)
     made: dict[str, Made] = field(default_factory=dict)
     decides: dict[str, list[Wrong]] = field(default_factory=dict)
-    touches: frozenset[str] = frozenset()
+    turns: tuple[Turn, ...] = ()
 
 
 @dataclass(kw_only=True)
 class EventMaker:
     """Makes drafts of sets of policies.
 
-    `tools_of` are the tools of policies without a rule, `only_touched` the policies with one that nothing decides.
+    `tools_of` are the tools of policies without a rule.
     """
 
     planner: Planner
     rows: RowMaker
     seed: int = 0
     tools_of: dict[str, frozenset[str]] = field(default_factory=dict)
-    only_touched: frozenset[str] = frozenset()
     model_rows: ModelRows | None = None
 
     @property
@@ -117,11 +116,12 @@ class EventMaker:
 
     async def _draft(self, one: PolicySet, random: Random, language: str, attempt: int) -> Draft:
         named = {policy: self.tools_of[policy] for policy in one.policies if policy in self.tools_of}
-        root, acts = await self.planner.plan(one.policies, named, random, skip=self.only_touched)
+        root, acts = await self.planner.plan(one.policies, named, random)
         fresh = await self._rows(root, acts, random)
         event = Attempt(root=root, acts=acts, fresh=fresh)
         await self._perform(event)
         self._judge(event, one.policies)
+        event.turns = self._turns(event)
         parts = tuple(self._part(policy, event) for policy in one.policies)
         return self._assembled(one, event, parts, language, attempt)
 
@@ -183,7 +183,6 @@ class EventMaker:
         verdicts = book.verdicts(right.transcript, self.runs.initial, right.states)
         if broken := book.broken(verdicts):
             raise EventError("plan", "the right run breaks a rule", ", ".join(sorted(broken)))
-        event.touches = frozenset(verdicts)
         for wrong in wrong_ways(event.acts):
             other = written(book, event.acts, event.made, event.arguments, wrong)
             own = event.acts[wrong.act].broken if wrong.kind == "forbidden" else None
@@ -205,28 +204,26 @@ class EventMaker:
             first = min(wrong, key=lambda one: _ORDER.index(one.kind))
             return PolicyPart(
                 policy=policy,
-                event=_event_of(first, event.acts, policy),
+                event=_event_of(first, event.acts),
                 involves=self._change(first, event),
                 wrong_runs=tuple(
                     self._wrong_run(one, event) for one in [first, *(w for w in wrong if w != first)][:_MOST_WRONG]
                 ),
                 handling="decided",
             )
-        if policy in self.only_touched and policy in event.touches:
-            reason = "no request of these rows breaks it"
-            return PolicyPart(policy=policy, involves="its trigger occurs", handling="exercised", reason=reason)
         raise EventError("plan", "not involved", f"no wrong run of this event breaks {policy}")
 
     def _wrong_run(self, wrong: Wrong, event: Attempt) -> WrongRun:
-        act, turn = event.acts[wrong.act], self._turn_of(wrong.act, event.acts)
+        act, turn = event.acts[wrong.act], _turn_of(wrong.act, event.acts)
         change = self._change(wrong, event)
         if wrong.kind == "skipped":
             return WrongRun(kind="skipped", change=change, skip=wrong.call)
         if wrong.kind == "unsaid":
             return WrongRun(kind="unsaid", change=change, turn=turn, text=wrong.text)
-        if wrong.kind == "unasked":
-            return WrongRun(kind="unasked", change=change, turn=turn)
-        call = self._planned(act.request, event, [], fails=self._is_error(act.request, event))
+        if act.ending == "made":
+            return WrongRun(kind=wrong.kind, change=change, turn=turn + act.asked)
+        before = [call for one in event.turns[: turn + 1] for call in one.calls]
+        call = self._planned(act.request, event, before, asked=True)
         return WrongRun(kind=wrong.kind, change=change, turn=turn + (wrong.kind == "declined"), call=call)
 
     def _change(self, wrong: Wrong, event: Attempt) -> str:
@@ -241,13 +238,6 @@ class EventMaker:
             found += [call for call in act.calls if call == act.request or call not in found]
         return found
 
-    def _turn_of(self, act: int, acts: Sequence[Act]) -> int:
-        """Give the turn in which an act begins: one that the user takes back has two."""
-        return act + sum(one.ending == "declined" for one in acts[:act])
-
-    def _is_error(self, request: Request, event: Attempt) -> bool:
-        return event.made[key_of(request)].answer.error
-
     def _assembled(
         self, one: PolicySet, event: Attempt, parts: tuple[PolicyPart, ...], language: str, attempt: int
     ) -> Draft:
@@ -258,14 +248,14 @@ class EventMaker:
         key = owner_row.get(table.key[0]) if table and len(table.key) == 1 else None
         refused = [act for act in event.acts if act.ending != "made"]
         return Draft(
-            id=_id(one, event.acts),
+            id=one.id,
             source="policies",
-            turns=self._turns(event),
+            turns=event.turns,
             state=state_of_rows(event.fresh.rows, samples.schema, samples.rows),
             forbidden=tuple(self._forbidden(act, event) for act in refused),
             unknown=tuple(
                 dict.fromkeys(
-                    label_of(name)
+                    label_of(name, self.runs.arguments.specs[call.tool].parameters.get("properties", {}).get(name))
                     for act in refused
                     for call in act.proof
                     for name, _ in call.values
@@ -273,35 +263,31 @@ class EventMaker:
                 )
             ),
             policies=parts,
-            owner=Owner(table=event.root[0], key=key, name=" ".join(names)),
+            owner=Owner(table=event.root[0], key=key, name=" ".join(names), role=self._role(event)),
             language=language,
             tags=tuple(sorted({"refusal" for act in refused if act.ending != "declined"})),
             provenance=self._provenance(one, event, attempt),
         )
 
     def _turns(self, event: Attempt) -> tuple[Turn, ...]:
-        said: dict[str, JsonValue] = {}
+        """Give the lines: a request with all that the user says for it, then its answer where the agent has to ask."""
+        said: list[JsonValue] = []
         calls: list[PlannedCall] = []
         seen: list[Request] = []
         turns: list[Turn] = []
         for act in event.acts:
             here = [call for call in act.calls if call == act.request or call not in seen]
             seen += here
-            all_here = here if act.ending == "made" else [*here, act.request]
+            own = event.arguments[key_of(act.request)].values()
             stated: list[Stated] = []
             planned: list[PlannedCall] = []
-            for at, call in enumerate(all_here):
+            for at, call in enumerate(here if act.ending == "made" else [*here, act.request]):
                 is_asked = call == act.request
-                stated += self._stated(call, event, calls, said, at, is_asked=is_asked)
-                made = self._planned(call, event, calls, fails=self._is_error(call, event))
-                planned.append(made)
-                if not (is_asked and act.ending != "made"):
-                    calls.append(made)
-            made_here, refused = (planned, []) if act.ending == "made" else (planned[:-1], planned[-1:])
-            turns.append(Turn(calls=tuple(made_here), refused=tuple(refused), states=tuple(stated)))
-            if act.ending == "declined":
-                about = tuple(value for value in event.arguments[key_of(act.request)].values() if _is_scalar(value))
-                turns.append(Turn(act="decline", about=about))
+                stated += self._stated(call, event, calls, said, at, is_asked=is_asked, asked_for=own)
+                planned.append(self._planned(call, event, calls, asked=is_asked))
+                if not is_asked or act.ending == "made":
+                    calls.append(planned[-1])
+            turns += _answered(act, planned, tuple(stated))
         return tuple(turns)
 
     def _stated(
@@ -309,30 +295,31 @@ class EventMaker:
         call: Request,
         event: Attempt,
         calls: Sequence[PlannedCall],
-        said: dict[str, JsonValue],
+        said: list[JsonValue],
         at: int,
         *,
         is_asked: bool,
+        asked_for: Collection[JsonValue] = (),
     ) -> list[Stated]:
         """Give what the user says for a call: all of what it asks for, of a lookup what nothing said or found yet."""
         found = []
+        schemas = self.runs.arguments.specs[call.tool].parameters.get("properties", {})
         for name, value in event.arguments[key_of(call)].items():
-            is_found = name in call.from_owner and _path_to(value, calls) is not None
-            is_known = not is_asked and any(same(value, one) for one in said.values())
-            if is_found or is_known:
+            is_found = _path_to(value, calls, _plainly([*said, *asked_for])) is not None
+            is_known = any(same(value, one) for one in (*said, *asked_for))
+            if (is_found and name in call.from_owner) or (not is_asked and (is_known or is_found)):
                 continue
-            if not is_asked and _path_to(value, calls) is not None:
-                continue
-            said[f"{at}/{name}/{len(said)}"] = value
-            found.append(Stated(label=label_of(name), value=value, argument=name, call=at))
+            said.append(value)
+            found.append(Stated(label=label_of(name, schemas.get(name)), value=value, argument=name, call=at))
         return found
 
-    def _planned(self, call: Request, event: Attempt, calls: Sequence[PlannedCall], *, fails: bool) -> PlannedCall:
+    def _planned(self, call: Request, event: Attempt, calls: Sequence[PlannedCall], *, asked: bool) -> PlannedCall:
         arguments, made = event.arguments[key_of(call)], event.made[key_of(call)]
         compared = [name for name in arguments if name not in call.free] if call.free else None
         origins = {}
         for name, value in arguments.items():
-            place = _path_to(value, calls) if name in call.from_owner or not self._is_said(name, call, event) else None
+            is_own = name in call.from_owner or not self._is_said(name, call, event)
+            place = _path_to(value, calls, self._all_said(event)) if is_own else None
             origins[name] = (
                 Origin(source="user") if place is None else Origin(source="result", call=place[0], path=place[1])
             )
@@ -341,8 +328,13 @@ class EventMaker:
             origins=origins,
             answer=made.answer.content,
             writes=bool(made.answer.wrote),
-            fails=fails,
+            fails=made.answer.error,
+            asked=asked,
         )
+
+    def _all_said(self, event: Attempt) -> list[JsonValue]:
+        """Give the plain values that the user's requests are about."""
+        return _plainly(value for act in event.acts for value in event.arguments[key_of(act.request)].values())
 
     def _is_said(self, name: str, call: Request, event: Attempt) -> bool:
         """Whether the user says the value of an argument: what it asks for, and what it proves itself by."""
@@ -365,15 +357,21 @@ class EventMaker:
             named = {name: value for name, value in arguments.items() if name not in act.request.free}
         return ExpectedCall(name=act.request.tool, arguments=named)
 
+    def _role(self, event: Attempt) -> str:
+        """Say that the user asks about somebody else's rows, where it does: such a draft has two owners on purpose."""
+        own = event.fresh.fresh
+        places = [cell.place for act in event.acts for _, value in act.request.values for cell in cells_of(value)]
+        owned = self.runs.samples.owned(event.root[0])
+        return _STRANGER if any(place[0] in owned and place not in own for place in places) else ""
+
     def _provenance(self, one: PolicySet, event: Attempt, attempt: int) -> dict[str, Any]:
         """Give the symbolic event (IntellAgent, Table 3), as the scenario keeps it."""
         symbol_of = {place: row.symbol for place, row in event.fresh.fresh.items()}
-        said = [
-            f"{symbol_of[event.root]} asks for {act.request.tool} about "
-            f"{symbol_of.get(act.request.focus, 'a row of somebody else in ' + act.request.focus[0])}, {_ENDS[act.ending]}"
-            + (f" ({', '.join(sorted(act.broken))})" if act.broken else "")
-            for act in event.acts
-        ]
+        said = []
+        for act in event.acts:
+            about = symbol_of.get(act.request.focus, f"a row of somebody else in {act.request.focus[0]}")
+            why = f" ({', '.join(sorted(act.broken))})" if act.broken else ""
+            said.append(f"{symbol_of[event.root]} asks for {act.request.tool} about {about}, {_ENDS[act.ending]}{why}")
         return {
             "set": one.id,
             "requested": one.requested,
@@ -387,6 +385,8 @@ class EventMaker:
         }
 
 
+_STRANGER = "asks about what belongs to somebody else"
+
 _ENDS = {
     "made": "which is done",
     "refused": "which is refused",
@@ -398,39 +398,61 @@ _ORDER = ("forbidden", "declined", "unsaid", "skipped", "unasked")
 """Which wrong run names the event of a policy, where several break it."""
 
 
-def _event_of(wrong: Wrong, acts: Sequence[Act], policy: str) -> Event:
-    if wrong.kind == "declined":
-        return "declined"
+def _turn_of(act: int, acts: Sequence[Act]) -> int:
+    """Give the turn in which an act begins: one that the user answers a question about has two."""
+    return act + sum(one.asked or one.ending == "declined" for one in acts[:act])
+
+
+def _event_of(wrong: Wrong, acts: Sequence[Act]) -> Event:
+    act = acts[wrong.act]
+    if act.ending == "declined":
+        return "declined" if wrong.kind == "declined" else "kept"
     if wrong.kind != "forbidden":
         return "kept"
-    act = acts[wrong.act]
     if act.ending == "unproven":
         return "unproven"
     same_tool = [one for one in acts[: wrong.act] if one.request.tool == act.request.tool and one.ending == "made"]
     return "at_limit" if same_tool else "requested"
 
 
-def _path_to(value: JsonValue, calls: Sequence[PlannedCall]) -> tuple[int, str] | None:
-    """Give where a value stands in an answer, alone: not among others of a list."""
+def _plainly(values: Iterable[JsonValue]) -> list[JsonValue]:
+    return [one for value in values for one in scalars_of(value) if isinstance(one, str)]
+
+
+def _answered(act: Act, planned: Sequence[PlannedCall], stated: tuple[Stated, ...]) -> list[Turn]:
+    """Give the turns of an act: what is asked about in the first, what the user answers to in the second."""
+    at = next(number for number, call in enumerate(planned) if call.asked)
+    before, asked, after = tuple(planned[:at]), planned[at], tuple(planned[at + 1 :])
+    if act.ending in ("refused", "unproven"):
+        return [Turn(calls=(*before, *after), refused=(asked,), states=stated)]
+    about = tuple(one for one in scalars_of(dict(asked.call.arguments)) if one is not None)
+    if act.ending == "declined":
+        return [Turn(calls=before, states=stated), Turn(act="decline", refused=(asked,), about=about)]
+    if act.asked:
+        return [Turn(calls=before, states=stated), Turn(act="confirm", calls=(asked, *after))]
+    return [Turn(calls=(*before, asked, *after), states=stated)]
+
+
+def _path_to(value: JsonValue, calls: Sequence[PlannedCall], said: Collection[JsonValue]) -> tuple[int, str] | None:
+    """Give the call and path where a value stands alone, or in the record that holds something that the user says."""
     if not isinstance(value, str | int) or isinstance(value, bool):
         return None
     for number in range(len(calls) - 1, -1, -1):
-        content = decoded(calls[number].answer)
-        if same(content, value):
-            return number, ""
-        if isinstance(content, dict):
-            for name, inner in content.items():
-                if same(inner, value):
-                    return number, name
+        path = next(_standing(decoded(calls[number].answer), value, said), None)
+        if path is not None:
+            return number, path
     return None
 
 
-def _is_scalar(value: object) -> bool:
-    return isinstance(value, str | int | float)
-
-
-def _id(one: PolicySet, acts: Sequence[Act]) -> str:
-    """Name a draft by what is asked for last, and by its set."""
-    act = acts[-1]
-    verdict = {"made": "", "refused": "-refused", "declined": "-declined", "unproven": "-unproven"}[act.ending]
-    return f"{readable(act.request.tool).replace(' ', '-').lower()[:50]}{verdict}-{one.id}"
+def _standing(content: JsonValue, value: JsonValue, said: Collection[JsonValue]) -> Iterator[str]:
+    if isinstance(content, dict):
+        for name, inner in content.items():
+            yield from (f"{name}.{path}".removesuffix(".") for path in _standing(inner, value, said))
+    elif isinstance(content, list):
+        for place, item in enumerate(content):
+            if len(content) == 1 or (
+                isinstance(item, dict) and any(same(one, of) for one in item.values() for of in said)
+            ):
+                yield from (f"{place}.{path}".removesuffix(".") for path in _standing(item, value, said))
+    elif same(content, value):
+        yield ""

@@ -5,7 +5,7 @@ drawn from. An option is one request with its ending; the kinds of events follow
 """
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from random import Random
@@ -69,8 +69,8 @@ class Option:
         if wrong is None:
             return "kept"
         act = self.acts[wrong.act]
-        if wrong.kind == "declined":
-            return "declined"
+        if act.ending == "declined":
+            return "declined" if wrong.kind == "declined" else "kept"
         if wrong.kind != "forbidden":
             return "kept"
         if act.ending == "unproven":
@@ -125,31 +125,27 @@ class Planner:
         policies: Sequence[str],
         tools_of: dict[str, frozenset[str]],
         random: Random,
-        *,
-        skip: Iterable[str] = (),
     ) -> tuple[Place, tuple[Act, ...]]:
         """Give an owner and acts that decide every policy of a set; raise `PlanError`.
 
-        `tools_of` are the tools of the policies that have no rule, each of which one call or refusal must be about;
-        `skip` are policies that nothing decides, for which it is enough to be set off.
+        `tools_of` are the tools of the policies that have no rule, each of which one call or refusal must be about.
         """
         roots = self.roots
         random.shuffle(roots)
         why = "nobody owns rows that a request could be about"
         for root in [root for root in roots for _ in range(_TRIES)]:
             try:
-                return root, self._covered(await self.options(root), policies, tools_of, random, frozenset(skip))
+                return root, self._covered(await self.options(root), policies, tools_of, random)
             except PlanError as error:
                 why = str(error)
         raise PlanError(why)
 
-    def _covered(  # noqa: PLR0917 - one choice depends on all of it
+    def _covered(
         self,
         options: Sequence[Option],
         policies: Sequence[str],
         tools_of: dict[str, frozenset[str]],
         random: Random,
-        skip: frozenset[str],
     ) -> tuple[Act, ...]:
         allowed = frozenset(policies)
         usable = [one for one in options if one.forbids <= allowed]
@@ -159,7 +155,7 @@ class Planner:
         def involved(option: Option, policy: str) -> bool:
             if policy in tools_of:
                 return bool(option.tools & tools_of[policy])
-            return policy in option.decides or (policy in skip and policy in option.touches)
+            return policy in option.decides
 
         need.sort(key=lambda policy: sum(involved(one, policy) for one in usable))
         while left := [policy for policy in need if not any(involved(one, policy) for one in chosen)]:
@@ -177,6 +173,8 @@ class Planner:
             ]
             chosen.append(random.choice(best))
         acts = [act for one in chosen for act in one.acts]
+        if not any(act.calls for act in acts):
+            acts.append(_companion(usable, acts, random))
         order = {"made": 0, "declined": 1, "refused": 2, "unproven": 3}
         return tuple(sorted(acts, key=lambda act: order[act.ending]))
 
@@ -194,7 +192,7 @@ class Planner:
                 strangers = [(table, at) for at in range(len(samples.rows.get(table, ()))) if (table, at) not in own]
                 if strangers:
                     other = strangers[root[1] % len(strangers)]
-                    found += [act for act in await self._tried(root, tool, other, foreign=True) if act.broken]
+                    found += await self._tried(root, tool, other, foreign=True)
         return found
 
     async def _tried(self, root: Place, tool: str, focus: Place, *, foreign: bool) -> list[Act]:
@@ -202,7 +200,10 @@ class Planner:
         found: list[Act] = []
         for request in self.runs.arguments.requests(tool, root, focus, rows, foreign=foreign):
             act = await self.runs.act(root, request, rows)
-            if act is not None:
+            if act is None or (request.odd and not act.broken):
+                continue
+            made = await self.runs.made(request)
+            if not foreign or (act.broken and made is not None and not made.answer.error):
                 found.append(act)
         return found
 
@@ -223,7 +224,7 @@ class Planner:
                 act, ending="unproven", before=(), after=(), asked=False, words=(), broken=broken, proof=tuple(proof)
             )
             found.append(await self._option((plain,)))
-        return [one for one in found if one is not None and (one.decides or one.touches)]
+        return [one for one in found if one is not None]
 
     def _proof(self, act: Act) -> list[Request]:
         """Give the lookups that need something which only the user can say, and which its request does not say."""
@@ -296,6 +297,19 @@ def _kind_of(act: Act) -> Hashable:
 
 def _combined(option: Option) -> Hashable:
     return tuple(act.request.tool for act in option.acts), tuple(sorted(option.decides))
+
+
+def _companion(options: Sequence[Option], acts: Sequence[Act], random: Random) -> Act:
+    """Give a request that is done beside those that are refused: doing nothing at all must not be right."""
+    unproven = any(act.ending == "unproven" for act in acts)
+    done = [
+        one.acts[0]
+        for one in options
+        if len(one.acts) == 1 and one.acts[0].ending == "made" and not (unproven and one.acts[0].before)
+    ]
+    if not done:
+        raise PlanError("a right run would make no call at all")
+    return random.choice(done)
 
 
 def _goes_with(option: Option, chosen: Sequence[Option], left: Sequence[str]) -> bool:

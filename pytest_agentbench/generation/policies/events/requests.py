@@ -4,6 +4,7 @@ An argument holds a cell of a row, not a value, so that a call found on the suit
 ones. Nothing here reads a description.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -18,6 +19,9 @@ from pytest_agentbench.generation.policies.events.schema import Table
 
 _OTHER = frozenset(("new", "target", "to", "replacement", "nouveau", "nouvelle", "nouvel"))
 """First words of arguments that take another thing than the one they are about: `new_item_ids`."""
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_LAST_FIGURES = re.compile(r"\d+(?=\D*$)")
 
 _MOST_VALUES = 4
 """Values of one argument that are tried."""
@@ -68,7 +72,7 @@ class Request:
     """A call that a user may ask for: a tool, what its arguments hold, and the row that it is about.
 
     `free` are arguments worded by the user, which no expectation compares; `from_owner` those that hold the key of the
-    person whose conversation it is, which a lookup gives.
+    person whose conversation it is, which a lookup gives. `odd` says that nobody would ask for it but to break a rule.
     """
 
     tool: str
@@ -76,6 +80,7 @@ class Request:
     focus: Place
     free: tuple[str, ...] = ()
     from_owner: tuple[str, ...] = ()
+    odd: bool = False
 
     def arguments(self, rows: Rows, samples: Samples) -> dict[str, Any]:
         """Give the arguments on these rows; a row that is not among them is the sampled one."""
@@ -87,7 +92,7 @@ Role = Literal["key", "column", "choice", "number", "text", "fields"]
 
 @dataclass(frozen=True, kw_only=True)
 class Argument:
-    """What an argument takes: the key of a row, the value of a column, a choice, a number, words, or fields of these."""
+    """What an argument takes: the key of a row, the value of a column, a choice, a number, words, or fields."""
 
     name: str
     role: Role
@@ -127,8 +132,9 @@ class ToolArguments:
             # what a change writes comes from one row: a street goes with its city
             changed = {at: options[at][number] for at in together if number < len(options[at])}
             combinations.append([changed.get(at, value) for at, value in enumerate(first)])
+        replaced = {one.table for one in arguments if one.other}  # what replaces a thing is like that one
         for at, values in enumerate(options):
-            if at not in together:
+            if at not in together and (arguments[at].other or arguments[at].table not in replaced):
                 combinations += [[*first[:at], value, *first[at + 1 :]] for value in values[1:]]
         free = tuple(one.name for one in arguments if one.role == "text")
         is_root_key = {one.name for one in arguments if one.role == "key" and one.table == root[0]}
@@ -140,6 +146,7 @@ class ToolArguments:
                 focus=focus,
                 free=tuple(name for name in free if not self._named.get(name)),
                 from_owner=tuple(name for name in names if name in is_root_key),
+                odd=any(cell.place in scene.odd for value in values for cell in cells_of(value)),
             )
             for values in combinations[:_MOST_REQUESTS]
         ]
@@ -247,6 +254,7 @@ class _Scene:
         self.rows = rows
         self.writes = writes
         self.foreign = foreign
+        self.odd: set[Place] = set()
 
     def keys(self, argument: Argument) -> Iterator[Value]:
         """Give keys of a table: the row that it is about, the owner's, those tied to them, those for everybody."""
@@ -275,6 +283,7 @@ class _Scene:
             every = self._everybodys(argument.table)
             like = [one for part in parts[:1] for one in every if one != part and self._is_like(one, part, table)]
             unlike = [one for one in every if one not in like and one not in parts]
+            self.odd.update(unlike)
             parts = [*like[: _MOST_VALUES - 1], *unlike[:2]]
         cells = [Cell(place, argument.column) for place in parts]
         for cell in cells[:_MOST_VALUES]:
@@ -283,7 +292,7 @@ class _Scene:
             yield Many(tuple(cells))
 
     def numbers(self, column: str, named: Sequence[Any]) -> Iterator[Value]:
-        """Give numbers: the focus's own of that name, its other amounts, one more of each, and those that rules name."""
+        """Give numbers: the focus's own of that name, its other amounts, one more of each, those that rules name."""
         row = self.samples.row(self.focus)
         table = self.samples.schema.get(self.focus[0])
         links = {name for link in table.references for name in link.columns} | set(table.key) if table else set()
@@ -318,7 +327,7 @@ class _Scene:
         for place in others[:_MOST_VALUES]:
             row = self.samples.row(place)
             if row.get(column) is not None and not all(row.get(name) in mine_of.get(name, ()) for name in together):
-                yield Const(row[column])
+                yield Const(_another(row[column], 1))
 
     def _home(self, together: Sequence[str]) -> Table | None:
         """Find the table that most of the columns asked for together stand in."""
@@ -376,9 +385,19 @@ def _resolved(value: Value, rows: Rows, samples: Samples) -> Any:
         case Cell():
             found = rows.get(value.place, samples.row(value.place)).get(value.column)
             if value.renewed:
-                local, at, domain = str(found).partition("@")
-                return f"{local}.new{value.renewed}{at}{domain}" if at else f"{found}-{value.renewed + 1}"
-            return round(found + value.plus, 2) if value.plus else found
+                other = _another(found, value.renewed)
+                return f"{found}-{value.renewed + 1}" if other == found else other
+            return round(found + value.plus, 2) if value.plus and is_number(found) else found
+
+
+def _another(value: Any, number: int) -> Any:
+    """Give a text like this one with other figures (*Via Roma 22*, *Via Roma 29*); one without figures stays."""
+    if not isinstance(value, str) or _DATE.match(value):
+        return value
+    local, at, domain = value.partition("@")
+    if at:
+        return f"{local}.new{number}@{domain}"
+    return _LAST_FIGURES.sub(lambda found: str(int(found[0]) + 6 + number).zfill(len(found[0])), value, count=1)
 
 
 def cells_of(value: Value) -> Iterator[Cell]:
@@ -392,11 +411,6 @@ def cells_of(value: Value) -> Iterator[Cell]:
         case Fields():
             for _, one in value.items:
                 yield from cells_of(one)
-
-
-def label_of(argument: str) -> str:
-    """Give the plain name of a value: the words of its argument."""
-    return readable(argument)
 
 
 def _plain(form: Mapping[str, Any]) -> Mapping[str, Any]:

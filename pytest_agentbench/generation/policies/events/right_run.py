@@ -30,7 +30,7 @@ from pytest_agentbench.checks.rules import (
 )
 from pytest_agentbench.checks.rules_judge import judge_rule
 from pytest_agentbench.checks.rules_points import every
-from pytest_agentbench.checks.rules_values import Facts, decoded
+from pytest_agentbench.checks.rules_values import Facts
 from pytest_agentbench.core.acts import Act as UserAct
 from pytest_agentbench.core.acts import ActKind
 from pytest_agentbench.core.codec import dumps
@@ -43,6 +43,7 @@ from pytest_agentbench.core.state import State
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.tool import ToolCall, Toolset
 from pytest_agentbench.core.transcript import Message, Transcript
+from pytest_agentbench.core.values import decoded
 from pytest_agentbench.generation.policies.events.requests import Request, Rows, ToolArguments, cells_of, linked
 from pytest_agentbench.generation.policies.events.samples import Place, Samples
 from pytest_agentbench.generation.tools.world import Answer, World
@@ -241,12 +242,13 @@ def written(
                 continue
             if call == act.request and act.asked and not (here and here.kind == "unasked"):
                 _ask(book, writer, call, arguments[key], [made[one] for one in done if one in made])
-                writer.user("confirm", "Yes, please.", values)
+                is_no = here is not None and here.kind == "declined"
+                writer.user("decline" if is_no else "confirm", "No, leave it." if is_no else "Yes, please.", values)
             writer.call(made[key])
         if act.ending == "declined":
             _ask(book, writer, act.request, wanted, [made[one] for one in done if one in made])
             writer.user("decline", "No, leave it.", values)
-        if here and here.kind in ("forbidden", "declined"):
+        if here and here.kind in ("forbidden", "declined") and act.ending != "made":
             writer.call(made[key_of(act.request)])
         said = [word for word in act.words if not (here and here.kind == "unsaid" and here.text == word)]
         writer.agent(";\n".join([*said, "That is all."]))
@@ -270,7 +272,7 @@ def wrong_ways(acts: Sequence[Act]) -> Iterator[Wrong]:
         elif act.ending in ("refused", "unproven"):
             yield Wrong(kind="forbidden", act=at)
         elif act.asked:
-            yield Wrong(kind="unasked", act=at)
+            yield from (Wrong(kind="unasked", act=at), Wrong(kind="declined", act=at))
         yield from (Wrong(kind="unsaid", act=at, text=word) for word in act.words)
 
 
@@ -320,8 +322,11 @@ class RightRuns:
         if made is None:
             return None
         alike = (request.tool, root, request.focus)
-        act = await self._with_lookups(root, Act(request=request, before=self._found.get(alike, ())), rows)
-        self._found[alike] = act.before
+        known = self._found.get(alike, ())
+        act = await self._with_lookups(root, Act(request=request, before=known), rows)
+        if known and act.before != known:  # what another request of this tool needs is not what this one does
+            act = await self._with_lookups(root, Act(request=request), rows)
+        self._found.setdefault(alike, act.before)
         if act.broken and any(self.book.depends_on_words(one) for one in act.broken):
             return None
         if not act.broken and made.answer.error:
@@ -346,8 +351,12 @@ class RightRuns:
     async def works(self, acts: Sequence[Act]) -> bool:
         """Whether the calls of acts, and what the last one asks for, succeed one after the other."""
         async with self.world.open() as opened:
+            done: set[Request] = set()
             for act in acts:
                 for call in dict.fromkeys((*act.calls, act.request)):
+                    if call in done:
+                        continue
+                    done.add(call)
                     if (await opened.call(call.tool, call.arguments({}, self.samples))).error:
                         return False
         return True
@@ -361,8 +370,8 @@ class RightRuns:
         calls = [call for act in acts for call in (*act.calls, act.request)]
         made = {key_of(call): one for call in calls if (one := await self.made(call)) is not None}
         arguments = {key_of(call): call.arguments({}, self.samples) for call in calls}
-        one = written(self.book, acts, made, arguments, wrong)
-        return self.book.verdicts(one.transcript, self.initial, one.states)
+        talk = written(self.book, acts, made, arguments, wrong)
+        return self.book.verdicts(talk.transcript, self.initial, talk.states)
 
     async def _broken(self, act: Act) -> frozenset[str]:
         """Give the rules that an act breaks though the user agrees to it and everything due is said."""

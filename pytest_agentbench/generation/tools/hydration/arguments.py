@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.ids import codes_in, shape
+from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.values import JsonValue, same
 from pytest_agentbench.generation.draft import Origin, Reference
 from pytest_agentbench.generation.tools.flows import (
@@ -15,13 +17,15 @@ from pytest_agentbench.generation.tools.flows import (
     Assignment,
     assignments,
     connecting,
+    found_at,
+    is_same_value,
     scalars_in,
 )
 from pytest_agentbench.generation.tools.graph.names import words
-from pytest_agentbench.generation.tools.labels import name_of, thing_of
+from pytest_agentbench.generation.tools.labels import is_identifier, is_role, name_of, pointed_at, thing_of
 from pytest_agentbench.generation.tools.probing.reading import inner
 from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
-from pytest_agentbench.generation.tools.recruiting.proposing import is_needed, is_sayable
+from pytest_agentbench.generation.tools.recruiting.proposing import is_needed, is_opaque, is_sayable
 from pytest_agentbench.generation.tools.values import Card, PoolEntry, Taxonomy
 
 COMPANIONS = 3
@@ -34,7 +38,10 @@ _CHOICES = ("date", "date-time", "time", "duration")
 
 @dataclass(frozen=True)
 class Executed:
-    """A call of the draft that was made, and what it gave; `turn` counts the user's turns."""
+    """A call of the draft that was made, and what it gave; `turn` counts the user's turns.
+
+    `origins` and `references` say where its arguments come from.
+    """
 
     card: Card
     arguments: dict[str, JsonValue]
@@ -42,6 +49,8 @@ class Executed:
     content: str
     turn: int
     error: bool = False
+    origins: Mapping[str, Origin] = field(default_factory=dict)
+    references: tuple[Reference, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +74,33 @@ def of_entry(entry: PoolEntry) -> Option:
         arguments=entry.arguments,
         origins={path: Origin(source="user", entry=entry.id) for path in slots},
         states=slots,
+        entry=entry.id,
+    )
+
+
+def behind(entry: PoolEntry, card: Card, made: Sequence[Executed], taxonomy: Taxonomy) -> Option | None:
+    """Give a call that works only after others, with what their results give today; the rest is said by the user.
+
+    None where the user would have to say a code that only a result of earlier days gave.
+    """
+    slots = read_slots(entry.arguments)
+    taken: dict[str, tuple[JsonValue, Origin, Reference | None]] = {}
+    for place in range(len(made) - 1, -1, -1):
+        before = made[place]
+        types = connecting(taxonomy, before.card.tool, card.tool)
+        rows = assignments(types, before.card.tool, before.result, card, arguments=before.arguments) if types else []
+        for row in rows[:1]:
+            pointed = _pointed(row, card, list(slots), before, place)
+            taken |= {path: part for path, part in pointed.items() if path in slots and path not in taken}
+    said = {path: value for path, value in slots.items() if path not in taken or taken[path][2] is None}
+    said |= {path: value for path, (value, _, one) in taken.items() if one is None}
+    if any(map(is_opaque, said.values())):
+        return None
+    return Option(
+        arguments=build({**slots, **{path: value for path, (value, _, _) in taken.items()}}),
+        origins={path: taken[path][1] if path in taken else Origin(source="user", entry=entry.id) for path in slots},
+        states=said,
+        references=tuple(one for _, _, one in taken.values() if one is not None),
         entry=entry.id,
     )
 
@@ -95,8 +131,11 @@ def options_of(
         said: dict[str, JsonValue] = {path: value for path, (value, _, one) in pointed.items() if one is None}
         for path in needed:
             if path not in values and (known := _known(path, card, made, values)) is not None:
-                values[path] = said[path] = known
-                origins[path] = Origin(source="user")
+                values[path], origins[path], again = known
+                if again is None:
+                    said[path] = values[path]
+                else:
+                    references = (*references, again)
         missing = [path for path in needed if path not in values]
         for given, entry in _completions(missing, values, companions):
             if any(isinstance(value, str) and value in values.values() for value in given.values()):
@@ -114,11 +153,14 @@ def options_of(
 
 
 def recalled(
-    card: Card, made: Sequence[Executed], taxonomy: Taxonomy, companions: Sequence[PoolEntry]
+    card: Card, made: Sequence[Executed], taxonomy: Taxonomy, entries: Sequence[PoolEntry]
 ) -> Iterator[Option]:
-    """Give arguments out of what any earlier call gave, the latest first."""
+    """Give arguments for a tool that works only behind others (`entries`), out of what any earlier call gave."""
     for place in range(len(made) - 1, -1, -1):
-        yield from options_of(card, made, taxonomy, companions, source=place)
+        yield from options_of(card, made, taxonomy, entries, source=place)
+    for entry in entries:
+        if (option := behind(entry, card, made, taxonomy)) is not None:
+            yield option
 
 
 def is_pointable(path: str, value: JsonValue, card: Card) -> bool:
@@ -146,12 +188,21 @@ def _pointed(
         if where.startswith(ARGUMENT):
             found[path] = (value, Origin(source="user"), None)
             continue
+        if _is_one_of_many(value, where, before.result):
+            continue
         lists = lists_on(before.result, where)
         if sum(count > 1 for _, count, _ in lists) > _DEEPEST or not _is_first_list(where, before.result, card, path):
             continue
         position, count = next(((at, many) for at, many, _ in lists if many > 1), (0, 1))
+        raw = next((one.value for one in found_at(before.result, where)), None)
+        label = pointed_at(where if is_same_value(raw, value) else "", path, card.tool)
         reference = Reference(
-            label=thing_of(path, card.tool), source=place, path=where, position=position, count=count, argument=path
+            label=label,
+            source=place,
+            path=where,
+            position=position,
+            count=count,
+            argument=path,
         )
         found[path] = (value, Origin(source="result", call=place, path=where), reference)
     labels = [one.label for _, _, one in found.values() if one is not None]
@@ -160,6 +211,15 @@ def _pointed(
         for path, part in found.items()
         if part[2] is None or labels.count(part[2].label) == 1 or path in needed
     }
+
+
+def _is_one_of_many(value: JsonValue, where: str, result: JsonValue) -> bool:
+    """Whether a value stands in a text beside others of its kind: nobody can point at it there."""
+    text = next((one.value for one in found_at(result, where)), None)
+    if not isinstance(text, str) or text == value:
+        return False
+    kind = shape(plain(str(value)))
+    return sum(shape(code) == kind for code in codes_in(text)) > 1
 
 
 def lists_on(result: JsonValue, path: str) -> list[tuple[int, int, str]]:
@@ -188,18 +248,30 @@ def _is_first_list(path: str, result: JsonValue, card: Card, argument: str) -> b
     return own == first or bool(set(words(name_of(own))) & set(words(thing_of(argument, card.tool))))
 
 
-def _known(path: str, card: Card, made: Sequence[Executed], taken: Mapping[str, JsonValue]) -> JsonValue:
-    """Give what earlier calls took under the same name, where they all took the same: the user says it again."""
+def _known(
+    path: str, card: Card, made: Sequence[Executed], taken: Mapping[str, JsonValue]
+) -> tuple[JsonValue, Origin, Reference | None] | None:
+    """Give whom or what earlier calls named under the same name, where all named the same.
+
+    The user says it again, or points at it once more.
+    """
     name = name_of(path)
+    if not (is_identifier(name) or is_role(name)):
+        return None
     declared = next((one.schema_.get("type") for one in card.parameters if one.path == path), None)
-    found: list[JsonValue] = []
+    found: list[tuple[JsonValue, Origin, Reference | None]] = []
     for one in made:
         schemas = {parameter.path: parameter.schema_.get("type") for parameter in one.card.parameters}
         for other, value in read_slots(one.arguments).items():
-            if name_of(other) == name and schemas.get(other) == declared and value not in found:
-                found.append(value)
-    is_one = len(found) == 1 and not any(same(found[0], value) for value in taken.values())
-    return found[0] if is_one and is_pointable(path, found[0], card) else None
+            if name_of(other) != name or schemas.get(other) != declared or any(same(value, has) for has, _, _ in found):
+                continue
+            origin = one.origins.get(other, Origin(source="user"))
+            pointed = next((ref for ref in one.references if ref.argument == other), None)
+            again = pointed and pointed.model_copy(update={"argument": path})
+            found.append((value, origin if again else Origin(source="user"), again))
+    if len(found) != 1 or any(same(found[0][0], value) for value in taken.values()):
+        return None
+    return found[0] if is_pointable(path, found[0][0], card) else None
 
 
 def _completions(

@@ -5,7 +5,6 @@ points (tool-to-scenario §4.4). Where a rule of the suite wants another call fi
 is not made. What cannot be hydrated is tried again with other entries; calls that failed are not tried again.
 """
 
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from random import Random
@@ -13,32 +12,29 @@ from random import Random
 from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.generation.draft import Origin, PlannedCall, Reference, Stated, Turn, Wanted
+from pytest_agentbench.generation.draft import Origin, PlannedCall, Turn, Wanted
 from pytest_agentbench.generation.tools.flows import assignments, connecting
 from pytest_agentbench.generation.tools.hydration.arguments import (
     Executed,
     Option,
-    is_pointable,
     of_entry,
     options_of,
     recalled,
 )
-from pytest_agentbench.generation.tools.hydration.facts import said_at, stands_at, wanted_of
+from pytest_agentbench.generation.tools.hydration.facts import said_at, wanted_of
 from pytest_agentbench.generation.tools.hydration.memory import (
     Choice,
     HydrationError,
     Memory,
-    Unsteady,
     Usage,
     changes_of,
 )
 from pytest_agentbench.generation.tools.hydration.stock import Stock, turns_of
-from pytest_agentbench.generation.tools.labels import labels_of
-from pytest_agentbench.generation.tools.probing.oracle import judge
+from pytest_agentbench.generation.tools.hydration.turns import turns_of_calls, unsteady_values
 from pytest_agentbench.generation.tools.probing.reading import parsed
 from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
+from pytest_agentbench.generation.tools.probing.verdicts import judge
 from pytest_agentbench.generation.tools.recruiting.choosing import alike, distinct
 from pytest_agentbench.generation.tools.recruiting.pool import FAILURE, call_key
 from pytest_agentbench.generation.tools.recruiting.proposing import is_needed
@@ -132,13 +128,15 @@ class _Attempt:
 
     async def run(self, walk: Walk) -> tuple[Turn, ...]:
         """Hydrate turn after turn."""
-        planned = walk.enriched.partition(":")[0]
+        failing = walk.enriched.partition(":")[0]
         place = 0
         for tools in turns_of(walk):
-            fails = planned.isdigit() and place + 1 == int(planned)
+            fails = failing.isdigit() and place + 1 == int(failing)
             first = len(self._made)
             await self._play([self._stock.card(tool) for tool in tools], fails=fails)
-            self._turns += await self._worded(first, fails=fails)
+            planned = list(zip(self._planned[first:], self._options[first:], strict=True))
+            wanted = () if fails else await self._wanted()
+            self._turns += turns_of_calls(planned, wanted, self._stock)
             place += len(tools) + 1
         return tuple(self._turns)
 
@@ -314,14 +312,13 @@ class _Attempt:
             if gone & needed:
                 continue
             kept = {path: value for path, value in read_slots(option.arguments).items() if path not in gone}
-            if gone:
-                option = replace(
-                    option,
-                    arguments=build(kept),
-                    origins={path: one for path, one in option.origins.items() if path not in gone},
-                    references=tuple(one for one in option.references if one.argument not in gone),
-                )
-            found.append(option)
+            left = replace(
+                option,
+                arguments=build(kept),
+                origins={path: one for path, one in option.origins.items() if path not in gone},
+                references=tuple(one for one in option.references if one.argument not in gone),
+            )
+            found.append(left if gone else option)
         return found
 
     def _is_fresh(self, card: Card, arguments: Mapping[str, JsonValue]) -> bool:
@@ -355,7 +352,16 @@ class _Attempt:
         if answer is None:
             self._undo(mark)
             return False
-        done = Executed(card, option.arguments, parsed(answer.content), answer.content, turn, answer.error)
+        done = Executed(
+            card,
+            option.arguments,
+            parsed(answer.content),
+            answer.content,
+            turn,
+            answer.error,
+            option.origins,
+            option.references,
+        )
         states = [*self._states]
         if stock.rules and card.writes is not False and (state := await self._opened.snapshot()) is not None:
             states.append(state)
@@ -377,20 +383,20 @@ class _Attempt:
                 del made[mark:]
 
     async def _prepare(self, card: Card, option: Option, deep: int) -> bool:
-        """Make the calls that rules want before a call, with values of it and of the conversation where there are any."""
+        """Make the calls that rules want before a call, about the same things where they can be."""
         for names in list(self._stock.rules.needed(card.tool, option.arguments, self._made)):
             if deep >= _NEEDED or not await self._first_of(names, option, deep):
                 return False
         return True
 
     async def _first_of(self, tools: Sequence[str], option: Option, deep: int) -> bool:
-        """Make a call of one of the tools: first those whose answer holds whom the call is about, then what it is about."""
+        """Make a call of one of the tools: first those that tell whose the things are that the call is about."""
         about = {str(value) for value in read_slots(option.arguments).values()}
         entry = self._stock.pool.get(option.entry)
         if entry is not None:
             done = Executed(self._stock.card(entry.tool), entry.arguments, entry.result, entry.content, 0)
             owner = set(self._stock.owners.of(done).values())
-            given = {str(value) for _, value in scalars(entry.result)} if not owner else owner
+            given = owner or {str(value) for _, value in scalars(entry.result)}
         else:
             owner, given = set(), set()
         so_far = {str(value) for one in self._made for _, value in scalars([one.arguments, one.result])}
@@ -438,40 +444,7 @@ class _Attempt:
             PlannedCall(call=call, origins=option.origins, answer=done.content, writes=writes, fails=fails, asked=asked)
         )
 
-    async def _worded(self, first: int, *, fails: bool) -> list[Turn]:
-        """Give the turns of the calls from number `first` on: a request, and a yes before each change that needs one."""
-        turns: list[Turn] = []
-        groups: list[list[PlannedCall]] = [[]]
-        abouts: list[tuple[JsonValue, ...]] = [()]
-        states: list[Stated] = []
-        references: list[Reference] = []
-        for number, (planned, option) in enumerate(zip(self._planned[first:], self._options[first:], strict=True)):
-            call = ToolCall(name=planned.call.name, arguments=planned.call.arguments)
-            if self._stock.rules.must_confirm(call):
-                groups.append([])
-                abouts.append(tuple(value for _, value in scalars(call.arguments)))
-            groups[-1].append(planned)
-            labels = labels_of(read_slots(planned.call.arguments))
-            states += [
-                Stated(label=labels.get(path, path), value=value, argument=path, call=number)
-                for path, value in option.states.items()
-            ]
-            references += [one.model_copy(update={"call": number}) for one in option.references]
-        wanted = () if fails else await self._wanted(len(groups[-1]) - 1)
-        for number, (calls, about) in enumerate(zip(groups, abouts, strict=True)):
-            turns.append(
-                Turn(
-                    act="confirm" if number else "request",
-                    calls=tuple(calls),
-                    states=() if number else tuple(states),
-                    references=() if number else tuple(references),
-                    wanted=wanted if number == len(groups) - 1 else (),
-                    about=about,
-                )
-            )
-        return turns
-
-    async def _wanted(self, call: int) -> tuple[Wanted, ...]:
+    async def _wanted(self) -> tuple[Wanted, ...]:
         """Give what the user asks to be told of the last answer, if anything: what stays as it is.
 
         Left out is what a read answers otherwise when it is asked again (the time, a counter, a drawn number), and what
@@ -482,48 +455,9 @@ class _Attempt:
         used = [value for one in self._made for _, value in scalars(one.arguments)]
         used += [name for one in self._made for name in owners.names(owners.of(one))]
         found = [
-            one
-            for one in wanted_of(last.result, call, used)
-            if (last.card.tool, "", one.path) not in self._memory.unsteady
+            one for one in wanted_of(last.result, used) if (last.card.tool, "", one.path) not in self._memory.unsteady
         ]
         if found and last.card.writes is False:
             again = parsed((await self._opened.call(last.card.tool, last.arguments)).content)
             found = [one for one in found if said_at(again, one.path) == one.text]
         return (self._random.choice(found[:_FACTS]),) if found else ()
-
-
-async def unsteady_values(turns: Sequence[Turn], stock: Stock) -> set[Unsteady]:
-    """Give the values that another environment has not; the calls are made again in a fresh one to find out.
-
-    A call that fails there loses what it was given by results. Where environments do not open anew, none is known.
-    """
-    calls = [call for turn in turns for call in turn.calls]
-    is_asked = any(turn.wanted for turn in turns)
-    if not stock.world.resettable or not (is_asked or any(one.call is not None for one in _origins(calls))):
-        return set()
-    lost: set[Unsteady] = set()
-    results: list[JsonValue] = []
-    async with stock.world.open() as opened:
-        for turn in turns:
-            for planned in turn.calls:
-                name, slots = planned.call.name, read_slots(planned.call.arguments)
-                taken = {path: one for path, one in planned.origins.items() if one.call is not None}
-                gone = [
-                    path
-                    for path, one in taken.items()
-                    if not stands_at(slots.get(path), one.path, results[one.call or 0])
-                ]
-                answer = await opened.call(name, planned.call.arguments)
-                if not gone and not planned.fails and judge(answer).verdict != "ok":
-                    gone = list(taken)
-                lost |= {(calls[taken[path].call or 0].call.name, name, path) for path in gone}
-                results.append(parsed(answer.content))
-            for one in turn.wanted:
-                told = turn.calls[one.call]
-                if said_at(results[len(results) - len(turn.calls) + one.call], one.path) != one.text:
-                    lost.add((told.call.name, "", one.path))
-    return lost
-
-
-def _origins(calls: Sequence[PlannedCall]) -> list[Origin]:
-    return list(itertools.chain.from_iterable(call.origins.values() for call in calls))

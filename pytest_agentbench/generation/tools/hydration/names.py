@@ -21,7 +21,7 @@ _LONGEST = 60
 
 
 class Handle(Model):
-    """A name that a user says: `value`, with which the verified call `entry` of `tool` finds the arguments `replaces`."""
+    """A name that a user says: `value`, with which the call `entry` of the pool finds the arguments `replaces`."""
 
     tool: str
     path: str

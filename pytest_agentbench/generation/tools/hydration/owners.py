@@ -1,7 +1,7 @@
 """Whom the calls of a draft belong to: rows of tables, and of answers, carry the identifier of one person.
 
-An owner column stands in rows of at least two kinds, or as an argument beside them. It is one where it leads to the rows
-of a table that describe people, who have a name and a way to reach them or a day of birth; where some tool takes it and
+An owner column stands in rows of at least two kinds, or as an argument beside them. It is one where it leads to rows of
+a table that describe people, who have a name and a way to reach them or a day of birth; where some tool takes it and
 lists the rows that carry it (`list_loans(member_id)`); or where it is called as people are (`guest`). A draft keeps to
 one owner. Other columns that repeat are kept to where there is a choice.
 """
@@ -10,32 +10,27 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pytest_agentbench.core.names import IDENTIFIERS
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.draft import Owner, Turn
 from pytest_agentbench.generation.tools.graph.names import words
 from pytest_agentbench.generation.tools.hydration.arguments import Executed
-from pytest_agentbench.generation.tools.labels import name_of
+from pytest_agentbench.generation.tools.labels import NAMES, is_identifier, is_role, name_of
 from pytest_agentbench.generation.tools.probing.reading import inner, parsed
 from pytest_agentbench.generation.tools.probing.schemas import read_slots
+from pytest_agentbench.generation.tools.recruiting.choosing import distinct
 from pytest_agentbench.generation.tools.recruiting.pool import Pool
 from pytest_agentbench.generation.tools.values import Card, PoolEntry
 
 _REACHED = frozenset({"email", "mail", "phone", "tel", "telephone", "mobile", "birth", "birthday", "dob"})
 """Words of columns that only rows about people have."""
-_NAMES = frozenset({"name", "nom", "surname", "firstname", "lastname", "prenom"})
-"""Words of columns that hold what people are called."""
-_ROLES = frozenset({
-    "customer", "client", "user", "member", "guest", "patient", "passenger", "tenant", "owner", "employee", "student",
-    "account", "subscriber", "household", "adherent", "abonne", "proprietaire", "locataire", "eleve", "utilisateur",
-})  # fmt: skip
-"""What columns are called that say whose a row is."""
 _KINDS = 2
 """Kinds of rows, or of calls, that carry a column before it counts."""
 _LEAST = 3
 """Different values of a column that lead to rows of a table, from which it is the table's (fewer: all of them)."""
 _TELLING = 4
 """Characters of a key from which it is told by itself, whatever the argument is called."""
+_OF_ANYTHING = ("id", "key", "code")
+"""Columns that say of every kind of thing what it is."""
 _ANSWER = "answer/"
 """Begins the name of a kind of rows that stand in the answers of a tool."""
 
@@ -110,18 +105,15 @@ class Owners:
             if keys and owner == Owner():
                 key = keys.pop()
                 row = table.rows.get(key, {})
-                owner = Owner(
-                    table=table.name,
-                    key=row.get(column, key),
-                    name=_name_of(row) or ("" if _is_identifier(column) else key),
-                )
+                name = _name_of(row) or ("" if is_identifier(column) else key)
+                owner = Owner(table=table.name, key=row.get(column, key), name=name)
         return owner
 
-    def most_of_one(self, pool: Pool, tool: str, card: Card) -> int:
+    def most_of_one(self, entries: Iterable[PoolEntry], card: Card) -> int:
         """Count the verified calls of a tool that one conversation can make: those about one owner, and about none."""
         whose = Counter[str]()
         free = 0
-        for entry in pool.of(tool):
+        for entry in distinct(entries):
             found = self.of(Executed(card, entry.arguments, entry.result, entry.content, 0))
             owner = next((found[column] for column in self.people if column in found), None)
             if owner is None:
@@ -139,6 +131,27 @@ class Owners:
 
 def owners_of(state: JsonValue, pool: Pool) -> Owners:
     """Find the owner columns of a service, in its state and in verified calls with their answers."""
+    kinds = _kinds_of(state, pool)
+    tables = {kind: _by_key(rows) for kind, rows in kinds.items()}
+    persons = {kind: tables[kind] for kind, rows in kinds.items() if any(map(_is_person, rows.values()))}
+    listing = {column for entry in pool.entries for column in _listed_by(entry)}
+    people: dict[str, Table] = {}
+    shared: set[str] = set()
+    for column, by_kind in sorted(_carried(kinds, pool).items()):
+        if len(by_kind) < _KINDS or column in _OF_ANYTHING:
+            continue
+        values = set().union(*by_kind.values())
+        table = next((name for name, rows in persons.items() if _leads(values, rows)), None)
+        if table is not None or column in listing or is_role(column):
+            table = table or next((name for name, rows in tables.items() if _leads(values, rows)), column)
+            people[column] = Table(table.removeprefix(_ANSWER), tables.get(table, {}))
+        elif is_identifier(column):
+            shared.add(column)
+    return Owners(people, frozenset(shared), _of_keys(kinds, people))
+
+
+def _kinds_of(state: JsonValue, pool: Pool) -> dict[str, dict[str, Row]]:
+    """Give all rows by their kind: the tables of the state, the answers of each tool."""
     kinds: dict[str, dict[str, Row]] = defaultdict(dict)
     for name, table in state.items() if isinstance(state, Mapping) else ():
         for key, row in _keyed(table):
@@ -146,32 +159,24 @@ def owners_of(state: JsonValue, pool: Pool) -> Owners:
     for entry in pool.entries:
         for number, row in enumerate(rows_in(entry.result)):
             kinds[f"{_ANSWER}{entry.tool}"][f"{entry.id}/{number}"] = row
-    carried: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-    for kind, rows in kinds.items():
-        for row in rows.values():
-            for column, value in row.items():
-                if _may_own(column) and _is_key(value):
-                    carried[column][kind].add(str(value))
-    for entry in pool.entries:
-        for path, value in read_slots(entry.arguments).items():
-            if _may_own(name_of(path)) and _is_key(value):
-                carried[name_of(path)][f"arguments/{entry.tool}"].add(str(value))
-    tables = {kind: _by_key(rows) for kind, rows in kinds.items()}
-    persons = {kind: tables[kind] for kind, rows in kinds.items() if any(map(_is_person, rows.values()))}
-    listing = {column for entry in pool.entries for column in _listed_by(entry)}
-    people: dict[str, Table] = {}
-    shared: set[str] = set()
-    for column, by_kind in sorted(carried.items()):
-        if len(by_kind) < _KINDS or column in ("id", "key", "code"):
-            continue
-        values = set().union(*by_kind.values())
-        table = next((name for name, rows in persons.items() if _leads(values, rows)), None)
-        if table is not None or column in listing or _is_role(column):
-            table = table or next((name for name, rows in tables.items() if _leads(values, rows)), column)
-            people[column] = Table(table.removeprefix(_ANSWER), tables.get(table, {}))
-        elif _is_identifier(column):
-            shared.add(column)
-    return Owners(people, frozenset(shared), _of_keys(kinds, people))
+    return kinds
+
+
+def _carried(kinds: Mapping[str, Mapping[str, Row]], pool: Pool) -> dict[str, dict[str, set[str]]]:
+    """Give the values of each column that may own, by the kinds of rows and of calls that carry it."""
+    cells = [
+        (column, kind, value) for kind, rows in kinds.items() for row in rows.values() for column, value in row.items()
+    ]
+    cells += [
+        (name_of(path), f"arguments/{entry.tool}", value)
+        for entry in pool.entries
+        for path, value in read_slots(entry.arguments).items()
+    ]
+    found: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for column, kind, value in cells:
+        if (is_identifier(column) or is_role(column)) and _is_key(value):
+            found[column][kind].add(str(value))
+    return found
 
 
 def rows_in(value: JsonValue, deep: int = 3) -> Iterator[Row]:
@@ -194,7 +199,7 @@ def _listed_by(entry: PoolEntry) -> Iterator[str]:
     rows = list(rows_in(entry.result))
     for path, value in read_slots(entry.arguments).items():
         column = name_of(path)
-        if len(rows) > 1 and _is_identifier(column) and all(str(row.get(column)) == str(value) for row in rows):
+        if len(rows) > 1 and is_identifier(column) and all(str(row.get(column)) == str(value) for row in rows):
             yield column
 
 
@@ -207,7 +212,7 @@ def _of_keys(kinds: Mapping[str, Mapping[str, Row]], people: Mapping[str, Table]
             own = [
                 (column, str(value))
                 for column, value in row.items()
-                if _is_identifier(column) and column not in people and _is_key(value)
+                if is_identifier(column) and column not in people and _is_key(value)
             ][:1]
             names = own if kind.startswith(_ANSWER) else [("", key), *own]
             places = {(column, value) for column, value in names if column} | {
@@ -234,7 +239,7 @@ def _by_key(rows: Mapping[str, Row]) -> dict[str, Row]:
     """Give rows by their key in the table, and by the identifier that each carries first."""
     found = dict(rows)
     for row in rows.values():
-        own = next((value for column, value in row.items() if _is_identifier(column) and _is_key(value)), None)
+        own = next((value for column, value in row.items() if is_identifier(column) and _is_key(value)), None)
         if own is not None:
             found.setdefault(str(own), row)
     return found
@@ -243,20 +248,6 @@ def _by_key(rows: Mapping[str, Row]) -> dict[str, Row]:
 def _leads(values: set[str], rows: Mapping[str, Row]) -> bool:
     hits = values & set(rows)
     return bool(hits) and len(hits) >= min(_LEAST, len(values)) and len(hits) * 2 >= len(values)
-
-
-def _may_own(column: str) -> bool:
-    return _is_identifier(column) or _is_role(column)
-
-
-def _is_identifier(column: str) -> bool:
-    return bool(words(column)) and words(column)[-1] in IDENTIFIERS
-
-
-def _is_role(column: str) -> bool:
-    """Whether a column is called as people are: `guest`, `customer_id`, `member name`."""
-    named = [word for word in words(column) if word not in IDENTIFIERS and word not in _NAMES]
-    return len(named) == 1 and named[0] in _ROLES
 
 
 def _is_telling(key: str) -> bool:
@@ -269,12 +260,12 @@ def _is_key(value: JsonValue) -> bool:
 
 def _is_person(row: Row) -> bool:
     found = {word for column in row for word in words(column)}
-    return bool(found & _NAMES) and bool(found & _REACHED)
+    return bool(found & NAMES) and bool(found & _REACHED)
 
 
 def _name_of(row: Row) -> str:
     nested = row.get("name")
     if isinstance(nested, Mapping):
         return " ".join(value for value in nested.values() if isinstance(value, str))
-    parts = [str(value) for column, value in row.items() if set(words(column)) & _NAMES and isinstance(value, str)]
+    parts = [str(value) for column, value in row.items() if set(words(column)) & NAMES and isinstance(value, str)]
     return " ".join(parts[:2])

@@ -1,7 +1,7 @@
 """The rules of the suite while a walk is planned: what must come before a call, and which calls would break a rule.
 
-The engine of checks (`checks.policies`) judges the partial run as a run of an agent that asks before each call for which
-a rule wants a yes, and says what a rule wants said. So no walk is made that a right agent would have to refuse.
+The engine of checks (`checks.policies`) judges the partial run as a run of an agent that asks before each call for
+which a rule wants a yes, and says what a rule wants said. So no walk is made that a right agent would have to refuse.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

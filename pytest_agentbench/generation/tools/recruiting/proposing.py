@@ -35,12 +35,9 @@ class Shown:
 
     def __init__(self, cards: Cards, known: Sequence[JsonValue]) -> None:
         """Read all cards; `known` are values of recipe and state."""
-        self._values: set[str] = set()
         texts: list[str] = []
         for card in cards.cards:
-            texts.append(card.declared_description)
-            for parameter in card.parameters:
-                texts.append(str(parameter.schema_))
+            texts += [card.declared_description, *(str(parameter.schema_) for parameter in card.parameters)]
             for probe in card.probes:
                 own = [value for value in read_slots(probe.arguments).values() if isinstance(value, str) and value]
                 if probe.verdict == "ok" and not any(value in probe.content for value in own):
@@ -69,19 +66,28 @@ class Asked(Model):
 
 
 def proposed(asked: Asked, shown: Shown) -> list[Arguments]:
-    """Give up to `CANDIDATES` sets of arguments that are neither in the pool nor refused; optional ones now and then."""
+    """Give up to `CANDIDATES` sets of arguments that are neither in the pool nor refused."""
     tried = {call_key("", arguments) for arguments in (*asked.have, *asked.refused)}
     suggested = {str(value) for one in asked.suggested for value in read_slots(one).values()}
-    every = [trimmed(one, asked.card) for one in (*_proven(asked.card), *_combined(asked))]
+    every = [_wanted(trimmed(one, asked.card), asked) for one in (*_proven(asked.card), *_combined(asked))]
+    every = [one for one in every if is_sayable(one) and _joins_two(one)]
     told = [one for one in every if _keeps_to(one, asked) and is_shown(one, shown, suggested)]
     found: dict[str, Arguments] = {}
     for arguments in told or every:
         key = call_key("", arguments)
-        if key not in tried and is_sayable(arguments) and _joins_two(arguments):
+        if key not in tried:
             found.setdefault(key, arguments)
         if len(found) == CANDIDATES:
             break
     return list(found.values())
+
+
+def _wanted(arguments: Arguments, asked: Asked) -> Arguments:
+    """Leave out the optional arguments for which the recipe says that there are no values."""
+    needed = {one.path for one in asked.card.parameters if is_needed(one)}
+    slots = read_slots(arguments)
+    kept = {path: value for path, value in slots.items() if path in needed or asked.known.get(path) != ()}
+    return arguments if len(kept) == len(slots) else build(kept)
 
 
 def is_shown(arguments: Mapping[str, JsonValue], shown: Shown, suggested: set[str]) -> bool:
@@ -198,7 +204,7 @@ def _keeps_to(arguments: Mapping[str, JsonValue], asked: Asked) -> bool:
     """Whether each argument that values are known for has one of them, or one that a result suggests there."""
     for path, value in read_slots(dict(arguments)).items():
         known = asked.known.get(path)
-        if known and not any(same(value, one) for one in known):
-            if not any(same(value, read_slots(one).get(path)) for one in asked.suggested):
-                return False
+        given = [read_slots(one).get(path) for one in asked.suggested]
+        if known and not any(same(value, one) for one in (*known, *given)):
+            return False
     return True

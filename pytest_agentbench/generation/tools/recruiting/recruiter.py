@@ -15,9 +15,9 @@ from pytest_agentbench.core.values import JsonValue, same
 from pytest_agentbench.generation.tools.flows import assignments, connecting, scalars_in
 from pytest_agentbench.generation.tools.hydration.names import Handles, is_name
 from pytest_agentbench.generation.tools.labels import name_of
-from pytest_agentbench.generation.tools.probing.oracle import judge
 from pytest_agentbench.generation.tools.probing.reading import parsed
 from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
+from pytest_agentbench.generation.tools.probing.verdicts import judge
 from pytest_agentbench.generation.tools.recruiting.choosing import alike
 from pytest_agentbench.generation.tools.recruiting.pool import FAILURE, Pool, call_key
 from pytest_agentbench.generation.tools.recruiting.proposing import (
@@ -372,7 +372,7 @@ class Recruiter:
         )
 
     def _is_baseless(self, entry: PoolEntry) -> bool:
-        """Whether a change is of what nobody has: a value that nothing shows where one that another tool gives belongs."""
+        """Whether a change is of what nobody has: a value that nothing shows, where another tool gives values."""
         card = self.cards.get(entry.tool)
         if card is None or card.writes is False:
             return False

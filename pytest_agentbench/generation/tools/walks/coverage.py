@@ -1,7 +1,7 @@
 """What walks and scenarios cover of the tool graph: tools, edges, pairs of calls; what is missing, and why."""
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from pytest_agentbench.generation.report import CoverageRow

@@ -47,17 +47,16 @@ async def rehearse(graph: Graph, stock: Stock, *, seed: int) -> Rehearsed:
     """Try tools, edges, pairs and repetitions; where nothing can be reset, only what reads is tried."""
     found = Rehearsed()
     for tool in graph.tools if stock.rules else ():
-        if (_is_safe(stock, tool)) and (
-            why := await _vain([(RUN_CONVERSATION, way) for way in _ways(tool, stock)], stock, seed)
-        ):
+        ways = _ways(tool, stock) if _is_safe(stock, tool) else []
+        if why := await _vain(ways, stock, seed):
             found.unfit[tool] = why
     ends = {RUN_CONVERSATION, END_OF_SIMULATION}
     between = [(one.source, one.target) for one in graph.edges if not {one.source, one.target} & ends]
     for source, target in between[:EDGES]:
         if _is_safe(stock, source, target) and not {source, target} & found.unfit.keys() and _ways(source, stock):
             memory = Memory()
-            starts = [(RUN_CONVERSATION, (*way, target)) for way in _ways(source, stock)]
-            if why := await _vain(starts, stock, seed, memory=memory):
+            ways = [(*way, target) for way in _ways(source, stock)]
+            if why := await _vain(ways, stock, seed, memory=memory):
                 found.closed[source, target] = why
             stock.unsteady.update(one for one in memory.unsteady if one[:2] == (source, target))
     if stock.world.resettable:
@@ -66,13 +65,11 @@ async def rehearse(graph: Graph, stock: Stock, *, seed: int) -> Rehearsed:
     return found
 
 
-async def _vain(
-    starts: list[tuple[str, tuple[str, ...]]], stock: Stock, seed: int, *, memory: Memory | None = None
-) -> str:
+async def _vain(ways: list[tuple[str, ...]], stock: Stock, seed: int, *, memory: Memory | None = None) -> str:
     """Give why none of the ways can be hydrated, "" where one can."""
     why = ""
-    for start, way in starts:
-        walk = Walk(id="rehearsal", nodes=(start, *way, RUN_CONVERSATION, END_OF_SIMULATION))
+    for way in ways:
+        walk = Walk(id="rehearsal", nodes=(RUN_CONVERSATION, *way, RUN_CONVERSATION, END_OF_SIMULATION))
         random = Random(f"rehearsal/{seed}/{way}")  # noqa: S311 - a choice, no secret
         try:
             await hydrate(walk, stock, random, memory=memory)
