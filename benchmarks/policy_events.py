@@ -15,10 +15,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation.policies.events.checking import Ground, RowChecker
-from pytest_agentbench.generation.policies.events.events import RejectedEventError
 from pytest_agentbench.generation.policies.events.preparing import extraction_of, maker_of
+
+from pytest_agentbench.environment.toolset import load_toolset
+from pytest_agentbench.generation.policies.events.events import RejectedEventError
 from pytest_agentbench.generation.policies.graph.graph import GraphInput, ToolWords, shared_graph
 from pytest_agentbench.generation.policies.sampling.sampling import sample
 from pytest_agentbench.generation.policies.values import Event

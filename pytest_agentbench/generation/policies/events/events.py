@@ -1,4 +1,4 @@
-"""One set of policies becomes one draft: owner, requests, fresh rows, calls made for real, wrong runs of each rule.
+"""One set of policies becomes one draft: owner, requests, fresh rows, calls made for real, wrong runs of its rules.
 
 The set is refused, with the stage and the reason, where some policy of it is decided by no call, refusal or turn of the
 event, so that the complexity that an event has is the one that was asked for.
@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from pytest_agentbench.checks.rules_values import decoded
 from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.core.values import JsonValue, same
+from pytest_agentbench.core.values import JsonValue, decoded, same
 from pytest_agentbench.generation.draft import (
     Draft,
     Event,
@@ -205,7 +204,7 @@ class EventMaker:
             first = min(wrong, key=lambda one: _ORDER.index(one.kind))
             return PolicyPart(
                 policy=policy,
-                event=_event_of(first, event.acts, policy),
+                event=_event_of(first, event.acts),
                 involves=self._change(first, event),
                 wrong_runs=tuple(
                     self._wrong_run(one, event) for one in [first, *(w for w in wrong if w != first)][:_MOST_WRONG]
@@ -368,12 +367,11 @@ class EventMaker:
     def _provenance(self, one: PolicySet, event: Attempt, attempt: int) -> dict[str, Any]:
         """Give the symbolic event (IntellAgent, Table 3), as the scenario keeps it."""
         symbol_of = {place: row.symbol for place, row in event.fresh.fresh.items()}
-        said = [
-            f"{symbol_of[event.root]} asks for {act.request.tool} about "
-            f"{symbol_of.get(act.request.focus, 'a row of somebody else in ' + act.request.focus[0])}, {_ENDS[act.ending]}"
-            + (f" ({', '.join(sorted(act.broken))})" if act.broken else "")
-            for act in event.acts
-        ]
+        said = []
+        for act in event.acts:
+            about = symbol_of.get(act.request.focus, f"a row of somebody else in {act.request.focus[0]}")
+            why = f" ({', '.join(sorted(act.broken))})" if act.broken else ""
+            said.append(f"{symbol_of[event.root]} asks for {act.request.tool} about {about}, {_ENDS[act.ending]}{why}")
         return {
             "set": one.id,
             "requested": one.requested,
@@ -405,7 +403,7 @@ def _turn_of(act: int, acts: Sequence[Act]) -> int:
     return act + sum(one.asked or one.ending == "declined" for one in acts[:act])
 
 
-def _event_of(wrong: Wrong, acts: Sequence[Act], policy: str) -> Event:
+def _event_of(wrong: Wrong, acts: Sequence[Act]) -> Event:
     act = acts[wrong.act]
     if act.ending == "declined":
         return "declined" if wrong.kind == "declined" else "kept"
