@@ -122,6 +122,9 @@ def _facts(scenario: Scenario) -> Iterable[str]:
         yield f"knows: {_pairs(scenario.knows)}"
     if scenario.unknown:
         yield f"does not know: {', '.join(scenario.unknown)}"
+    owner = scenario.provenance.get("owner")
+    if isinstance(owner, Mapping) and owner:
+        yield f"about: {_pairs(owner)}"
     if scenario.policies:
         yield f"policies: {', '.join(scenario.policies)}"
 
