@@ -127,6 +127,7 @@ class _Solver:
     _answers: list[_Answer] = field(default_factory=list)
     _messages: list[Message] = field(default_factory=list)
     _pending: list[ToolCall] = field(default_factory=list)
+    _deferred: list[SaidCall] = field(default_factory=list)
     _apart: dict[str, JsonValue] = field(default_factory=dict)
     _latest: list[JsonValue] = field(default_factory=list)
 
@@ -145,11 +146,14 @@ class _Solver:
         self._latest = [value for call in turn.calls for _, value in call.values] or self._latest
         self._apart |= {label: value for call in turn.calls if not call.action for label, value in call.values}
         pending, self._pending = self._pending, []
+        deferred, self._deferred = self._deferred, []
         if turn.act == "confirm":
             for call in pending:
                 await self._attempt(call, 0)
-        for one in turn.calls:
-            if one.action:
+        for one in (*(deferred if turn.act == "confirm" else ()), *turn.calls):
+            if one.action and (self._pending or self._deferred) and any(ref.nth == LAST for ref in one.references):
+                self._deferred.append(one)  # it is about the answer to what waits for a yes
+            elif one.action:
                 spec = self._tool(one.action)
                 await self._attempt(ToolCall(name=spec.name, arguments=await self._arguments(spec, one)), 0)
 
@@ -359,6 +363,78 @@ def _of_schema(values: Sequence[JsonValue], schema: Mapping[str, Any]) -> JsonVa
     return list(values)
 
 
+<<<<<<< HEAD
+=======
+def _entries(value: JsonValue, one: SaidReference, label: str) -> Iterator[JsonValue]:
+    """Yield what may be meant: of entry `position` of each list of `count`, the fields that are called like it."""
+    names = _names(label, one.thing)
+    if one.count < 2:
+        found = list(_best(value, names))
+        yield from found or _told(value, one.thing)
+        return
+    stack = [value]
+    while stack:
+        found = stack.pop()
+        entries: list[JsonValue] = []
+        if isinstance(found, Mapping):
+            stack += found.values()
+            rows = [row for row in found.values() if isinstance(row, Mapping)]
+            if len(rows) == len(found):
+                entries = [{"id": key, **row} for key, row in found.items() if isinstance(row, Mapping)]
+        elif isinstance(found, list):
+            stack += found
+            entries = found
+        if len(entries) == one.count:
+            entry = entries[one.position]
+            if isinstance(entry, Mapping | list):
+                yield from _best(entry, names)
+            else:
+                yield entry
+
+
+def _names(label: str, thing: str) -> list[set[str]]:
+    """Give the names that a field may have, the closest first."""
+    last = label.rsplit(maxsplit=1)[-1] if label.split() else label
+    return [{label}, {thing}, {f"{thing} id", f"{thing} {last}"}, {last}, {"id"}, set(IDENTIFIERS)]
+
+
+def _told(value: JsonValue, thing: str) -> Iterator[JsonValue]:
+    """Yield the numbers that stand behind what a thing is called in a text, *entry 1*, or else the ids in it."""
+    texts = [value] if isinstance(value, str) else list(value.values()) if isinstance(value, Mapping) else []
+    for text in (one for one in texts if isinstance(one, str)):
+        numbers = [int(found) for found in re.findall(rf"(?i)\b{re.escape(thing)}\W{{1,3}}(\d+)\b", text)]
+        yield from numbers or codes_in(text).values()
+
+
+def _best(value: JsonValue, names: Sequence[set[str]]) -> Iterator[JsonValue]:
+    """Yield what stands under the closest of the names."""
+    for several in names:
+        if found := list(_under(value, several)):
+            yield from found
+            return
+
+
+def _under(value: JsonValue, names: set[str]) -> Iterator[JsonValue]:
+    """Yield the plain values that stand under fields of these names (in words), at any depth."""
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            if words_of(str(name)) in names and not isinstance(item, Mapping | list) and item is not None:
+                yield item
+            yield from _under(item, names)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _under(item, names)
+
+
+def _distinct(values: Sequence[JsonValue] | Iterator[JsonValue]) -> list[JsonValue]:
+    found: list[JsonValue] = []
+    for value in values:
+        if not any(same(to_json(value), to_json(one)) for one in found):
+            found.append(value)
+    return found
+
+
+>>>>>>> w/hydrate
 def _number(value: JsonValue, schema: JsonValue) -> JsonValue:
     """Give a number as one whatever its type; a text where the tool takes texts, so that `101` is "101".
 
