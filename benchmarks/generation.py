@@ -32,6 +32,8 @@ from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
 from pytest_agentbench.generation.tools.probing.outputs import output_leaves
 from pytest_agentbench.generation.tools.probing.probing import probe
 from pytest_agentbench.generation.tools.probing.safety import Policy
+from pytest_agentbench.generation.tools.probing.seeding import hints_of, state_of
+from pytest_agentbench.generation.tools.probing.strategies import STRATEGIES
 from pytest_agentbench.generation.tools.values import Cards
 from pytest_agentbench.generation.tools.world import world_of
 from pytest_agentbench.suites.suite_file import load_suite
@@ -114,6 +116,10 @@ def not_installed(suite: Suite) -> str:
     return next((name for name in programs if name != "{python}" and shutil.which(name) is None), "")
 
 
+def _silent(_: str) -> None:
+    """Tell nobody."""
+
+
 async def main(arguments: argparse.Namespace) -> None:
     """Probe, score and print."""
     suite = load_suite(arguments.suite, environ=os.environ, generating=True)
@@ -126,10 +132,18 @@ async def main(arguments: argparse.Namespace) -> None:
     for hint in arguments.hint:
         name, _, value = hint.partition("=")
         hints.setdefault(name, []).append(value)
-    world = world_of(suite, hints=hints, resettable=True if arguments.resettable else None)
+    resettable = True if arguments.resettable else None
+    world = world_of(suite, hints=hints, resettable=resettable)
+    without = frozenset(arguments.without)
+    if suite.environment.state is not None and "state" not in without:
+        given = {name: tuple(values) for name, values in hints.items()}
+        known = hints_of(world.toolset, await state_of(world), given)
+        world = world_of(suite, hints={name: list(values) for name, values in known.items()}, resettable=resettable)
     policy = Policy(writes=arguments.writes, deny=frozenset(arguments.deny))
     began = time.monotonic()
-    cards = await probe(world, seed=arguments.seed, policy=policy)
+    cards = await probe(
+        world, seed=arguments.seed, policy=policy, without=without, told=print if arguments.progress else _silent
+    )
     seconds = time.monotonic() - began
     calls = sum(len(card.probes) for card in cards.cards)
     print(f"{suite.name}: {len(cards.cards)} tools, {calls} probes, {seconds:.1f} s")
@@ -169,5 +183,7 @@ if __name__ == "__main__":
     parser.add_argument("--resettable", action="store_true", help="each opened environment is a fresh, disposable one")
     parser.add_argument("--hint", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--deny", action="append", default=[], metavar="TOOL")
+    parser.add_argument("--without", action="append", default=[], metavar="NAME", choices=[*STRATEGIES])
+    parser.add_argument("--progress", action="store_true", help="print what probing tells while it works")
     parser.add_argument("--show", action="store_true", help="print what was found, with its evidence")
     sys.exit(asyncio.run(main(parser.parse_args())))

@@ -17,9 +17,10 @@ from itertools import combinations
 from pathlib import Path
 from random import Random
 
-from pytest_agentbench.generation.policies.intellagent.importing import read_intellagent
+from pytest_agentbench.generation.policies.graph.graph import of_foreign
 from pytest_agentbench.generation.policies.sampling.sampling import LIKELY, sample
 from pytest_agentbench.generation.policies.values import ExtractedPolicy, PolicyEdge, PolicyGraph, WalkMode
+from pytest_agentbench.suites.intellagent.importing import read_intellagent
 
 RANGES = ((5, 10), (2, 11))
 COUNTS = (10, 50, 200)
@@ -34,7 +35,7 @@ def theirs(graph: PolicyGraph, count: int, low: int, high: int, seed: int) -> li
     """Sample as IntellAgent does."""
     random = Random(seed)
     names = [policy.id for policy in graph.policies]
-    challenge = {policy.id: policy.challenge for policy in graph.policies}
+    challenge = {policy.id: policy.challenge or 1 for policy in graph.policies}
     weights: dict[str, dict[str, float]] = {name: {} for name in names}
     for edge in graph.edges:
         weights[edge.source][edge.target] = weights[edge.target][edge.source] = edge.weight
@@ -74,7 +75,7 @@ def free(graph: PolicyGraph, low: int, high: int, walk: WalkMode, seed: int) -> 
 
 def figures(graph: PolicyGraph, drawn: Sequence[Drawn], low: int, high: int) -> dict[str, float]:
     """Give the figures of one sample."""
-    challenge = {policy.id: policy.challenge for policy in graph.policies}
+    challenge = {policy.id: policy.challenge or 1 for policy in graph.policies}
     realised = [sum(challenge[name] for name in policies) for _, policies in drawn]
     weight = {frozenset((edge.source, edge.target)): edge.weight for edge in graph.edges}
     pairs = [frozenset(pair) for _, policies in drawn for pair in combinations(policies, 2)]
@@ -126,8 +127,9 @@ def main() -> None:
     kept: dict[str, dict[str, float]] = {}
     head = " " * 26 + "  ".join(title for _, title, _ in _COLUMNS)
     for path in sorted(options.folder.glob("*_graph.json")):
-        graph = read_intellagent(path).graph
-        assert graph is not None
+        foreign = read_intellagent(path).graph
+        assert foreign is not None
+        graph = of_foreign(foreign)
         for low, high in RANGES:
             print(f"\n{path.name}: {len(graph.policies)} policies, levels {low}-{high}\n{head}")
             for count in COUNTS:

@@ -129,12 +129,3 @@ def test_the_package_names_nothing_of_an_example() -> None:
 
     assert len(words) > 20
     assert found == set()
-
-
-@pytest.mark.parametrize("path", MODULES, ids=IDS)
-def test_nothing_but_generation_reads_prose_by_rules(path: Path) -> None:
-    """Rules over English and French words are kept for generation until it does without."""
-    where = path.relative_to(PACKAGE).as_posix()
-    readers = {name for name in imported(path) if name.startswith("pytest_agentbench.generation._reading")}
-
-    assert not readers or where.startswith("generation/")

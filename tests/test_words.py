@@ -17,7 +17,7 @@ import pytest_agentbench
 
 PACKAGE = Path(pytest_agentbench.__file__).parent
 FOLDERS = ("users", "simulation", "checks", "validation", "calibration", "messages")
-"""Where talk passes, but for `generation/`, which has its own rule (`generation/_reading`)."""
+"""Where talk passes."""
 
 FUNCTIONS = {"compile", "search", "match", "fullmatch", "sub", "subn", "split", "findall", "finditer"}
 

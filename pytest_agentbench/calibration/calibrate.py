@@ -15,6 +15,7 @@ from pytest_agentbench.core.errors import AgentBenchError, BudgetSpentError, Cas
 from pytest_agentbench.core.rubric import Label
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.results.intervals import wilson
+from pytest_agentbench.results.standing import AuditorFigures
 
 FIGURES = ("accuracy", "precision", "recall", "f1", "kappa")
 
@@ -79,18 +80,6 @@ class Calibrated(Model):
     notes: tuple[str, ...] = ()
     parts: dict[str, str] = {}
     unjudged: int = 0
-
-
-class AuditorFigures(Model):
-    """How often the auditor failed a right agent: `false_alarms` of `runs` that the team labelled as not its fault.
-
-    `upper` bounds the rate (95 %, Wilson). `parts` are what it was: model and prompt.
-    """
-
-    runs: int
-    false_alarms: int
-    upper: float
-    parts: dict[str, str] = {}
 
 
 class Calibration(Model):

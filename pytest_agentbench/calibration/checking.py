@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from pytest_agentbench.calibration.recipes import SATISFIED
-from pytest_agentbench.calibration.scene import Play, Scene
+from pytest_agentbench.calibration.scene import SATISFIED, Play, Scene
+from pytest_agentbench.calibration.situations import situations
 from pytest_agentbench.calibration.wording import Fact, Line, facts_of, flat
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.state import State
@@ -21,14 +21,19 @@ from pytest_agentbench.environment.diff import diff
 from pytest_agentbench.validation.values import scalars
 
 _EMPTY = frozenset({"", "{}", "[]", "null", "None"})
+_FEWEST_LINES = 5
+"""Lines of a conversation in which nothing is asked for first."""
+
 _FEWEST_SHARED = 2
 """Fields beyond which an answer and a row of the state are taken to be of the same thing."""
 
 
 def check(play: Play, scene: Scene, situation: str) -> str | None:
     """Say what speaks against `situation`, or None; raise `KeyError` where there is no such situation."""
-    reading = _Reading(play, scene)
-    return next((problem for problem, holds in _WANTED[situation] if not holds(reading)), None)
+    one, reading = situations()[situation], Reading(play, scene)
+    names = ["content" if one.user == "satisfied" else "discontent", *one.holds]
+    wanted = (_CONDITIONS[part] for name in names for part in _GROUPS.get(name, (name,)))
+    return next((problem for problem, holds in wanted if not holds(reading)), None)
 
 
 def contradictions(calls: Sequence[CallRecord], state: State | None) -> Iterator[str]:
@@ -53,7 +58,7 @@ def contradictions(calls: Sequence[CallRecord], state: State | None) -> Iterator
 
 
 @dataclass(frozen=True)
-class _Reading:
+class Reading:
     play: Play
     scene: Scene
 
@@ -204,83 +209,44 @@ def _objects(value: object) -> Iterator[dict[str, object]]:
         yield from _objects(item)
 
 
-_Wanted = tuple[str, Callable[[_Reading], bool]]
-
-_content: _Wanted = ("the user does not close content", lambda r: r.satisfied)
-_angry: _Wanted = ("the user closes content", lambda r: not r.satisfied)
-_works: _Wanted = ("a call fails or gives nothing", lambda r: not r.nothing)
-_breaks: _Wanted = ("every call gave an answer", lambda r: r.nothing)
-_gold_calls: _Wanted = ("the calls are not those of the gold log", lambda r: r.made == r.right)
-_gold_answers: _Wanted = ("an answer is not that of the gold log", lambda r: not r.struck)
-_struck: _Wanted = ("every answer is that of the gold log", lambda r: bool(r.struck))
-_faithful: _Wanted = ("a value is told that nothing gives", lambda r: not r.invented)
-_invents: _Wanted = ("every value told is known", lambda r: bool(r.invented))
-_telling: _Wanted = ("no value is told", lambda r: bool(r.told))
-_silent: _Wanted = ("a value is told", lambda r: not r.told)
-_off_target: _Wanted = ("the call that the request needs was made", lambda r: r.target not in r.made)
-_effect: _Wanted = (
-    "the state changes where the gold log leaves it, or the other way round",
-    lambda r: r.changed == _changed(r.scene.initial, r.scene.final),
-)
-_right = (_gold_calls, _works, _gold_answers, _effect)
-_whole = (*_right, _faithful, _telling)
-_all_made: _Wanted = ("a call of the gold log is missing", lambda r: set(r.right) <= set(r.made))
-_other_tool: _Wanted = ("no other tool was called", lambda r: bool(r.others))
-_own_values: _Wanted = ("another tool was called", lambda r: not r.others and r.made != r.right)
-
-_WANTED: dict[str, tuple[_Wanted, ...]] = {
-    "correct": (_content, *_whole, ("an argument comes from nowhere", lambda r: r.supplied)),
-    "wrong-tool-silent": (_content, _off_target, _other_tool, _works, _faithful, _telling),
-    "wrong-tool-aware": (_angry, _off_target, _other_tool, _works, _faithful, _telling),
-    "bad-params-silent": (_content, _off_target, _own_values, _works, _faithful, _telling),
-    "bad-input-data": (_angry, _off_target, _own_values, _works, _faithful, _telling),
-    "bad-parse-silent": (_content, *_right, _invents),
-    "hallucination-with-access": (_angry, *_right, _invents),
-    "superfluous-calls": (
-        _content,
-        *(_all_made, _works, _gold_answers, _effect, _faithful, _telling),
-        ("every call serves", lambda r: len(r.extra) > 1),
+_CONDITIONS: dict[str, tuple[str, Callable[[Reading], bool]]] = {
+    "content": ("the user does not close content", lambda r: r.satisfied),
+    "discontent": ("the user closes content", lambda r: not r.satisfied),
+    "works": ("a call fails or gives nothing", lambda r: not r.nothing),
+    "breaks": ("every call gave an answer", lambda r: r.nothing),
+    "fails": ("no call fails", lambda r: r.failed),
+    "gold calls": ("the calls are not those of the gold log", lambda r: r.made == r.right),
+    "gold answers": ("an answer is not that of the gold log", lambda r: not r.struck),
+    "struck": ("every answer is that of the gold log", lambda r: bool(r.struck)),
+    "faithful": ("a value is told that nothing gives", lambda r: not r.invented),
+    "invents": ("every value told is known", lambda r: bool(r.invented)),
+    "tells": ("no value is told", lambda r: bool(r.told)),
+    "silent": ("a value is told", lambda r: not r.told),
+    "no target": ("the call that the request needs was made", lambda r: r.target not in r.made),
+    "effect": (
+        "the state changes where the gold log leaves it, or the other way round",
+        lambda r: r.changed == _changed(r.scene.initial, r.scene.final),
     ),
-    "skipped-call": (_content, _off_target, _silent, ("a call is made besides", lambda r: not r.extra)),
-    "security-overkill": (_content, _all_made, _other_tool, _effect, _faithful, _telling),
-    "info-overload": (_angry, *_whole, ("a wording may be found for it", lambda r: r._last("agent").is_fixed)),
-    "misunderstood-need": (
-        _angry,
-        _off_target,
-        _works,
-        _faithful,
-        _telling,
-        ("no read is made", lambda r: bool(r.extra)),
-    ),
-    "trace-leak": (_angry, *_right, ("no log is shown", lambda r: r.shows_logs)),
-    "needless-gate": (_angry, *_whole, ("nothing is asked for first", lambda r: len(r.play.lines) > 5)),
-    "context-amnesia": (_angry, *_whole, ("no value is said twice", lambda r: r.said_again)),
-    "bad-params-aware": (_angry, _breaks, _silent, ("an argument is not the user's", lambda r: r.supplied)),
-    "wrong-action-silent": (
-        *(_content, _gold_calls, _works, _faithful, _telling),
-        ("the gold log changes nothing", lambda r: _changed(r.scene.initial, r.scene.final) is True),
-        ("the state changed", lambda r: r.changed is False),
-    ),
-    "trusted-wrong-fact": (
-        *(_content, _gold_calls, _works, _struck, _faithful, _telling),
-        ("no answer contradicts the state", lambda r: any(contradictions(r.calls, r.play.initial))),
-        ("the answer is visibly about something else", lambda r: not r.is_visible),
-    ),
-    "propagated-tool-error": (
-        *(_content, _gold_calls, _struck, _faithful),
-        ("no answer shows it", lambda r: r.is_visible),
-    ),
-    "hallucination-fallback": (_content, _breaks, _invents),
-    "hallucinated-edit": (_content, ("no call fails", lambda r: r.failed), _invents),
-    "tool-unavailable": (_angry, ("no call fails", lambda r: r.failed), _silent),
-    "impossible-action": (_angry, ("no call fails", lambda r: r.failed), _silent),
-    "tool-failure-aware": (
-        *(_angry, _gold_calls, _works, _struck, _faithful),
-        ("the user gives no other value", lambda r: r.corrected),
-    ),
-    "partial-answer": (
-        *(_angry, _gold_calls, _works, _struck, _faithful, _telling),
-        ("the answer is whole", lambda r: r.is_cut),
-    ),
-    "null-response": (_angry, _breaks, _silent),
+    "gold effect": ("the gold log changes nothing", lambda r: _changed(r.scene.initial, r.scene.final) is True),
+    "no effect": ("the state changed", lambda r: r.changed is False),
+    "all made": ("a call of the gold log is missing", lambda r: set(r.right) <= set(r.made)),
+    "other tool": ("no other tool was called", lambda r: bool(r.others)),
+    "own values": ("another tool was called", lambda r: not r.others and r.made != r.right),
+    "supplied": ("an argument comes from nowhere", lambda r: r.supplied),
+    "extra call": ("no read is made", lambda r: bool(r.extra)),
+    "extra calls": ("every call serves", lambda r: len(r.extra) > 1),
+    "no extra call": ("a call is made besides", lambda r: not r.extra),
+    "dump": ("a wording may be found for it", lambda r: r._last("agent").is_fixed),
+    "logs": ("no log is shown", lambda r: r.shows_logs),
+    "gate": ("nothing is asked for first", lambda r: len(r.play.lines) > _FEWEST_LINES),
+    "said again": ("no value is said twice", lambda r: r.said_again),
+    "contradicted": ("no answer contradicts the state", lambda r: any(contradictions(r.calls, r.play.initial))),
+    "not visible": ("the answer is visibly about something else", lambda r: not r.is_visible),
+    "visible": ("no answer shows it", lambda r: r.is_visible),
+    "corrected": ("the user gives no other value", lambda r: r.corrected),
+    "cut": ("the answer is whole", lambda r: r.is_cut),
 }
+"""What `situations.toml` says that a situation holds, by name: what speaks against it, and whether it holds."""
+
+_RIGHT = ("gold calls", "works", "gold answers", "effect")
+_GROUPS = {"right": _RIGHT, "whole": (*_RIGHT, "faithful", "tells")}

@@ -1,7 +1,7 @@
 """Labelled conversations of every situation that a suite's environment can express, made by playing its scenarios.
 
 Tool results are real, failures are injected into real calls, and labels come from what was played. Words are plain
-phrases, for `worded` to say anew. Every conversation is held against the gold log before it is kept.
+phrases, for `worded` to replace. Every conversation is held against the gold log before it is kept.
 """
 
 import asyncio
@@ -9,8 +9,8 @@ import re
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
@@ -18,10 +18,10 @@ from random import Random
 from pytest_agentbench.calibration.acting import Actor
 from pytest_agentbench.calibration.checking import check
 from pytest_agentbench.calibration.labelled import Case, Folder, GoldCall, Labelled
-from pytest_agentbench.calibration.recipes import RECIPES
+from pytest_agentbench.calibration.recipes import played
 from pytest_agentbench.calibration.scene import InexpressibleError, Play, Scene, scene_of
 from pytest_agentbench.calibration.situations import situations
-from pytest_agentbench.calibration.wording import Line, Words, languages
+from pytest_agentbench.calibration.wording import Words, languages
 from pytest_agentbench.checks.judges.evidence import Goal
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import AgentBenchError
@@ -68,11 +68,6 @@ class Generated:
     reasons: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
 
     @property
-    def lines(self) -> dict[str, Sequence[Line]]:
-        """What is said in each conversation, by its id."""
-        return {name: play.lines for name, (play, _) in self.plays.items()}
-
-    @property
     def folder(self) -> Folder:
         """The conversations as files hold them."""
         return Folder(cases=tuple(self.cases), inexpressible=self.inexpressible)
@@ -100,8 +95,8 @@ async def _generated(
     suite: Suite, wish: Wish, gate: IsolationGate, now: Callable[[], float], told: Callable[[int, int], None]
 ) -> Generated:
     made = Generated()
-    with _closing() as opened:
-        opened.extend(await _readable(suite, gate, now, made))
+    with ExitStack() as closing:
+        opened = await _readable(suite, gate, now, made, closing)
         if not opened:
             why = "; ".join(text for text, _ in made.reasons["scenes"].most_common(3))
             raise AgentBenchError(f"{suite.path}: no scenario can be played as its expected calls say: {why}")
@@ -118,17 +113,9 @@ async def _generated(
     return made
 
 
-@contextmanager
-def _closing() -> Iterator[list[Scene]]:
-    scenes: list[Scene] = []
-    try:
-        yield scenes
-    finally:
-        for scene in scenes:
-            scene.player.runner.close()
-
-
-async def _readable(suite: Suite, gate: IsolationGate, now: Callable[[], float], made: Generated) -> list[Scene]:
+async def _readable(
+    suite: Suite, gate: IsolationGate, now: Callable[[], float], made: Generated, closing: ExitStack
+) -> list[Scene]:
     toolset = load_toolset(suite.environment, suite.root, recorded=False)
     if remote_parts(suite.environment) and not toolset:
         toolset = await real_toolset(suite.environment, suite.root, gate)
@@ -140,6 +127,8 @@ async def _readable(suite: Suite, gate: IsolationGate, now: Callable[[], float],
             scenes.append(await scene_of(plan, gate, now))
         except (InexpressibleError, AgentBenchError) as error:
             made.reasons["scenes"][str(error)] += 1
+        else:
+            closing.callback(scenes[-1].player.runner.close)
     return scenes
 
 
@@ -160,13 +149,15 @@ async def _of_situation(name: str, scenes: Sequence[Scene], wish: Wish, made: Ge
     rounds = [(scene, language) for language in wish.languages for scene in scenes]
     random.shuffle(rounds)
     number = 0
-    for _ in range(_ATTEMPTS):
+    for attempt in range(_ATTEMPTS):
         fruitful = []
         for scene, language in rounds:
             if number >= (wish.positives if situations()[name].label == "POS" else wish.per_situation):
                 return
             try:
-                play = await RECIPES[name](Actor(scene, Words(language, random), language, random))
+                play = await played(
+                    Actor(scene, Words(language, random), language, random, not attempt), situations()[name]
+                )
             except (InexpressibleError, AgentBenchError) as error:
                 made.reasons[name][str(error)] += 1
                 continue
@@ -183,7 +174,8 @@ async def _of_situation(name: str, scenes: Sequence[Scene], wish: Wish, made: Ge
                 seen.add(mark)
                 made.cases.append(case)
                 made.plays[case.id] = (play, scene)
-        rounds = fruitful
+        # what is near at hand reads best, and what is not is better than nothing
+        rounds = fruitful if attempt else rounds
 
 
 def _case(name: str, scene: Scene, play: Play, identity: str, language: str) -> Labelled:
@@ -196,7 +188,7 @@ def _case(name: str, scene: Scene, play: Play, identity: str, language: str) -> 
             initial=play.initial,
             final=play.final,
             # what was asked for instead has no expected effects that anybody wrote down
-            goal=Goal(policies=scene.goal.policies) if play.asks_otherwise else scene.goal,
+            goal=Goal(policies=scene.goal.policies) if play.asked is not None else scene.goal,
         ),
         label=situation.label,
         agent_at_fault=situation.agent_at_fault,

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from random import Random
 from typing import cast
 
@@ -11,6 +12,7 @@ from pytest_agentbench.calibration.wording import Line, flat
 from pytest_agentbench.checks.judges.evidence import Goal, goal_of
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.fault import FaultSpec
+from pytest_agentbench.core.scenario import Instructions
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.tool import ToolCall, ToolResult, ToolSpec
 from pytest_agentbench.core.transcript import Message, Transcript
@@ -28,6 +30,9 @@ from pytest_agentbench.validation.rules import Rules
 from pytest_agentbench.validation.scripted_run import ScriptPlayer
 from pytest_agentbench.validation.values import Columns, scalars
 
+SATISFIED = "thanks"
+"""The one phrase by which a user closes content."""
+
 
 class InexpressibleError(Exception):
     """A situation cannot be made of a scene; the message says why."""
@@ -37,7 +42,8 @@ class InexpressibleError(Exception):
 class Play:
     """One conversation being made: what is said, and real calls on a world of its own.
 
-    `asks_otherwise` says that the user asks for something else than the scenario's goal.
+    `wish` is what the user wants, in the scenario's words where it has some. `asks_otherwise` says that this is
+    something else than the scenario's goal: the calls `asked` for. `result` is the answer that counts so far.
     """
 
     world: LocalEnvironment
@@ -46,7 +52,9 @@ class Play:
     messages: list[Message] = field(default_factory=list)
     lines: list[Line] = field(default_factory=list)
     final: State | None = None
-    asks_otherwise: bool = False
+    wish: str = ""
+    asked: Sequence[ToolCall] | None = None
+    result: ToolResult = field(default_factory=lambda: ToolResult(content=""))
 
     def say(self, line: Line) -> None:
         """Let a party say something; nothing where there is no text."""
@@ -93,10 +101,27 @@ class Scene:
         """The calls of the right run."""
         return tuple(one.call for one in self.heard)
 
+    @cached_property
+    def values_at_hand(self) -> str:
+        """Everything in the right calls and their answers, to look values up in."""
+        return flat(" ".join(dumps([one.call.arguments, one.result.content]) for one in self.heard))
+
     @property
     def language(self) -> str:
         """The language of the scenario's own lines, as scenario or suite say."""
         return self.plan.scenario.language or self.plan.suite.language
+
+    @property
+    def wish(self) -> str:
+        """What the user wants, in the scenario's words: its lines, else the reason for its call; "" without either."""
+        task = _instructions(self.plan)
+        return " / ".join(self.plan.scenario.lines) or (task.reason_for_call if task else None) or ""
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """What the user knows besides, in the scenario's words."""
+        task = _instructions(self.plan)
+        return (task.known_info,) if task and task.known_info else ()
 
     def spec(self, name: str) -> ToolSpec:
         """Give a tool of the scene's by name."""
@@ -147,6 +172,11 @@ class Scene:
             play = Play(world, self.initial, schedule)
             yield play
             play.final = await world.snapshot()
+
+
+def _instructions(plan: RunPlan) -> Instructions | None:
+    user = plan.scenario.task.user_scenario
+    return user.instructions if user and isinstance(user.instructions, Instructions) else None
 
 
 async def scene_of(plan: RunPlan, isolation: IsolationGate, now: Callable[[], float]) -> Scene:

@@ -44,6 +44,8 @@ recall of 1.00 on POS there, so no POS conversation has a dissatisfied user.
 class Situation(Model):
     """One situation; each `..._reason` says why its dimension has the value, `means` what decides an ambiguous one.
 
+    It is played by `moves`, struck by `fault`; what the user `asks` for, if not the scenario's request, is cut short or
+    will be refused; the user `closes` with a phrase. What it `holds` is checked.
     Refused where the combination is not plausible.
     """
 
@@ -56,6 +58,11 @@ class Situation(Model):
     agent_reason: str
     user_reason: str
     means: str = ""
+    moves: tuple[str, ...]
+    closes: str = ""
+    fault: str = ""
+    asks: Literal["", "cut", "refused"] = ""
+    holds: tuple[str, ...]
 
     @property
     def label(self) -> Label:

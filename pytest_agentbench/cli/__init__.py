@@ -20,6 +20,7 @@ COMMANDS = {
     "parity": "hold our τ²-bench verdicts against recorded ones",
     "proxy": "record, replay, meter and bound the model calls of a program in any language",
     "report": "show results files, the shards of one session as one",
+    "review": "accept, reject or edit generated scenarios, one after the other",
     "schema": "print the JSON Schema of suite or scenario files",
     "score": "judge recorded conversations, as many as there are, and report them",
     "situations": "write labelled conversations of a suite, to calibrate judges on",

@@ -27,7 +27,6 @@ from pytest_agentbench.calibration.metrics import Spread
 from pytest_agentbench.calibration.scope import ABLATIONS, Parts, Scope
 from pytest_agentbench.calibration.signals import NAME, Baseline
 from pytest_agentbench.calibration.spur import Spur
-from pytest_agentbench.calibration.standing import auditor_in
 from pytest_agentbench.cli.recording import add_recording, mode_of, recording
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import Problem, SuiteError
@@ -42,9 +41,9 @@ from pytest_agentbench.llm.ledger import Ledger
 from pytest_agentbench.llm.models import Models
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.report.table import Align, table
-from pytest_agentbench.results.audits import LEAST_RUNS
 from pytest_agentbench.results.files import write_atomic
 from pytest_agentbench.results.intervals import corrected_rate
+from pytest_agentbench.results.standing import LEAST_RUNS, auditor_in
 from pytest_agentbench.suites.files import read_document
 from pytest_agentbench.suites.schema_rubric import rubric_at
 

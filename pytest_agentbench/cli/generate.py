@@ -27,6 +27,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, metavar="N", help="the seed, instead of the recipe's own")
     parser.add_argument("--force", action="store_true", help="make everything anew, whatever was written before")
     parser.add_argument(
+        "--reword",
+        action="store_true",
+        help="word the scenarios that stand there in plain phrases by the recipe's model; their calls and values stay",
+    )
+    parser.add_argument(
         "--cassette",
         choices=("off", "replay", "record", "refresh"),
         default="off",
@@ -46,6 +51,7 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
         suite=options.suite,
         until=options.until,
         force=options.force,
+        reword=options.reword,
         changes=Changes(source=options.source, count=options.count, seed=options.seed),
         cassette=Mode(options.cassette),
     )

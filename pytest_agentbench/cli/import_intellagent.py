@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pytest_agentbench.generation.policies.intellagent.intellagent import ForeignData
+    from pytest_agentbench.suites.intellagent.intellagent import ForeignData
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,8 +19,8 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
     """Give what was found as text; raise `SuiteError` for a file that is none of IntellAgent's."""
     from pytest_agentbench.core.codec import dumps  # noqa: PLC0415 - a command loads what it needs when it runs
     from pytest_agentbench.core.text import printable  # noqa: PLC0415 - same
-    from pytest_agentbench.generation.policies.intellagent.importing import read_intellagent  # noqa: PLC0415 - same
     from pytest_agentbench.results.files import write_atomic  # noqa: PLC0415 - same
+    from pytest_agentbench.suites.intellagent.importing import read_intellagent  # noqa: PLC0415 - same
 
     data = read_intellagent(options.source)
     if options.json is not None:

@@ -74,7 +74,7 @@ def report(
         lines += _matrices(document, unicode=unicode)
     marks = _annotations(document, workspace) if annotations else []
     text = "\n".join([line.text for line in lines] + problems + marks)
-    return text, UNDECIDED if problems or any(not verdict.passed for verdict in document.gates) else 0
+    return text, UNDECIDED if problems or any(verdict.failed for verdict in document.gates) else 0
 
 
 def _annotations(document: Document, workspace: str) -> list[str]:
@@ -101,7 +101,7 @@ def _decide(document: Document, baseline: Sequence[Result]) -> tuple[tuple[GateV
             problems.append(f"gates of {suite.name}: not evaluated, {len(results)} of {suite.total} runs are here")
         elif suite.gates:
             verdicts += evaluate_gates(suite.path, suite.gates, results, baseline=baseline)
-        elif failed := sum(not result.passed for result in results):
+        elif failed := sum(not result.passed and not result.pending for result in results):
             problems.append(f"{suite.name} has no gates, and {failed} of {len(results)} runs did not pass")
     known = {suite.path for suite in document.suites}
     own = [result for result in document.results if result.key.suite not in known]

@@ -20,17 +20,18 @@ from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.environment.toolset import load_toolset
+from pytest_agentbench.generation.recipe import reviews_of
 from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.ledger import Ledger
 from pytest_agentbench.report.html.page import MOST_RUNS, Reading, html_report, in_order
 from pytest_agentbench.report.markdown import markdown_report
 from pytest_agentbench.report.terminal import terminal_report
-from pytest_agentbench.results.audits import standing_of
 from pytest_agentbench.results.document import Document, PolicyRecord, SuiteRecord, players_of
 from pytest_agentbench.results.files import write_atomic, writing_atomic
 from pytest_agentbench.results.gates import evaluate_gates
 from pytest_agentbench.results.redact import Redactor
 from pytest_agentbench.results.spool import Spool
+from pytest_agentbench.results.standing import standing_of
 from pytest_agentbench.results.store import read_transcript, transcript_name, write_transcript
 from pytest_agentbench.runs.access import Budgets, SessionModels
 from pytest_agentbench.runs.measurable import unmeasurable_gates
@@ -88,8 +89,8 @@ def score_recordings(options: ScoreOptions, told: Told = lambda _done, _total: N
         write_atomic(options.markdown, markdown_report(document), encoding="utf-8")
     path = str(options.json) if options.json else ""
     lines = terminal_report(document, verbose=options.verbose, unicode=options.unicode, path=path)
-    failed = any(not verdict.passed for verdict in document.gates)
-    unmet = not suite.gates and any(not result.passed for result in document.results)
+    failed = any(verdict.failed for verdict in document.gates)
+    unmet = not suite.gates and any(not result.passed for result in document.counted.results)
     asked_nobody = [f"no judge was asked, and what it would tell is not measured: {why}\n" for why in missing]
     return "\n".join([*asked_nobody, *(line.text for line in lines)]), UNDECIDED if failed or unmet else 0
 
@@ -120,7 +121,7 @@ def _check_judge(suite: Suite) -> None:
             "such criteria unmeasured with --no-judge"
         )
     if judged and suite.judge is not None and suite.judge.calibration is not None:
-        from pytest_agentbench.calibration.standing import objections  # noqa: PLC0415 - where it is asked for
+        from pytest_agentbench.results.standing import objections  # noqa: PLC0415 - where it is asked for
 
         if wrong := objections(suite):
             raise SuiteFaultError("\n".join(wrong))
@@ -204,6 +205,7 @@ def _document(
         selected=len(results),
         policies=tuple(policies),
         auditor=standing_of(suite),
+        review=reviews_of(suite),
     )
     return Document(
         created=created.isoformat(),

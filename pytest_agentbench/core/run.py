@@ -213,6 +213,7 @@ class Result(Model):
     """What is kept of a run, with the transcript in a file of its own (`transcript`, relative to the run directory).
 
     `scored` results (passed, or failed by the agent) are the denominator of every rate; the others are unscored.
+    `pending` ones, of generated scenarios that nobody reviewed, are in no rate and no gate, and stand apart.
     `session_id` is what the agent saw, and a server or a store of its own may know the conversation by.
     `not_run` says why a run never started. `players` names who played each role, `usage` what its model took:
     `agent` is absent where the agent's model calls could not be observed. `faults` names what was to go wrong at the
@@ -252,6 +253,7 @@ class Result(Model):
     reported: dict[str, float] = {}
     trials: int = 1
     stops_early: bool = False
+    pending: bool = False
     complexity: int | None = None
     complexity_scale: ComplexityScale | None = None
     tags: tuple[str, ...] = ()
@@ -276,6 +278,11 @@ class Result(Model):
     @property
     def scored(self) -> bool:
         """Whether the run counts for or against the agent."""
+        return self.decided and not self.pending
+
+    @property
+    def decided(self) -> bool:
+        """Whether the agent passed or failed; a run of a pending scenario may, too, and counts nowhere."""
         return self.not_run is None and (
             self.verdict is Verdict.PASSED or (self.verdict is Verdict.FAILED and self.blame is Blame.AGENT)
         )

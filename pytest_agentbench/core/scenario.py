@@ -17,6 +17,7 @@ from pytest_agentbench.core.fault import FaultSpec
 from pytest_agentbench.core.modifier import ModifierSpec
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.replies import ExpectedReply
+from pytest_agentbench.core.review import Review
 from pytest_agentbench.core.rubric import Rubric
 from pytest_agentbench.core.tool import Requestor
 
@@ -115,7 +116,7 @@ class Scenario(Model):
     must not ask for, `approvals` what the user decides where nothing else says it (None: the suite's). `handoffs` are
     expected from one agent to another, `never_handoffs` are forbidden; `output` holds parts of the typed answer,
     `replies` what texts are like. `faults` strike in every run. `checks` are import paths of further checks. `skip`
-    and `xfail` are reasons.
+    and `xfail` are reasons. `review` is what people said of a generated scenario, None where nobody is asked.
     """
 
     id: str
@@ -148,6 +149,7 @@ class Scenario(Model):
     skip: str | None = None
     xfail: str | None = None
     provenance: dict[str, Any] = {}
+    review: Review | None = None
     file: str = ""
     line: int = 0
 
@@ -215,12 +217,14 @@ class Scenario(Model):
     def rated_complexity(self, policies: dict[str, Policy]) -> tuple[int, ComplexityScale] | None:
         """Give the complexity and its scale: as given, else the policies' challenges, else the expected calls.
 
-        None when the scenario has none of the three. Summing challenges is IntellAgent's complexity (§3.1).
+        None when the scenario has none of the three. Summing challenges is IntellAgent's complexity (§3.1); a policy
+        without a challenge leaves the sum open.
         """
         if self.complexity is not None:
             return self.complexity, "given"
-        if self.policies:
-            return sum(policies[name].challenge for name in self.policies if name in policies), "policies"
+        challenges = [policies[name].challenge for name in self.policies if name in policies]
+        if challenges and None not in challenges:
+            return sum(one for one in challenges if one), "policies"
         if self.states_calls:
             return len(self.expected_calls), "calls"
         return None

@@ -10,6 +10,7 @@ from pytest_agentbench.core.model import ModelSpec, Price
 from pytest_agentbench.core.modifier import ModifierSpec
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.remote import McpSpec, OpenApiSpec
+from pytest_agentbench.core.review import ReviewMode
 from pytest_agentbench.core.rubric import Rubric, Sees
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.termination import Limits, Thresholds
@@ -184,15 +185,17 @@ class EnvironmentSpec(Model):
 class GenerateSpec(Model):
     """The recipe of `agentbench generate`: what scenarios are made from, how many, and where they are written.
 
-    `out` is a folder. `languages` are those of the users, () takes the one that the tools are described in. `shortest`
+    `out` is a folder. `languages` are those of the users, () takes the suite's own. `shortest`
     and `longest` bound a walk in nodes (tool-to-scenario §4.4). `complexity` maps classes or levels to shares of the
-    scenarios, {} leaves them to the pipeline. `levels` are the least and the most complexity of scenarios of policies,
-    `document` is where these are read from (None: the suite's own), `validators` are import paths of checks of rows.
+    scenarios, {} leaves them to the pipeline. `levels` are the least and the most complexity of scenarios of policies
+    (None: not written), `walk` and `steps` say how their sets are drawn, `document` is where these are read from (None:
+    the suite's own), `validators` are import paths of checks of rows.
     `enriched` is the share of scenarios with a planned failure, `personas` the users per scenario, `pool` the verified
     calls per tool. Where nothing can be reset, `allow_writes` admits calls of tools that write, `trust_annotations`
     takes what servers tell of their tools for declared, and `allow` names tools that may be called whatever they do.
     `weights` says where transition probabilities come from, `traces` from which logs; of `candidates` walks drawn a
     scenario a judge keeps the plausible ones. `values` are known ones by argument, or by `tool.argument`.
+    With `review: off` scenarios that nobody reviewed count.
     `model` plays `roles` (() means all of them); None leaves all to their deterministic twins.
     """
 
@@ -200,11 +203,13 @@ class GenerateSpec(Model):
     count: int = 50
     seed: int = 0
     out: Path = Path("generated")
-    languages: tuple[Literal["en", "fr"], ...] = ()
+    languages: tuple[str, ...] = ()
     shortest: int = 6
     longest: int = 25
     complexity: dict[str, float] = {}
-    levels: tuple[int, int] = (2, 11)
+    levels: tuple[int, int] | None = None
+    walk: Literal["exact", "paper"] = "exact"
+    steps: Literal["weighted", "uniform", "max"] = "weighted"
     document: Path | None = None
     validators: tuple[str, ...] = ()
     enriched: float = 0.1
@@ -217,6 +222,7 @@ class GenerateSpec(Model):
     candidates: int = 1
     traces: tuple[Path, ...] = ()
     values: dict[str, tuple[Any, ...]] = {}
+    review: ReviewMode = "pending"
     model: ModelSpec | None = None
     roles: tuple[str, ...] = ()
 
@@ -230,7 +236,8 @@ class Suite(Model):
     `variants` maps a name to the keywords of the factory; it is empty where the suite declares none.
     `faults` are what each scenario runs under, one after the other, `()` for none; it is empty where none are declared.
     `secrets` are the values of `${VAR}`s, redacted wherever they would be written. `trials` is None when not declared;
-    `stops_early` leaves out those that are not needed any more.
+    `stops_early` leaves out those that are not needed any more. `rejected` names the scenarios that a reviewer
+    rejected; they are not among `scenarios`.
     """
 
     name: str
@@ -247,6 +254,7 @@ class Suite(Model):
     rubric: Rubric | None = None
     policies: tuple[Policy, ...] = ()
     scenarios: tuple[Scenario, ...] = ()
+    rejected: tuple[str, ...] = ()
     limits: Limits = Limits()
     stall: Thresholds = Thresholds()
     gates: tuple[str, ...] = ()
@@ -262,3 +270,8 @@ class Suite(Model):
     def now(self) -> datetime | None:
         """What the clock of every run shows, None where the suite does not say; nobody reads a real one."""
         return self.environment.now
+
+    def is_pending(self, scenario: Scenario) -> bool:
+        """Whether a scenario is in no rate and no gate, since nobody has accepted it as it is."""
+        is_asked = self.generate is None or self.generate.review != "off"
+        return is_asked and scenario.review is not None and scenario.review.waits

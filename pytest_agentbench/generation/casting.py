@@ -1,10 +1,11 @@
 """Which roles of a pipeline a model plays, and what that takes; the others are their deterministic twins'."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from pytest_agentbench.core.errors import SuiteFaultError, with_hint
+from pytest_agentbench.core.model import Usage
 from pytest_agentbench.core.names import suggestion
 from pytest_agentbench.core.suite import GenerateSpec
 from pytest_agentbench.llm.seams import Chat
@@ -17,10 +18,12 @@ Chats = Callable[[str], Chat]
 class Casting:
     """Gives each role to the model that is asked for, or to its twin; nothing falls back from the one to the other.
 
-    `known` are the roles that a model can play, in pipeline order.
+    `known` are the roles that a model can play, in pipeline order, `successors` the roles that are gone, and which one
+    does the work of each.
     """
 
     known: ClassVar[tuple[str, ...]] = ()
+    successors: ClassVar[Mapping[str, str]] = {}
 
     recipe: GenerateSpec
     chats: Chats | None = None
@@ -29,6 +32,10 @@ class Casting:
     def __post_init__(self) -> None:
         """Raise `SuiteFaultError` for a role that does not exist, or roles without a model."""
         for name in self.recipe.roles:
+            if name in self.successors:
+                raise SuiteFaultError(
+                    f"generate.roles: the role {name!r} is gone; {self.successors[name]!r} does its work"
+                )
             if name not in self.known:
                 there = f"there is no role {name!r}; there are {', '.join(self.known)}"
                 raise SuiteFaultError(f"generate.roles: {with_hint(there, suggestion(name, self.known))}")
@@ -52,6 +59,11 @@ class Casting:
     def players(self) -> dict[str, str]:
         """The models by the roles that they play."""
         return {role: player for role in self.known if (player := self.player(role))}
+
+    @property
+    def usage(self) -> dict[str, Usage]:
+        """What the calls of each role took."""
+        return {role: chat.usage for role, chat in self._given.items()}
 
     @property
     def calls(self) -> dict[str, int]:

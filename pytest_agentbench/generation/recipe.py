@@ -14,6 +14,7 @@ from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.suite import GenerateSpec, Suite
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.results.document import ReviewRecord
 
 PROVENANCE = "generated"
 """The key of a scenario's provenance under which its hashes stand."""
@@ -24,8 +25,11 @@ Told = Callable[[str], None]
 _HOW_REACHED = {"api_key", "api_key_env", "price", "seconds", "retries", "in_flight", "headers"}
 """What changes how a model is asked, and never what it answers."""
 
-_OF_POLICIES = ("levels", "validators")
+_OF_POLICIES = ("levels", "walk", "steps", "validators")
 """What says nothing about scenarios from tools."""
+
+USUAL_LEVELS = (2, 11)
+"""The levels of scenarios from policies where a recipe names none and every policy has a challenge."""
 
 _PARTS = ("recipe", "tools", "policies")
 
@@ -83,17 +87,19 @@ def hashes_of(suite: Suite, toolset: Toolset) -> Hashes:
 
 
 def recipe_hash(recipe: GenerateSpec) -> str:
-    """Give 16 hex digits over a recipe; where it is written to and how its model is reached do not count.
+    """Give 16 hex digits over a recipe; where it is written, who reviews it, how its model is reached do not count.
 
     What is as usual does not count either, so that a key which recipes gain makes nothing stale.
     """
     content = recipe.model_dump(
         mode="json",
-        exclude={"out": True, "traces": True, "document": True, "model": _HOW_REACHED},
+        exclude={"out": True, "review": True, "traces": True, "document": True, "model": _HOW_REACHED},
         exclude_defaults=True,
     )
     if recipe.source == "tools":
         content = {key: value for key, value in content.items() if key not in _OF_POLICIES}
+    if recipe.levels == USUAL_LEVELS:
+        content.pop("levels", None)
     if recipe.document is not None:
         content["document"] = digest(recipe.document.read_text(encoding="utf-8", errors="replace"))
     return digest({**content, "traces": [file.name for file in recipe.traces]})
@@ -106,8 +112,9 @@ def tools_hash(toolset: Toolset) -> str:
 
 
 def policies_hash(policies: Sequence[Policy]) -> str:
-    """Give 16 hex digits over the policies, in whatever order they stand."""
-    return digest([policy.model_dump(mode="json") for policy in sorted(policies, key=lambda one: one.id)])
+    """Give 16 hex digits over the policies, in whatever order they stand; what only people read does not count."""
+    listed = sorted(policies, key=lambda one: one.id)
+    return digest([policy.model_dump(mode="json", exclude={"tools", "source"}) for policy in listed])
 
 
 def staleness(suite: Suite, toolset: Toolset) -> str:
@@ -118,6 +125,8 @@ def staleness(suite: Suite, toolset: Toolset) -> str:
     asked = _PARTS if toolset else tuple(part for part in _PARTS if part != "tools")  # a server tells its own when run
     stale: dict[tuple[str, ...], int] = {}
     for scenario in generated_scenarios(suite):
+        if scenario.review is not None and scenario.review.state == "accepted":
+            continue  # it is a test of the team's own by now, which is not written anew
         differing = current.differing(scenario.provenance[PROVENANCE])
         if parts := tuple(part for part in differing if part in asked):
             stale[parts] = stale.get(parts, 0) + 1
@@ -130,6 +139,16 @@ def staleness(suite: Suite, toolset: Toolset) -> str:
         f"{suite.path.name}: {noun} not match the suite any more: {' and '.join(changed)} changed since; "
         f"write them anew with: agentbench generate {suite.path.name}"
     )
+
+
+def reviews_of(suite: Suite) -> ReviewRecord:
+    """Give what people said of a suite's generated scenarios, as far as its runs do not tell."""
+    states = [(one, one.review.state if one.review else "") for one in suite.scenarios]
+    count = sum(
+        state != "accepted" and PROVENANCE in one.provenance and not suite.is_pending(one) for one, state in states
+    )
+    lapsed = tuple(one.id for one, state in states if state == "lapsed")
+    return ReviewRecord(rejected=len(suite.rejected), lapsed=lapsed, unreviewed=count)
 
 
 def generated_scenarios(suite: Suite) -> tuple[Scenario, ...]:

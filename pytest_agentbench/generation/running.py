@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date
 from importlib import import_module
 from pathlib import Path
 
@@ -40,12 +41,13 @@ class Changes:
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What is to be run: which suite, how far, whether anew, and what becomes of model calls."""
+    """What is to be run: which suite, how far, whether anew, or only its words, and what becomes of model calls."""
 
     suite: Path
     until: str = ""
     force: bool = False
     changes: Changes = Changes()
+    reword: bool = False
     cassette: Mode = Mode.OFF
 
 
@@ -90,6 +92,8 @@ async def _pipeline(suite: Suite, toolset: Toolset, asked: Asked, models: Models
         spec: ModelSpec = recipe.model or ModelSpec(model="")
         return models.chat(spec, Caller(role=role))
 
+    if asked.reword:
+        return await _reworded(suite, toolset, chat if recipe.model else None, told)
     if recipe.source == "policies":
         try:
             policies = import_module("pytest_agentbench.generation.policies.pipeline")
@@ -105,6 +109,17 @@ async def _pipeline(suite: Suite, toolset: Toolset, asked: Asked, models: Models
         suite=suite, toolset=toolset, chats=chat if recipe.model else None, told=told, force=asked.force
     )
     return await pipeline.run(asked.until)  # type: ignore[arg-type]  # the command admits no other
+
+
+async def _reworded(suite: Suite, toolset: Toolset, chats: Chats | None, told: Told) -> Outcome:
+    """Word what stands in the folder anew, with the tools and the state of the suite as they are now."""
+    from pytest_agentbench.generation.rewording import reword  # noqa: PLC0415 - one of the ways
+    from pytest_agentbench.generation.tools.probing.seeding import state_of  # noqa: PLC0415 - same
+    from pytest_agentbench.generation.tools.world import world_of  # noqa: PLC0415 - same
+
+    world = world_of(suite, toolset=toolset)
+    tools, state = await world.described(), await state_of(world)
+    return await reword(suite, tools, chats=chats, today=date.today(), state=state, told=told)
 
 
 @contextlib.contextmanager

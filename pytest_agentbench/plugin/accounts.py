@@ -158,7 +158,7 @@ def check_judges(suites: Iterable[Suite], options: Options) -> None:
                 "leave such criteria unmeasured with --agentbench-no-judge"
             )
         if judged and options.judge and suite.judge is not None and suite.judge.calibration is not None:
-            from pytest_agentbench.calibration.standing import objections  # noqa: PLC0415 - where it is asked for
+            from pytest_agentbench.results.standing import objections  # noqa: PLC0415 - where it is asked for
 
             if wrong := objections(suite):
                 raise pytest.UsageError("\n".join(wrong))

@@ -200,7 +200,7 @@ class Bench:
             return None
         if (found.scenario_hash, found.suite_hash) != (scenario_hash, plan.suite.content_hash):
             return None
-        return found.model_copy(update={"nodeid": nodeid})
+        return found.model_copy(update={"nodeid": nodeid, "pending": plan.suite.is_pending(plan.scenario)})
 
     def is_suspect(self, key: RunKey) -> bool:
         """Whether the run was in flight when a process died, so that it must run with nothing beside it."""

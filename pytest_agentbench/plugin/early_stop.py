@@ -42,7 +42,7 @@ class EarlyStop:
         earlier = self._earlier(item)
         if earlier is None:
             return ""
-        scored = [result for result in earlier if result.scored]
+        scored = [result for result in earlier if result.decided]
         passed = sum(result.passed for result in scored)
         if not StopRule(most=plan.trials).stops(passed, len(scored)):
             return ""
@@ -59,8 +59,8 @@ class EarlyStop:
             key = without_attempt(item.plan.key.model_copy(update={"trial": trial}))
             found = self._ended.get(key) or self.stored.get(key)
             if found is None:
-                passed = sum(result.passed for result in results if result.scored)
-                n = sum(result.scored for result in results)
+                passed = sum(result.passed for result in results if result.decided)
+                n = sum(result.decided for result in results)
                 # a trial that was not needed has no result, and makes those behind it unneeded
                 return results if n and StopRule(most=item.plan.trials).stops(passed, n) else None
             results.append(found)

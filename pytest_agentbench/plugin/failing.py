@@ -10,7 +10,7 @@ import pytest
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.report.failure import failure_text
 from pytest_agentbench.report.worst import rerun_command
-from pytest_agentbench.results.audits import standing_of
+from pytest_agentbench.results.standing import standing_of
 from pytest_agentbench.results.store import read_transcript
 
 if TYPE_CHECKING:

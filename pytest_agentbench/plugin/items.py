@@ -16,7 +16,7 @@ from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.text import ascii_slug
 from pytest_agentbench.environment.kinds import ask_for_kinds, unknown_kinds
-from pytest_agentbench.generation.recipe import staleness
+from pytest_agentbench.generation.recipe import reviews_of, staleness
 from pytest_agentbench.llm.cassette.file import cassette_path, read_cassette
 from pytest_agentbench.plugin import compat
 from pytest_agentbench.plugin.accounts import secrets_of, spelled_in
@@ -26,8 +26,8 @@ from pytest_agentbench.plugin.failing import ScenarioFailed
 from pytest_agentbench.plugin.keys import BENCH
 from pytest_agentbench.plugin.reading import key_of, planned, read_suite
 from pytest_agentbench.plugin.wire import Meta, SuiteInfo
-from pytest_agentbench.results.audits import standing_of
 from pytest_agentbench.results.document import PolicyRecord
+from pytest_agentbench.results.standing import standing_of
 from pytest_agentbench.runs.measurable import unmeasurable_gates
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.result import blank
@@ -94,6 +94,7 @@ class SuiteModule(pytest.Module):
             kinds=self.kinds,
             unlabelled=len(self.unlabelled),
             auditor=standing_of(suite),
+            review=reviews_of(suite),
             policies=tuple(
                 PolicyRecord(id=policy.id, challenge=policy.challenge, category=policy.category)
                 for policy in suite.policies
@@ -172,6 +173,8 @@ def marks(plan: RunPlan, policies: dict[str, Policy]) -> Iterator[pytest.MarkDec
         common["fault"] = plan.key.fault
     if complexity:
         common["complexity"] = complexity[0]
+    if plan.suite.is_pending(scenario):
+        common["review"] = "pending"
     several = [*({"policy": policy} for policy in scenario.policies), *({"tag": tag} for tag in scenario.tags)]
     for own in several or [{}]:
         yield pytest.mark.agentbench(**common, **own)

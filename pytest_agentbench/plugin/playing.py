@@ -20,11 +20,11 @@ from pytest_agentbench.plugin.wire import Meta, attach_meta, attach_results, mak
 from pytest_agentbench.report.auditor import UNCALIBRATED, marked
 from pytest_agentbench.report.glyphs import UNICODE
 from pytest_agentbench.report.measured import outcome_text, parts_text
-from pytest_agentbench.results.audits import AuditorStanding
+from pytest_agentbench.results.standing import AuditorStanding
 from pytest_agentbench.runs.process_guard import ProcessGuard
 
 MISSED = "missed"
-"""The status of a failed run whose suite's gates decide."""
+"""The status of a failed run whose suite's gates decide, or whose scenario nobody has reviewed yet."""
 
 
 class Playing:
@@ -99,15 +99,23 @@ class Playing:
         if result.transcript and self._bench.run_path:
             file = os.path.relpath(self._bench.run_path / result.transcript, self._config.rootpath)
             item.user_properties.append(("agentbench.transcript", Path(file).as_posix()))
+        if result.pending:
+            report.__dict__["agentbench_pending"] = True
         if report.outcome == "passed":
             report.__dict__["agentbench_open"] = len(result.unmeasured)
             report.__dict__["agentbench_noted"] = marked(result, standing)
         if call.excinfo is None or not isinstance(call.excinfo.value, ScenarioFailed):
             return
-        if report.outcome == "failed" and item_is_gated(item):
-            report.outcome = "skipped"
-            report.__dict__["wasxfail"] = f"{MISSED}: {str(call.excinfo.value).splitlines()[0]}"
-            report.__dict__["agentbench_missed"] = True
+        if report.outcome == "failed" and (result.pending or item_is_gated(item)):
+            mark_missed(report, str(call.excinfo.value).splitlines()[0], pending=result.pending)
+
+
+def mark_missed(report: pytest.TestReport, why: str, *, pending: bool) -> None:
+    """Turn a failed report into one of a run that does not fail the session itself."""
+    report.outcome = "skipped"
+    report.__dict__["wasxfail"] = f"{MISSED}{' (pending review)' if pending else ''}: {why}"
+    report.__dict__["agentbench_missed"] = True
+    report.__dict__["agentbench_pending"] = pending
 
 
 def by_outcome(result: Result, report: pytest.TestReport) -> Result:
@@ -128,6 +136,8 @@ def item_is_gated(item: pytest.Item) -> bool:
 def junit_properties(result: Result, standing: AuditorStanding | None = None) -> Iterable[tuple[str, str]]:
     """Give the JUnit properties of a run, short strings all; `standing` is how its auditor did on labelled runs."""
     yield "agentbench.verdict", str(result.verdict)
+    if result.pending:
+        yield "agentbench.review", "pending"
     if result.blame:
         yield "agentbench.blame", str(result.blame)
     if result.termination:

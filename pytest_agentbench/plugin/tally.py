@@ -95,8 +95,8 @@ class Tally:
         lost = self._rerun - self.results.keys()
         self.broken |= dict.fromkeys(lost, NOT_RERUN)
         self._evaluate_gates()
-        failed = [verdict for verdict in self.verdicts if not verdict.passed]
-        undecided = [nodeid for nodeid, suite in self._missed.items() if suite in self._ungated]
+        failed = [verdict for verdict in self.verdicts if verdict.failed]
+        undecided = [nodeid for nodeid, suite in self._missed.items() if suite in self._ungated]  # "": pending review
         simulated = (result for results in self.simulated.values() for result in results)
         everything = (*self.results.values(), *simulated)
         unpaid = [result for result in everything if (result.not_run or "").startswith(BUDGET)]
@@ -117,14 +117,15 @@ class Tally:
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> Status | None:
         """Show a missed run as `m`, a suspect that is rerun alone as `R`, and say what a passed run left open."""
+        pending = " (pending review)" if report.__dict__.get("agentbench_pending") else ""
         if report.__dict__.get("agentbench_missed"):
-            return MISSED, "m", ("MISSED", {"yellow": True})
+            return MISSED, "m", (f"MISSED{pending}", {"yellow": True})
         if report.__dict__.get("agentbench_rerun"):
             return "rerun", "R", ("RERUN", {"yellow": True})
         if report.when == "call" and report.passed:
             count, noted = report.__dict__.get("agentbench_open"), report.__dict__.get("agentbench_noted")
             left = open_text(count, glyphs(unicode=compat.shows_unicode(self._config))) if count else ""
-            if told := ", ".join(part for part in (left, noted) if part):
+            if told := ", ".join(part for part in (pending.strip(" ()"), left, noted) if part):
                 return "passed", ".", (f"PASSED ({told})", {"green": True})
         return None
 
@@ -153,7 +154,7 @@ class Tally:
         """Note what a report says of a run beside its result."""
         meta = self.meta(report.nodeid) if report.when not in ("setup", "call", "teardown") or name else None
         if report.__dict__.get("agentbench_missed") and meta and meta.suite:
-            self._missed[report.nodeid] = meta.suite.key
+            self._missed[report.nodeid] = "" if meta.blank.pending else meta.suite.key
         elif report.__dict__.get("agentbench_rerun") and meta:
             self._rerun.add(meta.name)
         elif report.failed and name and not results:

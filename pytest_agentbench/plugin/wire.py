@@ -12,8 +12,8 @@ import pytest
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps, loads
 from pytest_agentbench.core.run import Result
-from pytest_agentbench.results.audits import AuditorStanding
-from pytest_agentbench.results.document import PolicyRecord
+from pytest_agentbench.results.document import PolicyRecord, ReviewRecord
+from pytest_agentbench.results.standing import AuditorStanding
 
 _META = "agentbench_meta"
 _RESULT = "agentbench_result"
@@ -42,6 +42,7 @@ class SuiteInfo(Model):
     kinds: str = ""
     unlabelled: int = 0
     states: str = ""
+    review: ReviewRecord = ReviewRecord()
 
 
 class Meta(Model):

@@ -130,4 +130,5 @@ def _record(info: SuiteInfo, stopped: int) -> SuiteRecord:
         stopped=stopped,
         policies=info.policies,
         auditor=info.auditor,
+        review=info.review,
     )

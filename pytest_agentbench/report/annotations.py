@@ -20,12 +20,12 @@ _WIDTH = 600
 def github_annotations(
     document: Document, *, place: Callable[[str], str] = lambda file: file, most: int = MOST
 ) -> list[str]:
-    """Give the lines to print, in all at most `most` and one that counts the others.
+    """Give the lines to print, in all at most `most` and one that counts the others; pending runs have none.
 
     Failed gates come first, on their suite's file, then runs that the agent failed, worst first: errors where they
     fail the session, warnings where gates decided and hold. `place` tells where a file lies in the repository.
     """
-    gates = [_gate(verdict, place, mark_of_gate(verdict, document)) for verdict in document.gates if not verdict.passed]
+    gates = [_gate(verdict, place, mark_of_gate(verdict, document)) for verdict in document.gates if verdict.failed]
     gated = {verdict.suite for verdict in document.gates}
     runs = [
         _run(run, place, missed=run.key.suite in gated, noted=marks_of(run, document))

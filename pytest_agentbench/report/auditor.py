@@ -9,8 +9,6 @@ from pytest_agentbench.report.breakdown import percent
 from pytest_agentbench.report.glyphs import Glyphs, Line
 from pytest_agentbench.report.table import wrap
 from pytest_agentbench.results.audits import (
-    LEAST_RUNS,
-    AuditorStanding,
     AuditSums,
     CritiqueSide,
     CritiqueSums,
@@ -21,6 +19,7 @@ from pytest_agentbench.results.audits import (
 )
 from pytest_agentbench.results.document import Document
 from pytest_agentbench.results.gates import GateVerdict
+from pytest_agentbench.results.standing import LEAST_RUNS, AuditorStanding
 
 UNCALIBRATED = "uncalibrated"
 """What stands beside a verdict that rests on an auditor whose false alarms nobody has counted, or that has some."""
@@ -44,7 +43,7 @@ def marks_of(run: Result, document: Document) -> str:
 def mark_of_gate(verdict: GateVerdict, document: Document) -> str:
     """Give `uncalibrated` where what a gate measured rests on an auditor that is not, else ""."""
     gate = parse_gate(verdict.gate)
-    runs = [run for run in document.results if run.key.suite == verdict.suite]
+    runs = [run for run in document.counted.results if run.key.suite == verdict.suite]
     if gate.metric == "policy":
         seen = (run for run in runs for one in (run.audit.policies if run.audit else ()) if one.policy == gate.argument)
     else:

@@ -110,7 +110,7 @@ def _right(columns: int) -> list[Align]:
 
 def groups_of(sums: Aggregate, *, brief: bool = False) -> list[tuple[str, Sequence[Row]]]:
     """Give the groups of rows with their headings, empty ones left out; `brief` as in `breakdown`."""
-    top = [sums.all, *([sums.first_attempts] if sums.first_attempts else [])]
+    top = [sums.all, *(row for row in (sums.first_attempts, sums.pending) if row is not None)]
     groups: list[tuple[str, Sequence[Row]]] = [("", top)]
     groups += [
         (heading, rows) for heading, rows in (("suite", sums.suites), ("variant", sums.variants)) if len(rows) > 1
@@ -148,9 +148,10 @@ def _cells(
     if not gates:
         return cells, ""
     mine = list(gates_of(row, gates))
-    failed = any(not verdict.passed for verdict in mine)
+    failed = any(verdict.failed for verdict in mine)
     limits = dict.fromkeys(f"{parse_gate(verdict.gate).threshold:.2f}" for verdict in mine)
-    cells.append(f"{'/'.join(limits)} {'FAILED' if failed else 'ok'}" if mine else "")
+    decided = "FAILED" if failed else "ok" if any(verdict.passed for verdict in mine) else "not evaluated"
+    cells.append(f"{'/'.join(limits)} {decided}" if mine else "")
     return cells, "bad" if failed else ""
 
 

@@ -13,7 +13,8 @@ from pytest_agentbench.report.calls import beside, call_text, explained
 from pytest_agentbench.report.flags import TITLE, flag_text, value_flags
 from pytest_agentbench.report.glyphs import Glyphs, glyphs
 from pytest_agentbench.report.worst import call_of, check_name, failed_findings, finding_text, no_finding_text
-from pytest_agentbench.results.audits import AuditorStanding, auditor_flags
+from pytest_agentbench.results.audits import auditor_flags
+from pytest_agentbench.results.standing import AuditorStanding
 
 _BEFORE, _AFTER = 2, 1
 """Turns shown around the one where it went wrong."""
@@ -49,7 +50,7 @@ def failure_text(
     lines = [_headline(result, failed, marks, standing)]
     if result.not_run is None:
         # what else a run lacks that broke by somebody else's fault says nothing about the agent
-        if result.scored or not result.error:
+        if result.decided or not result.error:
             lines += _section("", _calls(result, failed, marks, verbose=verbose))
             told = failed[0].message if failed else ""
             also = [one for one in failed[1:] if call_of(result, one) is None and one.message != told]
@@ -62,7 +63,7 @@ def failure_text(
         rests = result.rests_on_auditor and standing is not None
         lines += _section("rests on the auditor", [standing_text(standing, marks)] if rests and standing else [])
         lines += _advice(result, marks)
-        lines += ["", _facts(result, marks, told=not failed or failed[0].kind == "termination" or not result.scored)]
+        lines += ["", _facts(result, marks, told=not failed or failed[0].kind == "termination" or not result.decided)]
         if transcript is not None and transcript.messages:
             turn = next((finding.turn for finding in failed if finding.turn is not None), None)
             if failed and failed[0].turn is None and (asked := _asked(result, failed[0], transcript)) is not None:
@@ -103,7 +104,7 @@ def _headline(result: Result, failed: list[Finding], marks: Glyphs, standing: Au
     if failed and failed[0].kind != "termination":
         what = f"{marks.plain(check_name(failed[0]))}, {finding_text(result, failed[0], marks)}"
     noted = marked(result, standing)
-    if result.scored:
+    if result.decided:
         return f"{name} failed{f' ({noted})' if noted else ''}: {what}"
     who = f"blame {result.blame}" if result.blame else "nobody to blame"
     who += f", {noted}" if noted else ""

@@ -16,6 +16,7 @@ from pytest_agentbench.report.comparison import p_text, points
 from pytest_agentbench.report.flags import value_flags
 from pytest_agentbench.report.glyphs import UNICODE
 from pytest_agentbench.report.measured import share_text
+from pytest_agentbench.report.reviews import review_texts
 from pytest_agentbench.report.worst import (
     check_name,
     failed_findings,
@@ -46,14 +47,16 @@ def markdown_report(document: Document, *, baseline: Document | None = None, lim
     With a `baseline` it says what changed.
     """
     known = {suite.path for suite in document.suites}
-    runs = [run for run in document.results if run.key.suite in known]
-    own = [run for run in document.results if run.key.suite not in known]
-    sums = aggregate(runs or own, document.retried)
+    everything, document = document, document.counted
+    runs = [run for run in everything.results if run.key.suite in known]
+    own = [run for run in everything.results if run.key.suite not in known]
+    sums = aggregate(runs or own, everything.retried)
     sections = [
-        _head(document, sums),
+        _head(everything, sums),
         _gates(document),
         *(_change(one, document) for one in compared(baseline, document)),
         _worst(document),
+        _reviews(everything),
         _unscored(document),
         _unmeasured(sums),
         _flags(document),
@@ -88,12 +91,15 @@ def code(text: str, width: int = _WIDTH, *, in_table: bool = True) -> str:
 def _head(document: Document, sums: Aggregate) -> str:
     names = ", ".join(code(suite.name or suite.path, 60, in_table=False) for suite in document.suites[:3])
     rate, failed = sums.all, sums.all.n - sums.all.passed
-    bad = any(not verdict.passed for verdict in document.gates) if document.gates else failed > 0
-    sign = "❌" if bad or not rate.n else "✅"
+    bad = any(verdict.failed for verdict in document.gates) if document.gates else failed > 0
+    is_waiting = sums.pending is not None and not rate.n and not rate.unscored
+    sign = "❌" if bad or not (rate.n or is_waiting) else "✅"
     partly = f", {sums.partly} with something not measured" if sums.partly else ""
     result = (
         f"{rate.passed} of {rate.n} passed{partly} ({percent(rate.rate, UNICODE)}, 95 % CI {_interval(rate)})"
         if rate.n
+        else "every run is pending review"
+        if is_waiting
         else "nothing was scored"
     )
     facts = [f"{len({(run.key.suite, run.key.scenario) for run in document.results})} scenarios"]
@@ -104,6 +110,8 @@ def _head(document: Document, sums: Aggregate) -> str:
     facts.append(f"{document.seconds:.1f} s")
     if rate.unscored:
         facts.append(f"{rate.unscored} not scored")
+    if sums.pending is not None:
+        facts.append(f"{sums.pending.n + sums.pending.unscored} pending review")
     if not document.complete:
         facts.append("**cut short**")
     return f"### {sign} agentbench{f' {names}' if names else ''}: {result}\n\n{' · '.join(facts)}\n"
@@ -112,13 +120,13 @@ def _head(document: Document, sums: Aggregate) -> str:
 def _gates(document: Document) -> str:
     rows = [
         [
-            "✅" if verdict.passed else "❌",
+            "❌" if verdict.failed else "✅" if verdict.passed else "–",
             code(verdict.label, _NAME),
             code(verdict.reason, _NAME) + (f" **{noted}**" if (noted := mark_of_gate(verdict, document)) else ""),
             str(verdict.n),
             percent(verdict.near_miss, UNICODE),
         ]
-        for verdict in sorted(document.gates, key=lambda verdict: verdict.passed)
+        for verdict in sorted(document.gates, key=lambda verdict: not verdict.failed)
     ]
     return _table(["", "gate", "measured", "n", "missed by chance"], rows) if rows else ""
 
@@ -171,6 +179,16 @@ def _worst(document: Document) -> str:
         + _more(len(failures) - MOST_FAILURES)
         + f"\nRun the first one again: {code(again, 600, in_table=False)}\n"
     )
+
+
+def _reviews(document: Document) -> str:
+    """Say what waits for a reviewer, and what counts without one."""
+    texts = review_texts(document)
+    missed = worst_first(document.pending.results)
+    names = ", ".join(code(_name(run), _NAME, in_table=False) for run in missed[:MOST_FAILURES])
+    told = f"\nMissed among them: {names}{' …' if len(missed) > MOST_FAILURES else ''}\n" if missed else ""
+    listed = "".join(f"- {code(text, 600, in_table=False)}\n" for text in texts)
+    return f"#### Review\n\n{listed}{told}" if texts else ""
 
 
 def _unscored(document: Document) -> str:
@@ -242,12 +260,13 @@ def _tables(document: Document, sums: Aggregate, tests: Sequence[Row]) -> Iterab
     """Give one folded table per way to group the runs, policies first."""
     groups = [(title, rows) for title, rows in groups_of(sums) if title]
     groups += [("tests of your own", tests)] if tests else []
+    groups += [("pending review", [sums.pending])] if sums.pending else []
     groups.sort(key=lambda group: not group[0].startswith("policy"))
     for title, rows in groups:
         shown = worst_rows_first(title, rows)
         cells = []
         for row in shown[:MOST_ROWS]:
-            missed = any(not verdict.passed for verdict in gates_of(row, document.gates))
+            missed = any(verdict.failed for verdict in gates_of(row, document.gates))
             rate = percent(row.rate, UNICODE)
             cells.append(
                 [

@@ -10,12 +10,13 @@ MOST_PARTS = 5
 
 
 def counts_text(sums: Aggregate, marks: Glyphs) -> str:
-    """Count the runs: `22 passed, 9 with something not measured · 2 failed · 1 not scored`."""
+    """Count the runs: `22 passed, 9 with something not measured · 2 failed · 1 not scored · 3 pending review`."""
     row = sums.all
     partly = f", {sums.partly} with something not measured" if sums.partly else ""
     parts = [f"{row.passed} passed{partly}"]
     parts += [f"{row.n - row.passed} failed"] if row.n > row.passed else []
     parts += [f"{row.unscored} not scored"] if row.unscored else []
+    parts += [f"{sums.pending.n + sums.pending.unscored} pending review"] if sums.pending else []
     return f" {marks.dot} ".join(parts)
 
 

@@ -11,6 +11,7 @@ from pytest_agentbench.report.flags import flags_lines, flags_text
 from pytest_agentbench.report.glyphs import Glyphs, Line, Style, cells, glyphs
 from pytest_agentbench.report.measured import counts_text, measured_lines
 from pytest_agentbench.report.modifiers import modifiers
+from pytest_agentbench.report.reviews import review_lines
 from pytest_agentbench.report.spending import spending
 from pytest_agentbench.report.table import table, wrap
 from pytest_agentbench.report.trials import trials_lines
@@ -25,6 +26,7 @@ from pytest_agentbench.report.worst import (
 )
 from pytest_agentbench.results.aggregate import Aggregate, BlameCount, aggregate
 from pytest_agentbench.results.document import Document, SuiteRecord
+from pytest_agentbench.results.gates import GateVerdict
 from pytest_agentbench.results.trials import trials_report
 from pytest_agentbench.results.variants import variants_reports
 
@@ -48,11 +50,13 @@ def terminal_report(
     """
     marks = glyphs(unicode=unicode)
     known = {suite.path for suite in document.suites}
-    runs = [run for run in document.results if run.key.suite in known]
-    own = [run for run in document.results if run.key.suite not in known]
-    sums = aggregate(runs or own, document.retried)
-    lines = [_title(document, marks, width), *_header(document, sums, marks, width)]
-    if document.results:
+    everything, document = document, document.counted
+    runs = [run for run in everything.results if run.key.suite in known]
+    own = [run for run in everything.results if run.key.suite not in known]
+    sums = aggregate(runs or own, everything.retried)
+    runs = [run for run in runs if not run.pending]
+    lines = [_title(document, marks, width), *_header(everything, sums, marks, width)]
+    if everything.results:
         brief = not verbose and sums.all.n > 0 and sums.all.passed == sums.all.n
         tests = own_rows(own) if runs else ()
         lines.append(Line(""))
@@ -62,15 +66,17 @@ def terminal_report(
     lines += trials_lines(trials_report(runs, left_out=left_out), marks, width, verbose=verbose)
     for variants in variants_reports(document, seed=document.seed or 0):
         lines += variants_lines(variants, marks, width, verbose=verbose)
-    lines += spending(document.results, document.retried, document.cassette, marks, width)
+    lines += spending(everything.results, everything.retried, everything.cassette, marks, width)
     lines += modifiers(document.results, marks, width)
     lines += faults(document.results, marks, width)
     lines += _failures(document, marks, width, verbose=verbose)
+    lines += _failures(everything.pending, marks, width, verbose=verbose, title="missed, pending review")
     lines += _unscored(document, marks, width, verbose=verbose)
     lines += measured_lines(sums, marks, width, verbose=verbose)
     lines += flags_lines(document.results, marks, width) if verbose else []
     lines += audit_lines(document, marks, width, verbose=verbose)
-    lines += _gates(document, marks, width)
+    lines += _gates(everything, marks, width)
+    lines += review_lines(everything, marks, width)
     if path:
         lines.append(Line(""))
         lines.append(Line(f"results: {marks.plain(path)}"))
@@ -109,7 +115,7 @@ def _header(document: Document, sums: Aggregate, marks: Glyphs, width: int) -> l
     if not document.complete:
         finished = sum(run.not_run is None for run in runs)
         lines.append(Line(f"cut short: {finished} of {_count(max(selected, len(runs)), 'run')} finished", "warn"))
-    if document.results and not sums.all.n:
+    if document.results and not sums.all.n and not (sums.pending and not sums.all.unscored):
         lines.append(Line("nothing was scored: no rate can be given", "warn"))
     return lines
 
@@ -142,7 +148,9 @@ def _blame(blame: BlameCount) -> Iterable[str]:
         yield f"{blame.blame} {blame.passed} (passed all the same)"
 
 
-def _failures(document: Document, marks: Glyphs, width: int, *, verbose: bool) -> list[Line]:
+def _failures(
+    document: Document, marks: Glyphs, width: int, *, verbose: bool, title: str = "worst first"
+) -> list[Line]:
     failures = worst_first(document.results)
     if not failures:
         return []
@@ -155,7 +163,7 @@ def _failures(document: Document, marks: Glyphs, width: int, *, verbose: bool) -
         [["", *cells] for cells in zip(ids, levels, checks, strict=True)], ["<", "<", "<", "<"], glyphs=marks
     )
     column = max(cells(start) for start in starts)
-    lines = [Line(""), Line("worst first", "head")]
+    lines = [Line(""), Line(title, "head")]
     for run, found, start in zip(shown, worst, starts, strict=True):
         room = max(width - column - 2, 20)
         text = finding_text(run, found[0], marks, max(room, width - 6)) if found else no_finding_text(run, marks)
@@ -213,10 +221,10 @@ def _gates(document: Document, marks: Glyphs, width: int) -> list[Line]:
     for verdict in document.gates:
         label = f"{names.get(verdict.suite, verdict.suite)}: {verdict.label}" if several else verdict.label
         measured = verdict.reason.partition(" ")[0] if verdict.value is not None else marks.dash
-        decision = "ok" if verdict.passed else "FAILED" if verdict.value is not None else f"FAILED ({verdict.reason})"
+        decision = _decision(verdict)
         decision += f" [{noted}]" if (noted := mark_of_gate(verdict, document)) else ""
         rows.append([f"  {marks.plain(label)}", measured, str(verdict.n), decision, percent(verdict.near_miss, marks)])
-        styles.append("good" if verdict.passed else "bad")
+        styles.append("good" if verdict.passed else "bad" if verdict.failed else "warn")
     if document.gates:
         lines.append(Line(""))
         laid = table(rows, ["<", ">", ">", "<", ">"], width=width, glyphs=marks)
@@ -229,6 +237,12 @@ def _gates(document: Document, marks: Glyphs, width: int) -> list[Line]:
                 Line(marks.cut(marks.plain(f"gates of {names[suite.path]}: not evaluated ({why})"), width), "warn")
             )
     return lines
+
+
+def _decision(verdict: GateVerdict) -> str:
+    if verdict.passed is None:
+        return verdict.reason
+    return "ok" if verdict.passed else "FAILED" if verdict.value is not None else f"FAILED ({verdict.reason})"
 
 
 def _why_not(suite: SuiteRecord, document: Document) -> str:

@@ -32,7 +32,7 @@ def failed_findings(result: Result) -> list[Finding]:
     if result.also:  # what is merely missing, as the run broke off, says nothing about the agent
         proven = [one for one in result.findings if one.required and one.passed is False and one.proven]
         return sorted(proven, key=lambda finding: _RANK[finding.kind])
-    by_user = result.blame is Blame.USER and not result.scored  # of any other run a user is only suspected
+    by_user = result.blame is Blame.USER and not result.decided  # of any other run a user is only suspected
     if by_user and (spoilt := [one for one in result.findings if one.kind == "user" and is_fault(one)]):
         return spoilt
     failed = [finding for finding in result.findings if finding.required and finding.passed is False]

@@ -89,6 +89,7 @@ class Open(Model):
 class Aggregate(Model):
     """Everything that the report breaks down. Rows stand in the order of their labels, complexities by value.
 
+    Nothing counts the runs of scenarios that nobody reviewed but `pending`, a row of theirs, None where there are none.
     `first_attempts` is what `all` would be had no attempt been run again; None when none was. `policies_listed` are
     those that no run measured. `partly` counts runs that passed with something not measured, `unmeasured` says what.
     Of the `asked` parts that runs were asked for, `open_parts` were not measured.
@@ -99,6 +100,7 @@ class Aggregate(Model):
     unmeasured: tuple[Open, ...] = ()
     asked: int = 0
     open_parts: int = 0
+    pending: Row | None = None
     first_attempts: Row | None = None
     suites: tuple[Row, ...] = ()
     variants: tuple[Row, ...] = ()
@@ -114,7 +116,8 @@ class Aggregate(Model):
 
 def aggregate(results: Iterable[Result], retried: Iterable[Result] = ()) -> Aggregate:
     """Add up the deciding result of each run; `retried` holds the attempts that were run again."""
-    runs, earlier = list(results), list(retried)
+    everything = list(results)
+    runs, earlier = ([run for run in some if not run.pending] for some in (everything, list(retried)))
     whole = [run for run in runs if run.metrics.get("measured") is not None]
     return Aggregate(
         all=make_row("all", "all", runs),
@@ -122,6 +125,7 @@ def aggregate(results: Iterable[Result], retried: Iterable[Result] = ()) -> Aggr
         unmeasured=open_parts(whole),
         asked=sum(run.asked for run in whole),
         open_parts=sum(len(run.unmeasured) for run in whole),
+        pending=pending_row(everything),
         first_attempts=make_row("all", "first attempts", _first(runs, earlier)) if earlier else None,
         suites=_rows("suite", runs, lambda run: [run.key.suite]),
         variants=_rows("variant", runs, lambda run: [run.key.variant] if run.key.variant else []),
@@ -152,6 +156,12 @@ def make_row(group: str, label: str, runs: Sequence[Result], kept: Callable[[Res
         unscored=len(runs) - len(scored),
         means={**_means([run.metrics for run in scored]), "measured": measured_mean(runs)},
     )
+
+
+def pending_row(results: Iterable[Result]) -> Row | None:
+    """Add up the runs of scenarios that nobody reviewed, None where there are none."""
+    runs = [run.model_copy(update={"pending": False}) for run in results if run.pending]
+    return make_row("pending", "pending review", runs) if runs else None
 
 
 def measured_mean(runs: Iterable[Result]) -> Mean:

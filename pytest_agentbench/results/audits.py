@@ -1,73 +1,15 @@
-"""What auditors saw in a session, added up, how far they can be trusted, and what the critique of endings took."""
+"""What auditors saw in a session, added up, and what the critique of endings took."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
-from pytest_agentbench.checks.auditor.ask import TEMPLATE
 from pytest_agentbench.core.base import Model
-from pytest_agentbench.core.codec import loads
 from pytest_agentbench.core.model import Usage
 from pytest_agentbench.core.run import Result
-from pytest_agentbench.core.suite import Suite
-from pytest_agentbench.core.text import printable
 from pytest_agentbench.core.verdict import Flag, Verdict
-from pytest_agentbench.results.intervals import wilson
-
-_MOST_RUNS = 1_000_000
-"""Labelled runs beyond which a file is not believed."""
-
-LEAST_RUNS = 50
-"""Runs labelled by the team without one false alarm, from which an auditor counts as calibrated."""
 
 CRITIQUE = "critique"
 """The role that says whether a conversation is over."""
-
-
-class AuditorStanding(Model):
-    """How an auditor did on runs of a right agent that the team labelled: how many, and how many of them it failed.
-
-    `other` names the model, or the prompt, that it had then, where that is another now.
-    """
-
-    runs: int = 0
-    false_alarms: int = 0
-    other: str = ""
-
-    @property
-    def is_calibrated(self) -> bool:
-        """Whether it raised no false alarm on enough runs, and is still the same."""
-        return self.runs >= LEAST_RUNS and not self.false_alarms and not self.other
-
-    @property
-    def upper(self) -> float | None:
-        """Give the upper end of the 95 % interval of its false alarm rate, None without runs."""
-        interval = wilson(self.false_alarms, self.runs)
-        return None if interval is None else interval[1]
-
-
-def standing_of(suite: Suite) -> AuditorStanding | None:
-    """Give how the auditor of a suite did, as its calibration file says; None for a suite that has no auditor.
-
-    A file that is not there, or says nothing of an auditor, tells of no runs.
-    """
-    if suite.judge is None or suite.auditor == "off":
-        return None
-    calibration = suite.judge.calibration
-    return AuditorStanding() if calibration is None else _read(calibration.file, suite.judge.model.model)
-
-
-def _read(file: Path, model: str) -> AuditorStanding:
-    now = {"model": model, "prompt": TEMPLATE}
-    try:
-        told = loads(file.read_text(encoding="utf-8"))["auditor"]
-        runs, alarms, before = told["runs"], told["false_alarms"], {**now, **told.get("parts", {})}
-    except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
-        return AuditorStanding()
-    if not all(type(count) is int for count in (runs, alarms)) or not 0 <= alarms <= runs <= _MOST_RUNS:
-        return AuditorStanding()
-    changed = [printable(str(before[part])) or "another" for part, value in now.items() if before[part] != value]
-    return AuditorStanding(runs=runs, false_alarms=alarms, other=", ".join(changed))
 
 
 class FlagKindCount(Model):

@@ -11,9 +11,9 @@ from pytest_agentbench.core.codec import dumps, loads
 from pytest_agentbench.core.errors import ResultsError
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.results.audits import AuditorStanding
 from pytest_agentbench.results.files import write_atomic
 from pytest_agentbench.results.gates import GateVerdict
+from pytest_agentbench.results.standing import AuditorStanding
 
 SCHEMA = "agentbench-results/1"
 
@@ -24,8 +24,20 @@ class PolicyRecord(Model):
     """What the results say about a policy of a suite, so that they can be broken down by it."""
 
     id: str
-    challenge: int = 1
+    challenge: int | None = None
     category: str = ""
+
+
+class ReviewRecord(Model):
+    """What people said of a suite's generated scenarios, as far as its runs do not tell.
+
+    `rejected` counts those that are not collected, `lapsed` names those that changed since they were accepted,
+    `unreviewed` counts those that count though nobody accepted them.
+    """
+
+    rejected: int = 0
+    lapsed: tuple[str, ...] = ()
+    unreviewed: int = 0
 
 
 class SuiteRecord(Model):
@@ -49,6 +61,7 @@ class SuiteRecord(Model):
     stopped: int = 0
     policies: tuple[PolicyRecord, ...] = ()
     auditor: AuditorStanding | None = None
+    review: ReviewRecord = ReviewRecord()
 
 
 class Document(Model):
@@ -73,6 +86,20 @@ class Document(Model):
     gates: tuple[GateVerdict, ...] = ()
     results: tuple[Result, ...] = ()
     retried: tuple[Result, ...] = ()
+
+    @property
+    def counted(self) -> "Document":
+        """The document without the runs of scenarios that nobody reviewed."""
+        if not any(run.pending for run in self.results):
+            return self
+        kept = {key: tuple(run for run in getattr(self, key) if not run.pending) for key in ("results", "retried")}
+        return self.model_copy(update=kept)
+
+    @property
+    def pending(self) -> "Document":
+        """The document with only the runs that `counted` leaves out, as if they counted."""
+        runs = (run.model_copy(update={"pending": False}) for run in self.results if run.pending)
+        return self.model_copy(update={"results": tuple(runs), "retried": (), "gates": ()})
 
 
 def write(document: Document, path: Path) -> None:

@@ -22,8 +22,10 @@ from pytest_agentbench.results.regression import Loss, losses_against
 class GateVerdict(Model):
     """What became of a gate. `label` names the gate, and the variant or scale where there are several.
 
-    `value` is None when nothing was measured (`n` is 0). `near_miss` is the chance, 0..1, that an agent exactly at
-    the measured rate would miss the gate in as many runs; None for means, losses and where nothing was measured.
+    `value` is None when nothing was measured (`n` is 0). `passed` is None where the gate was not evaluated, since the
+    `pending` runs that it is about, of scenarios that nobody reviewed, are the only ones. `near_miss` is the chance,
+    0..1, that an agent exactly at the measured rate would miss the gate in as many runs; None for means, losses and
+    where nothing was measured.
     """
 
     suite: str
@@ -32,9 +34,15 @@ class GateVerdict(Model):
     variant: str = ""
     value: float | None = None
     n: int = 0
-    passed: bool
+    pending: int = 0
+    passed: bool | None
     reason: str
     near_miss: float | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether the gate fails the session."""
+        return self.passed is False
 
 
 def evaluate_gates(
@@ -42,6 +50,7 @@ def evaluate_gates(
 ) -> tuple[GateVerdict, ...]:
     """Decide every gate of `suite` over its results; with several variants each of them must hold.
 
+    Runs of scenarios that nobody reviewed count in none; a gate that is about such runs alone is not evaluated.
     `regression` is measured against the results of the same suite in `baseline`, and not exercised without any.
     """
     gates = parse_gates(texts)
@@ -52,13 +61,40 @@ def evaluate_gates(
     verdicts: list[GateVerdict] = []
     for gate in gates:
         for variant in variants or [""]:
-            mine = [run for run in runs if run.key.variant == variant]
+            both = [run for run in runs if run.key.variant == variant]
+            mine = [run for run in both if not run.pending]
+            pending = [run.model_copy(update={"pending": False}) for run in both if run.pending]
             named = f"{gate.text} [{variant}]" if len(variants) > 1 else gate.text
-            if gate.kind == "loss":
+            if waiting := _waiting(gate, mine, pending):
+                verdicts.append(_not_evaluated(gate, suite, named, variant, waiting))
+            elif gate.kind == "loss":
                 verdicts.append(_loss(gate, suite, named, variant, losses.get(variant)))
             else:
                 verdicts += _verdicts(gate, suite, named, variant, mine)
     return tuple(verdicts)
+
+
+def _waiting(gate: Gate, counted: Sequence[Result], pending: Sequence[Result]) -> int:
+    """Count the pending runs that a gate is about, 0 where others decide it or it is about none."""
+    if not pending:
+        return 0
+    if not counted:
+        return max((n for _, _, n, _ in _measure(gate, pending)), default=0) or len(pending)
+    if not gate.argument or _is_open(gate, counted) or any(n for _, _, n, _ in _measure(gate, counted)):
+        return 0
+    return sum(n for _, _, n, _ in _measure(gate, pending))
+
+
+def _not_evaluated(gate: Gate, suite: str, label: str, variant: str, waiting: int) -> GateVerdict:
+    return GateVerdict(
+        suite=suite,
+        gate=gate.text,
+        label=label,
+        variant=variant,
+        pending=waiting,
+        passed=None,
+        reason=f"not evaluated: {waiting} pending review",
+    )
 
 
 def _verdicts(gate: Gate, suite: str, label: str, variant: str, runs: Sequence[Result]) -> Iterable[GateVerdict]:

@@ -30,6 +30,7 @@ def blank(plan: RunPlan, *, nodeid: str = "") -> Result:
         complexity_scale=complexity[1] if complexity else None,
         trials=plan.trials,
         stops_early=plan.stops_early,
+        pending=plan.suite.is_pending(plan.scenario),
         tags=plan.scenario.tags,
         tools=tuple(dict.fromkeys(call.name for call in plan.scenario.expected_calls)),
         faults=tuple(fault.name for fault in plan.strikes),
@@ -96,7 +97,7 @@ def deserves_another(result: Result, *, replaying: bool) -> bool:
     Passed or not is not asked. What is `replaying` misses the same recording again, and a script says the same again.
     """
     is_scripted = result.players.get("user") == "scripted"
-    if result.not_run is None and result.scored and result.disputed and not is_scripted:
+    if result.decided and result.disputed and not is_scripted:
         return True
     spoilt = {Blame.USER} if replaying else {Blame.USER, Blame.PROVIDER}
     return result.not_run is None and result.verdict is Verdict.ERROR and result.blame in spoilt

@@ -13,6 +13,7 @@ from pytest_agentbench.suites.files import YAML_SUFFIXES, read_document, read_li
 from pytest_agentbench.suites.ids import is_reserved, scenario_slug
 from pytest_agentbench.suites.json_reader import read_json
 from pytest_agentbench.suites.reply_form import with_schemas
+from pytest_agentbench.suites.review_form import KEY, review_of
 from pytest_agentbench.suites.scenario_form import form_to_scenario
 from pytest_agentbench.suites.schema_scenario import DEFINITIONS, SCENARIO_FILE
 from pytest_agentbench.suites.shape import misfits
@@ -29,12 +30,16 @@ _OWN_KEYS = frozenset({"says", "expect", "goal", "knows", "never", "communicate"
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """A scenario as it stands in a file: the document, the path to it, its value, and a recording's key for it."""
+    """A scenario as it stands in a file: the document, the path to it, its value, and a recording's key for it.
+
+    `written` is the value before variables were put in, None where it is the same.
+    """
 
     document: Document
     path: Keys
     value: JsonValue
     task_key: str | None = None
+    written: JsonValue = None
 
     @property
     def is_own(self) -> bool:
@@ -49,16 +54,16 @@ def read_scenario_file(file: Path, substitution: Substitution | None = None) -> 
     if file.suffix.lower() == ".jsonl":
         yield from _read_task_lines(file)
         return
-    document = read_document(file)
+    raw = document = read_document(file)
     if substitution is not None and file.suffix.lower() in YAML_SUFFIXES:
-        document = substitution.apply(document)
+        document = substitution.apply(raw)
     if not isinstance(document.value, list):
-        yield Entry(document=document, path=(), value=document.value)
+        yield Entry(document=document, path=(), value=document.value, written=raw.value)
         return
     if not document.value:
         raise SuiteError([document.problem((), "found an empty list, expected at least one scenario")])
     for index, value in enumerate(document.value):
-        yield Entry(document=document, path=(index,), value=value)
+        yield Entry(document=document, path=(index,), value=value, written=raw.value[index])
 
 
 def read_scenario(entry: Entry, problems: list[Problem], *, checked: bool = False) -> Scenario | None:
@@ -80,6 +85,8 @@ def read_scenario(entry: Entry, problems: list[Problem], *, checked: bool = Fals
     place: dict[str, object] = {"file": str(entry.document.file), "line": entry.document.line(entry.path)}
     if entry.task_key is not None:
         place["provenance"] = {**found.provenance, TASK_KEY: entry.task_key}
+    if entry.is_own and KEY in entry.value:
+        place["review"] = review_of(entry.value, entry.value if entry.written is None else entry.written)
     return found.model_copy(update=place)
 
 

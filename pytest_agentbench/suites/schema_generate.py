@@ -17,8 +17,12 @@ GENERATE = mapping(
         "languages": {
             "type": "array",
             "minItems": 1,
-            "items": {"enum": ["en", "fr"], "description": "en or fr"},
-            "description": "a list of the users' languages: en, fr",
+            "items": {
+                "type": "string",
+                "pattern": r"^[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*$",
+                "description": "a language",
+            },
+            "description": "a list of the users' languages, such as [en, fr]",
         },
         "nodes": mapping({"min": _NODES, "max": _NODES}, "{min: 6, max: 25}: the length of a walk in nodes"),
         "complexity": {
@@ -28,6 +32,14 @@ GENERATE = mapping(
             "description": "a mapping such as {simple: 0.5, complex: 0.5}",
         },
         "levels": mapping({"min": _POSITIVE, "max": _POSITIVE}, "{min: 2, max: 11}: sums of the policies' challenges"),
+        "walk": {
+            "enum": ["exact", "paper"],
+            "description": "exact (sets of exactly the level), or paper (IntellAgent's Algorithm 1, which overshoots)",
+        },
+        "steps": {
+            "enum": ["weighted", "uniform", "max"],
+            "description": "how the next policy of a set is chosen: by the weights, evenly, or the highest weight",
+        },
         "document": {**_PATH, "description": "a document with policies, relative to the suite's folder"},
         "validators": {
             "type": "array",
@@ -67,6 +79,10 @@ GENERATE = mapping(
                 "description": "a list of values (an empty one: an optional argument that no user gives)",
             },
             "description": "a mapping of arguments, or tool.argument, to lists of values that exist",
+        },
+        "review": {
+            "enum": ["pending", "off"],
+            "description": "pending: a scenario counts once a reviewer accepted it; off: it counts at once",
         },
         "llm": {**MODEL, "description": "the model that plays the roles of the pipeline"},
         "roles": {

@@ -2,6 +2,7 @@
 
 from pytest_agentbench.core.acts import ACT_KINDS
 from pytest_agentbench.core.approvals import DECISIONS
+from pytest_agentbench.suites.review_form import REVIEW
 from pytest_agentbench.suites.schema_criteria import RUBRIC_FILE
 from pytest_agentbench.suites.schema_faults import FAULT, FAULT_OPTIONS, SCENARIO_FAULTS
 from pytest_agentbench.suites.schema_forms import (
@@ -255,7 +256,12 @@ DEFINITIONS: Schema = {
     "fault": FAULT,
     "fault_options": FAULT_OPTIONS,
     "scenario": mapping(
-        {"id": {**NAME, "description": "the name of the scenario, unique in the suite"}, **EXTRAS, **_TASK},
+        {
+            "id": {**NAME, "description": "the name of the scenario, unique in the suite"},
+            **EXTRAS,
+            **_TASK,
+            "review": REVIEW,
+        },
         "a scenario: {id: …, says: […], expect: […]}",
         ("id",),
     ),
@@ -278,6 +284,12 @@ DEFINITIONS: Schema = {
                 "description": "a list of approvals that a right run asks for",
             },
             "goal": {**TEXT, "description": "the goal as it was before reason_for_call was filled in for τ²"},
+            "instructions": {
+                **OPTIONAL_TEXT,
+                "description": "task_instructions as it was before the lines were written into it for τ²",
+            },
+            "known_info": {**OPTIONAL_TEXT, "description": "known_info as it was before values were added for τ²"},
+            "rows": {**FREE, "description": "rows of the suite that the task is about, for readers: nothing reads it"},
         },
         "the fields that pytest-agentbench adds to a τ² task",
     ),

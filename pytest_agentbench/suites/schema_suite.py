@@ -136,9 +136,16 @@ _POLICY = mapping(
     {
         "id": {**NAME, "description": "the name of the policy, unique in the suite"},
         "text": {"type": "string", "pattern": r"\S", "description": "the rule in words"},
-        "challenge": {"type": "integer", "minimum": 1, "maximum": 5, "description": "a whole number from 1 to 5"},
+        "challenge": {
+            "type": ["integer", "null"],
+            "minimum": 1,
+            "maximum": 5,
+            "description": "a whole number from 1 to 5",
+        },
         "category": TEXT,
-        "rule": {"$ref": "#/$defs/rule"},
+        "rule": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/rule"}]},
+        "tools": texts("a list of the tools that it concerns, for people"),
+        "source": {**TEXT, "description": "the sentence of a document that rule and challenge were read from"},
     },
     "a policy: {id: …, text: …, challenge: 1 to 5, category: …}",
     ("id", "text"),

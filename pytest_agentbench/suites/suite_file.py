@@ -109,7 +109,7 @@ class _SuiteReader:
         parts: dict[str, JsonValue] = {key: form[key] for key in _HASHED_PARTS if key in form}
         content_hash = suite_hash(suite, parts, self._parts.files, self._substitution.mask)
         environment = suite.environment.model_copy(update={"seen": read_seen(self._path)})
-        return suite.model_copy(
+        return _without_rejected(suite).model_copy(
             update={"content_hash": content_hash, "secrets": self._substitution.secrets, "environment": environment}
         )
 
@@ -356,6 +356,15 @@ class _SuiteReader:
             hint = "remove variants: recordings tell which agent they are of"
             message = "recorded transcripts have no keywords to vary"
             self._problems.append(self._document.problem(("variants",), message, hint, at_key=True))
+
+
+def _without_rejected(suite: Suite) -> Suite:
+    """Give the suite without the scenarios that a reviewer rejected, which are named apart."""
+    named = tuple(one.id for one in suite.scenarios if one.review is not None and one.review.state == "rejected")
+    if not named:
+        return suite
+    kept = tuple(one for one in suite.scenarios if one.id not in named)
+    return suite.model_copy(update={"scenarios": kept, "rejected": named})
 
 
 def _varied(agent: AgentSpec, keywords: Mapping[str, Any]) -> None:

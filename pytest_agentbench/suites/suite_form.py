@@ -108,7 +108,7 @@ class PartReader:
             out=out,
             shortest=nodes["min"],
             longest=nodes["max"],
-            levels=(levels["min"], levels["max"]),
+            levels=(levels["min"], levels["max"]) if "levels" in form else None,
             document=self.file(form["document"], ("generate", "document")) if "document" in form else None,
             complexity={str(key): float(share) for key, share in form.get("complexity", {}).items()},
             traces=tuple(self.file(name, ("generate", "traces", n)) for n, name in enumerate(form.get("traces", ()))),

@@ -134,7 +134,7 @@ class Writer:
         if any(want.name == call.name for want in self._scenario.asks):
             yield from _asked(call, position)
         elif self._rules.must_confirm(call):
-            text = f"I would now make this change: {_in_words(call, self._terms(call))}. Shall I proceed, yes or no?"
+            text = f"I would now make this change: {in_words(call, self._terms(call))}. Shall I proceed, yes or no?"
             yield Step(party="assistant", part="question", text=text, position=position)
             about = tuple(value for name, given in call.arguments.items() for _, value in scalars(given, name))
             yield Step(party="user", part="consent", text="Yes, please do.", position=position, about=about)
@@ -155,7 +155,7 @@ class Writer:
                 yield from (str(value) for _, value in scalars(_led_to(reference, heard)))
 
     def _by_user(self, call: ToolCall, position: int) -> Iterator[Step]:
-        text = f"Please do this yourself: {_in_words(call)}."
+        text = f"Please do this yourself: {in_words(call)}."
         yield Step(party="assistant", part="filler", text=text, position=position)
         yield Step(party="user", part="call", call=call, position=position)
         yield Step(party="user", part="filler", text="I have done that.", position=position)
@@ -276,7 +276,7 @@ def _led_to(reference: Mapping[str, Any], heard: Heard) -> list[JsonValue]:
     return []
 
 
-def _in_words(call: ToolCall, terms: Sequence[JsonValue] = ()) -> str:
+def in_words(call: ToolCall, terms: Sequence[JsonValue] = ()) -> str:
     """Say a call with every value that it is about, and further terms of it, so that a yes is to this call."""
     said = ", ".join(str(value) for _, value in scalars([call.arguments, *terms]))
     return f"{call.name.replace('_', ' ')} ({call.name}), {said}" if said else f"{call.name}"

@@ -45,7 +45,8 @@ _MEANT: dict[Part, ActKind] = {"line": "request", "consent": "confirm"}
 class Step(Model):
     """One text or one call of a party; `position` is that of the expected call the step belongs to.
 
-    `about` are the values that a user's text concerns, `approvals` what an agent's text asks to approve.
+    `about` are the values that a user's text concerns, `act` what it means (None: what its part does), `approvals` what
+    an agent's text asks to approve.
     """
 
     party: Requestor
@@ -54,6 +55,7 @@ class Step(Model):
     call: ToolCall | None = None
     position: int | None = None
     about: tuple[Any, ...] = ()
+    act: ActKind | None = None
     approvals: tuple[ApprovalRequest, ...] = ()
 
 
@@ -140,7 +142,8 @@ def _message(step: Step) -> Message:
     role: Literal["user", "assistant"] = "user" if step.party == "user" else "assistant"
     if step.call is not None:
         return Message(role=role, tool_calls=(step.call,))
-    acts = (Act(kind=_MEANT.get(step.part, "other"), about=step.about),) if role == "user" else None
+    kind = step.act or _MEANT.get(step.part, "other")
+    acts = (Act(kind=kind, about=step.about),) if role == "user" else None
     return Message(role=role, content=step.text, acts=acts, approvals=step.approvals)
 
 

@@ -1,8 +1,9 @@
-"""Has a language model word conversations of the example project's services, and keeps what it said as a cassette.
+"""Has a language model write conversations around calls of the example project's services, and keeps them.
 
-    python -m tests.calibration.record_worded [URL]
+    python -m tests.calibration.record_worded [URL [FOLDER]]
 
-Without an address what is recorded is replayed. Either way the conversations are written to `worded/`.
+Without an address, or with an empty one, what is recorded is replayed. Either way the conversations are written to
+`worded/`, or to the folder.
 """
 
 import asyncio
@@ -23,16 +24,17 @@ HERE = Path(__file__).parent
 CASSETTE = HERE / "cassettes" / "worded.jsonl"
 PROJECT = HERE.parents[1] / "example_project"
 NOWHERE = "http://127.0.0.1:9/v1"
-WISH = Wish(per_situation=1, positives=6, languages=("en", "en", "en", "fr", "de", "es"), seed=11)
-"""About 60 conversations of both services: one of each situation, and six right ones."""
+WISH = Wish(per_situation=1, positives=4, languages=("en", "en", "en", "fr", "de", "es"), seed=11)
+"""About 60 conversations of both services: one of each situation, and four right ones."""
 
 MADE = (
-    "conversations worded by a language model that saw the requests alone, given over a loopback endpoint, recorded by "
-    "tests/calibration/record_worded.py; token counts are estimates"
+    "conversations written around played calls by a language model that saw the requests alone, given over a loopback "
+    "endpoint, recorded by tests/calibration/record_worded.py; one complaint that the guard makes no more (a date said "
+    "in words) was struck out of a repair; token counts are estimates"
 )
 
 
-async def record(url: str) -> None:
+async def record(url: str, into: Path) -> None:
     """Ask what was not recorded yet; write the conversations of both services."""
     sys.path.insert(0, str(PROJECT))
     suites = {name: PROJECT / f"{name}.agentbench.yaml" for name in ("support", "weather")}
@@ -42,13 +44,13 @@ async def record(url: str) -> None:
         spec = ModelSpec(model="writer", base_url=url or NOWHERE, seconds=2900, retries=0, in_flight=64)
         try:
             chat = models.chat(spec, Caller(role="writer"))
-            said = await asyncio.gather(*(worded(one.cases, one.lines, chat, seed=11) for one in made.values()))
+            said = await asyncio.gather(*(worded(one.cases, one.plays, chat, seed=11) for one in made.values()))
         finally:
             await models.close()
     for (name, one), (cases, lost) in zip(made.items(), said, strict=True):
         print(name, sum(case.wording == "model" for case in cases), "of", len(cases), "worded", dict(lost))
-        one.cases = cases
-        one.folder.write(HERE / "worded" / name)
+        one.cases = [case for case in cases if case.wording == "model"]
+        one.folder.write(into / name)
     if url:
         kept = read_cassette(CASSETTE)
         kept.made = MADE
@@ -56,4 +58,5 @@ async def record(url: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(record(sys.argv[1] if len(sys.argv) > 1 else ""))
+    given = dict(enumerate(sys.argv[1:]))
+    asyncio.run(record(given.get(0, ""), Path(given.get(1, HERE / "worded"))))

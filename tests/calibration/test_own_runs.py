@@ -13,7 +13,7 @@ from pytest_agentbench.testing import ModelRequest, ModelServer
 from tests.calibration.service import conversations
 from tests.calibration.test_command import calibrated
 from tests.calibration.test_scope import answer, few
-from tests.calibration.test_standing import RUBRIC, judged, told
+from tests.results.test_standing import RUBRIC, judged, told
 
 
 def folder_of(path: Path, cases: list[Labelled]) -> str:

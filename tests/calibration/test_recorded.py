@@ -18,7 +18,7 @@ from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.cassette.recorder import CassetteRecorder
 from pytest_agentbench.llm.models import Models
 from pytest_agentbench.llm.seams import Chat
-from tests.calibration import record_state, record_written
+from tests.calibration import record_elsewhere, record_state, record_written
 from tests.calibration.record import ARGUMENTS, CASSETTE
 
 NOWHERE = "http://127.0.0.1:9/v1"
@@ -78,6 +78,15 @@ def test_the_page_prints_what_is_replayed(replayed: dict[str, dict[str, dict[str
         figures = [parts["all"][figure] for figure in ("accuracy", "precision", "recall", "f1", "kappa")]
         figures += [parts[part]["accuracy"] for part in ("easy", "hard", "dissatisfied-yet-appropriate")]
         assert printed[name] == [f"{figure:.2f}" for figure in figures], name
+
+
+def test_the_page_prints_what_was_said_of_conversations_of_others() -> None:
+    """Each row of docs/calibrate.md: figures with deviations, then the right ones of each part with an interval."""
+    cases, said = asyncio.run(record_elsewhere.asked({}))
+
+    rows = [[cell.strip(" `") for cell in line.strip("|").split("|")] for line in PAGE.read_text().splitlines()]
+    printed = {row[0]: row[1:] for row in rows if len(row) == 10 and row[0] in said}
+    assert printed == {name: list(record_elsewhere.figures(cases, labels).values()) for name, labels in said.items()}
 
 
 def test_evidence_shows_changes_that_were_not_made() -> None:

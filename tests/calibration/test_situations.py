@@ -20,7 +20,7 @@ def situation(tool: str, agent: str, user: str) -> Situation:
     """Give a situation of a combination."""
     fields = {"tool": tool, "agent": agent, "user": user}
     reasons = {"details": "d", "tool_reason": "t", "agent_reason": "a", "user_reason": "u"}
-    return Situation.model_validate({"id": "x", **fields, **reasons})
+    return Situation.model_validate({"id": "x", **fields, **reasons, "moves": ["leads"], "holds": ["right"]})
 
 
 def test_there_are_26_and_one_is_right() -> None:

@@ -105,7 +105,7 @@ def test_policies_may_stand_in_a_file(write: Write) -> None:
     """A policies file is a list of policies; ids that are numbers become text."""
     path = write(SHORTEST + "policies: p.yaml\ngates: ['policy.7 >= 0.5']\n", p__yaml="- {id: 7, text: Be kind.}\n")
     (policy,) = load(path).policies
-    assert (policy.id, policy.text, policy.challenge) == ("7", "Be kind.", 1)
+    assert (policy.id, policy.text, policy.challenge) == ("7", "Be kind.", None)
 
 
 def test_every_problem_is_told_at_once_with_its_place(write: Write) -> None:

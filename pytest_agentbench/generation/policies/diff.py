@@ -14,8 +14,8 @@ _ALIKE = 0.5
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
-What = Literal["wording", "numbers", "strength", "meaning", "challenge"]
-"""wording: small words. numbers: an amount. strength: may became must. meaning: other words. challenge: rated anew."""
+What = Literal["marks", "numbers", "words", "challenge", "rule"]
+"""marks: case and punctuation alone. numbers: an amount. words: any word. challenge, rule: what the machine reads."""
 
 
 class Change(Model):
@@ -28,7 +28,7 @@ class Change(Model):
     @property
     def matters(self) -> bool:
         """Whether a scenario written for the old version may be wrong for the new one."""
-        return bool(set(self.what) & {"numbers", "strength", "meaning"})
+        return bool(set(self.what) & {"numbers", "words", "rule"})
 
 
 class PolicyDiff(Model):
@@ -132,15 +132,14 @@ def _alike(left: frozenset[str], right: frozenset[str]) -> float:
 
 def _what(old: ExtractedPolicy, new: ExtractedPolicy) -> tuple[What, ...]:
     found: list[What] = []
-    if key_of(old.text) != key_of(new.text):
-        if sorted(_NUMBER.findall(old.text)) != sorted(_NUMBER.findall(new.text)):
-            found.append("numbers")
-        if old.strength != new.strength:
-            found.append("strength")
-        if word_set(old.text) != word_set(new.text):
-            found.append("meaning")
-        if not found:
-            found.append("wording")
-    elif old.challenge != new.challenge:
+    if sorted(_NUMBER.findall(old.text)) != sorted(_NUMBER.findall(new.text)):
+        found.append("numbers")
+    if key_of(_NUMBER.sub("", old.text)) != key_of(_NUMBER.sub("", new.text)):
+        found.append("words")
+    if not found and old.text != new.text:
+        found.append("marks")
+    if old.challenge != new.challenge:
         found.append("challenge")
+    if old.rule != new.rule:
+        found.append("rule")
     return tuple(found)

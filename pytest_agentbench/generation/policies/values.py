@@ -12,7 +12,6 @@ from pydantic import Field
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.policy import Policy
-from pytest_agentbench.core.scenario import ExpectedCall
 
 MOST_LIKELY = 10
 """The highest weight of an edge: whenever one of the two policies matters the other does (§3.1.1: 1–10)."""
@@ -28,8 +27,11 @@ Weight = Annotated[float, Field(ge=NEVER, le=MOST_LIKELY)]
 WalkMode = Literal["weighted", "uniform", "max"]
 """How the next policy is chosen (Table 1): in proportion to the weights, evenly, or the one of highest weight."""
 
+Walk = Literal["exact", "paper"]
+"""Whether sets have exactly the level asked for, or are drawn by Algorithm 1 as it stands, which overshoots."""
+
 WeightSource = Literal["shared", "model", "conversations", "given"]
-"""Where edge weights come from: shared words and tools, a model's scores, real conversations, or a file."""
+"""Where edge weights come from: shared headings, tools and columns, a model, real conversations, or a file."""
 
 
 class Span(Model):
@@ -54,19 +56,22 @@ class Flow(Model):
 
 
 class ExtractedPolicy(Model):
-    """A rule found in a document, in its own words.
+    """A rule found in a document, in its own words, or a suite's own policy.
 
     `flows` names every flow that states it, `spans` every place: what is said twice is one policy. `under` are the
-    headings and lead-in sentences that it stands below, outermost first. `strength` is what its words make of it.
-    `refers_to` is the sentence before it where it begins with a word that names nothing itself (`They must …`).
+    headings that it stands below, outermost first. `challenge`, `rule`, `tools` and `source` (the sentence that these
+    were read from) are the suite's, or were proposed and stand in the file that people review. `note` says what the
+    rule leaves out, or why there is none.
     """
 
     id: str
     text: str
-    refers_to: str = ""
     category: str = ""
-    challenge: Challenge = 1
-    strength: Literal["must", "must_not", "may", "should", "states"] = "states"
+    challenge: Challenge | None = None
+    rule: dict[str, Any] | None = None
+    tools: tuple[str, ...] = ()
+    source: str = ""
+    note: str = ""
     flows: tuple[str, ...] = ()
     under: tuple[str, ...] = ()
     spans: tuple[Span, ...] = ()
@@ -77,9 +82,16 @@ class ExtractedPolicy(Model):
         return self.spans[0] if self.spans else None
 
     def policy(self) -> Policy:
-        """Give it as suites state policies, in words that stand alone: what it refers to follows in parentheses."""
-        text = f"{self.text} ({self.refers_to})" if self.refers_to else self.text
-        return Policy(id=self.id, text=text, challenge=self.challenge, category=self.category)
+        """Give it as suites state policies."""
+        return Policy(
+            id=self.id,
+            text=self.text,
+            challenge=self.challenge,
+            category=self.category,
+            rule=self.rule,
+            tools=self.tools,
+            source=self.source,
+        )
 
 
 class LeftOut(Model):
@@ -134,8 +146,8 @@ class PolicyGraph(Model):
 class PolicySet(Model):
     """Policies sampled for one event, in the order in which they were chosen; the first was allocated.
 
-    `requested` and `realised` are levels: sums of challenges. `repeat` counts earlier sets of the same policies, which
-    an event must then tell with other entities.
+    `requested` and `realised` are levels: sums of challenges, or where policies have none, numbers of policies.
+    `repeat` counts earlier sets of the same policies, which an event must then tell with other entities.
     """
 
     id: str
@@ -176,123 +188,6 @@ class Sampling(Model):
     def repeats(self) -> int:
         """Count the sets that have the policies of an earlier one."""
         return sum(one.repeat > 0 for one in self.sets)
-
-
-class Entity(Model):
-    """Something an event is about: a symbol such as U1, what it is in words, and the table that its row stands in."""
-
-    symbol: str
-    table: str = ""
-    description: str = ""
-
-
-class Relation(Model):
-    """That one entity names another: the `column` of `source`'s row holds the key of `target`'s."""
-
-    source: str
-    column: str
-    target: str
-
-
-class EventRow(Model):
-    """One row for the initial state; `symbol` is the entity that it makes real, "" where it only completes others.
-
-    `values` are JSON values by column; `bindings` are columns that hold another entity's key, by that entity's symbol.
-    """
-
-    table: str
-    values: dict[str, Any]
-    symbol: str = ""
-    bindings: dict[str, str] = {}
-
-
-class UserFact(Model):
-    """Something that the simulated user knows and gives when asked; `symbol` and `column` say whose it is."""
-
-    name: str
-    value: Any
-    symbol: str = ""
-    column: str = ""
-
-
-PolicyHandling = Literal["calls", "refuses", "fails", "said", "judge_only"]
-"""What decides whether a policy was kept: calls that must happen, calls that must not, a call that fails and what is
-said of it, what must be said, or a judge alone."""
-
-
-class PolicyBinding(Model):
-    """How one policy of an event is decided; `reason` says in words why it is so, always where only a judge can tell.
-
-    `expected` and `forbidden` are positions in the event's lists of calls.
-    """
-
-    policy: str
-    handling: PolicyHandling
-    reason: str = ""
-    expected: tuple[int, ...] = ()
-    forbidden: tuple[int, ...] = ()
-
-
-class Stages(Model):
-    """The five stages of an event (Table 3), kept as its provenance: what each one had made of the one before."""
-
-    level: int
-    policies: tuple[str, ...]
-    symbolic_description: str = ""
-    symbolic_variables: tuple[Entity, ...] = ()
-    scenario: str = ""
-
-
-class Event(Model):
-    """One event (§3.1.2): policies, a request that calls for them, and rows that make the request valid.
-
-    `persona`, `goal`, `says` and `facts` are for the user, `expected_behaviour` is for the critique alone. `expected`
-    are the calls of a right run, `forbidden` those that would break a policy, `communicate` what must be told,
-    `failing` tools that fail whenever they are called; `ordered` says that the order of the expected calls counts,
-    `unchanged` that a right run writes nothing. Policies that only a judge can decide are those whose binding says so.
-    """
-
-    id: str
-    set: PolicySet
-    stages: Stages
-    entities: tuple[Entity, ...] = ()
-    relations: tuple[Relation, ...] = ()
-    rows: tuple[EventRow, ...] = ()
-    persona: str = ""
-    goal: str = ""
-    says: tuple[str, ...] = ()
-    facts: tuple[UserFact, ...] = ()
-    unknown: tuple[str, ...] = ()
-    expected_behaviour: str = ""
-    expected: tuple[ExpectedCall, ...] = ()
-    forbidden: tuple[ExpectedCall, ...] = ()
-    communicate: tuple[str, ...] = ()
-    failing: tuple[str, ...] = ()
-    ordered: bool = False
-    unchanged: bool = False
-    bindings: tuple[PolicyBinding, ...] = ()
-    language: Literal["en", "fr"] = "en"
-    attempts: int = 1
-
-    @property
-    def judge_only(self) -> tuple[str, ...]:
-        """The policies that no call decides."""
-        return tuple(one.policy for one in self.bindings if one.handling == "judge_only")
-
-
-class EventRejection(Model):
-    """A set that became no event: at which stage, for which reason, after how many attempts."""
-
-    set: str
-    stage: Literal["symbols", "rows", "oracle", "story", "assembly", "validation"]
-    reason: str
-    detail: str = ""
-    attempts: int = 1
-
-
-def challenge_sum(policies: Iterable[ExtractedPolicy]) -> int:
-    """Give the complexity of policies together: the sum of their challenges (§3.1.2)."""
-    return sum(policy.challenge for policy in policies)
 
 
 def exercised(sets: Iterable[PolicySet]) -> set[str]:

@@ -1,57 +1,81 @@
-"""Scenarios from tools, stage after stage: cards, taxonomy, graph, pool, walks, scenarios (tool-to-scenario §3.3).
+"""Scenarios from tools, stage after stage: cards, taxonomy, graph, pool, walks, drafts, scenarios.
 
-Every stage leaves a file in the recipe's folder with the hash of what it was made from, and is not made again as long
-as that holds; a session that was broken off goes on where it stood. Same seed, same files.
+Tool-to-scenario §3.3. Every stage leaves a file in the recipe's folder with the hash of what it was made from, and is
+not made again as long as that holds; a session that was broken off goes on where it stood. Same seed, same files.
 """
 
 import contextlib
 import itertools
-import tempfile
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from math import ceil
+from random import Random
 from typing import Literal
 
 from pytest_agentbench.core.errors import EnvironmentFaultError, SuiteFaultError
-from pytest_agentbench.core.suite import Suite
+from pytest_agentbench.core.state import State
+from pytest_agentbench.core.suite import GenerateSpec, Suite
 from pytest_agentbench.core.tool import Toolset
-from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.generation.casting import Chats
+from pytest_agentbench.generation.produce import Production
 from pytest_agentbench.generation.recipe import Outcome, Told, hashes_of, recipe_of
+from pytest_agentbench.generation.report import document_of, lines_of
+from pytest_agentbench.generation.store import Store
+from pytest_agentbench.generation.tools.graph.graph import build_graph
+from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
+from pytest_agentbench.generation.tools.hydration.rules import SuiteRules
+from pytest_agentbench.generation.tools.hydration.stock import Stock
 from pytest_agentbench.generation.tools.kinds_told import kinds_told, left_alone, seen_writing
-from pytest_agentbench.generation.tools.making import Maker, RejectedError, languages_of
+from pytest_agentbench.generation.tools.probing.probing import probe, probing_hash
+from pytest_agentbench.generation.tools.probing.safety import Policy
 from pytest_agentbench.generation.tools.probing.seeding import hints_of, state_of
-from pytest_agentbench.generation.tools.recruiting.stock import Stock
+from pytest_agentbench.generation.tools.probing.session import Budget
+from pytest_agentbench.generation.tools.recruiting.choosing import distinct
+from pytest_agentbench.generation.tools.recruiting.pool import FAILURE
+from pytest_agentbench.generation.tools.recruiting.recruiter import Recruiter
 from pytest_agentbench.generation.tools.roles import ROLES, Roles
-from pytest_agentbench.generation.tools.saved import hash_of
-from pytest_agentbench.generation.tools.stages import Draws, Stages
-from pytest_agentbench.generation.tools.stories.hydration import EXHAUSTED
-from pytest_agentbench.generation.tools.storing import SCENARIOS, Finished, Folder
-from pytest_agentbench.generation.tools.summary import Session, document_of, lines_of
-from pytest_agentbench.generation.tools.values import RUN_CONVERSATION, Cards, Walk
-from pytest_agentbench.generation.tools.walks.coverage import coverage, report
-from pytest_agentbench.generation.tools.walks.pairs import barred_pairs, most_repeats
-from pytest_agentbench.generation.tools.walks.rehearsal import closed_edges
-from pytest_agentbench.generation.tools.wording.phrasing import language_of
-from pytest_agentbench.generation.tools.wording.tongue import Code
-from pytest_agentbench.generation.tools.world import world_of
+from pytest_agentbench.generation.tools.source import WalkSource
+from pytest_agentbench.generation.tools.stage_files import (
+    CARDS,
+    GRAPH,
+    POOL,
+    SCORES,
+    TAXONOMY,
+    WALKS,
+    PoolFile,
+    WalkFile,
+    hash_of,
+    resumed,
+    save,
+)
+from pytest_agentbench.generation.tools.values import Cards, Graph, Taxonomy
+from pytest_agentbench.generation.tools.walks.conditioned import Conditioned
+from pytest_agentbench.generation.tools.walks.coverage import coverage
+from pytest_agentbench.generation.tools.walks.judging import ChainJudge, Chosen, Scores, WalksGiven, candidates, chosen
+from pytest_agentbench.generation.tools.walks.rehearsal import Rehearsed, rehearse
+from pytest_agentbench.generation.tools.walks.sampling import CLASSES, SHARES, Sampler, Shape
+from pytest_agentbench.generation.tools.walks.weights import weigh
+from pytest_agentbench.generation.tools.world import World, world_of
 from pytest_agentbench.results.seen_writes import note_seen
-from pytest_agentbench.validation.scenario import Shared
 
 Until = Literal["cards", "graph", "walks", ""]
 """The last stage that is asked for; "" is all."""
 
-_MORE = 3
-"""Walks that are tried for each scenario asked for, at most."""
-_HOPELESS = 5
-"""Walks lost at the beginning after which no further one is tried, five times as many where no model is paid for."""
+_SPARED = 0.5
+"""Share of the verified calls that walks count on where some tool destroys what others need."""
+_BY_MODEL = ("prompting", "empirical")
+"""Weights that only a model gives."""
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()
 
 
 @dataclass(kw_only=True)
 class Pipeline:
-    """One recipe at work. `told` hears of progress; `force` makes every stage anew."""
+    """One recipe at work. `told` hears of progress; `force` makes every stage anew; `today` may be asked once."""
 
     suite: Suite
     toolset: Toolset
@@ -59,144 +83,126 @@ class Pipeline:
     told: Told = lambda _: None
     force: bool = False
     now: Callable[[], float] = time.monotonic
+    today: Callable[[], date] = _today
 
     async def run(self, until: Until = "") -> Outcome:
         """Run the stages; raise `SuiteFaultError` or `EnvironmentFaultError` where there is nothing to work on."""
-        recipe = recipe_of(self.suite)
-        roles = Roles(recipe, self.chats)
+        self._recipe = recipe_of(self.suite)
+        self._roles = Roles(self._recipe, self.chats)
         await self._find_tools()
-        self._check_tools()
-        described = language_of(spec.description for spec in self.toolset.of("assistant"))
-        languages = languages_of(recipe.languages, described, has_model=bool(roles.player("narrator")))
-        plain = world_of(self.suite, toolset=self.toolset)
-        state = await state_of(plain)
-        world = world_of(self.suite, toolset=self.toolset, hints=_listed(hints_of(self.toolset, state, recipe.values)))
-        folder = Folder(recipe.out)
-        stages = Stages(recipe=recipe, world=world, roles=roles, folder=folder, told=self.told, force=self.force)
-        cards = await stages.cards()
+        self._check_recipe()
+        state = await state_of(world_of(self.suite, toolset=self.toolset))
+        hints = hints_of(self.toolset, state, self._recipe.values)
+        world = world_of(self.suite, toolset=self.toolset, hints={name: list(one) for name, one in hints.items()})
+        cards = await self._cards(world)
         if until == "cards":
+            partial = [f"partial: {card.tool}: {card.partial}" for card in cards.cards if card.partial]
             return self._stopped(
-                until, [f"{len(cards.cards)} cards in {folder.path}", *left_alone(cards), *_partial(cards)]
+                until, [f"{len(cards.cards)} cards in {self._recipe.out}", *left_alone(cards), *partial]
             )
         self._learn_kinds(cards)
-        taxonomy = await stages.taxonomy(cards)
-        graph = await stages.graph(cards, taxonomy)
+        world.toolset = self.toolset
+        taxonomy = await self._taxonomy(cards)
+        graph = await self._graph(cards, taxonomy)
         if not graph.tools:
             raise EnvironmentFaultError(f"no call of any tool was answered as it should:\n{_reasons(cards)}")
         if until == "graph":
             typed = sum(bool(edge.via) for edge in graph.edges)
             counted = f"{len(graph.tools)} tools, {len(graph.edges)} edges, {typed} of them by types"
-            return self._stopped(until, [f"{counted}, in {folder.path}", *left_alone(cards)])
-        pool, unpooled = await stages.pool(cards, taxonomy, graph)
-        if not pool.entries:
-            told = "\n".join([*(f"  {tool}: {why}" for tool, why in unpooled.items()), *left_alone(cards)])
-            raise EnvironmentFaultError(f"no call of any tool was answered as it should:\n{told}")
-        conditioned = recipe.weights == "conditioned"
-        stock = Stock(world=world, cards=cards, taxonomy=taxonomy, pool=pool, conditioned=conditioned)
-        self.told("rehearsing the edges")
-        closed = await closed_edges(graph, stock, seed=recipe.seed)
-        offered = [card.tool for card in cards.cards]
-        uncalled = {card.tool: card.partial for card in cards.cards if card.partial}
-        why = {
-            **uncalled,
-            **unpooled,
-            **{f"{source} -> {target}": reason for (source, target), reason in closed.items()},
-        }
-        barred = await barred_pairs(graph, stock, seed=recipe.seed)
-        repeats = await most_repeats(graph, stock, seed=recipe.seed)
-        sampler = stages.sampler(graph, taxonomy, cards, pool, closed=frozenset(closed), barred=barred, repeats=repeats)
-        draws = await stages.chosen(sampler, graph, taxonomy, cards, pool)
-        if until == "walks":
-            walks = list(itertools.islice(iter(draws.draw, None), recipe.count))
-            folder.save_walks(walks, hash_of(graph, recipe.seed))
-            return self._stopped(until, [f"{len(walks)} walks", *report(coverage(graph, walks, why, offered=offered))])
-        hashes = hashes_of(self.suite, self.toolset)
-        with tempfile.TemporaryDirectory(prefix="agentbench-") as directory:
-            maker = Maker(
-                suite=self.suite,
-                toolset=self.toolset,
-                stock=stock,
-                roles=roles,
-                hashes=hashes,
-                shared=Shared(isolation=IsolationGate(Path(directory)), now=self.now, seed=recipe.seed, mutate=False),
-                seed=recipe.seed,
-                personas=recipe.personas,
-                state=state,
-            )
-            made_from = hash_of(hashes, cards, taxonomy, graph, pool, [roles.player(role) for role in ROLES])
-            finished, exhausted = await self._scenarios(maker, draws, folder, made_from, languages)
-        folder.save_walks([one.walk for one in finished], hash_of(graph, recipe.seed))
-        folder.save_scenarios(one.forms for one in finished if one.forms)
-        accepted = [one.walk for one in finished if one.forms]
-        session = Session(
-            name=self.suite.name,
-            seed=recipe.seed,
-            wanted=recipe.count,
-            out=recipe.out / SCENARIOS,
-            finished=finished,
-            coverage=coverage(graph, accepted, why, offered=offered),
-            calls=roles.calls,
-            players={role: player for role in ROLES if (player := roles.player(role))},
-            unpooled=unpooled,
-            exhausted=exhausted,
-            uncalled=left_alone(cards),
-            kinds=kinds_told(self.toolset.of("assistant"), cards, pool) if state is None else (),
+            return self._stopped(until, [f"{counted}, in {self._recipe.out}", *left_alone(cards)])
+        made = await self._pool(world, cards, taxonomy, graph)
+        if not made.pool.entries:
+            reasons = [f"  {tool}: {reason}" for tool, reason in made.why.items()]
+            listed = "\n".join([*reasons, *left_alone(cards)])
+            raise EnvironmentFaultError(f"no call of any tool was answered as it should:\n{listed}")
+        stock = Stock(
+            world=world,
+            cards=cards,
+            taxonomy=taxonomy,
+            pool=made.pool,
+            rules=SuiteRules(self.suite.policies, self.toolset, self.suite.now),
+            state=state,
+            conditioned=self._recipe.weights == "conditioned",
         )
-        folder.save_report(document_of(session))
-        return Outcome(lines=tuple(lines_of(session)), accepted=len(accepted), wanted=recipe.count)
+        self.told("rehearsing the edges")
+        rehearsed = await rehearse(graph, stock, seed=self._recipe.seed)
+        why = _why(cards, made, rehearsed)
+        draws = await self._draws(graph, stock, rehearsed)
+        offered = [card.tool for card in cards.cards]
+        if until == "walks":
+            walks = list(itertools.islice(iter(draws.draw, None), self._recipe.count))
+            save(self._recipe.out / WALKS, WalkFile(walks=tuple(walks)), hash_of(graph, self._recipe.seed))
+            rows = coverage(graph, walks, why, offered=offered)
+            covered = [f"{row.what}: {row.covered} of {row.total}" for row in rows]
+            return self._stopped(until, [f"{len(walks)} walks", *covered])
+        source = WalkSource(draws, stock, self._recipe.seed, self._languages)
+        return await self._scenarios(source, graph, made, why, state)
 
     async def _scenarios(
-        self, maker: Maker, sampler: Draws, folder: Folder, made_from: str, languages: Sequence[Code]
-    ) -> tuple[list[Finished], bool]:
-        """Make as many scenarios as asked for; give what became of each walk, and whether all are used.
+        self, source: WalkSource, graph: Graph, made: PoolFile, why: dict[str, str], state: State | None
+    ) -> Outcome:
+        """Have the drafts of walks worded, accepted and written; give the report."""
+        recipe, stock, roles = self._recipe, source.stock, self._roles
+        players = [roles.player(role) for role in ROLES]
+        made_from = hash_of(hashes_of(self.suite, self.toolset), stock.cards, stock.taxonomy, graph, made, players)
+        production = Production(
+            suite=self.suite,
+            toolset=self.toolset,
+            source=source,
+            store=Store(recipe.out),
+            made_from=made_from,
+            today=self.today(),
+            state=state,
+            force=self.force,
+            told=self.told,
+            now=self.now,
+            casting=roles,
+        )
+        report = await production.run()
+        walks = [source.walks[draft.id] for draft in report.accepted]
+        save(recipe.out / WALKS, WalkFile(walks=tuple(walks)), hash_of(graph, recipe.seed))
+        rows = coverage(graph, walks, why, offered=[card.tool for card in stock.cards.cards])
+        kinds = kinds_told(self.toolset.of("assistant"), stock.cards, stock.pool) if state is None else []
+        named = {name for row in rows for name, _ in row.missing}
+        rest = [f"no verified call of {tool}: {reason}" for tool, reason in made.why.items() if tool not in named]
+        report = replace(report, coverage=rows, lines=(*left_alone(stock.cards), *kinds, *sorted(rest)))
+        production.store.save_report(document_of(report))
+        return Outcome(lines=tuple(lines_of(report)), accepted=len(report.accepted), wanted=recipe.count)
 
-        What was lost is drawn anew, aiming at what it would have covered. Each walk is noted as it is finished, so that
-        a session that is broken off here loses one at most.
-        """
-        recipe = recipe_of(self.suite)
-        known = {} if self.force else folder.finished(made_from)
-        log = folder.log(made_from, anew=self.force)
-        finished: list[Finished] = []
-        accepted = 0
-        try:
-            while accepted < recipe.count and len(finished) < _MORE * recipe.count + 10:
-                walk = sampler.draw()
-                if walk is None:
-                    return finished, True
-                one = known.get(walk.id)
-                if one is None or one.walk != walk:
-                    one = await self._made(maker, walk, languages[len(finished) % len(languages)])
-                    log.append(one.model_dump(mode="json"))
-                elif one.rejection is not None:
-                    maker.history.note(one.rejection)
-                finished.append(one)
-                if one.forms:
-                    accepted += 1
-                    if one.story is not None:
-                        maker.history.usage.note(one.story)
-                    self.told(f"scenario {accepted} of {recipe.count}")
-                else:
-                    sampler.lost(walk)
-                    _learn(sampler, one, maker.stock)
-                    if not accepted and len(finished) >= (_HOPELESS if maker.roles.calls else 5 * _HOPELESS):
-                        break
-        finally:
-            log.close()
-        return finished, False
-
-    async def _made(self, maker: Maker, walk: Walk, language: Code) -> Finished:
-        try:
-            made = await maker.make(walk, language)
-        except RejectedError as error:
-            self.told(f"{walk.id} lost: {error}")
-            return Finished(walk=walk, rejection=error.rejection)
-        return Finished(walk=walk, story=made.story, forms=made.forms)
+    @property
+    def _languages(self) -> tuple[str, ...]:
+        return tuple(self._recipe.languages) or (self.suite.language,)
 
     async def _find_tools(self) -> None:
         """Ask the environment for its tools where only a running server can tell them."""
         if not self.toolset and any(part.remote for part in self.suite.environment.tools):
             async with world_of(self.suite).open() as opened:
                 self.toolset = opened.tools
+
+    def _check_recipe(self) -> None:
+        recipe = self._recipe
+        described = [part.target for part in self.suite.environment.tools if part.kind == "schema"]
+        if not self.toolset.of("assistant"):
+            raise SuiteFaultError(
+                f"{self.suite.path}: the suite names no tools to make scenarios from; "
+                "add `environment: {tools: …}`, or use `generate: {from: policies}`"
+            )
+        if described:
+            raise SuiteFaultError(
+                f"{self.suite.path}: the tools are only described ({described[0]}); scenarios are made of real calls, "
+                "so name tools that can be called"
+            )
+        if unknown := [name for name in recipe.complexity if name not in CLASSES]:
+            raise SuiteFaultError(
+                f"generate.complexity: there is no class {unknown[0]!r}; there are {', '.join(CLASSES)}"
+            )
+        if recipe.weights in _BY_MODEL and self._roles.chat("weigher") is None:
+            raise SuiteFaultError(
+                f"generate.weights: {recipe.weights!r} needs a model that plays the weigher: name one under `llm`"
+            )
+        if recipe.weights == "traces" and not recipe.traces:
+            raise SuiteFaultError("generate.weights: 'traces' needs recorded conversations under `traces`")
+        self._roles.check_languages(self._languages)
 
     def _learn_kinds(self, cards: Cards) -> None:
         """Take tools that were seen to write for writes, now and in later sessions."""
@@ -208,51 +214,142 @@ class Pipeline:
         with contextlib.suppress(OSError):  # a folder that cannot be written keeps nothing
             note_seen(self.suite.path, seen)
 
-    def _check_tools(self) -> None:
-        specs = self.toolset.of("assistant")
-        described = [part.target for part in self.suite.environment.tools if part.kind == "schema"]
-        if not specs:
-            raise SuiteFaultError(
-                f"{self.suite.path}: the suite names no tools to make scenarios from; "
-                "add `environment: {tools: …}`, or use `generate: {from: policies}`"
+    async def _cards(self, world: World) -> Cards:
+        recipe, roles = self._recipe, self._roles
+        policy = Policy(
+            writes=recipe.allow_writes, trust_annotations=recipe.trust_annotations, allow=frozenset(recipe.allow)
+        )
+        budget, seed, chat = Budget(), recipe.seed, roles.chat("prober")
+        made_from = probing_hash(world, seed=seed, policy=policy, budget=budget, model=roles.player("prober"))
+
+        async def make() -> Cards:
+            self.told("probing the tools")
+            return await probe(world, seed=seed, policy=policy, budget=budget, chat=chat, told=self.told)
+
+        return await resumed(recipe.out / CARDS, Cards, made_from, make, force=self.force)
+
+    async def _taxonomy(self, cards: Cards) -> Taxonomy:
+        chat = self._roles.chat("taxonomist")
+
+        async def make() -> Taxonomy:
+            self.told("typing what flows between the tools")
+            if chat is None:
+                return build_taxonomy(cards)
+            from pytest_agentbench.generation.tools.graph.taxonomy_llm import typed_by_model  # noqa: PLC0415 - with a model
+
+            return await typed_by_model(chat, cards, _random(self._recipe.seed, "taxonomy"), told=self.told)
+
+        made_from = hash_of(cards, self._roles.player("taxonomist"))
+        return await resumed(self._recipe.out / TAXONOMY, Taxonomy, made_from, make, force=self.force)
+
+    async def _graph(self, cards: Cards, taxonomy: Taxonomy) -> Graph:
+        recipe = self._recipe
+
+        async def make() -> Graph:
+            self.told("building the graph")
+            return await self._weighed(build_graph(cards, taxonomy), cards)
+
+        read = [file.read_text() for file in recipe.traces]
+        made_from = hash_of(cards, taxonomy, recipe.weights, self._roles.player("weigher"), read)
+        return await resumed(recipe.out / GRAPH, Graph, made_from, make, force=self.force)
+
+    async def _weighed(self, graph: Graph, cards: Cards) -> Graph:
+        recipe, chat = self._recipe, self._roles.chat("weigher")
+        if recipe.weights in _BY_MODEL and chat is not None:
+            from pytest_agentbench.generation.tools.walks import weights_llm  # noqa: PLC0415 - with a model
+
+            ask = weights_llm.weighed_by_model if recipe.weights == "prompting" else weights_llm.walked_by_model
+            return await ask(chat, graph, cards, _random(recipe.seed, "weights"), told=self.told)
+        return weigh(graph, traces=recipe.traces if recipe.weights == "traces" else ())
+
+    async def _pool(self, world: World, cards: Cards, taxonomy: Taxonomy, graph: Graph) -> PoolFile:
+        """Make verified calls; give them, and why tools have none."""
+        recipe = self._recipe
+
+        async def make() -> PoolFile:
+            self.told("making verified calls")
+            recruiter = Recruiter(
+                world=world,
+                cards=cards,
+                taxonomy=taxonomy,
+                size=recipe.pool,
+                may_write=recipe.allow_writes,
+                allowed=frozenset(recipe.allow),
+                told=self.told,
             )
-        if described:
-            raise SuiteFaultError(
-                f"{self.suite.path}: the tools are only described ({described[0]}); scenarios are made of real calls, "
-                "so name tools that can be called"
-            )
+            pool, why = await recruiter.recruit(graph.tools)
+            for card in cards.cards:
+                if card.tool not in graph.tools:
+                    why[card.tool] = card.partial or "it is not in the graph"
+            return PoolFile(entries=pool.entries, why=why)
+
+        made_from = hash_of(cards, taxonomy, graph.tools, recipe.pool, recipe.seed)
+        return await resumed(recipe.out / POOL, PoolFile, made_from, make, force=self.force)
+
+    async def _draws(self, graph: Graph, stock: Stock, rehearsed: Rehearsed) -> Sampler | Chosen:
+        """Give what draws the walks: the sampler, or first the walks that a judge chose among those it drew."""
+        recipe = self._recipe
+        chain = Conditioned(graph, stock.taxonomy, {tool: len(distinct(stock.pool.of(tool))) for tool in graph.tools})
+        shape = _shape(recipe, graph, stock, rehearsed)
+        weigh_by = chain.row if recipe.weights == "conditioned" else None
+        sampler = Sampler(graph, shape, seed=recipe.seed, weigh=weigh_by)
+        if recipe.candidates <= 1:
+            return sampler
+        self.told("judging walks")
+        walks = candidates(sampler, recipe.count * recipe.candidates)
+        chat = self._roles.chat("weigher")
+
+        async def make() -> Scores:
+            given = WalksGiven(walks=tuple(walks), cards=stock.cards)
+            if chat is None:
+                return await ChainJudge(chain)(given)
+            from pytest_agentbench.generation.tools.walks.judging_llm import ModelWalkJudge  # noqa: PLC0415 - with a model
+
+            return await ModelWalkJudge(chat, _random(recipe.seed, "judge"))(given)
+
+        made_from = hash_of([walk.nodes for walk in walks], stock.cards, stock.taxonomy, self._roles.player("weigher"))
+        scores = await resumed(recipe.out / SCORES, Scores, made_from, make, force=self.force)
+        return chosen(sampler, walks, scores.scores, recipe.count)
 
     def _stopped(self, until: Until, lines: Sequence[str]) -> Outcome:
         return Outcome(lines=(f"agentbench generate: {self.suite.name} · until {until}", *lines), until=until)
 
 
-def _learn(sampler: Draws, lost: Finished, stock: Stock) -> None:
-    """Have later walks ask less of the world where this one asked too much: rooms are booked, accounts closed.
+def _shape(recipe: GenerateSpec, graph: Graph, stock: Stock, rehearsed: Rehearsed) -> Shape:
+    """Say what walks are like: none along closed edges, with barred pairs, or with more calls than there are."""
+    pool = stock.pool
+    # what is destroyed in a conversation is no longer there for its later calls
+    share = _SPARED if any(stock.card(tool).destructive for tool in graph.tools) else 1.0
+    capacity = {}
+    for tool in graph.tools:
+        entries = distinct(one for one in pool.entries if one.tool == tool and FAILURE not in one.id)
+        most = stock.owners.most_of_one(pool.of(tool), stock.card(tool)) or len(entries)
+        capacity[tool] = 0 if tool in rehearsed.unfit else min(ceil(most * share), rehearsed.repeats.get(tool, most))
+    return Shape(
+        shortest=recipe.shortest,
+        longest=recipe.longest,
+        shares=recipe.complexity or SHARES,
+        capacity=capacity,
+        enriched=recipe.enriched,
+        closed=frozenset(rehearsed.closed),
+        barred=rehearsed.barred,
+        plannable={tool: "failure" for tool in graph.tools if pool.failures(tool)},
+        behind={tool: pool.sources(tool) for tool in graph.tools if pool.behind(tool) and not pool.of(tool)},
+        destructive=frozenset(tool for tool in graph.tools if stock.card(tool).destructive),
+    )
 
-    No later one calls the tool that ran out as often, or takes the step that failed after all changes before it.
-    """
-    rejection = lost.rejection
-    if rejection is None or rejection.stage != "hydration" or rejection.reason not in EXHAUSTED:
-        return
-    source, _, target = rejection.detail.partition(": ")[0].rpartition(" -> ")
-    sampler.spare(lost.walk, target)
-    nodes, step = lost.walk.nodes, (source or RUN_CONVERSATION, target)
-    if source:
-        sampler.end(lost.walk, step)
-    places = [place for place in range(1, len(nodes)) if nodes[place - 1 : place + 1] == step]
-    if places:
-        changes = (node for node in nodes[: places[-1]] if stock.card(node).writes is not False)
-        sampler.bar(Counter(node for node in changes if node != RUN_CONVERSATION), step)
 
-
-def _listed(hints: dict[str, tuple[object, ...]]) -> dict[str, list[object]]:
-    return {name: list(values) for name, values in hints.items()}
-
-
-def _partial(cards: Cards) -> list[str]:
-    return [f"partial: {card.tool}: {card.partial}" for card in cards.cards if card.partial]
+def _why(cards: Cards, made: PoolFile, rehearsed: Rehearsed) -> dict[str, str]:
+    """Say why tools, and steps between them, cannot be covered."""
+    closed = {f"{source} -> {target}": reason for (source, target), reason in rehearsed.closed.items()}
+    partial = {card.tool: card.partial for card in cards.cards if card.partial}
+    return {**partial, **made.why, **rehearsed.unfit, **closed}
 
 
 def _reasons(cards: Cards) -> str:
     why = [f"  {card.tool}: {card.partial or 'nothing was tried'}" for card in cards.cards]
     return "\n".join([*why, *left_alone(cards)])
+
+
+def _random(seed: int, what: str) -> Random:
+    return Random(f"{what}/{seed}")  # noqa: S311 - a choice, no secret

@@ -11,14 +11,13 @@ from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.generation.assemble import CALLS, FACTS
 from pytest_agentbench.generation.recipe import PROVENANCE
-from pytest_agentbench.generation.tools.probing.oracle import judge
+from pytest_agentbench.generation.tools.flows import found_at
+from pytest_agentbench.generation.tools.hydration.facts import said_at, stands_at
 from pytest_agentbench.generation.tools.probing.reading import parsed
 from pytest_agentbench.generation.tools.probing.schemas import read_slots
-from pytest_agentbench.generation.tools.stories.assembly import CALLS, FACTS
-from pytest_agentbench.generation.tools.stories.facts import said_at
-from pytest_agentbench.generation.tools.stories.flows import ARGUMENT, found_at
-from pytest_agentbench.generation.tools.stories.tracing import is_same_value
+from pytest_agentbench.generation.tools.probing.verdicts import judge
 from pytest_agentbench.generation.tools.world import World
 
 
@@ -52,15 +51,13 @@ async def _refreshed(scenario: Scenario, world: World) -> Freshness:
     stale: list[str] = []
     differing: list[str] = []
     results: list[JsonValue] = []
-    made: list[Mapping[str, JsonValue]] = []
     async with world.open() as opened:
         for call, origin in zip(scenario.expected_calls, origins, strict=False):
             slots = read_slots(call.arguments)
-            stale += _moved(call.name, slots, origin.get("arguments") or {}, results, made)
+            stale += _moved(call.name, slots, origin.get("arguments") or {}, results)
             answer = await opened.call(call.name, call.arguments)
             verdict = judge(answer).verdict
             results.append(parsed(answer.content))
-            made.append(slots)
             if digest(answer.content) == origin.get("answer"):
                 continue
             if answer.error or verdict in ("broken", "environment"):
@@ -77,7 +74,6 @@ def _moved(
     slots: Mapping[str, JsonValue],
     origins: Mapping[str, JsonValue],
     results: Sequence[JsonValue],
-    made: Sequence[Mapping[str, JsonValue]],
 ) -> list[str]:
     """Name the arguments whose value no longer stands in the result that it was taken from."""
     stale = []
@@ -87,12 +83,9 @@ def _moved(
         call, where = int(origin.get("call", -1)), str(origin.get("path", ""))
         if not 0 <= call < len(results):
             continue
-        if where.startswith(ARGUMENT):
-            values = [made[call].get(where.removeprefix(ARGUMENT))]
-        else:
-            values = [one.value for one in found_at(results[call], where)]
         value = slots[path]
-        if not any(is_same_value(one, value) or (isinstance(one, str) and str(value) in one) for one in values):
+        if not stands_at(value, where, results[call]):
+            values = [one.value for one in found_at(results[call], where)]
             now = (
                 f", where {shorten(printable(repr(values[0])), 60)} stands now"
                 if values
@@ -107,6 +100,8 @@ def _untold(scenario: Scenario, results: Sequence[JsonValue]) -> list[str]:
     stale = []
     facts = scenario.provenance.get(FACTS)
     for fact, text in zip(facts if isinstance(facts, list) else (), scenario.communicate_info, strict=False):
+        if not fact:
+            continue  # a text that stands in no answer
         call, where = int(fact.get("call", -1)), str(fact.get("path", ""))
         now = said_at(results[call], where) if 0 <= call < len(results) else None
         if now != text:

@@ -19,7 +19,7 @@ from pytest_agentbench.core.tool import ToolCall, Toolset, ToolSpec
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.local import LocalEnvironment
 from pytest_agentbench.environment.toolset import load_toolset, tools_without_state
-from pytest_agentbench.generation.tools.probing.destruction import sign_of_destruction
+from pytest_agentbench.generation.tools.probing.safety import sign_of_destruction
 from pytest_agentbench.results.redact import Redactor
 from pytest_agentbench.runs.run_thread import RunnerInThread
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pytest_agentbench.core.errors import ResultsError
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.generation.tools.saved import GRAPH, load
+from pytest_agentbench.generation.tools.stage_files import GRAPH, load
 from pytest_agentbench.generation.tools.values import Graph
 from pytest_agentbench.generation.tools.walks.coverage import Covered
 from pytest_agentbench.report.html.shown import shown

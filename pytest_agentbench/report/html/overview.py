@@ -11,6 +11,7 @@ from pytest_agentbench.report.glyphs import UNICODE
 from pytest_agentbench.report.html.beyond import faults, trials
 from pytest_agentbench.report.html.shown import number, shown
 from pytest_agentbench.report.html.variants import figures
+from pytest_agentbench.report.reviews import review_texts
 from pytest_agentbench.results.aggregate import (
     Aggregate,
     BlameCount,
@@ -39,8 +40,12 @@ def overview(document: Document) -> dict[str, JsonValue]:
     own = [run for run in document.results if run.key.suite not in known]
     sums = aggregate(runs or own, document.retried)
     groups = [*groups_of(sums), *([("tests of your own", own_rows(own))] if runs and own else [])]
+    groups += [("pending review", [sums.pending])] if sums.pending else []
+    everything, document = document, document.counted
+    runs, own = ([run for run in some if not run.pending] for some in (runs, own))
     return {
-        "facts": _facts(document, runs),
+        "facts": _facts(everything, runs),
+        "reviews": [shown(text, 600) for text in review_texts(everything)],
         "partly": sums.partly,
         "unmeasured": [
             [shown(one.part, 200), one.runs, shown(one.why.removeprefix("not measured: "), 400), shown(one.cure, 400)]
@@ -100,7 +105,7 @@ def _row(row: Row, gates: Sequence[GateVerdict] = ()) -> dict[str, JsonValue]:
         "high": number(row.high),
         "means": [number(row.mean(metric)) for metric in MEANS],
         "gates": [parse_gate(verdict.gate).threshold for verdict in mine],
-        "missed": any(not verdict.passed for verdict in mine),
+        "missed": any(verdict.failed for verdict in mine),
     }
 
 
@@ -113,6 +118,7 @@ def _gate(verdict: GateVerdict, document: Document) -> dict[str, JsonValue]:
         "reason": shown(", ".join(filter(None, (verdict.reason, mark_of_gate(verdict, document)))), 200),
         "n": verdict.n,
         "passed": verdict.passed,
+        "failed": verdict.failed,
         "near": number(verdict.near_miss),
     }
 

@@ -160,12 +160,13 @@ def _runs(document: Document, reading: Reading, use: ToolUse, *, max_bytes: int,
 
 
 def in_order(document: Document) -> Iterator[Result]:
-    """Give the runs as the page lists them: failures, worst first, what was not scored, what passed."""
+    """Give the runs as the page lists them: failures, worst first, what is pending or not scored, what passed."""
     failed = worst_first(document.results)
     yield from failed
-    yield from sorted(
-        (run for run in document.results if not run.scored), key=lambda run: (run.not_run is not None, str(run.key))
-    )
+    pending = [run for run in document.results if run.pending]
+    yield from sorted(pending, key=lambda run: (run.passed, str(run.key)))
+    others = (run for run in document.results if not run.scored and not run.pending)
+    yield from sorted(others, key=lambda run: (run.not_run is not None, str(run.key)))
     yield from (run for run in document.results if run.scored and run.passed)
 
 

@@ -50,14 +50,20 @@ def row(result: Result, level: str, noted: str = "") -> dict[str, JsonValue]:
         "broken": [shown(policy, 200) for policy in broken],
         "tags": [shown(tag, 80) for tag in result.tags],
         "tools": [shown(tool, 120) for tool in result.tools],
-        "open": len(result.unmeasured) if result.scored else 0,
-        "noted": noted,
+        "open": len(result.unmeasured) if result.decided else 0,
+        "noted": ", ".join(filter(None, (_waits(result), noted))),
         "line": "" if result.passed else shown(headline(result, found), _LINE),
     }
 
 
+def _waits(result: Result) -> str:
+    if not result.pending:
+        return ""
+    return f"pending review, {result.verdict.value}" if result.decided else "pending review"
+
+
 def verdict(result: Result) -> str:
-    """Give what the list shows: passed, failed, or unscored where the agent is not to blame or nothing ran."""
+    """Give what the list shows: passed, failed, or unscored: others to blame, not run, not reviewed."""
     if result.scored:
         return "passed" if result.passed else "failed"
     return "unscored"

@@ -2,8 +2,8 @@
 
 import json
 
-from pytest_agentbench.generation.policies.intellagent.auditing import audit, audit_events
-from pytest_agentbench.generation.policies.intellagent.importing import read_intellagent
+from pytest_agentbench.suites.intellagent.auditing import audit, audit_events
+from pytest_agentbench.suites.intellagent.importing import read_intellagent
 from tests.shared_data import SHARED, needs_shared
 
 RIGHT = {

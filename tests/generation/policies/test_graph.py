@@ -1,4 +1,4 @@
-"""The policy graph: shared words, models in blocks, real conversations, earlier results, and drawings."""
+"""The policy graph: what policies share, models in blocks, real conversations, earlier results, and drawings."""
 
 import json
 from random import Random
@@ -7,13 +7,12 @@ import pytest
 
 from pytest_agentbench.core.errors import UnusableAnswerError
 from pytest_agentbench.core.run import PolicyOutcome
+from pytest_agentbench.core.tool import ToolCall, ToolSpec
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.generation.drawing import draw
 from pytest_agentbench.generation.policies.extraction.extraction import PolicyDocument, extract
 from pytest_agentbench.generation.policies.graph.graph import (
     GraphInput,
-    SharedWeights,
-    ToolWords,
     as_networkx,
     drawing_of,
     shared_graph,
@@ -25,6 +24,7 @@ from pytest_agentbench.generation.policies.graph.learned import (
     policies_of_transcripts,
     reestimate_challenges,
 )
+from pytest_agentbench.generation.policies.values import ExtractedPolicy, Extraction
 from tests.generation.policies.graphs import graph
 from tests.results.make import result
 from tests.users.llm.chat import PlayedChat
@@ -36,16 +36,20 @@ Always be polite.
 
 ## Refunds
 
-- Refund a parcel only within 30 days.
-- Pay the refund to the card of the parcel.
+- Refund a parcel with `refund_parcel` only within 30 days.
+- Pay by refund_parcel to the card in card_number of the parcel.
 
 ## Rooms
 
-- Book a meeting room for adults only.
+- Book by bookRoom for adults only, and check card_number.
 - Cancel a meeting room at most one day before.
 """
 
-TOOLS = (ToolWords(name="refund_parcel"), ToolWords(name="bookRoom"), ToolWords(name="list_staff"))
+TOOLS = (
+    ToolSpec(name="refund_parcel", parameters={"type": "object", "properties": {"card_number": {"type": "string"}}}),
+    ToolSpec(name="bookRoom"),
+    ToolSpec(name="list_staff"),
+)
 
 
 def desk():
@@ -58,16 +62,35 @@ def weight(net, one, other):
     return next(edge.weight for edge in net.edges if {edge.source, edge.target} == {one, other})
 
 
-async def test_policies_that_share_flow_tool_and_words_weigh_more():
-    """Rules about one thing weigh more than rules about two, rules for every conversation lie between."""
+def test_policies_that_share_headings_tools_and_columns_weigh_more():
+    """What a pair shares adds up and is named; rules for every conversation lie between."""
     net = desk()
     polite, refund, card, room, late = (policy.id for policy in net.policies)
 
     assert weight(net, refund, card) > weight(net, polite, refund) > weight(net, refund, room)
     assert weight(net, room, late) > weight(net, card, late)
+    assert weight(net, card, room) > weight(net, refund, room)
+    assert next(edge.via for edge in net.edges if {edge.source, edge.target} == {card, room}) == ("column card_number",)
     assert net.tools == {refund: ("refund_parcel",), card: ("refund_parcel",), room: ("bookRoom",)}
     assert all(0 < edge.weight <= 10 for edge in net.edges)
-    assert await SharedWeights()(GraphInput(extraction=extract(PolicyDocument(text=DESK)), tools=TOOLS)) == net
+
+
+def test_tools_and_columns_of_rules_count():
+    """A rule names what its policy is about, whatever the text says."""
+    rule = {"before": {"calls": ["bookRoom"], "first": ["list_staff"], "same": ["card_number"]}}
+    ruled = ExtractedPolicy(id="staff", text="Ask first.", rule=rule)
+    named = ExtractedPolicy(id="card", text="Check it.", tools=("refund_parcel",))
+    paid = ExtractedPolicy(
+        id="paid", text="Pay it.", rule={"never": {"calls": ["refund_parcel"], "where": {"card_number": "x"}}}
+    )
+    net = shared_graph(GraphInput(extraction=Extraction(policies=(ruled, named, paid)), tools=TOOLS))
+
+    assert net.tools == {"staff": ("bookRoom", "list_staff"), "card": ("refund_parcel",), "paid": ("refund_parcel",)}
+    assert {edge.target: edge.via for edge in net.edges if edge.source == "staff"} == {
+        "card": (),
+        "paid": ("column card_number",),
+    }
+    assert [edge.via for edge in net.edges if edge.source == "card"] == [("tool refund_parcel",)]
 
 
 def test_networkx_has_challenges_and_no_zeros():
@@ -112,20 +135,20 @@ def test_conversations_correct_weights_without_making_anything_impossible():
     assert weight(few, "p0", "p2") == 4
 
 
-def test_transcripts_tell_policies_by_tools_and_rare_words():
-    """A conversation is about a policy when its tool is called or its rare words are said."""
+def test_transcripts_tell_policies_by_tools():
+    """A conversation is about a policy when its tool is called."""
     net = desk()
     talk = Transcript(
         messages=(
-            Message(role="user", content="I want to cancel the meeting room, one day before"),
-            Message(role="assistant", content="Done."),
+            Message(role="user", content="I want a meeting room"),
+            Message(role="assistant", tool_calls=(ToolCall(id="1", name="bookRoom"),)),
+            Message(role="tool", content="booked", tool_call_id="1"),
         )
     )
 
     (found,) = policies_of_transcripts(net, [talk])
 
-    assert net.policies[4].id in found
-    assert net.policies[1].id not in found
+    assert found == (net.policies[3].id,)
 
 
 def test_challenges_follow_failures_as_far_as_runs_tell():

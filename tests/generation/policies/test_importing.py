@@ -9,7 +9,7 @@ import pytest
 
 from pytest_agentbench.cli import main
 from pytest_agentbench.core.errors import SuiteError
-from pytest_agentbench.generation.policies.intellagent.importing import read_intellagent
+from pytest_agentbench.suites.intellagent.importing import read_intellagent
 from tests.shared_data import SHARED, needs_shared
 
 SHIPPED = SHARED / "data" / "intellagent"
@@ -82,7 +82,7 @@ def test_a_pickled_graph_is_read(foreign, tmp_path):
 
     found = read_intellagent(file)
 
-    assert [edge.weight for edge in found.graph.edges] == [8]
+    assert found.graph.edges == ((0, 1, 8.0),)
 
 
 class Evil:

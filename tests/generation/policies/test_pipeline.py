@@ -34,33 +34,31 @@ def test_scenarios_are_written_read_and_written_alike_again(tmp_path):
     assert len(scenarios) == 6
     assert written(tmp_path) == first
     for one in scenarios:
-        stages = one.provenance["stages"]
+        kept = one.provenance
         assert one.expected_calls
-        assert one.rated_complexity(policies)[0] == stages["level"]
-        assert set(stages) == {"level", "policies", "symbolic_description", "symbolic_variables", "scenario"}
-        assert list(one.policies) == stages["policies"]
+        assert one.rated_complexity(policies)[0] == kept["requested"] == kept["realised"]
+        assert set(kept["symbolic_event"]) == {"description", "symbols", "relations"}
+        assert set(one.policies) == set(kept["decided_by"])
 
 
 def test_the_report_says_who_decides_about_which_policies(tmp_path):
-    """Bound, refused and judge-only policies are counted, and those about no tool named."""
+    """How each policy was handled is counted, and those that no event is about are named with the reason."""
     lines = "\n".join(run(airline(tmp_path)).lines)
 
     assert "6 of 6 scenarios" in lines
-    assert "by a judge alone" in lines
-    assert "about no tool, for a judge alone (1): no-upgrades" in lines
+    assert "decided  exercised  enforced  judge only" in lines
+    assert "no-upgrades is in no set: it has no rule and names no tool" in lines
 
 
-def test_what_the_user_may_not_know_stands_outside_of_the_users_fields(tmp_path):
-    """The expected behaviour is in the notes of the description and nowhere in what the user is told."""
+def test_a_wrong_run_of_each_decided_policy_fails_by_a_finding_of_it(tmp_path):
+    """The scenario says of each wrong run what the checks say of it."""
     file = airline(tmp_path)
     run(file)
 
     for one in load_suite(file, environ={}).scenarios:
-        notes = one.task.description["notes"]
-        user = one.task.user_scenario.model_dump_json() + " ".join(one.lines)
-        assert notes
-        assert notes not in user
-        assert not any(line and line in user for line in notes.splitlines())
+        decided = {name for name, why in one.provenance["decided_by"].items() if why.startswith("decided")}
+        found = {wrong["policy"]: wrong["finding"] for wrong in one.provenance["wrong_runs"]}
+        assert decided <= {name for name, finding in found.items() if finding}
 
 
 @pytest.mark.parametrize("until", ["cards", "graph", "walks"])
@@ -109,17 +107,42 @@ def test_a_validator_that_refuses_everything_loses_everything_with_its_reason(tm
     assert "the moon is full" in "\n".join(outcome.lines)
 
 
-def test_policies_of_a_document_are_used_and_written_for_the_suite(tmp_path):
-    """A suite without policies of its own takes those of a document."""
+def test_policies_of_a_document_are_reviewed_and_used(tmp_path):
+    """A rule that a person wrote into the file for review decides; what has no rule and no tool is in no scenario."""
     file = airline(tmp_path, count=3, extra=", document: rules.md")
+    text = file.read_text(encoding="utf-8").replace(", levels: {min: 1, max: 8}", "")
+    file.write_text(text[: text.index("policies:\n")] + text[text.index("scenarios:") :], encoding="utf-8")
     (tmp_path / "rules.md").write_text(
         "# Bookings\n\n- Void a booking only while it is open. (void-open)\n- Never promise an upgrade. (no-promise)\n"
         "- Always find the member by email first. (find-first)\n",
         encoding="utf-8",
     )
+    run(file, until="cards")
+    found = tmp_path / "generated" / "policies.yaml"
+    rule = "rule: {at_most: {calls: [void_booking], times: 1}}"
+    found.write_text(found.read_text(encoding="utf-8").replace("rule: null", rule, 1), encoding="utf-8")
 
     outcome = run(file)
+    lines = "\n".join(outcome.lines)
 
     assert outcome.accepted == 3
-    assert "void-open" in (tmp_path / "generated" / "policies.yaml").read_text(encoding="utf-8")
-    assert "add `policies: generated/policies.yaml` to agentbench.yaml" in outcome.lines[-1]
+    assert rule in found.read_text(encoding="utf-8")
+    assert "no-promise is in no set" in lines
+    assert "add `policies: generated/policies.yaml` to agentbench.yaml" in lines
+    assert "no challenge for 3 policies: 1 to 3 in a set" in lines
+
+
+def test_levels_need_challenges_and_say_which_are_missing(tmp_path):
+    """A level is a sum of challenges: the error names the key to write and the policies that lack it."""
+    file = airline(tmp_path, extra=", document: rules.md")
+    (tmp_path / "rules.md").write_text("- Void it only while it is open.\n- Promise nothing.\n", encoding="utf-8")
+
+    with pytest.raises(AgentBenchError, match=r"generate\.levels: .* write `challenge: 1` to 5 for void-it"):
+        run(file, until="walks")
+
+
+def test_the_paper_s_walk_prints_how_far_it_overshoots(tmp_path):
+    """`walk: paper` draws by Algorithm 1, and the line says how many sets have the level asked for."""
+    outcome = run(airline(tmp_path, count=20, extra=", walk: paper, steps: uniform"), until="walks")
+
+    assert any(line.startswith("walk: paper · ") and "overshoot" in line for line in outcome.lines)

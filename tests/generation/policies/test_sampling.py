@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_agentbench.generation.policies.intellagent.importing import read_intellagent
+from pytest_agentbench.generation.policies.graph.graph import of_foreign
+from pytest_agentbench.generation.policies.sampling.paper import overshoot, paper_sample
 from pytest_agentbench.generation.policies.sampling.sampling import LIKELY, sample
 from pytest_agentbench.generation.policies.values import covered_pairs, exercised
+from pytest_agentbench.suites.intellagent.importing import read_intellagent
 from tests.generation.policies.graphs import all_sets, graph, random_graph
 from tests.shared_data import SHARED, needs_shared
 
@@ -27,7 +29,7 @@ def small_graphs(draw):
 @settings(max_examples=60, deadline=None)
 @given(small_graphs(), st.integers(1, 40), st.integers(1, 6), st.integers(0, 8), st.integers(0, 3))
 def test_sampling_agrees_with_brute_force(net, count, low, width, seed):
-    """Levels are hit, cells differ by one at most, what is infeasible truly is, and a set repeats only when it must."""
+    """Levels are hit and even, first policies as well, what is infeasible truly is, a set repeats only when it must."""
     found = sample(net, count, low, low + width, seed=seed)
     sets = {level: all_sets(net, level) for level in range(low, low + width + 1)}
     feasible = {(name, level) for level, several in sets.items() for one in several for name in one}
@@ -40,7 +42,12 @@ def test_sampling_agrees_with_brute_force(net, count, low, width, seed):
     } - feasible
     assert len(found.sets) == (count if feasible else 0)
     if feasible:
-        assert max(cells[cell] for cell in feasible) - min(cells[cell] for cell in feasible) <= 1
+        levels = Counter(one.requested for one in found.sets)
+        possible = {level for _, level in feasible}
+        assert max(levels[level] for level in possible) - min(levels[level] for level in possible) <= 1
+        for level in possible:
+            firsts = [cells[cell] for cell in feasible if cell[1] == level]
+            assert max(firsts) - min(firsts) <= 1
     used = Counter(frozenset(one.policies) for one in found.sets)
     for one in found.sets:
         if one.repeat:
@@ -91,6 +98,45 @@ def test_a_second_sample_goes_on_behind_the_first():
     assert len(set(together)) == 4
     assert [one.id for one in more.sets] == ["c2-3", "c2-4"]
     assert again.sets[0].repeat == 1
+
+
+def test_levels_and_first_policies_are_even_over_a_batch():
+    """Ten sets over six levels and thirty-five policies: no level twice more than another, no first policy twice."""
+    net = random_graph(35, 1.0, seed=2)
+
+    found = sample(net, 10, 5, 10, seed=4).sets
+
+    levels = Counter(one.requested for one in found)
+    assert set(levels.values()) == {1, 2}
+    assert len({one.first for one in found}) == 10
+
+
+def test_the_paper_s_walk_draws_neighbours_of_the_first_policy_until_nothing_is_left():
+    """Algorithm 1 to the letter: the first policy is not drawn, weights decide, the last one may go beyond."""
+    net = graph([1, 2, 2, 5], {(0, 1): 1, (0, 2): 3, (1, 3): 10})
+
+    found = paper_sample(net, 600, 3, 3, seed=5)
+
+    of_first = [one for one in found.sets if one.first == "p0"]
+    begins = Counter(one.policies[0] for one in of_first)
+    assert {name for one in of_first for name in one.policies} == {"p1", "p2"}
+    assert begins["p2"] / len(of_first) == pytest.approx(0.75, abs=0.09)
+    assert Counter(one.first for one in found.sets)["p3"] / 600 == pytest.approx(0.25, abs=0.06)
+    assert all(one.realised == 2 for one in found.sets if one.first == "p3")
+    assert {one.realised for one in found.sets if one.first == "p1"} > {5}
+    assert "200 overshoot, 400 fall short" in overshoot(found)
+    assert found == paper_sample(net, 600, 3, 3, seed=5)
+    assert paper_sample(graph([1], {}), 5, 1, 2).sets == ()
+
+
+def test_policies_without_a_challenge_count_one_each():
+    """Where no policy has a challenge, a level is a number of policies."""
+    net = graph([None, None, None], dict.fromkeys(combinations(range(3), 2), 5))
+
+    found = sample(net, 6, 1, 3)
+
+    assert {len(one.policies) for one in found.sets} == {1, 2, 3}
+    assert all(one.realised == len(one.policies) for one in found.sets)
 
 
 def test_ways_of_walking_differ():
@@ -186,7 +232,7 @@ def test_levels_that_take_too_long_are_named_and_the_rest_is_sampled():
 @pytest.mark.parametrize("levels", [(5, 10), (2, 11)])
 def test_shipped_graphs_are_sampled_exactly(name, levels):
     """On the graphs that IntellAgent ships every set has the requested level and no pair that never meets."""
-    net = read_intellagent(SHARED / "data" / "intellagent" / name).graph
+    net = of_foreign(read_intellagent(SHARED / "data" / "intellagent" / name).graph)
     weight = {frozenset((edge.source, edge.target)): edge.weight for edge in net.edges}
 
     found = sample(net, 200, *levels)

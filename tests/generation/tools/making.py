@@ -9,20 +9,20 @@ from typing import Any
 
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.environment.toolset import load_toolset
+from pytest_agentbench.generation.draft import Turn
 from pytest_agentbench.generation.recipe import Outcome
 from pytest_agentbench.generation.tools.graph.graph import build_graph
 from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
+from pytest_agentbench.generation.tools.hydration.hydrate import hydrate
+from pytest_agentbench.generation.tools.hydration.memory import HydrationError
+from pytest_agentbench.generation.tools.hydration.rules import SuiteRules
+from pytest_agentbench.generation.tools.hydration.stock import Stock
 from pytest_agentbench.generation.tools.pipeline import Pipeline
 from pytest_agentbench.generation.tools.probing.probing import probe
 from pytest_agentbench.generation.tools.probing.seeding import hints_of, state_of
-from pytest_agentbench.generation.tools.recruiting.recruiting import Recruiter
-from pytest_agentbench.generation.tools.recruiting.stock import Stock
-from pytest_agentbench.generation.tools.stories.hydration import hydrate
-from pytest_agentbench.generation.tools.stories.narrator import Narrator, TemplateNarrator
-from pytest_agentbench.generation.tools.stories.telling import HydrationError
-from pytest_agentbench.generation.tools.values import Graph, Story, Walk
+from pytest_agentbench.generation.tools.recruiting.recruiter import Recruiter
+from pytest_agentbench.generation.tools.values import Graph, Walk
 from pytest_agentbench.generation.tools.walks.sampling import Shape, sample
-from pytest_agentbench.generation.tools.wording.tongue import Code
 from pytest_agentbench.generation.tools.world import world_of
 from pytest_agentbench.suites.suite_file import load_suite
 
@@ -32,8 +32,8 @@ PARCELS = "values: {code: [D12, D15, D18], numero: [FR1041, FR1042, FR1077, FR10
 """What the recipe of the French service names: its state holds nothing to begin with."""
 
 
-def suite_in(folder: Path, service: str, recipe: str = "count: 5, seed: 7") -> Path:
-    """Write the suite of a service with a recipe; give its file."""
+def suite_in(folder: Path, service: str, recipe: str = "count: 5, seed: 7", more: str = "") -> Path:
+    """Write the suite of a service with a recipe, and `more` keys; give its file."""
     for file in SERVICES.glob(f"{service}_*"):
         shutil.copy(file, folder)
     path = folder / "agentbench.yaml"
@@ -41,7 +41,7 @@ def suite_in(folder: Path, service: str, recipe: str = "count: 5, seed: 7") -> P
         f"agent: {service}_agent:build\n"
         f"environment: {{tools: {service}_tools, state: {{json: {service}_state.json}}}}\n"
         "scenarios: [generated/scenarios/*.yaml]\n"
-        f"generate: {{from: tools, {recipe}}}\n",
+        f"generate: {{from: tools, {recipe}}}\n{more}",
         encoding="utf-8",
     )
     return path
@@ -61,33 +61,32 @@ def run(path: Path, **options: Any) -> Outcome:
 
 
 async def stocked(path: Path) -> tuple[Stock, Graph]:
-    """Give what stories of a suite are made of, and its graph."""
+    """Give what walks of a suite are hydrated with, and its graph."""
     suite = read(path)
     plain = world_of(suite)
-    hints = hints_of(plain.toolset, await state_of(plain), suite.generate.values if suite.generate else {})
+    state = await state_of(plain)
+    hints = hints_of(plain.toolset, state, suite.generate.values if suite.generate else {})
     world = world_of(suite, hints={name: list(values) for name, values in hints.items()})
     cards = await probe(world, seed=7)
     taxonomy = build_taxonomy(cards)
     graph = build_graph(cards, taxonomy)
     pool, _ = await Recruiter(world=world, cards=cards, taxonomy=taxonomy).recruit(graph.tools)
-    return Stock(world=world, cards=cards, taxonomy=taxonomy, pool=pool), graph
+    rules = SuiteRules(suite.policies, plain.toolset, suite.now)
+    return Stock(world=world, cards=cards, taxonomy=taxonomy, pool=pool, rules=rules, state=state), graph
 
 
-async def story_of(
-    stock: Stock, nodes: tuple[str, ...], narrator: Narrator | None = None, seed: int = 1, language: Code = "en"
-) -> Story:
+async def turns_of(stock: Stock, nodes: tuple[str, ...], seed: int = 1) -> tuple[Turn, ...]:
     """Hydrate one walk."""
-    random = Random(seed)
-    walk = Walk(id="w0", nodes=nodes)
-    return await hydrate(walk, stock, narrator or TemplateNarrator(random), language=language, random=random)
+    return await hydrate(Walk(id="w0", nodes=nodes), stock, Random(seed))
 
 
-async def stories(stock: Stock, graph: Graph, count: int, *, language: Code = "en") -> list[Story]:
-    """Hydrate walks of a graph; give the stories of those that the world bears."""
-    capacity = {tool: (len(stock.pool.of(tool)) + 1) // 2 for tool in graph.tools}
+async def hydrated(stock: Stock, graph: Graph, count: int) -> list[tuple[Turn, ...]]:
+    """Hydrate walks of a graph; give the turns of those that the world bears."""
+    capacity = {tool: stock.owners.most_of_one(stock.pool.of(tool), stock.card(tool)) for tool in graph.tools}
+    capacity = {tool: (most + 1) // 2 for tool, most in capacity.items()}
     walks = sample(graph, count, Shape(capacity=capacity, shares={"simple": 1.0}), seed=3)
-    found: list[Story] = []
+    found: list[tuple[Turn, ...]] = []
     for place, walk in enumerate(walks):
         with contextlib.suppress(HydrationError):  # a world may not bear a walk: rooms are booked
-            found.append(await story_of(stock, walk.nodes, seed=place, language=language))
+            found.append(await turns_of(stock, walk.nodes, seed=place))
     return found

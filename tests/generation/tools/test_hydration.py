@@ -1,27 +1,16 @@
-"""Hydration: real calls in one environment, arguments from the pool or a result, what cannot be done is said."""
+"""Hydration: real calls in one world, every argument with an origin, one owner, the suite's rules kept."""
 
 import asyncio
+from collections import Counter
 from pathlib import Path
-from random import Random
 
 import pytest
 
+from pytest_agentbench.generation.draft import Turn
+from pytest_agentbench.generation.tools.hydration.memory import Choice, HydrationError, Memory, Usage
+from pytest_agentbench.generation.tools.hydration.stock import Stock
 from pytest_agentbench.generation.tools.recruiting.pool import Pool
-from pytest_agentbench.generation.tools.recruiting.recruiting import Recruiter
-from pytest_agentbench.generation.tools.recruiting.stock import Stock
-from pytest_agentbench.generation.tools.stories.critic import story_faults
-from pytest_agentbench.generation.tools.stories.hydration import hydrate
-from pytest_agentbench.generation.tools.stories.narrator import (
-    CloseGiven,
-    Extracted,
-    ExtractGiven,
-    RequestGiven,
-    Selected,
-    SelectGiven,
-    TellGiven,
-    TemplateNarrator,
-)
-from pytest_agentbench.generation.tools.stories.telling import HydrationError
+from pytest_agentbench.generation.tools.recruiting.recruiter import Recruiter, slips
 from pytest_agentbench.generation.tools.values import (
     END_OF_SIMULATION,
     RUN_CONVERSATION,
@@ -30,10 +19,10 @@ from pytest_agentbench.generation.tools.values import (
     Place,
     SemanticType,
     Taxonomy,
-    Walk,
 )
-from pytest_agentbench.generation.tools.walks.rehearsal import closed_edges
-from tests.generation.tools.making import PARCELS, stocked, stories, story_of, suite_in
+from pytest_agentbench.generation.tools.walks.bars import Bars
+from pytest_agentbench.generation.tools.walks.rehearsal import rehearse
+from tests.generation.tools.making import hydrated, stocked, suite_in, turns_of
 
 CHAIN = (RUN_CONVERSATION, "find_rooms", "room_details", RUN_CONVERSATION, END_OF_SIMULATION)
 WRITES = (
@@ -45,90 +34,120 @@ WRITES = (
     RUN_CONVERSATION,
     END_OF_SIMULATION,
 )
+RULES = """policies:
+  - {id: identify, text: Look the member up first., rule: {before: {calls: writes, first: [get_member]}}}
+  - {id: ask, text: Ask before a change., rule: {confirm_before: {calls: writes}}}
+  - {id: weeks, text: Never renew for three weeks., rule: {never: {calls: [renew_loan], where: {weeks: 3}}}}
+"""
+
+
+def with_other(stock: Stock, **changed: object) -> Stock:
+    """Give the stock with other parts."""
+    parts = {name: getattr(stock, name) for name in ("world", "cards", "taxonomy", "pool", "rules", "state")}
+    return Stock(**{**parts, **changed})  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
 def hotel(tmp_path_factory: pytest.TempPathFactory) -> tuple[Stock, Graph]:
-    """What stories of the hotel are made of."""
+    """What walks of the hotel are hydrated with."""
     return asyncio.run(stocked(suite_in(tmp_path_factory.mktemp("hotel"), "hotel")))
 
 
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> tuple[Stock, Graph]:
+    """What walks of the library are hydrated with, under rules."""
+    return asyncio.run(stocked(suite_in(tmp_path_factory.mktemp("library"), "library", more=RULES)))
+
+
 def test_a_chain_takes_its_arguments_from_the_result_before(hotel: tuple[Stock, Graph]) -> None:
-    """The second call's room is one that the first call found; the user's line does not say it."""
-    stock, _ = hotel
+    """The second call's room is one that the first call found; the user points at it and does not say it."""
+    turns = asyncio.run(turns_of(hotel[0], CHAIN))
 
-    story = asyncio.run(story_of(stock, CHAIN))
-
-    select, extract = story.steps[0], story.steps[1]
-    assert extract.call is not None
-    room = extract.call.arguments["room"]
-    assert room in select.content
-    assert extract.provenance[0].source == "result"
-    assert extract.provenance[0].call == 0
-    assert room not in select.sentence
-    assert story_faults(story, stock.pool, stock.cards) == []
+    first, second = turns[0].calls
+    assert second.call.arguments["room"] in first.answer
+    assert (second.origins["room"].source, second.origins["room"].call) == ("result", 0)
+    reference = turns[0].references[0]
+    assert (reference.label, reference.source, reference.argument, reference.call) == ("room", 0, "room", 1)
+    assert [stated.argument for stated in turns[0].states] == ["beds"]
 
 
-def test_changes_of_a_story_are_made_one_after_the_other_in_one_world(hotel: tuple[Stock, Graph]) -> None:
-    """A booking that the story makes is found by its next call, and no other story sees it."""
-    stock, _ = hotel
-
-    first = asyncio.run(story_of(stock, WRITES, seed=1))
-    second = asyncio.run(story_of(stock, WRITES, seed=1))
+def test_changes_are_made_one_after_the_other_in_one_world(hotel: tuple[Stock, Graph]) -> None:
+    """A booking that the walk makes is found by its next call, and no other walk sees it."""
+    first = asyncio.run(turns_of(hotel[0], WRITES, seed=1))
+    second = asyncio.run(turns_of(hotel[0], WRITES, seed=1))
 
     assert first == second
-    booking = first.steps[1]
-    assert booking.call is not None
-    assert booking.call.arguments["reference"] in first.steps[0].content
-    assert "7001" in booking.content
+    booked, looked_up = first[0].calls
+    assert looked_up.call.arguments["reference"] in booked.answer
+    assert "7001" in looked_up.answer
 
 
-def test_what_a_later_call_lacks_is_of_whom_the_conversation_spoke_before(hotel: tuple[Stock, Graph]) -> None:
+def test_all_is_about_one_person(hotel: tuple[Stock, Graph]) -> None:
     """Who has booked a room books the next one for the same guest, whatever was searched for in between."""
-    stock, _ = hotel
     walk = (RUN_CONVERSATION, "book_room", RUN_CONVERSATION, "find_rooms", "book_room", RUN_CONVERSATION)
 
-    told = [asyncio.run(story_of(stock, (*walk, END_OF_SIMULATION), seed=seed)) for seed in range(4)]
+    told = [asyncio.run(turns_of(hotel[0], (*walk, END_OF_SIMULATION), seed=seed)) for seed in range(4)]
 
-    for story in told:
-        guests = {step.call.arguments["guest"] for step in story.steps if step.call and "guest" in step.call.arguments}
+    for turns in told:
+        guests = {call.call.arguments.get("guest") for turn in turns for call in turn.calls} - {None}
         assert len(guests) == 1
+        owner = hotel[0].owners.owner_of(turns, hotel[0].card)
+        assert owner is not None
+        assert owner.name in guests
 
 
-def test_every_argument_of_many_stories_has_a_provenance(hotel: tuple[Stock, Graph]) -> None:
-    """Arguments and provenance cover each other, entries are used once, and user lines name no tool."""
+def test_every_argument_has_an_origin_and_is_said_or_pointed_at(hotel: tuple[Stock, Graph]) -> None:
+    """Arguments and origins cover each other; what the user does not say, a reference or a result gives."""
     stock, graph = hotel
 
-    found = asyncio.run(stories(stock, graph, 8))
+    found = asyncio.run(hydrated(stock, graph, 16))
 
     assert len(found) >= 6
-    for story in found:
-        assert story_faults(story, stock.pool, stock.cards) == []
-        entries = [one.entry for step in story.steps if step.operation == "select" for one in step.provenance]
-        per_step = [{one.entry for one in step.provenance} for step in story.steps if step.operation == "select"]
-        assert sum(map(len, per_step)) == len({entry for entry in entries if entry})
-        for step in story.steps:
-            if step.operation == "select":
-                assert not any(tool in step.sentence for tool in graph.tools)
-                assert "_" not in step.sentence
-                assert "{" not in step.sentence
+    for turns in found:
+        calls = [call for turn in turns for call in turn.calls]
+        for call in calls:
+            assert set(call.origins) == set(call.call.arguments)
+        for turn in turns:
+            said = {(one.call, one.argument) for one in (*turn.states, *turn.references)}
+            assert said == {(place, path) for place, call in enumerate(turn.calls) for path in call.origins}
 
 
-def test_stories_of_french_tools_are_french(tmp_path: Path) -> None:
-    """The words of the descriptions are those of the lines."""
+def test_a_name_leads_to_an_identifier_by_a_call_that_is_made(library: tuple[Stock, Graph]) -> None:
+    """Where a title finds one book, the user says the title, and the book's number is looked up."""
+    nodes = (RUN_CONVERSATION, "get_book", RUN_CONVERSATION, END_OF_SIMULATION)
 
-    async def told() -> str:
-        stock, _ = await stocked(suite_in(tmp_path, "colis", f"count: 5, {PARCELS}"))
-        nodes = (RUN_CONVERSATION, "suivre_colis", "decrire_depot", RUN_CONVERSATION, END_OF_SIMULATION)
-        random = Random(1)
-        walk = Walk(id="w", nodes=nodes)
-        story = await hydrate(walk, stock, TemplateNarrator(random), language="fr", random=random)
-        return story.steps[0].sentence
+    turns = asyncio.run(turns_of(library[0], nodes))
 
-    line = asyncio.run(told())
+    assert [call.call.name for call in turns[0].calls] == ["search_books", "get_book"]
+    assert [stated.argument for stated in turns[0].states] == ["title"]
 
-    assert "puis décrire ce dépôt" in line
-    assert "colis FR10" in line
+
+def test_rules_are_kept_while_a_walk_is_planned(library: tuple[Stock, Graph]) -> None:
+    """The member is looked up first, a change is confirmed in a turn of its own, what is forbidden is not asked for."""
+    nodes = (RUN_CONVERSATION, "renew_loan", RUN_CONVERSATION, END_OF_SIMULATION)
+
+    told = [asyncio.run(turns_of(library[0], nodes, seed=seed)) for seed in range(5)]
+
+    for turns in told:
+        assert [turn.act for turn in turns] == ["request", "confirm"]
+        lookup, renewal = turns[0].calls[-1], turns[1].calls[0]
+        assert (lookup.call.name, lookup.asked) == ("get_member", False)
+        assert renewal.call.arguments.get("weeks") != 3
+        assert renewal.call.arguments["loan_id"] in turns[1].about
+        member = library[0].owners.of_values({"loan_id": renewal.call.arguments["loan_id"]})
+        assert member["member_id"] == lookup.call.arguments["member_id"]
+
+
+def test_what_the_user_wants_to_know_stays_what_it_is(library: tuple[Stock, Graph]) -> None:
+    """It stands in the answer of the turn's last call, and is none of the values that were said."""
+    nodes = (RUN_CONVERSATION, "get_book", RUN_CONVERSATION, END_OF_SIMULATION)
+
+    turn: Turn = asyncio.run(turns_of(library[0], nodes))[0]
+
+    assert turn.wanted
+    assert turn.wanted[0].call == len(turn.calls) - 1
+    assert turn.wanted[0].text in turn.calls[-1].answer
+    assert turn.wanted[0].text not in [str(stated.value) for stated in turn.states]
 
 
 def test_an_edge_that_the_world_does_not_bear_is_closed(hotel: tuple[Stock, Graph]) -> None:
@@ -142,89 +161,34 @@ def test_an_edge_that_the_world_does_not_bear_is_closed(hotel: tuple[Stock, Grap
     taxonomy = Taxonomy(types=(*(one for one in stock.taxonomy.types if one.id != "room_number"), room))
     leading = Edge(source="get_booking", target="book_room", via=("room_number",))
     others = tuple(one for one in graph.edges if (one.source, one.target) != ("get_booking", "book_room"))
-    typed = Stock(world=stock.world, cards=stock.cards, taxonomy=taxonomy, pool=stock.pool)
 
-    closed = asyncio.run(closed_edges(graph.model_copy(update={"edges": (*others, leading)}), typed, seed=1))
+    found = asyncio.run(
+        rehearse(graph.model_copy(update={"edges": (*others, leading)}), with_other(stock, taxonomy=taxonomy), seed=1)
+    )
 
-    assert ("get_booking", "book_room") in closed
-    assert ("find_rooms", "room_details") not in closed
+    assert ("get_booking", "book_room") in found.closed
+    assert ("find_rooms", "room_details") not in found.closed
 
 
 def test_a_tool_without_verified_calls_is_said(hotel: tuple[Stock, Graph]) -> None:
     """A walk with a tool that has no entry is lost for that reason."""
-    stock, _ = hotel
-    empty = Stock(world=stock.world, cards=stock.cards, taxonomy=stock.taxonomy, pool=Pool())
-
     with pytest.raises(HydrationError, match="no verified call left: find_rooms"):
-        asyncio.run(story_of(empty, CHAIN))
+        asyncio.run(turns_of(with_other(hotel[0], pool=Pool()), CHAIN))
 
 
-class Contrary(TemplateNarrator):
-    """A narrator that does one thing wrong."""
+def test_a_tool_that_a_rule_forbids_is_left_out(tmp_path: Path) -> None:
+    """The rehearsal finds out that no call of it may be made, and says so."""
+    never = "policies:\n  - {id: no, text: Never reserve., rule: {never: {calls: [reserve_book]}}}\n"
 
-    def __init__(self, wrong: str) -> None:
-        super().__init__(Random(1))
-        self.wrong = wrong
-        self.told: list[str] = []
+    async def rehearsed() -> dict[str, str]:
+        stock, graph = await stocked(suite_in(tmp_path, "library", more=never))
+        return (await rehearse(graph, stock, seed=1)).unfit
 
-    async def select(self, given: SelectGiven) -> Selected:
-        self.told += given.faults
-        return Selected(entry_index=99) if self.wrong == "index" else await super().select(given)
-
-    async def extract(self, given: ExtractGiven) -> Extracted:
-        found = await super().extract(given)
-        if self.wrong == "argument":
-            return found.model_copy(update={"arguments": {"room": "999"}})
-        return found
-
-    async def request(self, given: RequestGiven) -> str:
-        self.told += given.faults
-        line = await super().request(given)
-        if self.wrong == "once" and not given.faults:
-            return f"{line} My code is XK-4711."
-        return {"value": f"{line} My code is XK-4711.", "tool": "Please find_rooms for me", "empty": ""}.get(
-            self.wrong, line
-        )
-
-    async def tell(self, given: TellGiven) -> str:
-        return "The night costs 12345 euros." if self.wrong == "answer" else await super().tell(given)
-
-    async def close(self, given: CloseGiven) -> str:
-        return "Thanks, Mr Blackwood." if self.wrong == "closing" else await super().close(given)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "reason"),
-    [
-        ("index", "index out of range: entry 99"),
-        ("argument", r"invented argument: room_details\(room='999'\)"),
-        ("value", "invented value: XK-4711"),
-        ("tool", "names a tool: find_rooms|left out"),
-        ("empty", "empty|left out"),
-        ("answer", "invented value: 12345"),
-        ("closing", "invented value: Blackwood"),
-    ],
-)
-def test_what_a_narrator_makes_up_is_refused_with_the_reason(
-    hotel: tuple[Stock, Graph], wrong: str, reason: str
-) -> None:
-    """An index out of range, an invented argument or value, a tool's name: no story comes of it."""
-    with pytest.raises(HydrationError, match=reason):
-        asyncio.run(story_of(hotel[0], CHAIN, Contrary(wrong)))
-
-
-def test_a_fault_is_told_to_the_narrator_which_may_mend_it(hotel: tuple[Stock, Graph]) -> None:
-    """A line with an invented value goes back with the reason, and the mended one is taken."""
-    narrator = Contrary("once")
-
-    story = asyncio.run(story_of(hotel[0], CHAIN, narrator))
-
-    assert "XK-4711" not in story.steps[0].sentence
-    assert any("invented value: XK-4711" in fault for fault in narrator.told)
+    assert set(asyncio.run(rehearsed())) == {"reserve_book"}
 
 
 def test_the_pool_holds_calls_that_were_answered_and_why_others_are_not(hotel: tuple[Stock, Graph]) -> None:
-    """Entries have distinct arguments and real answers; values that probing made up are not among them."""
+    """Entries have distinct arguments and real answers; values that only a probe put in are not among them."""
     stock, graph = hotel
 
     pool, why = asyncio.run(
@@ -238,3 +202,41 @@ def test_the_pool_holds_calls_that_were_answered_and_why_others_are_not(hotel: t
         assert len(keys) == len(set(keys)) >= 2
     guests = {entry.arguments["guest"] for entry in pool.of("book_room")}
     assert guests <= {"Weiss", "Lambert", "Duarte"}
+
+
+def test_slips_of_users_are_near_what_they_meant() -> None:
+    """Two letters swapped, or another last digit; a number of one digit is not mistyped."""
+    assert list(slips({"name": "Lambert"})) == [{"name": "Lambetr"}]
+    assert list(slips({"code": "BK-6001"})) == [{"code": "BK-6008"}]
+    assert list(slips({"nights": 3, "room": "7"})) == []
+
+
+def test_attempts_learn_what_leads_nowhere() -> None:
+    """A call fails again after the same changes only; who named the owner is to blame where others have calls left."""
+    memory = Memory()
+    named, changed = Choice(0, (), "get_member", "a", writes=False), Choice(1, (), "renew_loan", "b", writes=True)
+
+    memory.failed(("b",), "c")
+    memory.stuck([named, changed], "list_loans", named)
+
+    assert not memory.may_try(2, ("b",), "c")
+    assert memory.may_try(2, (), "c")
+    assert not memory.may_try(0, (), "a")
+    assert memory.may_try(1, (), "b")
+    memory.stuck([], "list_loans")
+    assert memory.is_over
+
+
+def test_values_that_were_named_are_used_less() -> None:
+    """Texts count, numbers do not."""
+    usage = Usage()
+
+    assert usage.of(["M21", 3]) == 0
+
+
+def test_steps_are_barred_once_other_tools_were_called() -> None:
+    """A contract that was closed is not prolonged."""
+    bars = Bars([("close", "prolong")])
+
+    assert bars.forbid(Counter(close=1), (RUN_CONVERSATION, "prolong"))
+    assert not bars.forbid(Counter(open=1), (RUN_CONVERSATION, "prolong"))

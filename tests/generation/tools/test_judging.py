@@ -13,7 +13,7 @@ import pytest
 from pytest_agentbench.core.errors import UnusableAnswerError
 from pytest_agentbench.generation.running import Asked, generate
 from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
-from pytest_agentbench.generation.tools.saved import SCORES
+from pytest_agentbench.generation.tools.stage_files import SCORES
 from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Cards, Walk
 from pytest_agentbench.generation.tools.walks.conditioned import Conditioned
 from pytest_agentbench.generation.tools.walks.coverage import Covered, covered_by
@@ -95,13 +95,13 @@ def test_a_recipe_that_asks_for_candidates_has_them_judged_once(folder: Path) ->
     path = suite_in(folder, "library", "count: 4, seed: 7, candidates: 5, nodes: {min: 5, max: 8}")
 
     first = run(path, until="walks")
-    walks = (folder / "generated/walks.jsonl").read_bytes()
+    walks = (folder / "generated/walks.json").read_bytes()
     scores = json.loads((folder / "generated" / SCORES).read_text())["scores"]
     again = run(path, until="walks")
 
     assert first.lines[1] == again.lines[1] == "4 walks"
     assert len(scores) == 20
-    assert (folder / "generated/walks.jsonl").read_bytes() == walks
+    assert (folder / "generated/walks.json").read_bytes() == walks
 
 
 @pytest.mark.parametrize("ratings", [lambda n: [5] * (n - 1), lambda n: [11] * n])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pytest_agentbench.generation.tools.probing.oracle import is_silent, judge
+from pytest_agentbench.generation.tools.probing.verdicts import is_silent, judge
 from pytest_agentbench.generation.tools.values import Verdict
 from pytest_agentbench.generation.tools.world import Answer
 

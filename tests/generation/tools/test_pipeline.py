@@ -11,11 +11,23 @@ from pytest_agentbench.cli import main
 from pytest_agentbench.core.errors import AgentBenchError, EnvironmentFaultError, SuiteFaultError
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation.recipe import staleness
-from pytest_agentbench.generation.tools.storing import STORIES
+from pytest_agentbench.generation.store import DRAFTS
 from pytest_agentbench.suites.suite_file import load_suite
 from tests.generation.tools.making import PARCELS, run, suite_in
 
 COUNT = 12
+LIBRARY = """policies:
+  - {id: identify, text: Look the member up first., rule: {before: {calls: writes, first: [get_member]}}}
+  - {id: confirm, text: Ask before a change., rule: {confirm_before: {calls: writes}}}
+  - {id: two, text: At most two reservations., rule: {at_most: {calls: [reserve_book], times: 2}}}
+  - {id: weeks, text: Never renew for three weeks., rule: {never: {calls: [renew_loan], where: {weeks: 3}}}}
+"""
+HOTEL = """policies:
+  - {id: identify, text: Look a booking up first., rule: {before: {calls: writes, first: [get_booking]}}}
+  - {id: confirm, text: Ask before a change., rule: {confirm_before: {calls: writes}}}
+  - {id: one, text: One room a conversation., rule: {at_most: {calls: [book_room], times: 1}}}
+  - {id: reason, text: Ask for a reason., rule: {never: {calls: [cancel_booking], where: {reason: other}}}}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +97,7 @@ def test_the_same_seed_writes_the_same_files(library: Path, tmp_path: Path) -> N
 
 def test_what_was_broken_off_is_taken_up(library: Path) -> None:
     """Stories that are done are not told again; a torn last line costs one of them."""
-    log = library.parent / "generated" / STORIES
+    log = library.parent / "generated" / DRAFTS
     lines = log.read_text().splitlines(keepends=True)
     log.write_text("".join(lines[:6]) + lines[6][:100])
     before = scenario_bytes(library)
@@ -131,22 +143,39 @@ def test_a_changed_recipe_or_tool_is_told(library: Path) -> None:
     assert "tools changed since" in staleness(suite, fewer)
 
 
-def test_scenarios_of_a_french_service_are_french(tmp_path: Path) -> None:
-    """Lines and personas are French, accents and all, and the file is read back as it was meant."""
-    path = suite_in(tmp_path, "colis", f"count: 4, seed: 3, {PARCELS}")
+def test_users_speak_the_language_that_the_recipe_names(tmp_path: Path) -> None:
+    """Plain phrases of the language around the words of identifiers, and values as they are."""
+    path = suite_in(tmp_path, "colis", f"count: 4, seed: 3, languages: [fr], {PARCELS}")
 
     run(path)
 
     for name, data in scenario_bytes(path).items():
         form = yaml.safe_load(data.decode("utf-8"))
-        assert form["persona"].startswith("Vous vous appelez"), name
-        assert any(word in form["says"][0] for word in ("ouvez", "ourriez", "aimerais"))
+        assert form["language"] == "fr", name
+        assert form["says"][0]["request"].startswith("Je voudrais ceci : "), name
 
 
-def test_a_language_that_only_a_model_could_speak_is_refused(tmp_path: Path) -> None:
-    """French users of tools described in English need a model."""
-    with pytest.raises(SuiteFaultError, match="users are to speak French, and the tools are described in English"):
-        run(suite_in(tmp_path, "library", "languages: [fr]"))
+@pytest.mark.parametrize(("service", "policies"), [("library", LIBRARY), ("hotel", HOTEL)])
+def test_few_walks_are_lost_with_rules_of_the_suite(tmp_path: Path, service: str, policies: str) -> None:
+    """They are planned by the rules: identify first, confirm first, limits, what is forbidden."""
+    path = suite_in(tmp_path, service, "count: 20, seed: 5", more=policies)
+
+    outcome = run(path)
+
+    report = json.loads((tmp_path / "generated/report.json").read_text())
+    assert outcome.is_complete
+    assert len(report["lost"]) <= 0.1 * report["tried"]
+
+
+@pytest.mark.parametrize(
+    ("role", "successor"), [("narrator", "writer"), ("persona", "writer"), ("recruiter", "prober")]
+)
+def test_a_role_that_is_gone_names_its_successor(tmp_path: Path, role: str, successor: str) -> None:
+    """Recipes of earlier versions are told what to write."""
+    recipe = f"llm: {{model: m, base_url: 'http://127.0.0.1:9/v1'}}, roles: [{role}]"
+
+    with pytest.raises(SuiteFaultError, match=f"the role '{role}' is gone; '{successor}' does its work"):
+        run(suite_in(tmp_path, "library", recipe))
 
 
 TOOLS = {
@@ -159,7 +188,7 @@ TOOLS = {
     "one tool": (
         "def look(name: str) -> str:\n    '''Look up a name, for example Ada.'''\n    return f'{name} is fine'\n",
         None,
-        "scenarios short: the graph has no further walks",
+        "scenarios short: the source has no further drafts",
     ),
 }
 

@@ -8,17 +8,18 @@ import pytest
 import yaml
 
 from pytest_agentbench.cli import main
+from pytest_agentbench.generation.tools.flows import assignments
 from pytest_agentbench.generation.tools.graph.graph import build_graph
 from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
-from pytest_agentbench.generation.tools.probing.laboratory import Budget
+from pytest_agentbench.generation.tools.hydration.rules import SuiteRules
+from pytest_agentbench.generation.tools.hydration.stock import Stock
 from pytest_agentbench.generation.tools.probing.probing import probe
+from pytest_agentbench.generation.tools.probing.session import Budget
 from pytest_agentbench.generation.tools.recruiting.pool import Pool
-from pytest_agentbench.generation.tools.recruiting.recruiting import Recruiter
-from pytest_agentbench.generation.tools.recruiting.stock import Stock
-from pytest_agentbench.generation.tools.stories.flows import assignments
-from pytest_agentbench.generation.tools.stories.natural import natural
+from pytest_agentbench.generation.tools.recruiting.recruiter import Recruiter
+from pytest_agentbench.generation.tools.stage_files import POOL, PoolFile, load
 from pytest_agentbench.generation.tools.values import Card, Cards, Graph, Place, PoolEntry, SemanticType
-from pytest_agentbench.generation.tools.walks.rehearsal import closed_edges
+from pytest_agentbench.generation.tools.walks.rehearsal import rehearse
 from pytest_agentbench.generation.tools.world import World
 from tests.generation.tools.making import run
 from tests.generation.tools.probed import written
@@ -141,7 +142,15 @@ async def recruited(world: World) -> tuple[Cards, Graph, Stock, dict[str, str]]:
     taxonomy = build_taxonomy(cards)
     graph = build_graph(cards, taxonomy)
     pool, why = await Recruiter(world=world, cards=cards, taxonomy=taxonomy).recruit(graph.tools)
-    return cards, graph, Stock(world=world, cards=cards, taxonomy=taxonomy, pool=pool), why
+    rules = SuiteRules((), world.toolset)
+    return cards, graph, Stock(world=world, cards=cards, taxonomy=taxonomy, pool=pool, rules=rules), why
+
+
+def entries_of(folder: Path) -> list[PoolEntry]:
+    """The verified calls that were written."""
+    found = load(folder / "generated" / POOL, PoolFile)
+    assert found is not None
+    return list(found.entries)
 
 
 def suite_of(folder: Path, tools: str, recipe: str, state: dict[str, Any]) -> Path:
@@ -176,23 +185,17 @@ def test_no_two_environments_are_open_at_once_where_runs_must_not_overlap(tmp_pa
     outcome = run(path)
 
     assert outcome.is_complete, outcome.lines
-    entries = [json.loads(line) for line in (tmp_path / "generated/pool.jsonl").read_text().splitlines()[1:]]
-    assert {entry["tool"] for entry in entries} == {"list_cups", "lend_cup"}
+    assert {entry.tool for entry in entries_of(tmp_path)} == {"list_cups", "lend_cup"}
 
 
 def test_what_works_only_after_others_is_verified_behind_them(notes: Path) -> None:
     """An entry says behind which call it works, with all that it was given then."""
-    lines = (notes.parent / "generated/pool.jsonl").read_text().splitlines()
-    entries = {entry["id"]: entry for entry in map(json.loads, lines[1:])}
+    pool = Pool(entries=tuple(entries_of(notes.parent)))
 
-    assert "after" not in entries["add_note.1"]
+    assert not pool.of("add_note")[0].after
     for tool in ("get_note", "label_note", "list_notes"):
-        behind = entries[f"{tool}.1"]
-        chain = [behind]
-        while "after" in chain[-1]:
-            chain.append(entries[chain[-1]["after"]])
-        assert chain[-1]["tool"] == "add_note"
-    assert entries["label_note.1"]["arguments"]["label"]
+        assert pool.chain(pool.behind(tool)[0])[0].tool == "add_note"
+    assert pool.behind("label_note")[0].arguments["label"]
 
 
 def test_scenarios_of_an_empty_service_use_all_of_its_tools(notes: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -220,7 +223,7 @@ async def test_values_of_one_environment_are_not_handed_on(tmp_path: Path) -> No
     world = written(tmp_path, HOMES, {"drawers": 1})
 
     _, graph, stock, why = await recruited(world)
-    closed = await closed_edges(graph, stock, seed=1)
+    closed = (await rehearse(graph, stock, seed=1)).closed
 
     assert stock.pool.of("open_folder") == ()
     assert [entry.arguments for entry in stock.pool.of("open_drawer")] == [{"drawer": "D-4471"}]
@@ -244,17 +247,6 @@ def test_a_saved_entry_is_read_as_it_was(tmp_path: Path) -> None:
     assert [one.id for one in pool.chain(pool.entries[2])] == ["a.1", "b.1", "c.1"]
     assert (pool.of("b"), pool.behind("a")) == ((), ())
     assert pool.sources("c") == {"b"}
-
-
-def test_arguments_that_are_empty_objects_are_chosen_from_like_others() -> None:
-    """An argument that may be anything is an object in one call and a text in another."""
-    given: tuple[dict[str, Any], ...] = ({"data": {}}, {"data": "blue"}, {"data": []})
-    entries = [
-        PoolEntry(id=f"put.{place}", tool="put", arguments=arguments, content="done")
-        for place, arguments in enumerate(given)
-    ]
-
-    assert natural(entries, Card(tool="put")) == entries
 
 
 def test_values_of_different_records_do_not_go_together() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Edge, Graph, Walk
-from pytest_agentbench.generation.tools.walks.coverage import coverage, report
+from pytest_agentbench.generation.tools.walks.coverage import coverage
 from pytest_agentbench.generation.tools.walks.sampling import Sampler, Shape, calls_of, class_of, reweighed, sample
 
 
@@ -80,10 +80,10 @@ def test_a_closed_edge_is_not_taken() -> None:
     """What was rehearsed in vain is left out of walks, and told with its reason."""
     walks = sample(RING, 30, Shape(closed=frozenset({("tool0", "tool1")})), seed=2)
 
-    lines = report(coverage(RING, walks, {"tool0 -> tool1": "tried in vain: nothing to propagate"}))
+    rows = coverage(RING, walks, {"tool0 -> tool1": "tried in vain: nothing to hand on"})
 
     assert all(("tool0", "tool1") not in zip(walk.nodes, walk.nodes[1:], strict=False) for walk in walks)
-    assert "missing edge: tool0 -> tool1 (tried in vain: nothing to propagate)" in lines
+    assert ("tool0 -> tool1", "tried in vain: nothing to hand on") in rows[1].missing
 
 
 def test_a_tool_that_no_walk_can_hold_counts_as_not_covered() -> None:
@@ -94,7 +94,7 @@ def test_a_tool_that_no_walk_can_hold_counts_as_not_covered() -> None:
     rows = coverage(RING, walks, {"broken": "nothing was accepted"}, offered=[*RING.tools, "broken"])
 
     assert (rows[0].covered, rows[0].total) == (tools, tools + 1)
-    assert "missing tool: broken (nothing was accepted)" in report(rows)
+    assert rows[0].missing == (("broken", "nothing was accepted"),)
 
 
 def test_a_lost_walk_opens_what_it_covered_again() -> None:

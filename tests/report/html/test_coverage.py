@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pytest_agentbench.generation.tools.saved import save
+from pytest_agentbench.generation.tools.stage_files import save
 from pytest_agentbench.generation.tools.values import Edge, Graph
 from pytest_agentbench.report.html.page import Reading, html_report
 from tests.report.html.page import parse

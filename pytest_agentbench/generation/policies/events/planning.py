@@ -1,304 +1,337 @@
-"""Which requests an event is about: tools that its policies are about, rows on which they come out, what else happens.
+"""Which requests make an event of a set of policies: each policy of the set is decided by one of them.
 
-Each policy of a set is given something that decides about it where the suite has it: a request of its own (somebody
-else's row, a no, a tool that fails), or a turn that a request takes anyway (a corrected detail).
+For every owner of rows the requests that the rows allow are tried once (`right_run.py`); what each decides is kept and
+drawn from. An option is one request with its ending; the kinds of events follow from what the rules find.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 from random import Random
+from typing import TypeVar
 
-from pytest_agentbench.generation.policies.events.conditions import Condition
-from pytest_agentbench.generation.policies.events.occasions import OWN_REQUEST, Occasion
-from pytest_agentbench.generation.policies.events.offers import telling_choice
-from pytest_agentbench.generation.policies.events.oracle import Oracle
-from pytest_agentbench.generation.policies.events.plans import Act, OracleError, Planned
+from pytest_agentbench.generation.draft import Event
+from pytest_agentbench.generation.policies.events.requests import Request, Rows
+from pytest_agentbench.generation.policies.events.right_run import Act, RightRuns, Wrong, wrong_ways
 from pytest_agentbench.generation.policies.events.samples import Place
-from pytest_agentbench.generation.policies.events.shaping import breaking
 
-_MOST_PLAIN = 3
-"""Requests in one event that policies are bound to."""
-_MOST = 4
-"""Requests in one event, those counted that the user makes for what else happens."""
-_BOUND_ANYWAY = 0.3
-"""How often a policy that requests decide about already gets one of its own beside."""
+MOST_ACTS = 5
+"""Requests of one event."""
+
+_MOST_FOCUSES = 4
+"""Rows of one owner that a tool is tried on."""
+
+_MOST_ROOTS = 16
+"""Owners whose requests are tried; there may be thousands."""
+
+_TRIES = 3
+"""Times that requests are chosen on the rows of one owner."""
+
+_MOST_LIMITS = 12
+"""Ways in which a limit is tried to be reached."""
 
 
-async def plan(oracle: Oracle, policies: Sequence[str], random: Random) -> Planned:
-    """Choose requests that the policies of a set are about, and sampled rows on which they come out as they should.
+_MOST_ALIKE = 2
+"""Requests of one owner that differ in a value alone."""
 
-    The owner of whose rows the most of it comes out is taken. Raise `OracleError` where no tool and row serve.
+T = TypeVar("T")
+
+
+class PlanError(Exception):
+    """No event can be planned for a set; says why."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    """Acts that belong together; `decides` says of each policy by which wrong way a run breaks it, `touches` which
+    policies are set off at all.
     """
-    wanted, others = oracle.tools_for(policies, random)
-    if not wanted:
-        raise OracleError("no tool of the suite can be asked for with what its rows hold")
-    roots = [(oracle.root, at) for at in range(len(oracle.samples.rows.get(oracle.root, ())))]
-    random.shuffle(roots)
-    own = _own_requests(oracle, policies, wanted, random)
-    turns = [one for policy in policies for one in oracle.occasions.get(policy, ()) if one.kind not in OWN_REQUEST]
-    refuses = {tool: random.random() < 0.5 for tool in (*wanted, *others)}
-    best: Planned | None = None
-    most = -1
-    asked = [tool for tool in wanted if _is_about(oracle, tool, policies)]
-    full = min(len(asked), _MOST_PLAIN) + min(len(own), _MOST) + len(turns)
-    for root in roots:
-        planning = _Planning(oracle, policies, root, random)
-        reached = await planning.fill(asked, [*wanted, *others], own, turns, refuses)
-        if planning.acts and reached > most:
-            best, most = planning.planned, reached
-        if reached >= full:
-            break
-    if best is None:
-        raise OracleError(f"no sampled row lets {wanted[0]} come out, nor any other tool")
-    return best
 
-
-def _own_requests(oracle: Oracle, policies: Sequence[str], wanted: Sequence[str], random: Random) -> list[Occasion]:
-    """Give the occasions that take a request of their own: one for each policy that nothing else may decide about."""
-    found = []
-    for policy in policies:
-        kinds = [one for one in oracle.occasions.get(policy, ()) if one.kind in OWN_REQUEST]
-        is_bound = any(one.tool in wanted for one in oracle.bound.get(policy, ()))
-        if kinds and (not is_bound or random.random() < _BOUND_ANYWAY):
-            found.append(kinds[0])
-    return found
-
-
-def _is_about(oracle: Oracle, tool: str, policies: Sequence[str]) -> bool:
-    return any(one.tool == tool for policy in policies for one in oracle.bound.get(policy, ()))
-
-
-class _Planning:
-    """The requests of one owner, as far as they are chosen."""
-
-    def __init__(self, oracle: Oracle, policies: Sequence[str], root: Place, random: Random) -> None:
-        self._oracle = oracle
-        self._policies = policies
-        self._root = root
-        self._random = random
-        self.acts: list[Act] = []
-        self._unproven: list[Occasion] = []
+    acts: tuple[Act, ...]
+    decides: dict[str, Wrong]
+    touches: frozenset[str]
+    accepted: bool = True
 
     @property
-    def planned(self) -> Planned:
-        """What is chosen."""
-        # somebody else's comes behind one's own, which says who asks; what fails behind it, since nothing that was not
-        # read may be told afterwards; what is asked for in free words may hand over, which ends the conversation
-        worded = self._oracle.is_worded
-        acts = tuple(sorted(self.acts, key=lambda act: (worded(act.tool), act.is_("failing"), act.is_("second"))))
-        return Planned(root=self._root, acts=acts, unproven=tuple(self._unproven))
+    def forbids(self) -> frozenset[str]:
+        """The policies that forbid one of its requests."""
+        return frozenset(policy for act in self.acts for policy in act.broken)
 
-    async def fill(
+    @property
+    def tools(self) -> frozenset[str]:
+        """The tools asked for or called."""
+        return frozenset(call.tool for act in self.acts for call in (act.request, *act.calls))
+
+    def event_of(self, policy: str) -> Event:
+        """Say what happens to a policy that it decides."""
+        wrong = self.decides.get(policy)
+        if wrong is None:
+            return "kept"
+        act = self.acts[wrong.act]
+        if act.ending == "declined":
+            return "declined" if wrong.kind == "declined" else "kept"
+        if wrong.kind != "forbidden":
+            return "kept"
+        if act.ending == "unproven":
+            return "unproven"
+        return "at_limit" if len(self.acts) > 1 else "requested"
+
+
+@dataclass(kw_only=True)
+class Planner:
+    """Plans events: gives the acts for a set of policies, on the rows of one owner."""
+
+    runs: RightRuns
+    _options: dict[Place, list[Option]] = field(default_factory=dict)
+
+    @property
+    def roots(self) -> list[Place]:
+        """The owners: rows of the table whose rows own most."""
+        samples = self.runs.samples
+        tables = samples.roots
+        if not tables:
+            return []
+        count = len(samples.rows.get(tables[0], ()))
+        step = max(1, count // _MOST_ROOTS)
+        return [(tables[0], at) for at in range(0, count, step)][:_MOST_ROOTS]
+
+    async def decidable(self) -> dict[str, bool]:
+        """Say of each policy with a rule whether some request decides it; False: it is set off, and nothing more."""
+        found: dict[str, bool] = {}
+        for root in self.roots:
+            for option in await self.options(root):
+                found.update(dict.fromkeys(option.decides, True))
+                for policy in option.touches:
+                    found.setdefault(policy, False)
+            if all(found.get(policy) for policy in self.runs.book.rules):
+                break
+        return found
+
+    async def tools_reached(self) -> set[str]:
+        """Give the tools that some request calls or asks for."""
+        return {tool for root in self.roots for option in await self.options(root) for tool in option.tools}
+
+    async def options(self, root: Place) -> list[Option]:
+        """Give what may be asked for about the rows of an owner."""
+        if root not in self._options:
+            acts = _varied(await self._acts(root), _kind_of)
+            single = [option for act in acts for option in await self._endings(act)]
+            self._options[root] = [*single, *_varied(await self._at_limits(single), _combined)]
+        return self._options[root]
+
+    async def plan(
         self,
-        asked: Sequence[str],
-        spare: Sequence[str],
-        own: Sequence[Occasion],
-        turns: Sequence[Occasion],
-        refuses: dict[str, bool],
-    ) -> int:
-        """Choose requests; give how much of what is wanted they bring about."""
-        reached = 0
-        for tool in asked:
-            room = _MOST - min(len(own), _MOST - 1)
-            if len(self.acts) < min(_MOST_PLAIN, room) and self._oracle.admits(tool, self._counts()):
-                reached += await self._plain(tool, refuses[tool])
-        for occasion in own:
-            if len(self.acts) < _MOST:
-                reached += await self._with(occasion, spare)
-        for occasion in turns:
-            reached += await self._turned(occasion, spare)
-        if self._lacks_a_plain_one(turns):
-            amounts = self._oracle.tell_amounts
-            reads = [name for name in spare if self._oracle.by_name[name].kind == "read"]
-            for tool in sorted(spare, key=lambda name: (name in reads, name not in amounts)):
-                if self._oracle.admits(tool, self._counts()) and await self._plain(tool, False):
-                    break
-        if self._lacks_a_plain_one(()):  # nobody can be asked on behalf of somebody else alone
-            self.acts = [act for act in self.acts if not act.is_("second")]
-        return reached
+        policies: Sequence[str],
+        tools_of: dict[str, frozenset[str]],
+        random: Random,
+    ) -> tuple[Place, tuple[Act, ...]]:
+        """Give an owner and acts that decide every policy of a set; raise `PlanError`.
 
-    def _lacks_a_plain_one(self, turns: Sequence[Occasion]) -> bool:
-        """Whether what is chosen makes no sense, or decides about nothing, without a request that is simply done."""
-        done = [act for act in self.acts if not act.is_refused and act.tool in self._oracle.tell_amounts]
-        own = [act for act in self.acts if act.owner is None]
-        wants_done = any(one.kind == "telling" for one in turns) and not done
-        wants_own = any(one.kind == "sourced" for one in turns) or any(act.is_("second") for act in self.acts)
-        return not self.acts or wants_done or (wants_own and not own)
+        `tools_of` are the tools of the policies that have no rule, each of which one call or refusal must be about.
+        """
+        roots = self.roots
+        random.shuffle(roots)
+        why = "nobody owns rows that a request could be about"
+        for root in [root for root in roots for _ in range(_TRIES)]:
+            try:
+                return root, self._covered(await self.options(root), policies, tools_of, random)
+            except PlanError as error:
+                why = str(error)
+        raise PlanError(why)
 
-    async def _plain(self, tool: str, refusing_first: bool) -> bool:
-        """Find a row on which a tool is refused by one of the policies, or one on which it works and all allow it."""
-        oracle = self._oracle
-        conditions = oracle.conditions(tool)
-        own = [one for one in conditions if one.policy in self._policies]
-        wants_refusal = oracle.by_name[tool].kind != "read" and refusing_first
-        for refusing in (True, False) if wants_refusal else (False, True):
-            for place in self._places(tool):
-                broken = [one for one in conditions if one.holds(oracle.facts.get(place, {})) is False]
-                if refusing and any(one in own for one in broken) and oracle.by_name[tool].kind != "read":
-                    offered = oracle.proposals(tool, oracle.sampled(self._root, place), place, "")
-                    if offered:
-                        choice = telling_choice(offered)
-                        self.acts.append(Act(tool=tool, focus=place, choice=choice, refused_by=tuple(broken)))
-                        return True
-                wrong = self._broken(tool, place, own) if refusing and not broken else None
-                if wrong is not None:
-                    self.acts.append(wrong)
-                    return True
-                if not refusing and not broken:
-                    right = await self._rightly_chosen(tool, place)
-                    if right is not None:
-                        self.acts.append(Act(tool=tool, focus=place, choice=right))
-                        return True
-        return False
+    def _covered(
+        self,
+        options: Sequence[Option],
+        policies: Sequence[str],
+        tools_of: dict[str, frozenset[str]],
+        random: Random,
+    ) -> tuple[Act, ...]:
+        allowed = frozenset(policies)
+        usable = [one for one in options if one.forbids <= allowed]
+        need = list(dict.fromkeys(policies))
+        chosen: list[Option] = []
 
-    def _broken(self, tool: str, place: Place, own: Sequence[Condition]) -> Act | None:
-        """Find a call that a policy of the set refuses: by what is asked for, or by a row that is made so."""
-        by_choice = self._wrongly_chosen(tool, place)
-        by_row = self._shaped(tool, place, own)
-        return by_choice if by_row is None or (by_choice is not None and sum(place[1:], len(tool)) % 2) else by_row
+        def involved(option: Option, policy: str) -> bool:
+            if policy in tools_of:
+                return bool(option.tools & tools_of[policy])
+            return policy in option.decides
 
-    def _shaped(self, tool: str, place: Place, own: Sequence[Condition]) -> Act | None:
-        """Have a row be one for which a policy of the set refuses what would work on it, where no sampled one is."""
-        oracle = self._oracle
-        offered = oracle.proposals(tool, oracle.sampled(self._root, place), place, "")
-        if not offered or oracle.by_name[tool].kind == "read":
-            return None
-        for condition in own:
-            if any(condition.holds(known) is False for other, known in oracle.facts.items() if other[0] == place[0]):
-                continue  # some sampled row is one already
-            changes = breaking(condition, place, oracle.samples, oracle.facts)
-            known = {**oracle.facts.get(place, {}), **changes}
-            if condition.field.startswith("days_since_") and changes:
-                broken = [condition]
-            else:
-                broken = [one for one in oracle.conditions(tool) if one.holds(known) is False]
-            if changes and condition in broken:
-                choice = telling_choice(offered)
-                return Act(tool=tool, focus=place, choice=choice, refused_by=tuple(broken), changes=changes)
-        return None
+        need.sort(key=lambda policy: sum(involved(one, policy) for one in usable))
+        while left := [policy for policy in need if not any(involved(one, policy) for one in chosen)]:
+            about = [one for one in usable if involved(one, left[0])]
+            fitting = [one for one in about if _goes_with(one, chosen, left)]
+            fitting = fitting or [one for one in about if _goes_with(one, chosen, left, same_row=True)]
+            if not fitting:
+                raise PlanError(f"no request of one owner is about {left[0]} beside the others")
+            kinds = sorted({one.event_of(left[0]) for one in fitting})
+            kind = random.choice(kinds)
+            fitting = [one for one in fitting if one.event_of(left[0]) == kind]
+            most = max(sum(involved(one, policy) for policy in left) + 0.5 * one.accepted for one in fitting)
+            best = [
+                one
+                for one in fitting
+                if sum(involved(one, policy) for policy in left) + 0.5 * one.accepted >= most - 0.5
+            ]
+            chosen.append(random.choice(best))
+        acts = [act for one in chosen for act in one.acts]
+        if not any(act.calls for act in acts):
+            acts.append(_companion(usable, acts, random))
+        order = {"made": 0, "declined": 1, "refused": 2, "unproven": 3}
+        return tuple(sorted(acts, key=lambda act: order[act.ending]))
 
-    def _wrongly_chosen(self, tool: str, place: Place) -> Act | None:
-        """Find a call on a row whose arguments are what a policy of the set does not allow."""
-        oracle = self._oracle
-        scene = oracle.sampled(self._root, place)
-        if oracle.by_name[tool].kind == "read":
-            return None
-        for number, one in enumerate(oracle.proposals(tool, scene, place, "")):
-            broken = oracle.broken_choices(tool, one.arguments, scene, place, self._policies)
-            if broken:
-                return Act(tool=tool, focus=place, choice=number, refused_by=broken)
-        return None
+    async def _acts(self, root: Place) -> list[Act]:
+        """Give the right ending of every request about an owner's rows, and about a row of somebody else's."""
+        samples, arguments = self.runs.samples, self.runs.arguments
+        found: list[Act] = []
+        for tool in sorted(arguments.of):
+            is_lookup = arguments.finds(tool)
+            table = arguments.subject(tool, root[0])
+            own = samples.focuses(root, table)
+            for focus in () if is_lookup else own[:_MOST_FOCUSES]:
+                found += await self._tried(root, tool, focus, foreign=False)
+            if table in samples.owned(root[0]):
+                strangers = [(table, at) for at in range(len(samples.rows.get(table, ()))) if (table, at) not in own]
+                if strangers:
+                    other = strangers[root[1] % len(strangers)]
+                    found += await self._tried(root, tool, other, foreign=True)
+        return found
 
-    async def _rightly_chosen(self, tool: str, place: Place) -> int | None:
-        """Find a call on a row that works, and whose arguments every policy allows."""
-        oracle = self._oracle
-        choice = await oracle.working(tool, self._root, place)
-        if choice is None:
-            return None
-        scene = oracle.sampled(self._root, place)
-        arguments = oracle.proposals(tool, scene, place, "")[choice].arguments
-        return None if oracle.broken_choices(tool, arguments, scene, place) else choice
-
-    async def _with(self, occasion: Occasion, tools: Sequence[str]) -> bool:
-        """Add the request that an occasion takes."""
-        oracle = self._oracle
-        used = {act.tool for act in self.acts}
-        for tool in sorted(self._writes(tools), key=lambda name: name in used):
-            if tool in used and occasion.kind == "failing":
+    async def _tried(self, root: Place, tool: str, focus: Place, *, foreign: bool) -> list[Act]:
+        rows = self.rows_of(root, focus, foreign=foreign)
+        found: list[Act] = []
+        for request in self.runs.arguments.requests(tool, root, focus, rows, foreign=foreign):
+            act = await self.runs.act(root, request, rows)
+            if act is None or (request.odd and not act.broken):
                 continue
-            if occasion.kind in ("stranger", "second"):
-                found = await self._stranger(tool, occasion)
-            elif oracle.admits(tool, self._counts()):
-                found = await self._allowed(tool, occasion)
-            else:
-                found = None
-            if found is not None:
-                self.acts.append(found)
-                return True
-        return False
+            made = await self.runs.made(request)
+            if not foreign or (act.broken and made is not None and not made.answer.error):
+                found.append(act)
+        return found
 
-    async def _allowed(self, tool: str, occasion: Occasion) -> Act | None:
-        """Find a row on which a tool would work and all policies allow it."""
-        oracle = self._oracle
-        conditions = oracle.conditions(tool)
-        for place in self._places(tool):
-            if any(one.holds(oracle.facts.get(place, {})) is False for one in conditions):
-                continue
-            choice = await self._rightly_chosen(tool, place)
-            if choice is None:
-                continue
-            act = Act(tool=tool, focus=place, choice=choice, occasion=occasion)
-            if occasion.kind != "corrected" or self._is_correctable(act):
-                return act
-        return None
+    def rows_of(self, root: Place, focus: Place, *, foreign: bool = False) -> Rows:
+        """Give the rows that belong to an owner and to what a request is about."""
+        samples = self.runs.samples
+        cluster = samples.cluster(root, *(() if focus == root or foreign else (focus,)))
+        return {place: samples.row(place) for place in cluster.rows}
 
-    async def _stranger(self, tool: str, occasion: Occasion) -> Act | None:
-        """Find a row of somebody else's on which a tool would work."""
-        oracle = self._oracle
-        is_thing = not oracle.samples.is_person(oracle.root)
-        if oracle.table_of(tool) == oracle.root and not is_thing:
-            return None
-        owners = [(oracle.root, at) for at in range(len(oracle.samples.rows[oracle.root])) if at != self._root[1]]
-        self._random.shuffle(owners)
-        mine = set(oracle.samples.key_texts(self._root))
-        for owner in owners:
-            for place in oracle.focuses(tool, owner):
-                told = mine & {str(value) for value in oracle.samples.row(place).values()}
-                broken = any(one.holds(oracle.facts.get(place, {})) is False for one in oracle.conditions(tool))
-                if (place[0] == oracle.root and not self._is_others(place)) or told or broken:
-                    continue
-                choice = await oracle.working(tool, owner, place)
-                if choice is None:
-                    continue
-                offered = oracle.proposals(tool, oracle.sampled(owner, place), place, "")[choice]
-                # what somebody else's is to be changed to would pass for a wish about one's own
-                if is_thing or not any(one.how == "to" for one in offered.said):
-                    return Act(tool=tool, focus=place, choice=choice, occasion=occasion, owner=owner)
-        return None
+    async def _endings(self, act: Act) -> list[Option]:
+        """Give an act as it ends, and, where it can, with the user saying no or having no proof of who it is."""
+        found = [await self._option((act,))]
+        if act.asked:
+            found.append(await self._option((replace(act, ending="declined", asked=False, after=(), words=()),)))
+        if act.ending == "made" and (proof := self._proof(act)):
+            broken = await self.runs.without(act, proof)
+            plain = replace(
+                act, ending="unproven", before=(), after=(), asked=False, words=(), broken=broken, proof=tuple(proof)
+            )
+            found.append(await self._option((plain,)))
+        return [one for one in found if one is not None]
 
-    def _is_others(self, place: Place) -> bool:
-        """Whether a thing has another owner than the one it is about: other names and contacts of a person."""
-        mine, other = (self._oracle.samples.contacts(one) for one in (self._root, place))
-        return bool(mine) and not set(mine) & set(other)
-
-    async def _turned(self, occasion: Occasion, tools: Sequence[str]) -> bool:
-        """Have a request take the turn that an occasion is about, or add one that can."""
-        if occasion.kind == "unproven":
-            self._unproven.append(occasion)
-            return True
-        if occasion.kind != "corrected":
-            return True
-        for at, act in enumerate(self.acts):
-            if act.is_plain and self._is_correctable(act):
-                self.acts[at] = replace(act, occasion=occasion)
-                return True
-        return len(self.acts) < _MOST and await self._with(occasion, tools)
-
-    def _is_correctable(self, act: Act) -> bool:
-        oracle = self._oracle
-        if oracle.by_name[act.tool].kind == "read":
-            return False
-        scene = oracle.sampled(self._root, act.focus)
-        offered = oracle.proposals(act.tool, scene, act.focus, "")
-        return oracle.another(act.tool, scene, act.focus, "", offered[act.choice]) is not None
-
-    def _places(self, tool: str) -> list[Place]:
-        taken = {act.focus for act in self.acts}
-        used = {act.tool for act in self.acts}
-        places = self._oracle.focuses(tool, self._root)
-        shaped = {act.focus for act in self.acts if act.changes}
-        free = [
-            one for one in places if one not in taken or (one == self._root and one not in shaped and tool not in used)
+    def _proof(self, act: Act) -> list[Request]:
+        """Give the lookups that need something which only the user can say, and which its request does not say."""
+        said = {value for name, value in act.request.values if name not in act.request.from_owner}
+        return [
+            call
+            for call in act.before
+            if any(name not in call.from_owner and value not in said for name, value in call.values)
         ]
-        self._random.shuffle(free)
-        return free
 
-    def _writes(self, tools: Sequence[str]) -> list[str]:
-        return [name for name in tools if self._oracle.by_name[name].kind != "read"]
+    async def _option(self, acts: tuple[Act, ...]) -> Option | None:
+        """Hold the right run and each wrong one against the rules; None where the right run breaks one."""
+        right = await self.runs.verdicts(acts)
+        if self.runs.book.broken(right):
+            return None
+        decides: dict[str, Wrong] = {}
+        for wrong in wrong_ways(acts):
+            forbidden_by = acts[wrong.act].broken if wrong.kind == "forbidden" else None
+            for policy in sorted(self.runs.book.broken(await self.runs.verdicts(acts, wrong))):
+                is_its_own = forbidden_by is None or policy in forbidden_by  # a call that is forbidden is unasked, too
+                if is_its_own and not self.runs.book.depends_on_words(policy):
+                    decides.setdefault(policy, wrong)
+        last = await self.runs.made(acts[-1].request)
+        accepted = last is not None and not last.answer.error
+        return Option(acts=acts, decides=decides, touches=frozenset(right), accepted=accepted)
 
-    def _counts(self) -> dict[str, int]:
-        counts: dict[str, int] = {}
-        for act in self.acts:
-            if not act.is_refused:
-                counts[act.tool] = counts.get(act.tool, 0) + 1
-        return counts
+    async def _at_limits(self, options: Sequence[Option]) -> list[Option]:
+        """Give requests of one kind up to a limit and one beyond it, which is refused."""
+        found: list[Option] = []
+        done = [one.acts[0] for one in options if one.acts[0].ending == "made" and one.accepted]
+        for policy in self.runs.book.rules:
+            for limit in self.runs.book.limits(policy):
+                if limit.times + 1 >= MOST_ACTS:
+                    continue
+                about = [
+                    act for act in done if isinstance(limit.about.calls, str) or act.request.tool in limit.about.calls
+                ]
+                distinct = _distinct(about)
+                for several in list(combinations(distinct, limit.times + 1))[:_MOST_LIMITS]:
+                    last = replace(
+                        several[-1], ending="refused", broken=frozenset((policy,)), asked=False, after=(), words=()
+                    )
+                    option = await self._option((*several[:-1], last))
+                    is_real = option is not None and policy in option.decides and await self.runs.works(option.acts)
+                    if option is not None and is_real:
+                        found.append(option)
+        return found
+
+
+def _distinct(acts: Sequence[Act]) -> list[Act]:
+    """Give one act of each tool and row; where there is one row alone, those that differ in a value."""
+    by_row = list({(act.request.tool, act.request.focus): act for act in acts}.values())
+    return by_row if len(by_row) > 1 else list({act.request.values: act for act in acts}.values())
+
+
+def _varied(found: Sequence[T], kind: Callable[[T], Hashable]) -> list[T]:
+    """Leave out what differs from a few others in a value alone."""
+    counts: Counter[Hashable] = Counter()
+    kept = []
+    for one in found:
+        counts[kind(one)] += 1
+        if counts[kind(one)] <= _MOST_ALIKE:
+            kept.append(one)
+    return kept
+
+
+def _kind_of(act: Act) -> Hashable:
+    return act.request.tool, act.request.focus, act.ending, act.before, act.broken
+
+
+def _combined(option: Option) -> Hashable:
+    return tuple(act.request.tool for act in option.acts), tuple(sorted(option.decides))
+
+
+def _companion(options: Sequence[Option], acts: Sequence[Act], random: Random) -> Act:
+    """Give a request that is done beside those that are refused: doing nothing at all must not be right."""
+    unproven = any(act.ending == "unproven" for act in acts)
+    done = [
+        one.acts[0]
+        for one in options
+        if len(one.acts) == 1 and one.acts[0].ending == "made" and not (unproven and one.acts[0].before)
+    ]
+    if not done:
+        raise PlanError("a right run would make no call at all")
+    return random.choice(done)
+
+
+def _goes_with(option: Option, chosen: Sequence[Option], left: Sequence[str], *, same_row: bool = False) -> bool:
+    """Whether an option may stand beside others: nothing is asked twice, and nobody proves and does not prove.
+
+    `same_row` allows for two changes of one row, which may come to nothing when they are made.
+    """
+    acts = [act for one in chosen for act in one.acts]
+    if len(acts) + len(option.acts) > MOST_ACTS:
+        return False
+    unproven = any(act.ending == "unproven" for act in option.acts)
+    if unproven and (acts or not all(policy in option.decides for policy in left)):
+        return False
+    if any(act.ending == "unproven" for act in acts):
+        return False
+    taken = {(act.request.tool, act.request.focus) for act in acts}
+    writes = {act.request.focus for act in acts if act.ending == "made"}
+    for act in option.acts:
+        if (act.request.tool, act.request.focus) in taken:
+            return False
+        if act.request.focus in writes and act.ending == "made" and not same_row:
+            return False
+    return True

@@ -1,245 +1,465 @@
-"""Requests as people word them: what a tool's description says it is for, with values where it speaks of their things.
+"""Calls that rows allow: what each argument of a tool takes, told by identifiers, schemas and the rules' own values.
 
-The words are those of scenarios from tools (`generation/tools/wording`). Where a description is written for the agent
-(long, about the user in the third person, or without a place for a value) the tool's name says it better (`user.wish`).
+An argument holds a cell of a row, not a value, so that a call found on the suite's own rows is the same call on fresh
+ones. Nothing here reads a description.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Literal
 
+from pytest_agentbench.core.matchers import is_matcher, is_reference
+from pytest_agentbench.core.names import IDENTIFIERS, readable
+from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.tool import ToolSpec
-from pytest_agentbench.generation._reading.kinds import humanize
-from pytest_agentbench.generation._reading.phrases.language import words
-from pytest_agentbench.generation.policies.events.acts import Argument, Proposal, Said
-from pytest_agentbench.generation.policies.events.tables import singular
-from pytest_agentbench.generation.tools.values import Card, ParameterCard
-from pytest_agentbench.generation.tools.wording.asides import sentences
-from pytest_agentbench.generation.tools.wording.phrasing import TONGUES, contracted, language_of, with_article
-from pytest_agentbench.generation.tools.wording.tongue import Code, Tongue
-from pytest_agentbench.generation.tools.wording.weaving import woven
-from pytest_agentbench.generation.tools.wording.wishes import Wish
+from pytest_agentbench.core.values import JsonValue, is_number
+from pytest_agentbench.generation.policies.events.samples import Place, Samples
+from pytest_agentbench.generation.policies.events.schema import Table
 
-_LONG = 14
-"""Words of a request beside its values; more are an explanation of the tool."""
-_SHORT = 8
-"""Words of a request beside its values that nobody minds."""
-_BEHIND = words(
-    "to for of with in on at and from by into as until till out is are or that which who back over off up down away"
-)
-"""Words that may stand behind a value."""
-_OTHER_DEEDS = words(
-    "escalate exchange start take return issue hand shift extend swap refund look buy sell borrow lend pick drop ring"
-    " leave swap bring collect charge put claim"
-)
-"""What names of tools begin with, beside the verbs that descriptions do."""
-_MOST_BESIDE = 2
-"""Sentences beside a request for values that it has no place for."""
-_TELLS = {"en": ("give", "tell", "show", "get"), "fr": ("me", "donner", "dire")}
-"""What requests begin with that want to be told something."""
-_MORE = re.compile(r"\bfor (?:some|a few|several) more (?P<noun>[a-z]+s)\b")
-_AMOUNT = {"en": "number of {noun}", "fr": "nombre de {noun}"}
-_AMOUNT_MORE = "how many {noun} more"
-_NUMBER_OF = {"en": "number of the {noun}", "fr": "numéro du {noun}"}
+_OTHER = frozenset(("new", "target", "to", "replacement", "nouveau", "nouvelle", "nouvel"))
+"""First words of arguments that take another thing than the one they are about: `new_item_ids`."""
 
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_LAST_FIGURES = re.compile(r"\d+(?=\D*$)")
 
-@dataclass(frozen=True, kw_only=True)
-class Speech:
-    """What requests are worded with: the tools, what their arguments take, and the table of persons who ask, if any."""
+_MOST_VALUES = 4
+"""Values of one argument that are tried."""
 
-    tools: Mapping[str, ToolSpec]
-    arguments: Mapping[str, tuple[Argument, ...]]
-    asking: str = ""
+_MOST_REQUESTS = 10
+"""Requests of one tool about one row that are tried."""
+
+Rows = Mapping[Place, Mapping[str, Any]]
+"""Rows by the place of the sampled row that they are copies of."""
 
 
 @dataclass(frozen=True)
-class Request:
-    """A request in words: what is asked for, as an infinitive phrase, and sentences beside it.
+class Cell:
+    """The value of a column of a row, `plus` so much; `renewed` numbers values like it that no row has."""
 
-    `cost` says how far from what a user says it is: sentences beside, commas, many words. `is_described`: the tool's
-    description words it.
+    place: Place
+    column: str
+    plus: float = 0
+    renewed: int = 0
+
+
+@dataclass(frozen=True)
+class Const:
+    """A value that stands in no row of the event."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Many:
+    """A list of values."""
+
+    items: "tuple[Value, ...]"
+
+
+@dataclass(frozen=True)
+class Fields:
+    """A mapping of values."""
+
+    items: "tuple[tuple[str, Value], ...]"
+
+
+Value = Cell | Const | Many | Fields
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """A call that a user may ask for: a tool, what its arguments hold, and the row that it is about.
+
+    `free` are arguments worded by the user, which no expectation compares; `from_owner` those that hold the key of the
+    person whose conversation it is, which a lookup gives. `odd` says that nobody would ask for it but to break a rule.
     """
 
-    task: str
-    beside: str = ""
-    cost: float = 0.0
-    is_described: bool = False
+    tool: str
+    values: tuple[tuple[str, Value], ...]
+    focus: Place
+    free: tuple[str, ...] = ()
+    from_owner: tuple[str, ...] = ()
+    odd: bool = False
 
-    @property
-    def text(self) -> str:
-        """All of it in one sentence, without a full stop: what stands beside is put in parentheses."""
-        beside = self.beside.rstrip(".")
-        return f"{self.task} ({beside[:1].lower()}{beside[1:]})" if beside else self.task
-
-
-def asked_for(proposal: Proposal, named: str, speech: Speech, language: str, *, for_me: bool = True) -> Request:
-    """Give a request as the tool's description words it, or as `named`, which its name does, where that is better."""
-    request = described(proposal, speech, language, for_me=for_me)
-    if request is None or request.task == named or request.cost >= cost_of_name(named, proposal):
-        is_deed = language != "en" or named.split(maxsplit=1)[0] in {*TONGUES["en"].verbs, *_OTHER_DEEDS}
-        return Request(named if is_deed else f"look up {with_article(named, TONGUES['en'])}")
-    return request
+    def arguments(self, rows: Rows, samples: Samples) -> dict[str, Any]:
+        """Give the arguments on these rows; a row that is not among them is the sampled one."""
+        return {name: _resolved(value, rows, samples) for name, value in self.values}
 
 
-def opening_of(number: int, language: str, *, is_first: bool) -> str:
-    """Give a sentence that asks for something, `{wish}` in its place."""
-    tongue = TONGUES["fr" if language == "fr" else "en"]
-    asks = tongue.asks if is_first else tongue.asks_again
-    return asks[number % len(asks)].replace("{task}", "{wish}")
+Role = Literal["key", "column", "choice", "number", "text", "fields"]
 
 
-def described(proposal: Proposal, speech: Speech, language: str, *, for_me: bool = True) -> Request | None:
-    """Say a call by its tool's description; None where that says it badly. `for_me`: it is for the user itself."""
-    spec = speech.tools.get(proposal.tool)
-    if spec is None or language_of([spec.description]) != language or any(one.how == "about" for one in proposal.said):
-        return None
-    tongue = TONGUES["fr" if language == "fr" else "en"]
-    by_name = any(one.text != str(proposal.arguments.get(one.argument)) for one in proposal.said if one.how != "count")
-    found = [
-        request
-        for by_table in ((True, False) if by_name else (False, True))
-        if (request := _worded(proposal, spec, speech, tongue, by_table=by_table, for_me=for_me)) is not None
-    ]
-    return min(found, key=lambda one: (one.cost, len(one.task)), default=None)
+@dataclass(frozen=True, kw_only=True)
+class Argument:
+    """What an argument takes: the key of a row, the value of a column, a choice, a number, words, or fields."""
+
+    name: str
+    role: Role
+    table: str = ""
+    column: str = ""
+    many: bool = False
+    other: bool = False
+    choices: tuple[Any, ...] = ()
+    fields: "tuple[Argument, ...]" = ()
 
 
-def cost_of_name(named: str, proposal: Proposal) -> float:
-    """Say how far from what a user says a request is that is made of the tool's name and values behind it."""
-    hows = {one.how for one in proposal.said}
-    is_apart = any(
-        one.how == "which" and f" of {humanize(one.argument)}".removesuffix(" id").removesuffix(" number") in named
-        for one in proposal.said
-    )
-    has_no_thing = len(humanize(proposal.tool).split()) < 2
-    return 1 + named.count(":") + 1.5 * is_apart + 1.5 * has_no_thing + ({"with", "to"} <= hows)
+class ToolArguments:
+    """The required arguments of the tools of a suite, and the values that its rules name for them."""
 
+    def __init__(self, tools: Sequence[ToolSpec], policies: Sequence[Policy], samples: Samples) -> None:
+        self._samples = samples
+        self._named = _named_values(policies)
+        self.specs = {spec.name: spec for spec in tools}
+        self.of = {spec.name: found for spec in tools if (found := self._arguments(spec.parameters)) is not None}
 
-def _worded(
-    proposal: Proposal, spec: ToolSpec, speech: Speech, tongue: Tongue, *, by_table: bool, for_me: bool
-) -> Request | None:
-    asking = singular(speech.asking) if speech.asking else ""
-    is_french = tongue.code == "fr"
-    text = spec.description if is_french else _of_oneself(spec.description, asking, tongue.code, for_me=for_me)
-    more = _MORE.search(text)
-    text = _MORE.sub("for longer", text)
-    said = {one.argument: one for one in proposal.said}
-    properties = spec.parameters.get("properties", {})
-    parameters = []
-    for argument in speech.arguments.get(spec.name, ()):
-        if argument.name in said:
-            form = properties.get(argument.name, {})
-            by_name = said[argument.name].text != str(proposal.arguments.get(argument.name))
-            label = _label(argument, tongue.code, is_more=more is not None, by_table=by_table, by_name=by_name)
-            parameters.append(
-                ParameterCard(path=argument.name, schema_={**form, "description": label} if label else form)
+    def requests(self, tool: str, root: Place, focus: Place, rows: Rows, *, foreign: bool = False) -> list[Request]:
+        """Give the calls of a tool about a row: one, and for each argument those that differ from it there.
+
+        `foreign` says that the row belongs to somebody else than `root`.
+        """
+        if tool not in self.of:
+            return []
+        spec, arguments = self.specs[tool], self.of[tool]
+        scene = _Scene(self._samples, root, focus, rows, writes=spec.kind != "read", foreign=foreign)
+        options = [list(self._options(one, arguments, scene)) for one in arguments]
+        if not all(options):
+            return []
+        first = [one[0] for one in options]
+        combinations = [first]
+        together = [at for at, one in enumerate(arguments) if one.role == "column" and scene.writes]
+        for number in range(1, max((len(options[at]) for at in together), default=0)):
+            # what a change writes comes from one row: a street goes with its city
+            changed = {at: options[at][number] for at in together if number < len(options[at])}
+            combinations.append([changed.get(at, value) for at, value in enumerate(first)])
+        replaced = {one.table for one in arguments if one.other}  # what replaces a thing is like that one
+        for at, values in enumerate(options):
+            if at not in together and (arguments[at].other or arguments[at].table not in replaced):
+                combinations += [[*first[:at], value, *first[at + 1 :]] for value in values[1:]]
+        free = tuple(one.name for one in arguments if one.role == "text")
+        is_root_key = {one.name for one in arguments if one.role == "key" and one.table == root[0]}
+        names = [one.name for one in arguments]
+        return [
+            Request(
+                tool=tool,
+                values=tuple(zip(names, values, strict=True)),
+                focus=focus,
+                free=tuple(name for name in free if not self._named.get(name)),
+                from_owner=tuple(name for name in names if name in is_root_key),
+                odd=any(cell.place in scene.odd for value in values for cell in cells_of(value)),
             )
-    card = Card(tool=spec.name, declared_description=text, parameters=tuple(parameters), writes=spec.kind != "read")
-    if len(parameters) < len(said):
-        return None
-    given = {name: _value(one, proposal) for name, one in said.items()}
-    said_so = woven(Wish(card=card, given=given), tongue)
-    task, beside = said_so.task, sentences(said_so.asides, tongue)
-    for name, value in given.items():
-        argument = next(one for one in speech.arguments[spec.name] if one.name == name)
-        task = _without_echo(task.replace(f'"{value}"', str(value)), str(value), argument)
-    if is_french:
-        task = _to_oneself(_of_oneself(task, asking, "fr", for_me=for_me), asking, "fr", for_me=for_me)
-    valued = sum(len(str(value).split()) for value in given.values())
-    is_told = spec.kind != "read" and task.split(maxsplit=1)[0] in _TELLS[tongue.code]
-    if (
-        is_told
-        or _is_bad(task, asking, tongue, valued)
-        or len(said_so.asides) > _MOST_BESIDE
-        or _is_split(task, given, tongue.code)
-    ):
-        return None
-    spare = max(0, len(task.split()) - valued - _SHORT)
-    commas = re.sub("|".join(re.escape(str(value)) for value in given.values()) or "$^", "", task).count(",")
-    cost = 1.5 * len(said_so.asides) + 0.25 * spare + 0.75 * commas
-    return Request(contracted(task, tongue), beside, cost, is_described=True)
+            for values in combinations[:_MOST_REQUESTS]
+        ]
+
+    def subject(self, tool: str, root: str) -> str:
+        """Give the table whose rows a tool is about: that of the first key that it takes, the owner's last of all."""
+        keys = [one.table for one in self.of.get(tool, ()) if one.role == "key" and not one.other and not one.many]
+        return next((table for table in keys if table != root), root)
+
+    def finds(self, tool: str) -> bool:
+        """Whether a tool finds a row by what its columns hold: nobody asks for that, a right run does it first."""
+        arguments = self.of.get(tool, ())
+        return self.specs[tool].kind == "read" and bool(arguments) and all(one.role == "column" for one in arguments)
+
+    def _arguments(self, form: Mapping[str, Any]) -> tuple[Argument, ...] | None:
+        properties = form.get("properties", {})
+        required = form.get("required", [])
+        found = [self._argument(name, properties.get(name) or {}) for name in required]
+        known = tuple(one for one in found if one is not None)
+        return known if len(known) == len(found) else None
+
+    def _argument(self, name: str, form: Mapping[str, Any]) -> Argument | None:
+        form = _plain(form)
+        kind, words = form.get("type"), readable(name).lower().split()
+        choices = _choices(form)
+        if choices:
+            return Argument(name=name, role="choice", choices=choices)
+        many = kind == "array"
+        if many and (inner := _plain(form.get("items") or {})).get("type") == "object":
+            fields = self._arguments(inner)
+            return Argument(name=name, role="fields", fields=fields, many=True) if fields else None
+        if kind == "object":
+            fields = self._arguments(form)
+            return Argument(name=name, role="fields", fields=fields) if fields else None
+        other = len(words) > 1 and words[0] in _OTHER
+        bare = "_".join(words[1:]) if other else name
+        keyed = self._key_table(bare.removesuffix("s") if many else bare, words[1:] if other else words)
+        if keyed is not None:
+            return Argument(name=name, role="key", table=keyed.name, column=keyed.key[0], many=many, other=other)
+        if many:
+            return None
+        if any(
+            self._samples.rows.get(one.name) and one.column(bare) is not None for one in self._samples.schema.tables
+        ):
+            role: Role = "number" if kind in ("number", "integer") else "column"
+            return Argument(name=name, role=role, column=bare)
+        if kind in ("number", "integer"):
+            bounds = [form[one] for one in ("minimum", "maximum") if is_number(form.get(one))]
+            return Argument(name=name, role="number", choices=tuple(bounds))
+        examples = tuple(form.get("examples") or ())
+        return Argument(name=name, role="choice" if examples else "text", choices=examples)
+
+    def _key_table(self, name: str, words: Sequence[str]) -> Table | None:
+        """Find the table whose key an argument takes: by the name of its key, of a reference to it, or of its rows."""
+        schema = self._samples.schema
+        found = schema.keyed_by(name)
+        if found is None:
+            links = [one for table in schema.tables for one in table.references if one.columns == (name,)]
+            found = schema.get(links[0].table) if links and len(links[0].target) == 1 else None
+        if found is None:
+            nouns = [word for word in words if word not in IDENTIFIERS and word.rstrip("s") not in IDENTIFIERS]
+            holds = any(table.column(name) is not None for table in schema.tables)
+            found = schema.named(nouns) if nouns and not (holds and len(nouns) == len(words)) else None
+        return found if found is not None and self._samples.rows.get(found.name) else None
+
+    def _options(self, argument: Argument, arguments: Sequence[Argument], scene: "_Scene") -> Iterator[Value]:
+        """Give values of an argument, the most natural one first, at most so many, none twice."""
+        seen: dict[Value, None] = {}
+        for value in self._values(argument, arguments, scene):
+            seen.setdefault(value)
+            if len(seen) >= _MOST_VALUES + 2:
+                break
+        yield from seen
+
+    def _values(self, argument: Argument, arguments: Sequence[Argument], scene: "_Scene") -> Iterator[Value]:
+        named = self._named.get(argument.name, ())
+        match argument.role:
+            case "choice":
+                at = (scene.root[1] + scene.focus[1]) % len(argument.choices)
+                yield from map(Const, (*argument.choices[at:], *argument.choices[:at])[:_MOST_VALUES])
+            case "key":
+                yield from scene.keys(argument)
+            case "number":
+                yield from scene.numbers(argument.column, [*named, *argument.choices])
+            case "column":
+                yield from scene.column(argument.column, [one.column for one in arguments if one.role == "column"])
+                yield from (Const(one) for one in named if isinstance(one, str))
+            case "fields":
+                parts = [list(self._options(one, argument.fields, scene))[:1] for one in argument.fields]
+                if all(parts):
+                    made = Fields(tuple((one.name, part[0]) for one, part in zip(argument.fields, parts, strict=True)))
+                    yield Many((made,)) if argument.many else made
+            case _:
+                texts = [one for one in named if isinstance(one, str)]
+                yield from map(Const, texts or [f"{readable(argument.name)} of this request"])
 
 
-def _is_split(task: str, given: Mapping[str, str | int], code: Code) -> bool:
-    """Whether a value tears two words apart that belong together: `the email a@b.example address`."""
-    texts = [str(value) for value in given.values() if not isinstance(value, int)]
-    behind = [match[1] for text in texts if (match := re.search(rf"{re.escape(text)} ([a-z]+)", task))]
-    return code == "en" and any(word not in _BEHIND for word in behind)
+class _Scene:
+    """The rows that a request is made on: those of one owner, in front of those that are there for everybody."""
+
+    def __init__(self, samples: Samples, root: Place, focus: Place, rows: Rows, *, writes: bool, foreign: bool) -> None:
+        self.samples = samples
+        self.root = root
+        self.focus = focus
+        self.rows = rows
+        self.writes = writes
+        self.foreign = foreign
+        self.odd: set[Place] = set()
+
+    def keys(self, argument: Argument) -> Iterator[Value]:
+        """Give keys of a table: the row that it is about, the owner's, those tied to them, those for everybody."""
+        table, column = argument.table, argument.column
+        if argument.many or argument.other:
+            yield from self._parts(argument)
+            return
+        if table == self.focus[0]:
+            yield Cell(self.focus, column)
+            return
+        if table == self.root[0]:
+            yield Cell(self.root, column)
+            return
+        tied = [place for place in self._linked(self.focus) if place[0] == table]
+        own = [place for place in self.rows if place[0] == table]
+        shared = [] if table in self.samples.owned(self.root[0]) else self._everybodys(table)
+        for place in dict.fromkeys((*tied, *own, *shared[:_MOST_VALUES])):
+            yield Cell(place, column)
+
+    def _parts(self, argument: Argument) -> Iterator[Value]:
+        """Give things that the parts of the focus refer to (an order's items); for another one, what is like them."""
+        table = self.samples.schema.get(argument.table)
+        parts = [place for part in self._children() for place in self._linked(part) if place[0] == argument.table]
+        parts = list(dict.fromkeys(parts)) or [place for place in self.rows if place[0] == argument.table]
+        if argument.other and table is not None:
+            every = self._everybodys(argument.table)
+            like = [one for part in parts[:1] for one in every if one != part and self._is_like(one, part, table)]
+            unlike = [one for one in every if one not in like and one not in parts]
+            self.odd.update(unlike)
+            parts = [*like[: _MOST_VALUES - 1], *unlike[:2]]
+        cells = [Cell(place, argument.column) for place in parts]
+        for cell in cells[:_MOST_VALUES]:
+            yield Many((cell,)) if argument.many else cell
+        if argument.many and not argument.other and len(cells) > 1:
+            yield Many(tuple(cells))
+
+    def numbers(self, column: str, named: Sequence[Any]) -> Iterator[Value]:
+        """Give numbers: the focus's own of that name, its other amounts, one more of each, those that rules name."""
+        row = self.samples.row(self.focus)
+        table = self.samples.schema.get(self.focus[0])
+        links = {name for link in table.references for name in link.columns} | set(table.key) if table else set()
+        amounts = [name for name, value in row.items() if is_number(value) and value > 0 and name not in links]
+        for name in dict.fromkeys((*((column,) if column in amounts else ()), *amounts)):
+            yield Cell(self.focus, name)
+            yield Cell(self.focus, name, plus=1)
+        for number in (one for one in named if is_number(one)):
+            yield Const(number)
+            yield Const(number + 1)
+        if not amounts and not named:
+            yield from map(Const, (1, 2, 3))
+
+    def column(self, column: str, together: Sequence[str]) -> Iterator[Value]:
+        """Give the value of a column: for a lookup the owner's own, for a change that of another row, or a new one."""
+        if not self.writes:
+            for place in self._nearest(column):
+                yield Cell(place, column)
+            return
+        home = self._home(together)
+        if home is None:
+            return
+        alone = {columns[0] for columns in home.unique if len(columns) == 1}
+        own = [place for place in self.rows if place[0] == home.name]
+        if column in alone:
+            for place in own[:1] or [(home.name, 0)]:
+                yield Cell(place, column, renewed=1)
+                yield Cell(place, column, renewed=2)
+            return
+        mine_of = {name: [self.samples.row(place).get(name) for place in own] for name in together}
+        others = [place for place in self._everybodys(home.name) if place not in self.rows]
+        for place in others[:_MOST_VALUES]:
+            row = self.samples.row(place)
+            if row.get(column) is not None and not all(row.get(name) in mine_of.get(name, ()) for name in together):
+                yield Const(row[column])
+
+    def _home(self, together: Sequence[str]) -> Table | None:
+        """Find the table that most of the columns asked for together stand in."""
+        tables = [one for one in self.samples.schema.tables if self.samples.rows.get(one.name)]
+        counts = [(sum(one.column(name) is not None for name in together), one) for one in tables]
+        best = max(counts, key=lambda one: (one[0], one[1].name in {place[0] for place in self.rows}), default=None)
+        return best[1] if best and best[0] else None
+
+    def _nearest(self, column: str) -> list[Place]:
+        """Give the rows that have a column, the root's first, then those that stand under its key."""
+        keys = set(self.samples.key_texts(self.focus if self.foreign else self.root))
+        near = (self.focus, self.root) if self.foreign else (self.root, self.focus)
+        with_it = [place for place in (*near, *self.rows) if self.samples.row(place).get(column)]
+        borrowed = [place for place in with_it if keys & {str(one) for one in self.samples.row(place).values()}]
+        return list(dict.fromkeys((*borrowed, *with_it)))
+
+    def _linked(self, place: Place) -> list[Place]:
+        return linked(self.samples, place)
+
+    def _children(self) -> list[Place]:
+        """Give the rows that refer to the focus."""
+        return [place for place in self.rows if place != self.focus and self.focus in self._linked(place)]
+
+    def _is_like(self, place: Place, other: Place, table: Table) -> bool:
+        links = [name for link in table.references for name in link.columns]
+        mine, theirs = self.samples.row(place), self.samples.row(other)
+        return bool(links) and all(mine.get(name) == theirs.get(name) for name in links)
+
+    def _everybodys(self, table: str) -> list[Place]:
+        """Give the sampled rows of a table, from another one on for each owner and row."""
+        count = len(self.samples.rows.get(table, ()))
+        at = (self.root[1] + self.focus[1]) % count if count else 0
+        return [(table, (at + number) % count) for number in range(count)]
 
 
-def _without_echo(spoken: str, value: str, argument: Argument) -> str:
-    """Leave the noun out before a name that has it: `the pool Small pool`."""
-    noun = singular(argument.table)
-    if argument.role != "key" or noun not in value.lower().split():
-        return spoken
-    return re.sub(rf"\b{re.escape(noun)} (?={re.escape(value)})", "", spoken, flags=re.IGNORECASE)
+def linked(samples: Samples, place: Place) -> list[Place]:
+    """Give the rows that a row refers to."""
+    table, row = samples.schema.get(place[0]), samples.row(place)
+    found = [
+        samples.place_of(link.table, link.target[0], row.get(link.columns[0]))
+        for link in (table.references if table else ())
+        if len(link.columns) == 1 and link.target
+    ]
+    return [one for one in found if one is not None]
 
 
-def _is_bad(task: str, asking: str, tongue: Tongue, valued: int) -> bool:
-    """Whether a user would not say it so: it explains, speaks of users, or lists what it has no place for."""
-    first = task.split(maxsplit=1)[0] if task.split() else ""
-    speaks_of_users = bool(asking) and re.search(rf"\b{re.escape(asking)}s?\b", task, re.IGNORECASE) is not None
-    is_made_up = first not in tongue.verbs and first not in ("give", "tell", "show") and tongue.code == "en"
-    return (
-        len(task.split()) > _LONG + valued
-        or speaks_of_users
-        or is_made_up
-        or "(" in task
-        or " one of " in task
-        or re.search(r"\b\w+_\w+\b", task) is not None
-    )
+def _resolved(value: Value, rows: Rows, samples: Samples) -> Any:
+    match value:
+        case Const():
+            return value.value
+        case Many():
+            return [_resolved(one, rows, samples) for one in value.items]
+        case Fields():
+            return {name: _resolved(one, rows, samples) for name, one in value.items}
+        case Cell():
+            found = rows.get(value.place, samples.row(value.place)).get(value.column)
+            if value.renewed:
+                other = _another(found, value.renewed)
+                return f"{found}-{value.renewed + 1}" if other == found else other
+            return round(found + value.plus, 2) if value.plus and is_number(found) else found
 
 
-def _label(argument: Argument, code: Code, *, is_more: bool, by_table: bool, by_name: bool) -> str:
-    """Describe an argument by what it takes where its own description may not; "" keeps that."""
-    noun = humanize(argument.name)
-    if argument.role == "enum" and argument.number and noun.endswith("s"):
-        if code == "en" and (is_more or {"extra", "more", "additional"} & set(noun.split())):
-            return _AMOUNT_MORE.format(noun=noun.split()[-1])
-        return _AMOUNT[code].format(noun=noun)
-    if argument.role == "key" and by_table and by_name:
-        return singular(argument.table)
-    if argument.role == "key" and by_table:
-        return _NUMBER_OF[code].format(noun=singular(argument.table))
-    return ""
+def _another(value: Any, number: int) -> Any:
+    """Give a text like this one with other figures (*Via Roma 22*, *Via Roma 29*); one without figures stays."""
+    if not isinstance(value, str) or _DATE.match(value):
+        return value
+    local, at, domain = value.partition("@")
+    if at:
+        return f"{local}.new{number}@{domain}"
+    return _LAST_FIGURES.sub(lambda found: str(int(found[0]) + 6 + number).zfill(len(found[0])), value, count=1)
 
 
-def _value(said: Said, proposal: Proposal) -> str | int:
-    """Give what is said of an argument: a number as one."""
-    given = proposal.arguments.get(said.argument, said.text)
-    return given if isinstance(given, int) and not isinstance(given, bool) else said.text
+def cells_of(value: Value) -> Iterator[Cell]:
+    """Give the cells that a value takes from rows."""
+    match value:
+        case Cell():
+            yield value
+        case Many():
+            for one in value.items:
+                yield from cells_of(one)
+        case Fields():
+            for _, one in value.items:
+                yield from cells_of(one)
 
 
-def _of_oneself(text: str, asking: str, code: Code, *, for_me: bool) -> str:
-    """Have a description that speaks of a customer speak of the user: `for a customer` is `for me`."""
-    if not asking:
-        return text
-    noun = re.escape(asking)
-    if code == "fr":
-        one = rf"(?:une? |la |le |l['’])\s?{noun}\b"
-        text = re.sub(rf"\bpour {one}", "pour moi" if for_me else "pour lui", text, flags=re.IGNORECASE)
-        text = re.sub(rf"\bl(?P<e>[ea]) (?P<what>[\w ]+?) d['’]?{one}", lambda m: _mine_fr(m, for_me=for_me), text)
-        return re.sub(rf"\bles (?P<what>[\w ]+?) d['’]?{one}", r"mes \g<what>" if for_me else r"ses \g<what>", text)
-    one = rf"(?:an?|the|this|their|one) (?:\w+ )?{noun}\b(?!['’])"
-    text = re.sub(rf"\b(for|to|with) {one}", r"\1 me" if for_me else r"\1 them", text, flags=re.IGNORECASE)
-    mine = "my" if for_me else "their"
-    text = re.sub(rf"(?<=know) of {one}", " of me" if for_me else " of them", text, flags=re.IGNORECASE)
-    text = re.sub(rf"\b(?:the |an? )?(?P<what>\w+(?: \w+)?) (?:of|from) {one}", rf"{mine} \g<what>", text)
-    text = re.sub(rf"\b(?:an?|the|this|their) {noun}['’]s\b", mine, text, flags=re.IGNORECASE)
-    return re.sub(rf"\b{mine} [A-Z](?=[a-z])", lambda match: match[0].lower(), text)
+def _plain(form: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Give the one form that is not null where a schema leaves a value out, too."""
+    ways = [one for key in ("anyOf", "oneOf") for one in form.get(key, ()) if isinstance(one, Mapping)]
+    real = [one for one in ways if one.get("type") != "null"]
+    return real[0] if len(real) == 1 else form
 
 
-def _to_oneself(task: str, asking: str, code: Code, *, for_me: bool) -> str:
-    """Have what is done to a user be done to oneself: `inscrire un usager à` is `m'inscrire à`."""
-    if code != "fr" or not asking:
-        return task
-    verb = re.match(rf"(?P<verb>\w+(?:er|ir|re)) (?:une? |la |le |l['’]){re.escape(asking)}\b", task)
-    if verb is None:
-        return task
-    vowel = verb["verb"][0] in "aeéèêiouh"
-    me = ("m'" if vowel else "me ") if for_me else ("l'" if vowel else "le ")
-    return f"{me}{verb['verb']}{task[verb.end() :]}"
+def _choices(form: Mapping[str, Any]) -> tuple[Any, ...]:
+    if isinstance(form.get("enum"), list):
+        return tuple(one for one in form["enum"] if one is not None)
+    if "const" in form:
+        return (form["const"],)
+    return (True, False) if form.get("type") == "boolean" else ()
 
 
-def _mine_fr(match: re.Match[str], *, for_me: bool) -> str:
-    own = {("e", True): "mon", ("a", True): "ma", ("e", False): "son", ("a", False): "sa"}[match["e"], for_me]
-    return f"{own} {match['what']}"
+def _named_values(policies: Sequence[Policy]) -> dict[str, tuple[JsonValue, ...]]:
+    """Give the values that rules name for arguments: `where: {amount: {$gt: 100}}` names 100 for `amount`."""
+    found: dict[str, dict[str, JsonValue]] = {}
+
+    def read(form: Any) -> None:
+        if isinstance(form, Mapping):
+            for key, inner in form.items():
+                if key in ("where", "arguments") and isinstance(inner, Mapping):
+                    for name, value in inner.items():
+                        found.setdefault(name, {}).update({repr(one): one for one in _literals(value)})
+                elif key == "sum" and isinstance(inner, str) and is_number(form.get("lte")):
+                    found.setdefault(inner, {})[repr(form["lte"])] = form["lte"]
+                else:
+                    read(inner)
+        elif isinstance(form, list):
+            for inner in form:
+                read(inner)
+
+    for policy in policies:
+        read(policy.rule or {})
+    return {name: tuple(values.values()) for name, values in found.items()}
+
+
+def _literals(value: Any) -> Iterator[JsonValue]:
+    if is_reference(value):
+        return
+    if isinstance(value, Mapping) and is_matcher(value):
+        for key, inner in value.items():
+            if key not in ("$regex", "$has", "$each", "$size"):
+                yield from _literals(inner)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _literals(one)
+    elif isinstance(value, str | int | float) and not isinstance(value, bool):
+        yield value

@@ -1,29 +1,57 @@
-"""From symbols to rows: sampled rows told anew with fresh keys and names, bindings carried from each row to the next.
+"""From symbols to rows: copies of sampled rows with fresh keys and names, keys carried from each row to the next.
 
-Every row is held against its schema before it is accepted (`checking.py`). The twin repairs what is at fault where it
-can, by other fresh values, and gives up with the reason where it cannot.
+No key and no person's name stands in the base rows, and every row is held against its schema (`row_checks.py`) before
+it is accepted; what is at fault is tried again with other values, then given up with the reason.
 """
 
+import json
 import re
-import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
-from pytest_agentbench.generation._reading.kinds import humanize, kind_of
-from pytest_agentbench.generation.policies.events.checking import Ground, RowChecker, Validator
-from pytest_agentbench.generation.policies.events.samples import Cluster, Place, Samples, dependency_order
-from pytest_agentbench.generation.policies.events.tables import Table
-from pytest_agentbench.generation.policies.values import Entity, EventRow, Relation
+from pydantic import Field
+
+from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.errors import UnusableAnswerError
+from pytest_agentbench.core.names import readable
+from pytest_agentbench.core.text import without_accents
+from pytest_agentbench.generation.policies.asking import Answer, ask
+from pytest_agentbench.generation.policies.events.row_checks import Ground, RowChecker, Validator
+from pytest_agentbench.generation.policies.events.samples import Cluster, Place, Samples
+from pytest_agentbench.generation.policies.events.schema import EventRow, Table, personal
+from pytest_agentbench.llm.seams import Chat
 
 _TRIES = 4
 """Fresh values that are tried for one row before it is refused with its reason."""
-_FILLED = 0.85
-"""Share of nullable columns that are filled where some sampled row fills them."""
 _DIGITS = re.compile(r"\d+")
 _CODE = re.compile(r"(?=[\w#.\-]*\d)(?=[\w#.\-]*[A-Za-z#])[\w#.\-]{3,40}")
+
+
+ROWS = "rows.v1"
+"""The template by which a model fills rows in."""
+
+_NAMES = ("first_name", "last_name", "name")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+class Entity(Model):
+    """Something an event is about: a symbol such as C1, what it is, and the table that its row stands in."""
+
+    symbol: str
+    table: str = ""
+    description: str = ""
+
+
+class Relation(Model):
+    """That one entity names another: the `column` of `source`'s row holds the key of `target`'s."""
+
+    source: str
+    column: str
+    target: str
 
 
 class RowsError(Exception):
@@ -31,7 +59,7 @@ class RowsError(Exception):
 
 
 @dataclass(kw_only=True)
-class Made:
+class FreshRows:
     """The rows of one event: `fresh` maps sampled rows to theirs, `entities` and `relations` say what they are."""
 
     rows: tuple[EventRow, ...]
@@ -53,13 +81,13 @@ class RowMaker:
         self.ground = Ground(self.samples.schema, self.samples.rows)
         for rows in self.samples.rows.values():
             for row in rows:
-                self._texts |= {value for value in row.values() if isinstance(value, str)}
+                self._texts |= {str(value) for value in row.values() if isinstance(value, str | int)}
 
-    def make(self, cluster: Cluster, random: Random) -> Made:
+    def make(self, cluster: Cluster, random: Random) -> FreshRows:
         """Give rows like those of a cluster, in dependency order; raise `RowsError` where some row stays at fault."""
         entities, relations = symbols(cluster, self.samples)
         symbol_of = {place: one.symbol for place, one in zip(cluster.rows, entities, strict=True)}
-        told = ""
+        fault = ""
         for _ in range(_TRIES):
             renamed = self._renamed(cluster, random)
             made = {
@@ -73,11 +101,11 @@ class RowMaker:
             }
             faults = RowChecker(self.ground, self.validators).check(made.values())
             if not faults:
-                return Made(rows=tuple(made.values()), entities=entities, relations=relations, fresh=made)
-            told = faults[0]
-        raise RowsError(told)
+                return FreshRows(rows=tuple(made.values()), entities=entities, relations=relations, fresh=made)
+            fault = faults[0]
+        raise RowsError(fault)
 
-    def changed(self, made: Made, changes: Mapping[Place, Mapping[str, Any]]) -> Made:
+    def changed(self, made: FreshRows, changes: Mapping[Place, Mapping[str, Any]]) -> FreshRows:
         """Give rows with other values in some of them; raise `RowsError` where that puts one at fault."""
         if not changes:
             return made
@@ -97,7 +125,7 @@ class RowMaker:
         taken = set(self._texts)
         for place in cluster.rows:
             for text in self.samples.key_texts(place):
-                derived = told_anew(text, renamed)
+                derived = renamed_in(text, renamed)
                 is_new = isinstance(derived, str) and derived != text and derived not in taken
                 renamed[text] = derived if is_new else fresh_text(text, taken, random)
                 taken.add(str(renamed[text]))
@@ -108,33 +136,53 @@ class RowMaker:
         assert table is not None  # noqa: S101 - clusters are of the schema's tables
         row = deepcopy(self.samples.row(place))
         integers = self._integer_keys(place, table, renamed)
-        values = {name: integers.get(name, told_anew(value, renamed)) for name, value in row.items()}
+        values = {name: integers.get(name, renamed_in(value, renamed)) for name, value in row.items()}
         alone = self._single_columns(table)
         for column in table.columns:
             value = values.get(column.name)
-            if value is None and not column.required and random.random() < _FILLED:
-                values |= self._filled(place, table, column.name, random)
-            elif (column.name in alone or _is_code(value)) and value == row.get(column.name) and isinstance(value, str):
+            if (column.name in alone or _is_code(value)) and value == row.get(column.name) and isinstance(value, str):
                 is_plain = column.name not in table.key and not self._is_link(table, column.name)
-                if is_plain and kind_of(column.name) != "email":
+                if is_plain and personal(column.name) != "email":
                     values[column.name] = fresh_text(value, self._texts, random)
         return self._person(place, values, random)
 
     def _person(self, place: Place, values: dict[str, Any], random: Random) -> dict[str, Any]:
-        """Give a person of a sampled table another name, put together from those of others, and an address to it."""
-        rows = self.samples.rows[place[0]]
-        kinds = {name: kind_of(name) for name, value in values.items() if isinstance(value, str)}
-        if "email" not in kinds.values():
+        """Give a person a name that nobody has, an address to it, and a phone number of its own."""
+        if not self.samples.is_person(place[0]):
             return values
-        for name, kind in kinds.items():
-            if kind in ("first_name", "last_name", "name"):
-                known = sorted({row[name] for row in rows if isinstance(row.get(name), str)})
-                values[name] = random.choice(known)
+        kinds = {name: personal(name) for name, value in values.items() if isinstance(value, str)}
+        names = [name for name, kind in kinds.items() if kind in _NAMES]
+        values |= self._named(place[0], names, random)
         for name, kind in kinds.items():
             if kind == "email":
-                parts = [values[one] for one in kinds if kinds[one] in ("first_name", "last_name", "name")]
-                values[name] = self._address(parts, values[name], random)
+                values[name] = self._address([values[one] for one in names], values[name], random)
+            elif kind == "phone":
+                values[name] = fresh_text(values[name], self._texts, random)
         return values
+
+    def _named(self, table: str, columns: Sequence[str], random: Random) -> dict[str, str]:
+        """Put a name together from parts of those there are, such that no row has it; with an initial if all are."""
+        if not columns:
+            return {}
+        rows = self.samples.rows[table]
+        taken = {tuple(row.get(name) for name in columns) for row in rows}
+        parts = {
+            name: [row[name].split() for row in rows if isinstance(row.get(name), str) and row[name]]
+            for name in columns
+        }
+        for round_ in range(20):
+            made = {}
+            for name in columns:
+                first, last = random.choice(parts[name]), random.choice(parts[name])
+                words = [*first[:1], *last[1:]] if len(columns) == 1 else first
+                made[name] = " ".join(words)
+            if round_ >= 10:
+                letter = chr(ord("A") + random.randrange(26))
+                first_column = made[columns[0]].split()
+                made[columns[0]] = " ".join([first_column[0], f"{letter}.", *first_column[1:]])
+            if tuple(made.values()) not in taken:
+                return made
+        raise RowsError(f"no name is free in {table}")
 
     def _address(self, parts: Sequence[str], old: str, random: Random) -> str:
         domain = old.partition("@")[2] or "example.com"
@@ -142,22 +190,6 @@ class RowMaker:
         while (made := f"{local}{random.randrange(10, 1000)}@{domain}") in self._texts:
             pass
         return made
-
-    def _filled(self, place: Place, table: Table, column: str, random: Random) -> dict[str, Any]:
-        """Fill what the sampled row leaves empty as another one does that is alike in all columns of fixed sets."""
-        if self._is_link(table, column):
-            return {}
-        own = self.samples.row(place)
-        fixed = [one.name for one in table.columns if one.values]
-        like = [
-            row[column]
-            for row in self.samples.rows[place[0]]
-            if row.get(column) is not None and all(row.get(name) == own.get(name) for name in fixed)
-        ]
-        if not like:
-            return {}
-        value = random.choice(like)
-        return {column: fresh_text(value, self._texts, random) if _is_code(value) else deepcopy(value)}
 
     def _integer_keys(self, place: Place, table: Table, renamed: Mapping[str, str | int]) -> dict[str, Any]:
         """Give keys and references that are numbers, whose texts alone would not tell what they are."""
@@ -195,7 +227,7 @@ def symbols(cluster: Cluster, samples: Samples) -> tuple[tuple[Entity, ...], tup
             initials[place[0]] = _initial(place[0], set(initials.values()))
         symbol = f"{initials[place[0]]}{counts[place[0]]}"
         by_place[place] = symbol
-        what = humanize(place[0])
+        what = readable(place[0])
         role = (
             "whose conversation it is"
             if place == cluster.root
@@ -235,13 +267,7 @@ def fresh_text(text: Any, taken: set[str], random: Random) -> Any:
     raise RowsError(f"no identifier like {text!r} is free")
 
 
-def ordered(rows: Sequence[EventRow], samples: Samples) -> tuple[EventRow, ...]:
-    """Give rows so that each comes after those that it refers to, as far as the schema has no circles."""
-    names = dependency_order(samples.schema)
-    return tuple(sorted(rows, key=lambda row: names.index(row.table) if row.table in names else len(names)))
-
-
-def told_anew(value: Any, renamed: Mapping[str, str | int]) -> Any:
+def renamed_in(value: Any, renamed: Mapping[str, str | int]) -> Any:
     """Replace keys in a value: where it is one, where one stands in it as a whole part, and in keys of mappings."""
     if isinstance(value, str):
         if value in renamed:
@@ -251,9 +277,9 @@ def told_anew(value: Any, renamed: Mapping[str, str | int]) -> Any:
                 value = re.sub(rf"(?<![A-Za-z0-9_]){re.escape(old)}(?![A-Za-z0-9_])", _constant(new), value)
         return value
     if isinstance(value, list):
-        return [told_anew(one, renamed) for one in value]
+        return [renamed_in(one, renamed) for one in value]
     if isinstance(value, dict):
-        return {told_anew(key, renamed): told_anew(one, renamed) for key, one in value.items()}
+        return {renamed_in(key, renamed): renamed_in(one, renamed) for key, one in value.items()}
     return value
 
 
@@ -272,7 +298,7 @@ def _is_code(value: Any) -> bool:
 
 
 def _initial(table: str, taken: set[str]) -> str:
-    letters = [word[0].upper() for word in humanize(table).split()]
+    letters = [word[0].upper() for word in readable(table).split()]
     for length in range(1, len(letters) + 1):
         if "".join(letters[:length]) not in taken:
             return "".join(letters[:length])
@@ -283,5 +309,147 @@ def _initial(table: str, taken: set[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    letters = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
-    return "".join(letter for letter in letters.lower() if letter.isalnum())
+    return "".join(letter for letter in without_accents(text).lower() if letter.isascii() and letter.isalnum())
+
+
+class WrittenRow(Answer):
+    """One row as a model gives it."""
+
+    symbol: str
+    table: str
+    values: str = Field(description="a JSON object {column: value}")
+
+
+class WrittenRows(Answer):
+    """All rows of an event."""
+
+    rows: list[WrittenRow]
+
+
+class ModelRows:
+    """Fills the open columns of planned rows with a model: one call, one more where something is at fault."""
+
+    def __init__(self, chat: Chat, samples: Samples, validators: Sequence[Validator], ground: Ground) -> None:
+        self._chat = chat
+        self._samples = samples
+        self._validators = validators
+        self._ground = ground
+
+    async def __call__(self, made: FreshRows, random: Random) -> FreshRows:
+        """Give the rows with the model's values; raise `RowsError` where they stay at fault."""
+        planned = [self._planned(row) for row in made.rows]
+        data = "\n".join(dumps(one) for one in planned)
+        try:
+            answer = await ask(
+                self._chat, WrittenRows, ROWS, data=data, random=random, faults=lambda one: self._faults(one, made)
+            )
+        except UnusableAnswerError as error:
+            raise RowsError(str(error)) from error
+        by_symbol = {row.symbol: row for row in self._carried(answer, made)}
+        rows = {place: by_symbol[row.symbol] for place, row in made.fresh.items()}
+        return FreshRows(rows=tuple(rows.values()), entities=made.entities, relations=made.relations, fresh=rows)
+
+    def _carried(self, answer: WrittenRows, made: FreshRows) -> list[EventRow]:
+        """Give the rows as written, with the new keys wherever a kept column names an old one.
+
+        Schemas do not declare every reference; a model that knows of none leaves the old key where it stood.
+        """
+        values = {one.symbol: _object(one.values) or {} for one in answer.rows}
+        renamed = self._renamed(values, made)
+        rows = []
+        for row in made.rows:
+            written = values.get(row.symbol, {})
+            open_columns = self._open(row)
+            kept = {
+                name: renamed_in(value, renamed)
+                for name, value in written.items()
+                if name not in open_columns and name not in row.bindings and value == row.values.get(name)
+            }
+            rows.append(row.model_copy(update={"values": {**written, **kept}}))
+        return rows
+
+    def _renamed(self, values: Mapping[str, Mapping[str, Any]], made: FreshRows) -> dict[str, str | int]:
+        found: dict[str, str | int] = {}
+        for row in made.rows:
+            table = self._samples.schema.get(row.table)
+            key = table.key[0] if table is not None and len(table.key) == 1 else ""
+            new = values.get(row.symbol, {}).get(key)
+            if key in self._open(row) and isinstance(new, str) and new:
+                found[str(row.values[key])] = new
+        return found
+
+    def _planned(self, row: EventRow) -> dict[str, Any]:
+        open_columns = self._open(row)
+        return {
+            "symbol": row.symbol,
+            "table": row.table,
+            "keep": {name: value for name, value in row.values.items() if name not in (*open_columns, *row.bindings)},
+            "open": {name: row.values[name] for name in open_columns},
+            "refers": row.bindings,
+        }
+
+    def _open(self, row: EventRow) -> tuple[str, ...]:
+        """Give the columns that a model may fill: own keys and words, no states, flags, sums or dates that decide."""
+        table = self._samples.schema.get(row.table)
+        if table is None:
+            return ()
+        linked = {name for link in table.references for name in link.columns}
+        return tuple(
+            column.name
+            for column in table.columns
+            if isinstance(row.values.get(column.name), str)
+            and column.name not in linked
+            and not column.values
+            and not _DATE.match(row.values[column.name])
+            and not (column.name in table.key and self._samples.key_is_borrowed(table))
+        )
+
+    def _faults(self, answer: WrittenRows, made: FreshRows) -> list[str]:
+        planned = {row.symbol: row for row in made.rows}
+        found: list[str] = []
+        if sorted(one.symbol for one in answer.rows) != sorted(planned):
+            found.append(f"give each of these symbols once: {', '.join(planned)}")
+        keys: dict[str, Any] = {}
+        rows: list[EventRow] = []
+        for one in answer.rows:
+            row = planned.get(one.symbol)
+            if row is None:
+                continue
+            if one.table != row.table:
+                found.append(f"{one.symbol}: is a row of {row.table}, not of {one.table[:40]}")
+                continue
+            values = _object(one.values)
+            if values is None:
+                found.append(f"{one.symbol}: values must be a JSON object")
+                continue
+            found += self._row_faults(row, values)
+            table = self._samples.schema.get(row.table)
+            if table is not None and len(table.key) == 1:
+                keys[one.symbol] = values.get(table.key[0])
+            rows.append(row.model_copy(update={"values": values}))
+        for row in rows:
+            for column, symbol in row.bindings.items():
+                if symbol in keys and row.values.get(column) != keys[symbol]:
+                    found.append(f"{row.symbol}.{column}: must hold the key of {symbol}, {keys[symbol]!r}")
+        return found or RowChecker(self._ground, self._validators).check(self._carried(answer, made))
+
+    def _row_faults(self, row: EventRow, values: Mapping[str, Any]) -> list[str]:
+        free = {*self._open(row), *row.bindings}
+        missing = [name for name in row.values if name not in values]
+        changed = [
+            name for name in row.values if name in values and name not in free and values[name] != row.values[name]
+        ]
+        emptied = [name for name in self._open(row) if name in values and values[name] in (None, "")]
+        return [
+            *(f"{row.symbol}: the column {name} is missing" for name in missing),
+            *(f"{row.symbol}.{name}: must stay {row.values[name]!r}" for name in changed),
+            *(f"{row.symbol}.{name}: must be filled" for name in emptied),
+        ]
+
+
+def _object(text: str) -> dict[str, Any] | None:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None

@@ -5,24 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_agentbench.core.codec import dumps
-from pytest_agentbench.generation._reading.kinds import kind_of
-from pytest_agentbench.generation.policies.events.tables import Rows, Schema, Table
+from pytest_agentbench.generation.policies.events.schema import Rows, Schema, Table, personal
 
 Place = tuple[str, int]
 """A row: its table, and its position among the table's rows."""
-
-_PERSON = frozenset(("email", "phone", "first_name", "last_name", "name", "date_of_birth"))
-"""Kinds of columns that make a row one of a person."""
-_ALSO = {
-    "phone": "phone",
-    "tel": "phone",
-    "mobile": "phone",
-    "mail": "email",
-    "courriel": "email",
-    "birthday": "date_of_birth",
-    "naissance": "date_of_birth",
-}
-"""Columns of persons whose bare names stand for other things in a conversation."""
 
 _MOST_ROWS = 60
 """Rows that one cluster has at most; what is tied together further is not needed for one conversation."""
@@ -86,25 +72,9 @@ class Samples:
         A parcel has a phone number too, but a person may have two parcels.
         """
         declared = self.schema.get(table)
-        contacts = [one.name for one in declared.columns if _personal(one.name) in _PERSON] if declared else []
+        contacts = [one.name for one in declared.columns if personal(one.name)] if declared else []
         told = [tuple(row.get(name) for name in contacts) for row in self.rows.get(table, ())]
         return bool(contacts) and len(set(map(str, told))) == len(told)
-
-    def contacts(self, place: Place) -> list[str]:
-        """Give what a row holds of the person that it belongs to."""
-        row = self.row(place)
-        return [str(row[name]) for name in row if _personal(name) in _PERSON and row[name] is not None]
-
-    def pools(self, root: str) -> set[str]:
-        """Give the tables that a root's rows and their own refer to in turn: places that are taken for a while."""
-        table = self.schema.get(root)
-        return {link.table for link in table.references} & self.referring(root) if table else set()
-
-    def vacant(self, table: str, root: str) -> list[dict[str, Any]]:
-        """Give the rows of a pool that are taken by no row of the root's table."""
-        declared = self.schema.get(table)
-        links = [link.columns[0] for link in declared.references if link.table == root] if declared else []
-        return [row for row in self.rows.get(table, ()) if not any(row.get(name) for name in links)]
 
     def owned(self, root: str) -> set[str]:
         """Give the tables whose rows belong to somebody: the root, and what refers to it."""
@@ -212,7 +182,7 @@ class Samples:
         return not (values & owner_keys)
 
     def _score(self, table: Table) -> float:
-        kinds = {_personal(column.name) for column in table.columns} & _PERSON
+        kinds = {kind for column in table.columns if (kind := personal(column.name))}
         tied = len(self.referring(table.name))
         # things have names too
         return (3.0 * len(kinds - {"name"}) + len(kinds & {"name"}) + tied) if tied else 0.0
@@ -225,11 +195,6 @@ class Samples:
         for table, rows in self.rows.items():
             for at, row in enumerate(rows):
                 yield (table, at), row
-
-
-def _personal(column: str) -> str:
-    """Give the kind of a column, among those of persons where its bare name stands for one."""
-    return _ALSO.get(column.lower(), kind_of(column))
 
 
 def dependency_order(schema: Schema) -> list[str]:

@@ -1,56 +1,51 @@
-"""From a document to its flows and policies by a model: one question for the flows, one for each flow's policies.
+"""From a document to its policies by a model: it is shown the blocks that code found, and says which rules they state.
 
-Every policy must quote the passages that state it; what is quoted and does not stand in the document is refused, so
+Every rule must quote the block that states it, and hold no figure that its block has not; what does not is refused, so
 that each policy has a place, and none is invented.
 """
 
 import asyncio
 import re
+from collections.abc import Iterator, Sequence
 from random import Random
-from typing import Annotated
 
 from pydantic import Field
 
 from pytest_agentbench.generation.policies.asking import Answer, ask
-from pytest_agentbench.generation.policies.extraction.extraction import Places, PolicyDocument, assemble
-from pytest_agentbench.generation.policies.extraction.language import language_of, lexicon
-from pytest_agentbench.generation.policies.extraction.modality import modality
-from pytest_agentbench.generation.policies.extraction.rating import OTHER
-from pytest_agentbench.generation.policies.values import ExtractedPolicy, Extraction
+from pytest_agentbench.generation.policies.extraction.document import Block, blocks
+from pytest_agentbench.generation.policies.extraction.extraction import PolicyDocument, assemble, policies_of
+from pytest_agentbench.generation.policies.values import ExtractedPolicy, Extraction, LeftOut, Span
 from pytest_agentbench.llm.seams import Chat
 
-FLOWS, POLICIES = "flows.v1", "policies.v1"
-"""The templates in force."""
+TASK = "entries.v1"
+"""The template in force."""
 
 ROLE = "extractor"
 """The role whose model this is."""
 
-_MOST_FLOWS = 12
+_MOST = 12_000
+"""Characters of blocks in one question."""
+
+_FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 
 
-class FlowTitles(Answer):
-    """The kinds of conversations of a document."""
-
-    flows: list[str] = Field(description="titles of one to five words")
-
-
-class FoundPolicy(Answer):
+class FoundRule(Answer):
     """One rule."""
 
+    number: int = Field(description="the number of the block that states it")
+    quote: str = Field(description="the words of this block that state it, copied exactly")
+    also: list[int] = Field(description="numbers of further blocks that are parts of it, mostly none")
     text: str = Field(description="the rule in words that stand alone")
-    quotes: list[str] = Field(description="the passages that state it, copied exactly")
-    challenge: Annotated[int, Field(ge=1, le=5)] = Field(description="1 trivial to 5 intricate")
-    category: str = Field(description="one of the categories given")
 
 
-class FoundPolicies(Answer):
-    """The rules of one kind of conversation."""
+class FoundRules(Answer):
+    """The rules of these blocks, in their order."""
 
-    policies: list[FoundPolicy]
+    rules: list[FoundRule]
 
 
 class ModelExtractor:
-    """Extracts with a model; `1 + flows` calls, what is refused once more."""
+    """Extracts with a model: one call for every 12,000 characters, what is refused once more."""
 
     def __init__(self, chat: Chat, *, random: Random) -> None:
         """Take the model, and a source of nonces."""
@@ -58,95 +53,88 @@ class ModelExtractor:
         self._random = random
 
     async def __call__(self, given: PolicyDocument, /) -> Extraction:
-        """Extract flows and policies; raise `UnusableAnswerError` where an answer is refused twice."""
-        by = f"llm:{self._chat.spec.model}"
-        places = Places(given.text)
-        if not given.text.strip():
-            return assemble(given, [], by=by, places=places)
-        categories = [*lexicon(language_of(given.text)).categories, OTHER]
-        titles = await ask(self._chat, FlowTitles, FLOWS, data=given.text, random=self._random, faults=_flow_faults)
-        of_flows = await asyncio.gather(*(self._of_flow(title, given.text, categories) for title in titles.flows))
-        found = [
-            _policy(one, title, given.text, places)
-            for title, answer in zip(titles.flows, of_flows, strict=True)
-            for one in answer.policies
-        ]
-        return assemble(given, _same_places(found), by=by, places=places)
+        """Extract policies; raise `UnusableAnswerError` where an answer is refused twice."""
+        found = blocks(given.text)
+        answers = await asyncio.gather(*(self._read(found, part) for part in _parts(found)))
+        rules = sorted((rule for answer in answers for rule in answer.rules), key=lambda rule: rule.number)
+        policies = policies_of([found[rule.number - 1] for rule in rules], [rule.text.strip() for rule in rules])
+        placed = [_placed(*pair, found, given.text) for pair in zip(policies, rules, strict=True)]
+        used = {number for rule in rules for number in (rule.number, *rule.also)}
+        left_out = tuple(
+            LeftOut(span=block.span, reason="leads to a list" if block.kind == "lead" else "states no rule")
+            for number, block in enumerate(found, 1)
+            if number not in used
+        )
+        return assemble(given, placed, by=f"llm:{self._chat.spec.model}", left_out=left_out)
 
-    async def _of_flow(self, title: str, text: str, categories: list[str]) -> FoundPolicies:
+    async def _read(self, found: Sequence[Block], part: range) -> FoundRules:
         return await ask(
             self._chat,
-            FoundPolicies,
-            POLICIES,
-            data=text,
+            FoundRules,
+            TASK,
+            data="\n".join(_shown(found, part)),
             random=self._random,
-            faults=lambda one: _policy_faults(one, text, categories),
-            values={"flow": " ".join(title.split()), "categories": ", ".join(categories)},
+            faults=lambda answer: [fault for rule in answer.rules for fault in _faults(rule, found, part)],
         )
 
 
-def _flow_faults(given: FlowTitles) -> list[str]:
-    faults = []
-    if not given.flows or len(given.flows) > _MOST_FLOWS:
-        faults.append(f"give 1 to {_MOST_FLOWS} flows, found {len(given.flows)}")
-    if len({title.strip().lower() for title in given.flows}) < len(given.flows) or not all(map(str.strip, given.flows)):
-        faults.append("each title must stand once, and none be empty")
-    return faults
+def _parts(found: Sequence[Block]) -> Iterator[range]:
+    """Give the numbers of blocks that fit into one question, in document order."""
+    first, size = 1, 0
+    for number, block in enumerate(found, 1):
+        size += len(block.text)
+        if size > _MOST and number > first:
+            yield range(first, number)
+            first, size = number, len(block.text)
+    if found:
+        yield range(first, len(found) + 1)
 
 
-def _policy_faults(given: FoundPolicies, text: str, categories: list[str]) -> list[str]:
-    faults = []
-    for number, policy in enumerate(given.policies, 1):
-        if not policy.text.strip():
-            faults.append(f"rule {number} has no text")
-        if not policy.quotes:
-            faults.append(f"rule {number} quotes nothing")
-        if policy.category not in categories:
-            faults.append(f"rule {number}: {policy.category[:40]!r} is no category")
-        faults += [
-            f"rule {number}: quote {position} does not stand in the material"
-            for position, quote in enumerate(policy.quotes, 1)
-            if _find(quote, text, 0) is None
-        ]
-    return faults
+def _shown(found: Sequence[Block], part: range) -> Iterator[str]:
+    path: tuple[tuple[int, str], ...] = ()
+    for number in part:
+        block = found[number - 1]
+        if block.headings != path:
+            path = block.headings
+            yield f"## {' > '.join(text for _, text in path)}"
+        yield f"{number}. ({block.kind}) {block.text}"
 
 
-def _policy(found: FoundPolicy, title: str, text: str, places: Places) -> ExtractedPolicy:
-    spans = []
-    start = 0
-    for quote in found.quotes:
-        where = _find(quote, text, start) or _find(quote, text, 0)
-        assert where is not None  # noqa: S101 - answers with other quotes were refused
-        spans.append(places.span(*where))
-        start = where[1]
-    plain = " ".join(found.text.split())
-    return ExtractedPolicy(
-        id="",
-        text=plain,
-        category=found.category,
-        challenge=found.challenge,
-        strength=modality(plain, lexicon(language_of(plain))).strength or "states",
-        flows=(" ".join(title.split()),),
-        spans=tuple(dict.fromkeys(spans)),
+def _faults(rule: FoundRule, found: Sequence[Block], part: range) -> Iterator[str]:
+    unknown = [number for number in (rule.number, *rule.also) if number not in part]
+    if unknown:
+        yield f"there is no block {unknown[0]}"
+        return
+    block = found[rule.number - 1]
+    named = f"block {rule.number}, {rule.quote[:40]!r}"
+    if _find(rule.quote, block.text) is None:
+        yield f"{named}: the quote does not stand in the block"
+    if not rule.text.strip():
+        yield f"{named}: the rule has no text"
+    context = " ".join(
+        (block.whole, *(found[number - 1].text for number in rule.also), *(t for _, t in block.headings))
     )
+    if invented := sorted(set(_FIGURE.findall(rule.text)) - set(_FIGURE.findall(context))):
+        yield f"{named}: the figure {invented[0]} stands in none of its blocks"
 
 
-def _find(quote: str, text: str, start: int) -> tuple[int, int] | None:
-    words = [word for word in quote.replace("\n| ", "\n").split() if word != "|"]
+def _placed(policy: ExtractedPolicy, rule: FoundRule, found: Sequence[Block], text: str) -> ExtractedPolicy:
+    """Put a rule of a part of its block where its words stand."""
+    whole = found[rule.number - 1].span
+    where = _find(rule.quote, text[whole.start : whole.end])
+    span = whole
+    if where is not None:
+        start, end = whole.start + where[0], whole.start + where[1]
+        line = whole.line + text.count("\n", whole.start, start)
+        span = Span(start=start, end=end, line=line, last_line=line + text.count("\n", start, end))
+    spans = (span, *(found[number - 1].span for number in rule.also))
+    return policy.model_copy(update={"spans": tuple(dict.fromkeys(spans))})
+
+
+def _find(quote: str, text: str) -> tuple[int, int] | None:
+    """Find a quote whatever its spaces and the marks of Markdown between its words."""
+    words = [re.escape(word) for word in re.findall(r"\w+|[^\w\s]", quote) if word not in "*_`|"]
     if not words:
         return None
-    match = re.compile(r"\s+".join(map(re.escape, words))).search(text, start)
+    match = re.search(r"[\s*_`|]*".join(words), text)
     return match.span() if match else None
-
-
-def _same_places(found: list[ExtractedPolicy]) -> list[ExtractedPolicy]:
-    """Give rules that two flows quote from the same places the words of the first, so that they are joined."""
-    first: dict[tuple[int, ...], str] = {}
-    return [
-        one.model_copy(
-            update={
-                "text": first.setdefault(tuple(at for span in one.spans for at in (span.start, span.end)), one.text)
-            }
-        )
-        for one in found
-    ]

@@ -66,8 +66,7 @@ class ModelWeights:
             policies=policies,
             edges=edges,
             weights="model",
-            challenges="model" if given.extraction.by.startswith("llm:") else "document",
-            tools=policy_tools(policies, given.tools),
+            tools={one.id: found for one in policies if (found := policy_tools(one, given.tools))},
             document_hash=given.extraction.document_hash,
         )
 

@@ -10,7 +10,6 @@ from itertools import combinations
 
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.transcript import Transcript
-from pytest_agentbench.generation.policies.extraction.identity import word_set
 from pytest_agentbench.generation.policies.values import MOST_LIKELY, PolicyEdge, PolicyGraph
 
 PRIOR = 5.0
@@ -19,8 +18,7 @@ PRIOR = 5.0
 PRIOR_RUNS = 4.0
 """Runs that a challenge as it was counts for."""
 
-_TELLING = 2
-"""Rare words of a policy that a conversation must hold for it to be about the policy, where no tool tells."""
+_MIDDLING = 3
 
 
 def learn_weights(graph: PolicyGraph, conversations: Iterable[Collection[str]], *, prior: float = PRIOR) -> PolicyGraph:
@@ -52,21 +50,11 @@ def policies_of_results(results: Iterable[Result]) -> list[tuple[str, ...]]:
 
 
 def policies_of_transcripts(graph: PolicyGraph, transcripts: Iterable[Transcript]) -> list[tuple[str, ...]]:
-    """Guess for each conversation which policies mattered: one of its tools was called, or its rare words were said."""
-    words = {policy.id: word_set(policy.text) for policy in graph.policies}
-    uses = Counter(word for own in words.values() for word in own)
-    rare = {policy: {word for word in own if uses[word] <= 2} for policy, own in words.items()}
+    """Give for each conversation the policies about a tool that was called in it."""
     found = []
     for transcript in transcripts:
         called = {record.call.name for record in transcript.trajectory}
-        said = word_set(" ".join(text for who in ("user", "assistant") for _, text in transcript.texts(who)))
-        found.append(
-            tuple(
-                policy.id
-                for policy in graph.policies
-                if called & set(graph.tools.get(policy.id, ())) or len(rare[policy.id] & said) >= _TELLING
-            )
-        )
+        found.append(tuple(one.id for one in graph.policies if called & set(graph.tools.get(one.id, ()))))
     return found
 
 
@@ -74,7 +62,8 @@ def reestimate_challenges(graph: PolicyGraph, results: Sequence[Result], *, prio
     """Rate challenges by how often policies were broken in scored runs that exercised them.
 
     A challenge stands for a failure rate of (challenge − 0.5) / 5, so that the five split 0–1 evenly; what was seen is
-    weighed against the rate that the challenge so far stands for. A policy that no run exercised keeps its challenge.
+    weighed against the rate that the challenge so far stands for, or a middling one where it had none. A policy that no
+    run exercised keeps its challenge.
     """
     exercised: Counter[str] = Counter()
     broken: Counter[str] = Counter()
@@ -86,7 +75,7 @@ def reestimate_challenges(graph: PolicyGraph, results: Sequence[Result], *, prio
     policies = []
     for policy in graph.policies:
         runs = exercised[policy.id]
-        rate = (prior * (policy.challenge - 0.5) / 5 + broken[policy.id]) / (prior + runs)
+        rate = (prior * ((policy.challenge or _MIDDLING) - 0.5) / 5 + broken[policy.id]) / (prior + runs)
         challenge = min(5, 1 + int(rate * 5)) if runs else policy.challenge
         policies.append(policy.model_copy(update={"challenge": challenge}))
     return graph.model_copy(update={"policies": tuple(policies), "challenges": "results"})

@@ -1,8 +1,8 @@
-"""Sets of policies of exactly the level asked for: IntellAgent's Algorithm 1 with its three wishes made exact (§3.1.2).
+"""Sets of policies of exactly the level asked for: IntellAgent's Algorithm 1 with its criteria made exact (§3.1.2).
 
 First policy and level are allocated together, evenly over the cells that are possible. From the first policy on, the
 next one is drawn by its weights with *all* chosen so far, among those from which the level can still be reached, so
-that no set falls short and none goes beyond. The original looks at the last policy alone and may overshoot.
+that no set falls short and none goes beyond. `paper.py` is the original.
 """
 
 import math
@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from random import Random
 
+from pytest_agentbench.generation.policies.graph.graph import as_networkx
 from pytest_agentbench.generation.policies.sampling.allocation import allocate
 from pytest_agentbench.generation.policies.sampling.reachable import Reachable, UndecidedError, bits
 from pytest_agentbench.generation.policies.values import (
-    NEVER,
     Cell,
     Infeasible,
     PolicyGraph,
@@ -47,7 +47,8 @@ def sample(
     With `cover` a walk goes first to policies that no set has yet, then to likely pairs that none has. A set is given
     again only where its level has no other left to exchange for it. Cells that no set reaches are in `infeasible`;
     where there is no other the result has no sets. `taken` are sets sampled before from the same graph: they count as
-    covered and as given, and numbers go on behind them. Raise ValueError for a negative count or an empty range.
+    covered and as given, and numbers go on behind them. A policy without a challenge counts 1: where none has one,
+    levels are numbers of policies. Raise ValueError for a negative count or an empty range.
     """
     if count < 0 or low > high or low < 1:
         raise ValueError(f"need count >= 0 and 1 <= low <= high, found {count!r}, {low!r}, {high!r}")
@@ -83,14 +84,11 @@ class _Net:
 
     @classmethod
     def of(cls, graph: PolicyGraph) -> "_Net":
-        where = {policy.id: index for index, policy in enumerate(graph.policies)}
-        rows: tuple[dict[int, float], ...] = tuple({} for _ in where)
-        for edge in graph.edges:
-            one, other = where[edge.source], where[edge.target]
-            if edge.weight > NEVER and one != other:
-                rows[one][other] = rows[other][one] = edge.weight
+        net = as_networkx(graph)
+        where = {name: index for index, name in enumerate(net)}
+        rows = tuple({where[other]: edge["weight"] for other, edge in net[name].items()} for name in net)
         meet = tuple(sum(1 << index for index in row) for row in rows)
-        challenges = tuple(policy.challenge for policy in graph.policies)
+        challenges = tuple(policy.challenge or 1 for policy in graph.policies)
         return cls(
             names=tuple(where),
             challenges=challenges,

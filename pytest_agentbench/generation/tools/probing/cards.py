@@ -7,13 +7,13 @@ from typing import Any
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.text import shorten
 from pytest_agentbench.core.values import is_number
-from pytest_agentbench.generation.tools.probing.candidates import fits
 from pytest_agentbench.generation.tools.probing.challenge import STRANGE
+from pytest_agentbench.generation.tools.probing.conforming import fits
 from pytest_agentbench.generation.tools.probing.divergences import divergences_of, required_in_fact, unaccepted
 from pytest_agentbench.generation.tools.probing.effects import Effect
-from pytest_agentbench.generation.tools.probing.laboratory import Subject, Trial
 from pytest_agentbench.generation.tools.probing.outputs import output_leaves, output_of
 from pytest_agentbench.generation.tools.probing.schemas import Slot
+from pytest_agentbench.generation.tools.probing.session import ProbedTool, ProbeRecord
 from pytest_agentbench.generation.tools.values import Card, FailureMode, ParameterCard, Probe
 
 SHOWN = 6_000
@@ -24,58 +24,58 @@ _FAULT = 600
 """Characters of what an environment was faulted for: first comes the command that started it, and then the reason."""
 
 
-def card_of(subject: Subject, effects: Mapping[str, Effect]) -> Card:
+def card_of(tool: ProbedTool, effects: Mapping[str, Effect]) -> Card:
     """Make the card of a tool from what was probed of it."""
-    works = subject.gives()
-    seconds = [trial.answer.seconds for trial in subject.trials if not trial.answer.hung]
+    works = tool.works()
+    seconds = [record.answer.seconds for record in tool.records if not record.answer.hung]
     output = output_of(works)
-    divergences = divergences_of(subject, effects)
-    parameters = tuple(_parameter(subject, slot, effects.get(slot.path)) for slot in subject.slots)
+    divergences = divergences_of(tool, effects)
+    parameters = tuple(_parameter(tool, slot, effects.get(slot.path)) for slot in tool.slots)
     return Card(
-        tool=subject.name,
-        declared_description=subject.spec.description,
+        tool=tool.name,
+        declared_description=tool.spec.description,
         actual_description=_actual(output, divergences),
-        trigger=_trigger(subject),
-        consumes=tuple(slot.path for slot in subject.slots),
+        trigger=_trigger(tool),
+        consumes=tuple(slot.path for slot in tool.slots),
         produces=tuple(dict.fromkeys(path or "text" for path, _ in output_leaves(output)))[:40] if works else (),
         parameters=parameters,
         output=output,
-        failure_modes=_failures(subject),
+        failure_modes=_failures(tool),
         divergences=divergences,
-        probes=tuple(_probe(trial) for trial in subject.trials),
-        writes=_writes(subject),
-        destructive=subject.permission.effect == "destructive",
+        probes=tuple(_probe(record) for record in tool.records),
+        writes=_writes(tool),
+        destructive=tool.permission.effect == "destructive",
         latency=round(statistics.median(seconds), 4) if seconds else None,
-        partial=_partial(subject),
-        closed=_closed(subject),
-        called=subject.permission.called,
-        safety=subject.permission.why,
-        cure=subject.permission.cure,
+        partial=_partial(tool),
+        closed=_closed(tool),
+        called=tool.permission.called,
+        safety=tool.permission.why,
+        cure=tool.permission.cure,
     )
 
 
-def _probe(trial: Trial) -> Probe:
-    content = trial.answer.content
+def _probe(record: ProbeRecord) -> Probe:
+    content = record.answer.content
     kept = content if len(content) <= SHOWN else f"{content[:SHOWN]}… ({len(content)} characters)"
     return Probe(
-        kind=trial.kind,
-        arguments=_short(trial.arguments),
+        kind=record.kind,
+        arguments=_short(record.arguments),
         content=kept,
-        error=trial.answer.error,
-        verdict=trial.verdict,
-        reason=shorten(trial.judged.reason, 300),
-        seconds=round(trial.answer.seconds, 4),
+        error=record.answer.error,
+        verdict=record.verdict,
+        reason=shorten(record.judged.reason, 300),
+        seconds=round(record.answer.seconds, 4),
     )
 
 
-def _parameter(subject: Subject, slot: Slot, effect: Effect | None) -> ParameterCard:
-    accepted = _distinct(trial.values[slot.path] for trial in subject.gives() if slot.path in trial.values)
+def _parameter(tool: ProbedTool, slot: Slot, effect: Effect | None) -> ParameterCard:
+    accepted = _distinct(record.values[slot.path] for record in tool.works() if slot.path in record.values)
     refused = [
         value
-        for value in _distinct(value for value, _ in unaccepted(subject, slot))
+        for value in _distinct(value for value, _ in unaccepted(tool, slot))
         if dumps(value) not in map(dumps, accepted)
     ]
-    needed, _ = required_in_fact(subject, slot)
+    needed, _ = required_in_fact(tool, slot)
     return ParameterCard(
         path=slot.path,
         schema_={key: value for key, value in slot.schema.items() if len(dumps(value)) <= 2_000},
@@ -134,41 +134,41 @@ def _shape(texts: list[str]) -> str:
     return f"{lengths[0]} characters" if len(lengths) == 1 and lengths[0] > 1 else ""
 
 
-def _failures(subject: Subject) -> tuple[FailureMode, ...]:
+def _failures(tool: ProbedTool) -> tuple[FailureMode, ...]:
     found: dict[tuple[str, str], FailureMode] = {}
-    for trial in subject.trials:
-        if trial.ok:
+    for record in tool.records:
+        if record.ok:
             continue
-        slot = _varied(subject, trial)
-        when = f"{trial.kind.replace('_', ' ')}{f' {slot}' if slot else ''}: {trial.verdict}"
-        key = (f"{slot}{trial.verdict}", trial.judged.reason[:40])
-        mode = FailureMode(when=when, example=_short(trial.arguments), answer=shorten(trial.answer.content, 400))
+        slot = _varied(tool, record)
+        when = f"{record.kind.replace('_', ' ')}{f' {slot}' if slot else ''}: {record.verdict}"
+        key = (f"{slot}{record.verdict}", record.judged.reason[:40])
+        mode = FailureMode(when=when, example=_short(record.arguments), answer=shorten(record.answer.content, 400))
         found.setdefault(key, mode)
     return tuple(found.values())[:_MODES]
 
 
-def _varied(subject: Subject, trial: Trial) -> str:
+def _varied(tool: ProbedTool, record: ProbeRecord) -> str:
     """Name the argument in which a call differs from the one that works, "" where it is not one alone."""
-    if subject.base is None:
+    if tool.base is None:
         return ""
-    base = subject.base.values
-    values = trial.values
+    base = tool.base.values
+    values = record.values
     differing = [path for path in base.keys() | values.keys() if dumps(base.get(path)) != dumps(values.get(path))]
     return differing[0] if len(differing) == 1 else ""
 
 
-def _closed(subject: Subject) -> bool | None:
-    strange = [trial for trial in subject.trials if STRANGE in trial.arguments]
-    return None if not strange else any(trial.verdict in ("refused", "broken") for trial in strange)
+def _closed(tool: ProbedTool) -> bool | None:
+    strange = [record for record in tool.records if STRANGE in record.arguments]
+    return None if not strange else any(record.verdict in ("refused", "broken") for record in strange)
 
 
-def _writes(subject: Subject) -> bool | None:
-    seen = [trial.answer.wrote for trial in subject.trials if trial.ok]
+def _writes(tool: ProbedTool) -> bool | None:
+    seen = [record.answer.wrote for record in tool.records if record.ok]
     if any(seen):
         return True
     if seen and all(one is False for one in seen):
         return False
-    return {"read": False, "write": True, "destructive": True}.get(subject.permission.effect)
+    return {"read": False, "write": True, "destructive": True}.get(tool.permission.effect)
 
 
 def _actual(output: Mapping[str, Any], divergences: Any) -> str:
@@ -197,22 +197,22 @@ def _sometimes(schema: Mapping[str, Any], path: str = "") -> list[str]:
     return found
 
 
-def _trigger(subject: Subject) -> str:
-    first = subject.spec.description.strip().split("\n", 1)[0]
+def _trigger(tool: ProbedTool) -> str:
+    first = tool.spec.description.strip().split("\n", 1)[0]
     return shorten(first, 200)
 
 
-def _partial(subject: Subject) -> str:
-    if not subject.permission.called:
-        return f"not called: {subject.permission.why}"
-    if subject.given_up:
-        return f"probing stopped: {shorten(subject.given_up, _FAULT)}"
-    if subject.trials and all(trial.verdict == "environment" for trial in subject.trials):
-        return f"the environment is in the way: {shorten(subject.trials[-1].judged.reason, _FAULT)}"
-    if not subject.gives():
-        last = next((trial for trial in reversed(subject.trials) if trial.judged.reason), None)
+def _partial(tool: ProbedTool) -> str:
+    if not tool.permission.called:
+        return f"not called: {tool.permission.why}"
+    if tool.given_up:
+        return f"probing stopped: {shorten(tool.given_up, _FAULT)}"
+    if tool.records and all(record.verdict == "environment" for record in tool.records):
+        return f"the environment is in the way: {shorten(tool.records[-1].judged.reason, _FAULT)}"
+    if not tool.works():
+        last = next((record for record in reversed(tool.records) if record.judged.reason), None)
         return f"no call was found that it accepts{f'; it says: {shorten(last.judged.reason, 200)}' if last else ''}"
-    if subject.permission.gently:
+    if tool.permission.gently:
         return "probed with few calls, since they cannot be undone"
     return ""
 

@@ -1,18 +1,15 @@
 """Where a tool does other than it declares: what it needs, which conforming values it takes, what has no effect.
 
-What it refuses beyond its declaration is no divergence where its words state the restriction, nor is an unknown id.
+What it refuses beyond what its declaration names or bounds is no divergence, nor is an unknown id.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.text import shorten
 from pytest_agentbench.core.values import is_number
-from pytest_agentbench.generation.tools.graph.names import words
-from pytest_agentbench.generation.tools.probing.candidates import (
-    PLACES,
+from pytest_agentbench.generation.tools.probing.conforming import (
     bounds,
     declared,
     described,
@@ -20,33 +17,27 @@ from pytest_agentbench.generation.tools.probing.candidates import (
     fits,
 )
 from pytest_agentbench.generation.tools.probing.effects import Effect
-from pytest_agentbench.generation.tools.probing.laboratory import Subject, Trial
-from pytest_agentbench.generation.tools.probing.oracle import is_silent
 from pytest_agentbench.generation.tools.probing.outputs import missing_fields, output_of, undocumented_codes
 from pytest_agentbench.generation.tools.probing.schemas import Slot, plain
-from pytest_agentbench.generation.tools.probing.strangers import worked
+from pytest_agentbench.generation.tools.probing.session import ProbedTool, ProbeRecord
+from pytest_agentbench.generation.tools.probing.verdicts import is_silent
 from pytest_agentbench.generation.tools.values import Divergence
 
-_RESTRICTS = re.compile(
-    r"\b(?:only|within|limited to|restricted|must be|except|excluding|not (?:in|for)|uniquement|seulement|limité|sauf"
-    r"|mainland|metropolitan|métropolitaine?)\b",
-    re.I,
-)
 _EXTREME = 10**6
 """Numbers from which a refusal without declared bounds says nothing, and twenty times the characters likewise."""
 
 
-def divergences_of(subject: Subject, effects: Mapping[str, Effect]) -> tuple[Divergence, ...]:
+def divergences_of(tool: ProbedTool, effects: Mapping[str, Effect]) -> tuple[Divergence, ...]:
     """Give the divergences of a tool, those of its arguments in declared order, then its own."""
     found: list[Divergence] = []
-    for slot in subject.slots:
-        found += _needs(subject, slot)
-        found += _domain(subject, slot)
+    for slot in tool.slots:
+        found += _needs(tool, slot)
+        found += _domain(tool, slot)
         found += _effect(slot, effects.get(slot.path))
-    found += _lies(subject)
-    found += _output(subject)
-    if subject.trials and not subject.gives() and (empty := [trial for trial in subject.trials if _is_silent(trial)]):
-        needed = next((slot.path for slot in subject.slots if slot.required), "")
+    found += _lies(tool)
+    found += _output(tool)
+    if tool.records and not tool.works() and (empty := [record for record in tool.records if _is_silent(record)]):
+        needed = next((slot.path for slot in tool.slots if slot.required), "")
         if not any(one.parameter == needed and one.kind == "silent_empty" for one in found):
             found.append(
                 Divergence(
@@ -61,35 +52,35 @@ def divergences_of(subject: Subject, effects: Mapping[str, Effect]) -> tuple[Div
     return tuple(distinct[key] for key in reversed(list(distinct)))
 
 
-def required_in_fact(subject: Subject, slot: Slot) -> tuple[bool | None, list[Trial]]:
+def required_in_fact(tool: ProbedTool, slot: Slot) -> tuple[bool | None, list[ProbeRecord]]:
     """Say whether an argument is needed, as far as calls show, and by which of them."""
-    without = [trial for trial in subject.trials if not _holds(trial, slot)]
-    accepted = [trial for trial in without if trial.ok]
+    without = [record for record in tool.records if slot.path not in record.values]
+    accepted = [record for record in without if record.ok]
     if accepted:
         return False, accepted[:3]
-    twins = {_rest(trial, slot): trial for trial in worked(subject) if _holds(trial, slot)}
+    twins = {record.rest(slot.path): record for record in tool.worked() if slot.path in record.values}
     failed = [
-        trial
-        for trial in without
-        if _rest(trial, slot) in twins and (trial.verdict in ("refused", "broken") or _is_silent(trial))
+        record
+        for record in without
+        if record.rest(slot.path) in twins and (record.verdict in ("refused", "broken") or _is_silent(record))
     ]
     return (True, failed[:3]) if failed else (None, [])
 
 
-def _needs(subject: Subject, slot: Slot) -> Iterator[Divergence]:
-    needed, trials = required_in_fact(subject, slot)
-    if needed is None or needed == slot.required or ("." in slot.path and not _top_required(subject, slot)):
+def _needs(tool: ProbedTool, slot: Slot) -> Iterator[Divergence]:
+    needed, records = required_in_fact(tool, slot)
+    if needed is None or needed == slot.required or ("." in slot.path and not _top_required(tool, slot)):
         return
     if needed:
         default = f", default {slot.schema['default']!r}" if "default" in slot.schema else ""
-        said = shorten(trials[0].judged.reason or "an empty answer", 160)
+        said = shorten(records[0].judged.reason or "an empty answer", 160)
         actual = f"without it: {said}"
         yield Divergence(
             kind="required_in_fact",
             parameter=slot.path,
             declared=f"optional{default}",
             actual=actual,
-            evidence=_indexes(trials),
+            evidence=_indexes(records),
         )
     else:
         yield Divergence(
@@ -97,22 +88,22 @@ def _needs(subject: Subject, slot: Slot) -> Iterator[Divergence]:
             parameter=slot.path,
             declared="required",
             actual="accepted without it",
-            evidence=_indexes(trials),
+            evidence=_indexes(records),
         )
 
 
-def _domain(subject: Subject, slot: Slot) -> Iterator[Divergence]:
+def _domain(tool: ProbedTool, slot: Slot) -> Iterator[Divergence]:
     """Give what conforming values meet: failures of the tool's own, silence, or refusals of what is declared."""
-    groups: dict[str, list[tuple[Any, Trial]]] = {"breaks": [], "silent_empty": [], "narrower": []}
-    for value, trial in unaccepted(subject, slot):
+    groups: dict[str, list[tuple[Any, ProbeRecord]]] = {"breaks": [], "silent_empty": [], "narrower": []}
+    for value, record in unaccepted(tool, slot):
         conforms = fits(value, slot)
-        if trial.verdict == "empty":
-            if _is_silent(trial):
-                groups["silent_empty"].append((value, trial))
-        elif conforms and trial.verdict == "broken" and not _is_extreme(value, slot):
-            groups["breaks"].append((value, trial))
-        elif conforms and trial.verdict == "refused" and _is_promised(subject, slot, value):
-            groups["narrower"].append((value, trial))
+        if record.verdict == "empty":
+            if _is_silent(record):
+                groups["silent_empty"].append((value, record))
+        elif conforms and record.verdict == "broken" and not _is_extreme(value, slot):
+            groups["breaks"].append((value, record))
+        elif conforms and record.verdict == "refused" and _is_promised(tool, slot, value):
+            groups["narrower"].append((value, record))
     texts = {
         "breaks": ("any conforming value", "fails on its own side with"),
         "silent_empty": ("an error, or an answer", "answers with nothing, and no error, to"),
@@ -127,29 +118,25 @@ def _domain(subject: Subject, slot: Slot) -> Iterator[Divergence]:
                 parameter=slot.path,
                 declared=says,
                 actual=f"{does} {shown}",
-                evidence=_indexes([trial for _, trial in found]),
+                evidence=_indexes([record for _, record in found]),
             )
 
 
-def unaccepted(subject: Subject, slot: Slot) -> Iterator[tuple[Any, Trial]]:
-    """Give the values of an argument with which a call failed that works otherwise, with the calls.
-
-    The two calls differ in this argument alone, or in a latitude and a longitude, whose domain is one.
+def unaccepted(tool: ProbedTool, slot: Slot) -> Iterator[tuple[Any, ProbeRecord]]:
+    """Give the values of an argument with which a call failed that works otherwise, with the calls: the two differ in
+    this argument alone.
     """
-    works = worked(subject) or [trial for trial in subject.trials if trial.verdict == "empty"][:1]
-    is_part_of_pair = bool({"latitude", "longitude"} & set(words(slot.name)))
+    works = tool.worked() or [record for record in tool.records if record.verdict == "empty"][:1]
     alone: dict[str, int] = {}
-    for trial in works:
-        if _holds(trial, slot):
-            alone.setdefault(_rest(trial, slot), trial.epoch)
-    for trial in subject.trials:
-        if trial.ok or trial in works or trial.verdict == "environment" or not _holds(trial, slot):
+    for record in works:
+        if slot.path in record.values:
+            alone.setdefault(record.rest(slot.path), record.epoch)
+    for record in tool.records:
+        if record.ok or record in works or record.verdict == "environment" or slot.path not in record.values:
             continue
-        value = trial.values[slot.path]
-        if trial.epoch >= alone.get(_rest(trial, slot), trial.epoch + 1) or (
-            is_part_of_pair and trial.kind in ("nominal", "observed") and _is_place(subject, trial)
-        ):
-            yield value, trial
+        value = record.values[slot.path]
+        if record.epoch >= alone.get(record.rest(slot.path), record.epoch + 1):
+            yield value, record
 
 
 def _effect(slot: Slot, effect: Effect | None) -> Iterator[Divergence]:
@@ -182,8 +169,8 @@ def _effect(slot: Slot, effect: Effect | None) -> Iterator[Divergence]:
         )
 
 
-def _lies(subject: Subject) -> Iterator[Divergence]:
-    lies = [trial for trial in subject.trials if trial.judged.reason.startswith("reported as a success")]
+def _lies(tool: ProbedTool) -> Iterator[Divergence]:
+    lies = [record for record in tool.records if record.judged.reason.startswith("reported as a success")]
     if lies:
         yield Divergence(
             kind="failure_reported_as_success",
@@ -193,53 +180,49 @@ def _lies(subject: Subject) -> Iterator[Divergence]:
         )
 
 
-def _output(subject: Subject) -> Iterator[Divergence]:
+def _output(tool: ProbedTool) -> Iterator[Divergence]:
     """Give where results are not as declared: fields missing or of another type, codes that nothing explains."""
-    returns = subject.spec.returns
+    returns = tool.spec.returns
     if not returns:
         return
-    for path, codes in undocumented_codes(returns, output_of(subject.gives())):
+    for path, codes in undocumented_codes(returns, output_of(tool.works())):
         shown = ", ".join(map(str, codes))
         yield Divergence(kind="undocumented_codes", parameter=path, declared="a whole number", actual=f"codes: {shown}")
-    silent = [trial for trial in subject.trials if _is_silent(trial) and _conforms(subject, trial)]
+    silent = [record for record in tool.records if _is_silent(record) and _conforms(tool, record)]
     needed = plain(returns, returns).get("required")
-    if silent and needed and subject.effect != "write":
+    if silent and needed and tool.effect != "write":
         yield Divergence(
             kind="output",
             declared=f"{', '.join(map(str, needed))} in every result",
             actual=f"{shorten(silent[0].answer.content.strip() or 'nothing', 40)}, and no error, to calls that conform",
             evidence=_indexes(silent),
         )
-    for path, why, trials in missing_fields(returns, subject.gives()):
+    for path, why, records in missing_fields(returns, tool.works()):
         yield Divergence(
-            kind="output", parameter=path, declared="in every result", actual=why, evidence=_indexes(trials)
+            kind="output", parameter=path, declared="in every result", actual=why, evidence=_indexes(records)
         )
 
 
-def _conforms(subject: Subject, trial: Trial) -> bool:
+def _conforms(tool: ProbedTool, record: ProbeRecord) -> bool:
     """Whether a call holds every required argument and only values that its declarations admit."""
-    values = trial.values
-    slots = {slot.path: slot for slot in subject.slots}
-    if any(slot.required and slot.path not in values for slot in subject.slots):
+    values = record.values
+    slots = {slot.path: slot for slot in tool.slots}
+    if any(slot.required and slot.path not in values for slot in tool.slots):
         return False
     return all(path in slots and fits(value, slots[path]) for path, value in values.items())
 
 
-def _is_promised(subject: Subject, slot: Slot, value: Any) -> bool:
-    """Whether the declaration names a value: itself, in words, within stated bounds, or as a place on Earth."""
+def _is_promised(tool: ProbedTool, slot: Slot, value: Any) -> bool:
+    """Whether the declaration names a value: itself, as one that its description quotes, or within stated bounds."""
     if any(dumps(value) == dumps(one) for one in declared(slot)):
         return True
-    if _RESTRICTS.search(f"{slot.described} {subject.spec.description}"):
-        return False
-    if any(dumps(value) == dumps(one) for one in described(slot, subject.spec.description)):
+    if any(dumps(value) == dumps(one) for one in described(slot, tool.spec.description)):
         return True
     low, high = bounds(slot)
     if is_number(value) and low is not None and high is not None:
         return True
     span = described_span(slot)
-    if is_number(value) and span is not None:
-        return span[0] <= value <= span[1]
-    return is_number(value) and any(value in pair for pair in PLACES)
+    return is_number(value) and span is not None and span[0] <= value <= span[1]
 
 
 def _is_extreme(value: Any, slot: Slot) -> bool:
@@ -249,29 +232,10 @@ def _is_extreme(value: Any, slot: Slot) -> bool:
     return is_number(value) and abs(value) >= _EXTREME and (low is None or high is None)
 
 
-def _is_place(subject: Subject, trial: Trial) -> bool:
-    """Whether a call is about one of the known places, all else being as in a call that works."""
-    pair = [
-        (slot.path, trial.values.get(slot.path))
-        for slot in subject.slots
-        if {"latitude", "longitude"} & set(words(slot.name))
-    ]
-    if len(pair) != 2 or tuple(value for _, value in pair) not in PLACES:
-        return False
-    paths = [path for path, _ in pair]
-    rest = dumps({path: value for path, value in trial.values.items() if path not in paths})
-    return any(
-        dumps({path: value for path, value in other.values.items() if path not in paths}) == rest
-        for other in subject.gives()
-    )
-
-
-def _top_required(subject: Subject, slot: Slot) -> bool:
+def _top_required(tool: ProbedTool, slot: Slot) -> bool:
     """Whether an inner argument can be judged: what holds it is there whether or not it is."""
     head = slot.path.partition(".")[0]
-    return any(
-        other.required and other.path != slot.path and other.path.startswith(f"{head}.") for other in subject.slots
-    )
+    return any(other.required and other.path != slot.path and other.path.startswith(f"{head}.") for other in tool.slots)
 
 
 def _top(slot: Slot) -> str:
@@ -281,17 +245,9 @@ def _top(slot: Slot) -> str:
     return f"{top:g}" if top is not None else "any number"
 
 
-def _is_silent(trial: Trial) -> bool:
-    return trial.verdict == "empty" and is_silent(trial.answer.content)
+def _is_silent(record: ProbeRecord) -> bool:
+    return record.verdict == "empty" and is_silent(record.answer.content)
 
 
-def _holds(trial: Trial, slot: Slot) -> bool:
-    return slot.path in trial.values
-
-
-def _rest(trial: Trial, slot: Slot) -> str:
-    return dumps([trial.world, {path: value for path, value in trial.values.items() if path != slot.path}])
-
-
-def _indexes(trials: list[Trial]) -> tuple[int, ...]:
-    return tuple(sorted({trial.index for trial in trials}))[:10]
+def _indexes(records: list[ProbeRecord]) -> tuple[int, ...]:
+    return tuple(sorted({record.index for record in records}))[:10]

@@ -6,27 +6,23 @@ from typing import Any
 
 from pytest_agentbench.core.codec import digest, dumps
 from pytest_agentbench.core.values import is_number
-from pytest_agentbench.generation.tools.graph.names import words
-from pytest_agentbench.generation.tools.probing.candidates import (
+from pytest_agentbench.generation.tools.probing.closed import unknown_refused
+from pytest_agentbench.generation.tools.probing.conforming import (
     bounds,
+    conforming,
     declared,
     described,
     described_span,
     fits,
     usual,
 )
-from pytest_agentbench.generation.tools.probing.laboratory import Laboratory, Subject, Trial
 from pytest_agentbench.generation.tools.probing.reading import inner, parsed
 from pytest_agentbench.generation.tools.probing.schemas import Slot
-from pytest_agentbench.generation.tools.probing.strangers import strangers_refused
+from pytest_agentbench.generation.tools.probing.session import ProbedTool, ProbeRecord, ProbeSession
 
 _CONTEXTS = 3
 _VALUES = 6
 _ABSENT = "(absent)"
-_AT_MOST = frozenset(
-    {"limit", "size", "max", "maximum", "top", "count", "page", "offset", "skip", "start", "per", "first"}
-)
-"""Words of arguments that bound or page a result: that more makes no difference is what they are for."""
 
 
 @dataclass(kw_only=True)
@@ -34,7 +30,7 @@ class Effect:
     """What is known of an argument's effect.
 
     `none` says that no value made a difference, `idle` are declared values that did as their absence does though
-    others make a difference, `beyond` the number from which more made no difference. `evidence` are trials.
+    others make a difference, `beyond` the number from which more made no difference. `evidence` are records.
     """
 
     none: bool = False
@@ -45,10 +41,10 @@ class Effect:
 
 @dataclass(kw_only=True)
 class _Context:
-    """Calls that differ in one argument alone: digest and trial by value."""
+    """Calls that differ in one argument alone: digest and record by value."""
 
     digests: dict[str, str] = field(default_factory=dict)
-    trials: dict[str, Trial] = field(default_factory=dict)
+    records: dict[str, ProbeRecord] = field(default_factory=dict)
     values: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -56,31 +52,31 @@ class _Context:
         return len(self.digests) > 1
 
 
-async def try_effects(lab: Laboratory, subject: Subject) -> frozenset[str]:
+async def try_effects(session: ProbeSession, tool: ProbedTool) -> frozenset[str]:
     """Call a read with several values of each argument in several contexts; give the paths that differ by themselves.
 
     Those are found by making one call twice: times, random numbers.
     """
-    if not subject.is_read or subject.base is None or subject.permission.gently:
+    if not tool.is_read or tool.base is None or tool.permission.gently:
         return frozenset()
-    first = await lab.call(subject, subject.base.arguments, "nominal", again=True)
-    again = await lab.call(subject, subject.base.arguments, "nominal", again=True)
+    first = await session.call(tool, tool.base.arguments, "nominal", again=True)
+    again = await session.call(tool, tool.base.arguments, "nominal", again=True)
     unstable = frozenset() if first is None or again is None else _differing(first, again)
-    most = len(subject.trials) + lab.budget.effects
-    distinct = {dumps(trial.arguments): trial for trial in subject.gives()}
-    for slot in subject.slots:
+    most = len(tool.records) + session.budget.effects
+    distinct = {dumps(record.arguments): record for record in tool.works()}
+    for slot in tool.slots:
         if slot.required or slot.type in ("object", "array"):
             continue
-        values = telling(lab, subject, slot)
+        values = telling(session, tool, slot)
         for base in _bases(distinct.values(), slot):
             rest = {path: value for path, value in base.values.items() if path != slot.path}
             for given in ({}, *({slot.path: value} for value in values)):
-                if lab.may_call(subject, most):
-                    await lab.try_values(subject, {**rest, **given}, "cross_parameter")
+                if session.may_call(tool, most):
+                    await session.try_values(tool, {**rest, **given}, "cross_parameter")
     return unstable
 
 
-def telling(lab: Laboratory, subject: Subject, slot: Slot) -> list[Any]:
+def telling(session: ProbeSession, tool: ProbedTool, slot: Slot) -> list[Any]:
     """Give values that ought to make a difference: declared and described ones, bounds, else usual ones."""
     low, high = bounds(slot)
     edges = [bound for bound in (low, high) if bound is not None]
@@ -89,62 +85,57 @@ def telling(lab: Laboratory, subject: Subject, slot: Slot) -> list[Any]:
     if low is not None and high is not None and slot.type in ("integer", "number"):
         middle = low + (high - low) * 0.6
         edges.append(int(middle) if slot.type == "integer" else middle)
-    found = [*declared(slot), *described(slot, subject.spec.description)]
-    if "language" in words(slot.name):
-        found = [value for value in found if isinstance(value, str) and 2 <= len(value) <= 5]
-    extra = usual(slot, lab.chance(subject, slot))[:_VALUES]
+    found = [*declared(slot), *described(slot, tool.spec.description)]
+    extra = [*usual(slot), *conforming(slot, session.chance(tool, slot))][:_VALUES]
     every = {dumps(value): value for value in (*found, *edges, *extra) if fits(value, slot)}
     return list(every.values())[: max(_VALUES, min(len(found), 8))]
 
 
-def effects_of(subject: Subject, unstable: frozenset[str]) -> dict[str, Effect]:
+def effects_of(tool: ProbedTool, unstable: frozenset[str]) -> dict[str, Effect]:
     """Judge the effect of each argument from the calls that worked; arguments that nothing can be said of are absent.
 
     One that takes known values only has an effect by that.
     """
-    if not subject.is_read or len(unstable) > 50:
+    if not tool.is_read or len(unstable) > 50:
         return {}
     found: dict[str, Effect] = {}
-    for slot in subject.slots:
-        if slot.type in ("object", "array") or (slot.required and strangers_refused(subject, slot)):
+    for slot in tool.slots:
+        if slot.type in ("object", "array") or (slot.required and unknown_refused(tool, slot)):
             continue
-        contexts = [context for context in _contexts(subject, slot, unstable) if context.has_several]
-        if effect := _effect(subject, slot, contexts):
+        contexts = [context for context in _contexts(tool, slot, unstable) if context.has_several]
+        if effect := _effect(tool, slot, contexts):
             found[slot.path] = effect
     return found
 
 
-def _effect(subject: Subject, slot: Slot, contexts: list[_Context]) -> Effect | None:
+def _effect(tool: ProbedTool, slot: Slot, contexts: list[_Context]) -> Effect | None:
     if not contexts:
         return None
-    evidence = tuple(sorted({trial.index for context in contexts for trial in context.trials.values()}))[:12]
+    evidence = tuple(sorted({record.index for context in contexts for record in context.records.values()}))[:12]
     if all(len(set(context.digests.values())) == 1 for context in contexts):
         values = {key for context in contexts for key in context.digests if key != _ABSENT}
-        is_bound = slot.type == "integer" and set(words(slot.name)) & _AT_MOST
-        if is_bound and not any(_would_bite(context) for context in contexts):
-            return None
-        enough = len(values) >= 2 and (len(contexts) >= 2 or len(subject.slots) == 1)
+        if slot.type == "integer" and not any(_would_bite(context) for context in contexts):
+            return None  # a bound or a page: that more makes no difference is what it may be for
+        enough = len(values) >= 2 and (len(contexts) >= 2 or len(tool.slots) == 1)
         if slot.type == "boolean":
             enough = len(contexts) >= 2
         fitting = sum(fits(value, slot) for context in contexts for value in context.values.values())
         return Effect(none=True, evidence=evidence) if enough and fitting >= 2 else None
-    idle = _idle(subject, slot, contexts)
+    idle = _idle(tool, slot, contexts)
     if idle:
         return Effect(idle=idle, evidence=evidence)
     beyond = _saturation(slot, contexts)
     return Effect(beyond=beyond, evidence=evidence) if beyond is not None else None
 
 
-def _idle(subject: Subject, slot: Slot, contexts: list[_Context]) -> tuple[Any, ...]:
+def _idle(tool: ProbedTool, slot: Slot, contexts: list[_Context]) -> tuple[Any, ...]:
     """Give the declared values, all but one, that do as their absence does, in every context."""
     if slot.type not in ("string", "any"):
         return ()
-    stated = [*declared(slot), *described(slot, subject.spec.description)]
-    if not slot.schema.get("enum") and "language" not in words(slot.name) and len(stated) < 3:
+    stated = [*declared(slot), *described(slot, tool.spec.description)]
+    if not slot.schema.get("enum") and len(stated) < 3:
         return ()
     wanted = {dumps(value) for value in stated}
-    if "language" in words(slot.name) and not wanted - {dumps(slot.schema.get("default"))}:
-        wanted = {key for context in contexts for key in context.values}
     idle: dict[str, Any] | None = None
     for context in contexts:
         absent = context.digests.get(_ABSENT)
@@ -177,50 +168,50 @@ def _saturation(slot: Slot, contexts: list[_Context]) -> float | None:
         last = context.digests[numbers[-1][1]]
         same = [value for value, key in numbers if context.digests[key] == last]
         if len(same) >= 2 and len(same) < len(numbers) and same[0] <= 0.9 * top:
-            length = _longest(context.trials[numbers[-1][1]])
+            length = _longest(context.records[numbers[-1][1]])
             limits.setdefault(last, (same[0], length))
     if len(limits) < 2 or len({length for _, length in limits.values()}) != 1:
         return None
     return max(value for value, _ in limits.values())
 
 
-def _contexts(subject: Subject, slot: Slot, unstable: frozenset[str]) -> list[_Context]:
+def _contexts(tool: ProbedTool, slot: Slot, unstable: frozenset[str]) -> list[_Context]:
     groups: dict[str, _Context] = {}
-    for trial in subject.trials:
-        if not trial.ok:
+    for record in tool.records:
+        if not record.ok:
             continue
-        values = dict(trial.values)
+        values = dict(record.values)
         value = values.pop(slot.path, None)
         key = _ABSENT if value is None else dumps(value)
-        context = groups.setdefault(dumps([values, trial.epoch]), _Context())
-        context.digests.setdefault(key, _digest(trial, value, unstable))
-        context.trials.setdefault(key, trial)
+        context = groups.setdefault(dumps([values, record.epoch]), _Context())
+        context.digests.setdefault(key, _digest(record, value, unstable))
+        context.records.setdefault(key, record)
         if value is not None:
             context.values.setdefault(key, value)
     return list(groups.values())
 
 
-def _bases(trials: Any, slot: Slot) -> Iterator[Trial]:
+def _bases(records: Any, slot: Slot) -> Iterator[ProbeRecord]:
     """Give calls that differ in more than this argument, those with much in their results first."""
     seen: set[str] = set()
-    for trial in sorted(trials, key=lambda one: -min(len(one.answer.content), 10_000)):
-        rest = dumps({path: value for path, value in trial.values.items() if path != slot.path})
+    for record in sorted(records, key=lambda one: -min(len(one.answer.content), 10_000)):
+        rest = dumps({path: value for path, value in record.values.items() if path != slot.path})
         if rest not in seen and len(seen) < _CONTEXTS:
             seen.add(rest)
-            yield trial
+            yield record
 
 
-def _digest(trial: Trial, own: Any, unstable: frozenset[str]) -> str:
+def _digest(record: ProbeRecord, own: Any, unstable: frozenset[str]) -> str:
     """Give what is equal for equal results, leaving out what differs by itself and what echoes the argument."""
     kept = [
         (path, value)
-        for path, value in leaves(inner(parsed(trial.answer.content)))
+        for path, value in leaves(inner(parsed(record.answer.content)))
         if _shape(path) not in unstable and (own is None or str(value) != str(own))
     ]
     return digest(kept)
 
 
-def _differing(one: Trial, other: Trial) -> frozenset[str]:
+def _differing(one: ProbeRecord, other: ProbeRecord) -> frozenset[str]:
     left = dict(leaves(inner(parsed(one.answer.content))))
     right = dict(leaves(inner(parsed(other.answer.content))))
     return frozenset(_shape(path) for path in left.keys() | right.keys() if left.get(path) != right.get(path))
@@ -243,7 +234,7 @@ def leaves(value: Any, path: str = "", depth: int = 0) -> Iterator[tuple[str, An
         yield path, value
 
 
-def _longest(trial: Trial) -> int:
+def _longest(record: ProbeRecord) -> int:
     def length(value: Any, depth: int = 0) -> int:
         value = inner(value)
         if depth > 8:
@@ -254,10 +245,10 @@ def _longest(trial: Trial) -> int:
             return max((length(item, depth + 1) for item in value.values()), default=0)
         return 0
 
-    return length(parsed(trial.answer.content))
+    return length(parsed(record.answer.content))
 
 
 def _would_bite(context: _Context) -> bool:
     """Whether some number tried is smaller than the longest list of the results: it ought to have cut it."""
-    longest = max((_longest(trial) for trial in context.trials.values()), default=0)
+    longest = max((_longest(record) for record in context.records.values()), default=0)
     return any(is_number(value) and 0 < value < longest for value in context.values.values())

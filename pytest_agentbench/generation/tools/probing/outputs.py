@@ -3,18 +3,18 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_agentbench.generation.tools.probing.laboratory import Trial
 from pytest_agentbench.generation.tools.probing.reading import inner, parsed
 from pytest_agentbench.generation.tools.probing.schemas import plain
+from pytest_agentbench.generation.tools.probing.session import ProbeRecord
 
 _DEEP = 8
 _ENTRIES = 50
 _CODES = 8
 
 
-def output_of(trials: Sequence[Trial]) -> dict[str, Any]:
+def output_of(records: Sequence[ProbeRecord]) -> dict[str, Any]:
     """Infer the schema of results that worked: types, properties, which of them all results hold (`required`)."""
-    values = [inner(parsed(trial.answer.content)) for trial in trials]
+    values = [inner(parsed(record.answer.content)) for record in records]
     return inferred(values) if values else {}
 
 
@@ -54,12 +54,14 @@ def output_leaves(schema: Mapping[str, Any], path: str = "") -> Iterator[tuple[s
         yield path, str(schema.get("type"))
 
 
-def missing_fields(returns: Mapping[str, Any], trials: Sequence[Trial]) -> Iterator[tuple[str, str, list[Trial]]]:
+def missing_fields(
+    returns: Mapping[str, Any], records: Sequence[ProbeRecord]
+) -> Iterator[tuple[str, str, list[ProbeRecord]]]:
     """Give fields that are declared and missing, or of another type, in results that worked: path, why, by which."""
-    found: dict[tuple[str, str], list[Trial]] = {}
-    for trial in trials:
-        for path, why in _misfits(plain(returns, returns), inner(parsed(trial.answer.content)), returns, "", 0):
-            found.setdefault((path, why), []).append(trial)
+    found: dict[tuple[str, str], list[ProbeRecord]] = {}
+    for record in records:
+        for path, why in _misfits(plain(returns, returns), inner(parsed(record.answer.content)), returns, "", 0):
+            found.setdefault((path, why), []).append(record)
     for (path, why), wrong in found.items():
         yield path, why, wrong
 

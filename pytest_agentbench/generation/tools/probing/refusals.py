@@ -1,103 +1,158 @@
-"""What a refusal says: which argument's value it repeats, and which values it names that are worth a try."""
+"""What refusals quote: the argument that is blamed or asked for, and values that are named in its place.
+
+Servers refuse in forms: validation errors of JSON Schema, pydantic and zod, problem+json, `KeyError: 'x'`, and texts
+that quote. The words around a quotation are not read.
+"""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_agentbench.generation.tools.probing.observed import is_specific
+from pytest_agentbench.generation.tools.graph.names import words
 from pytest_agentbench.generation.tools.probing.reading import inner, parsed
+from pytest_agentbench.generation.tools.probing.schemas import Slot
+from pytest_agentbench.generation.tools.probing.session import ProbedTool, ProbeRecord
 
-QUOTED = "quoted"
-"""How a refusal repeats a value that it is sure to be about."""
-
-
+_LONGEST = 5_000
+"""Characters of a refusal that is read."""
+_NAMED = 8
+"""Values that one refusal names for one argument."""
 _STATUS = re.compile(r"\s*HTTP \d{3}: (?=[{\[])")
-"""How answers of services begin that were refusals (environment.openapi)."""
-_LIST = re.compile(r"(['\"`])[^'\"`\n]{1,100}?\1(?:,? (?:and |or )?(['\"`])[^'\"`\n]{1,100}?\2)+")
-"""Values in quotes, one after the other."""
-_ENDS = re.compile(r"\b(?:from|between) ['\"`]?([\w.:-]{1,20})['\"`]? (?:to|and|through) ['\"`]?([\w.:-]{0,19}\w)")
-_SHORT = 3
-_SAYS = frozenset({
-    "message", "msg", "error", "errors", "reason", "detail", "details", "title", "exception", "hint", "info", "errno",
-    "code", "status", "status_code", "statusCode", "traceback", "type",
-})  # fmt: skip
-"""What services call the fields of a refusal whose names say nothing of arguments."""
-_ASIDES = frozenset({"e.g", "i.e"})
+"""How refusals of services begin (`environment.openapi`)."""
+_QUOTED = re.compile(r"(?<!\w)(['\"`«“])\s?([^'\"`«»“”\n]{1,100}?)\s?(['\"`»”])(?!\w)")
+_OPTIONS = re.compile(r"(?:\[|\(|: ?)((?:[\w.@+-]{1,40}(?:, | \| |\|| / |/)){1,20}[\w.@+-]{1,40})")
+"""Values listed one after the other: `[a, b]`, `one of: a, b`, `a|b`."""
+_PATH = re.compile(r"(?<![\w./:])(/(?:[\w.@+-]+/)*[\w.@+-]*[\w@+-])")
+"""An absolute path: a refusal often says which folders are open."""
+_PYDANTIC = re.compile(r"(?m)^([A-Za-z_][\w.]*)\n\s+\S")
+"""`1 validation error for f\\norder.id\\n  Field required [type=missing, …]`: the path stands on a line of its own."""
+_EXPECTED = ("expected", "options", "enum", "allowed", "allowed_values", "permitted", "const", "values", "choices")
+"""Fields in which zod, JSON Schema and problem+json list what is taken."""
+_PLACES = ("loc", "path", "instancePath", "instance_path", "field", "param", "parameter", "name", "pointer", "property")
+"""Fields in which they say where: FastAPI's `loc`, zod's `path`, ajv's `instancePath`, problem+json's `pointer`."""
+_TAIL = re.compile(r"\n\s*\{.*\}\s*$", re.S)
+"""An object after a text, as servers send that give structured content beside it."""
+_USAGE = "It takes: "
+"""What our own refusal of wrong arguments says before it lists all of them."""
 
 
-def said(content: str) -> str:
-    """Give what a refusal says in words: of an object the texts, not what the fields are called that hold messages."""
+@dataclass
+class Lesson:
+    """What a refusal taught: arguments it blames or asks for, by path, and values it names for each of them."""
+
+    blamed: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+    values: dict[str, list[Any]] = field(default_factory=dict)
+
+
+def lesson_of(tool: ProbedTool, record: ProbeRecord) -> Lesson:
+    """Read a refusal: which argument it is about, and which values it quotes."""
+    lesson = Lesson()
+    if record.verdict not in ("refused", "broken") or len(record.answer.content) > _LONGEST:
+        return lesson
+    content = record.answer.content
     found = _STATUS.match(content)
     value = inner(parsed(content[found.end() :] if found else content))
-    if not isinstance(value, dict | list):
-        return content
-    return "\n".join(_texts(value, "")) or content
+    entries = list(_entries(value)) if isinstance(value, dict | list) else []
+    for place, options in entries:
+        for slot in _meant(tool, place):
+            _blame(lesson, slot, record)
+            lesson.values.setdefault(slot.path, []).extend(options)
+    message = "\n".join(_texts(value)) if entries or isinstance(value, dict | list) else _TAIL.sub("", content)
+    message = (message or content).replace(tool.name, "…")
+    if _USAGE in message:
+        return lesson
+    for place in _PYDANTIC.findall(message):
+        for slot in _meant(tool, place):
+            _blame(lesson, slot, record)
+    _read_text(lesson, tool, record, message)
+    return lesson
 
 
-def _texts(value: Any, name: str) -> Iterator[str]:
+def _read_text(lesson: Lesson, tool: ProbedTool, record: ProbeRecord, message: str) -> None:
+    """Read what a text quotes: names of arguments, values of the call, and values that are neither."""
+    own = {path: str(value) for path, value in record.values.items() if value not in (None, "")}
+    quoted = [match[2] for match in _QUOTED.finditer(message)]
+    listed = [part for match in _OPTIONS.finditer(message) for part in re.split(r"\s*[,|/]\s*", match[1])]
+    for slot in tool.slots:
+        is_named = slot.name in quoted or re.search(rf"(?<![\w.]){re.escape(slot.name)}(?![\w.])", message)
+        if is_named and not any(slot.name in own_value for own_value in own.values()):
+            _blame(lesson, slot, record)
+    repeated = [path for path, text in own.items() if _repeats(message, text, quoted)]
+    lesson.blamed += [path for path in repeated if path not in lesson.blamed]
+    quoted += _PATH.findall(message)
+    names = {slot.name for slot in tool.slots} | set(own.values())
+    news = [one for one in (*quoted, *listed) if one not in names and not any(one in text for text in own.values())]
+    for path in [*lesson.blamed, *lesson.asked][:2]:
+        several = lesson.values.setdefault(path, [])
+        several += [one for one in news if one not in several and one.count(" ") <= 2][:_NAMED]
+
+
+def _blame(lesson: Lesson, slot: Slot, record: ProbeRecord) -> None:
+    several = lesson.blamed if slot.path in record.values else lesson.asked
+    if slot.path not in several:
+        several.append(slot.path)
+
+
+def _repeats(message: str, text: str, quoted: list[str]) -> bool:
+    """Whether a refusal repeats a value of the call: in quotes, or as a whole word that is no small one."""
+    if text in quoted:
+        return True
+    return len(text) >= 2 and re.search(rf"(?<![\w.-]){re.escape(text)}(?![\w-])", message) is not None
+
+
+def _entries(value: Any, depth: int = 0) -> Iterator[tuple[str, list[Any]]]:
+    """Give (where, what is taken there) of each error that an object lists."""
+    if depth > 6:
+        return
+    value = inner(value)
+    if isinstance(value, list):
+        for item in value[:20]:
+            yield from _entries(item, depth + 1)
+    if not isinstance(value, Mapping):
+        return
+    place = next((value[key] for key in _PLACES if value.get(key)), None)
+    steps = place if isinstance(place, list) else re.split(r"[./]", place) if isinstance(place, str) else []
+    if steps:
+        options = [one for key in _EXPECTED for one in _listed(value.get(key))]
+        context = value.get("ctx") or value.get("params")
+        if isinstance(context, Mapping):
+            options += [one for key in _EXPECTED for one in _listed(context.get(key))]
+        yield ".".join(str(step) for step in steps), options
+    for item in value.values():
+        if isinstance(item, list | dict):
+            yield from _entries(item, depth + 1)
+
+
+def _listed(value: Any) -> list[Any]:
+    if isinstance(value, list):
+        return [one for one in value if isinstance(one, str | int | float)]
+    if isinstance(value, str):
+        quoted = [match[2] for match in _QUOTED.finditer(value)]
+        return quoted or [part for part in re.split(r"\s*\|\s*", value) if part and " " not in part]
+    return []
+
+
+def _texts(value: Any) -> Iterator[str]:
+    value = inner(value)
     if isinstance(value, dict):
-        for key, item in value.items():
-            yield from _texts(item, "" if key in _SAYS else str(key))
+        for item in value.values():
+            yield from _texts(item)
     elif isinstance(value, list):
         for item in value:
-            yield from _texts(item, name)
+            yield from _texts(item)
     elif isinstance(value, str) and value:
-        yield f"{name} '{value}'" if name else value
-    elif name and value is not None and not isinstance(value, bool):
-        yield f"{name} {value}"
+        yield value
 
 
-def blames(message: str, value: Any, path: str = "") -> str:
-    """Say how a refusal repeats a value: in quotes or after the argument's name, at an end, in its midst if no other
-    text is like it; "": not.
-    """
-    text = str(value)
-    literal = re.escape(text)
-    name = re.escape(_last(path))
-    if len(text) > 1 and name and re.search(rf"(?i)(?<!\w){name}[ :='\"]{{1,3}}{literal}(?!\w)", message):
-        return QUOTED
-    if text and re.search(rf"['\"`«]{literal}['\"`»]", message):
-        return QUOTED
-    if len(text) < 2 and not isinstance(value, int):
-        return ""
-    if re.search(rf"[ :/]{literal}\W*$|(?:^|: ){literal}(?![\w/])", message):
-        return "at an end"
-    return "within" if is_specific(value) and re.search(rf"(?<![\w./]){literal}(?![\w/])", message) else ""
-
-
-def without_lists(message: str) -> str:
-    """Give a refusal without the values that it lists in quotes: `Available fields: 'name', 'city'`."""
-    return _LIST.sub("", message)
-
-
-def names_argument(message: str, path: str) -> bool:
-    """Whether a refusal names an argument in quotes: "choose another `at`"."""
-    name = re.escape(_last(path))
-    return re.search(rf"['\"`]{name}['\"`]", without_lists(message)) is not None
-
-
-def has_name(message: str, path: str) -> bool:
-    """Whether an argument's name is a word of a refusal, if it is no short one: `the first row of source`."""
-    name = _last(path)
-    return len(name) > _SHORT and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", without_lists(message)) is not None
-
-
-def ends_in(message: str) -> list[str]:
-    """Give the ends of the spans that a refusal states: `a letter from A to C`."""
-    return list(dict.fromkeys(end for match in _ENDS.finditer(message) for end in match.groups()))
-
-
-def speaks_of(message: str, path: str) -> bool:
-    """Whether a sentence of a refusal begins with an argument's name: `range needs two rows`."""
-    return re.search(rf"(?:^|[:.;\n] ?){re.escape(_last(path))}(?= \w)", message) is not None
-
-
-def _last(path: str) -> str:
-    return next((step for step in reversed(path.split(".")) if step != "*"), "")
-
-
-def is_news(value: str, known: set[str]) -> bool:
-    """Whether a value that a refusal names is one to try: short, and no echo of what was given."""
-    if value in known or value in _ASIDES or len(value) > 120 or value.count(" ") > 1:
-        return False
-    return not any(len(one) > 1 and one in value for one in known)
+def _meant(tool: ProbedTool, place: str) -> list[Slot]:
+    """Find the argument that a path names, whatever it begins with: `body.order_id`, `/order_id`, `order_id`."""
+    steps = [step for step in re.split(r"[./\[\]]", place) if step and not step.isdigit()]
+    for start in range(len(steps)):
+        path = ".".join(steps[start:])
+        exact = [slot for slot in tool.slots if slot.path.replace(".*", "") == path]
+        if exact:
+            return exact
+    last = words(steps[-1]) if steps else ()
+    return [slot for slot in tool.slots if last and words(slot.name) == last][:1]

@@ -1,44 +1,33 @@
-"""What may be called to learn about it: everything where it can be undone, elsewhere what is declared harmless."""
+"""What may be called to learn about it: everything where it can be undone, elsewhere what is declared harmless.
+
+What a tool does is what is declared of it, or was seen (`session.ProbedTool.effect`). Words that speak of destruction
+are a veto where nothing can be undone, and never a permission: they err on the side of leaving a tool alone.
+"""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from pytest_agentbench.core.tool import ToolSpec
-from pytest_agentbench.environment.kinds import guessed_kind
 from pytest_agentbench.generation.tools.graph.names import words
-from pytest_agentbench.generation.tools.probing.destruction import sign_of_destruction
 from pytest_agentbench.generation.tools.values import Cure
 
 Effect = Literal["read", "write", "destructive", "unknown"]
 """What a call may do to the world."""
 
 _DESTROYS = frozenset({
-    "delete", "remove", "drop", "purge", "clear", "reset", "wipe", "destroy", "truncate", "erase", "flush", "revoke",
-    "kill", "terminate", "shutdown", "uninstall", "overwrite", "format", "prune", "unlink", "rm", "trash", "forget",
-    "undo", "revert", "rollback", "restore",
+    "delete", "remove", "erase", "purge", "wipe", "destroy", "drop", "truncate", "overwrite", "revoke", "terminate",
+    "kill", "reset", "flush", "prune", "uninstall", "unlink", "clear", "undo", "restore",
 })  # fmt: skip
-_CHANGES = frozenset({
-    "create", "add", "insert", "update", "modify", "change", "set", "write", "send", "post", "put", "save", "cancel",
-    "book", "pay", "refund", "transfer", "move", "rename", "delete", "remove", "assign", "close", "submit", "start",
-    "stop", "run", "execute", "commit", "push", "merge", "checkout", "undo", "complete", "annotate", "edit", "apply",
-    "upload", "register", "subscribe", "approve", "reject", "archive", "restore", "copy", "import", "sync", "deploy",
-})  # fmt: skip
-_MAKES = frozenset({
-    "create", "add", "insert", "write", "put", "save", "make", "new", "copy", "edit", "update", "append", "move", "set",
-    "apply", "format", "rename", "merge", "import", "register", "upload", "post", "modify", "start", "commit",
-    "export", "sort",
-})  # fmt: skip
-_LOOKS = frozenset({
-    "get", "return", "list", "fetch", "find", "search", "read", "show", "look", "query", "retrieve", "describe",
-    "lookup", "give", "display", "tell", "check", "count", "compute", "calculate", "convert", "current", "forecast",
-    "geocode", "translate", "view", "status",
-    "renvoie", "retourne", "donne", "liste", "cherche", "recherche", "affiche", "fournit", "lit",
-})  # fmt: skip
-_OPENING = 6
-"""Words of a description that say what a tool does."""
-_FIRST = re.compile(r"[A-Za-zÀ-ÿ]+")
+"""Words of names after which a tool is called last, where all can be undone."""
+_SPEAKS_OF_IT = re.compile(
+    r"(?:delet|remov|eras|purg|wip(?:e|ing)|destroy|destruct|truncat|overwrit|revok|terminat|uninstall|irrevers)"
+    r"[a-z]*|(?:flush|prune|reset|drop|kill|clear|unlink|expunge|undo|restor|trash|obliterat)(?:s|e[sd]?|ped|p?ing)?"
+    r"|permanently|undone|sql|command|cmd|script|shell|eval|exec|execute",
+)
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_DEEPEST = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,8 +79,9 @@ def permission(spec: ToolSpec, policy: Policy, *, resettable: bool) -> Permissio
 
     def decide(called: bool, reason: str, *, gently: bool = False, cure: Cure = "") -> Permission:
         hint = f"; `{line_for(cure, [spec.name])}` allows it" if cure else ""
-        told = f"{why}; {reason}{hint}"
-        return Permission(tool=spec.name, effect=effect, called=called, why=told, gently=gently, cure=cure)
+        return Permission(
+            tool=spec.name, effect=effect, called=called, why=f"{why}; {reason}{hint}", gently=gently, cure=cure
+        )
 
     if spec.name in policy.deny:
         return decide(False, "denied by the user")
@@ -105,7 +95,7 @@ def permission(spec: ToolSpec, policy: Policy, *, resettable: bool) -> Permissio
         return decide(False, f"{sign}: not called where it cannot be undone", cure="generate.allow")
     if spec.kind == "unknown" or spec.kind_from == "name":
         reason = "nobody has declared that, and nothing can be reset"
-        return decide(False, reason, cure="environment.writes" if effect == "write" else "environment.reads")
+        return decide(False, reason, cure="environment.writes" if spec.kind == "write" else "environment.reads")
     if spec.kind_from == "annotation" and not policy.trust_annotations:
         reason = "the server says so, and nothing can be reset"
         return decide(False, reason, cure="generate.trust_annotations")
@@ -117,37 +107,49 @@ def permission(spec: ToolSpec, policy: Policy, *, resettable: bool) -> Permissio
 
 
 def effect_of(spec: ToolSpec) -> tuple[Effect, str]:
-    """Judge what a call does, and say by what: annotations, the kind, HTTP verbs, the name, then the description.
-
-    Providers settle the kind from annotations and HTTP verbs; a destructive verb in the name of a tool that is not
-    declared to read makes it destructive.
+    """Say what a call does and by what that is known: annotations, HTTP methods, the declared kind; where the suite only
+    guesses it from the name, that orders the calls and allows none.
     """
-    name_words = words(spec.name)
-    destroys = next((word for word in name_words if word in _DESTROYS), None)
     if spec.destructive is True:
         return "destructive", "declared destructive"
-    if destroys and (spec.kind != "read" or spec.kind_from == "name"):
-        return "destructive", f"its name says {destroys!r}"
-    if spec.kind != "unknown" and spec.kind_from != "name":
-        return "write" if spec.kind == "write" else "read", f"its kind is {spec.kind!r}"
-    guess = guessed_kind(spec.name)
-    if guess != "unknown":
-        return ("write" if guess == "write" else "read"), f"its name speaks of a {guess}"
-    said = words(" ".join(_FIRST.findall(spec.description)))
-    if any(word in _CHANGES or word in _DESTROYS for word in (*name_words, *said)):
-        return "unknown", "its name or description speaks of changes"
-    if any(word in _LOOKS for word in (*name_words, *said[:12])):
-        return "read", "its description speaks of looking things up"
-    return "unknown", "nothing says that it only reads"
+    if spec.kind == "unknown":
+        return "unknown", "nothing says that it only reads"
+    effect: Effect = "write" if spec.kind == "write" else "read"
+    return effect, f"its name speaks of a {effect}" if spec.kind_from == "name" else f"its kind is {spec.kind!r}"
 
 
-def destroys(spec: ToolSpec) -> bool:
-    """Whether a tool takes away what is there, by its name, or the first words about it; what overwrites makes, too.
+def sign_of_destruction(spec: ToolSpec) -> str:
+    """Name what makes a tool suspicious, its own declaration first; "" where nothing does."""
+    if spec.destructive is True:
+        return "it is declared destructive"
+    told = [("name", spec.name), ("description", spec.description)]
+    for place, text in (*told, *(("arguments", text) for text in _texts_of(spec.parameters))):
+        if word := next((word for word in _WORD.findall(text) if _SPEAKS_OF_IT.fullmatch(word.lower())), ""):
+            return f"its {place} says {word!r}"
+    return ""
 
-    This is no question of what may be called, but of what is called last.
+
+def is_called_last(spec: ToolSpec) -> bool:
+    """Whether a tool's name says that it takes something away: where all can be undone, it is called after the others.
+
+    A server's word for it says too little: by MCP's default whatever writes may destroy.
     """
-    if _DESTROYS & set(words(spec.name)):
-        return True
-    said = words(" ".join(_FIRST.findall(spec.description)[:_OPENING]))
-    changes = (_MAKES | _CHANGES | _LOOKS) & {*words(spec.name), *said}
-    return spec.destructive is True and (bool(_DESTROYS & set(said)) or not changes)
+    return bool(_DESTROYS & set(words(spec.name)))
+
+
+def _texts_of(schema: object, depth: int = 0) -> Iterator[str]:
+    """Give the names of arguments, what is told of them, and the texts that they allow."""
+    if isinstance(schema, list) and depth < _DEEPEST:
+        for item in schema:
+            yield from _texts_of(item, depth + 1)
+    if not isinstance(schema, Mapping) or depth >= _DEEPEST:
+        return
+    for key, value in schema.items():
+        if key == "properties" and isinstance(value, Mapping):
+            yield from map(str, value)
+            for inner in value.values():
+                yield from _texts_of(inner, depth + 1)
+        elif key in ("enum", "const", "description", "title"):
+            yield from (text for text in (value if isinstance(value, list) else [value]) if isinstance(text, str))
+        elif isinstance(value, Mapping | list):
+            yield from _texts_of(value, depth + 1)

@@ -105,29 +105,11 @@ def _slots(schema: Mapping[str, Any], root: Mapping[str, Any], path: str, requir
     if not path:
         return []
     items = schema.get("items")
-    if table := _table(schema, root):
-        return [Slot(path=path, schema=table, required=required)]
     if schema.get("type") == "array" and isinstance(items, Mapping) and depth < _DEEP:
         return _slots(plain(items, root), root, f"{path}.*", required, depth + 1)
     kind = schema.get("type")
     nullable = schema.get("nullable") is True or (isinstance(kind, list) and "null" in kind)
     return [Slot(path=path, schema=schema, required=required, nullable=nullable)]
-
-
-def _table(schema: Mapping[str, Any], root: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Give the schema of a list of lists of plain values, whose entries say which types they may have, else None.
-
-    A table is a value of its own: one cell of it says little.
-    """
-    rows = plain(schema.get("items"), root) if schema.get("type") == "array" else {}
-    cell = plain(rows.get("items"), root) if rows.get("type") == "array" else {}
-    if not cell or cell.get("type") in ("array", "object") or cell.get("properties"):
-        return None
-    raw = rows.get("items")
-    options = [raw, *(raw.get("anyOf") or raw.get("oneOf") or ())] if isinstance(raw, Mapping) else []
-    declared = [plain(option, root).get("type") for option in options]
-    kinds = {kind for one in declared for kind in (one if isinstance(one, list) else [one]) if isinstance(kind, str)}
-    return {**schema, "items": {"type": "array", "items": {"type": sorted(kinds)}}}
 
 
 def _target(reference: str, root: Mapping[str, Any]) -> Any:
@@ -168,12 +150,12 @@ def _put(holder: Any, path: list[str], value: Any) -> None:
 
 
 def read_slots(arguments: Any, prefix: str = "") -> dict[str, Any]:
-    """Give the plain values of arguments by slot path; of a list the first entry, a list of lists as it is."""
+    """Give the plain values of arguments by slot path; of a list the first entry."""
     if isinstance(arguments, Mapping) and arguments:
         found: dict[str, Any] = {}
         for name, value in arguments.items():
             found.update(read_slots(value, f"{prefix}.{name}" if prefix else str(name)))
         return found
-    if isinstance(arguments, list) and arguments and prefix and not isinstance(arguments[0], list):
+    if isinstance(arguments, list) and arguments and prefix:
         return read_slots(arguments[0], f"{prefix}.*")
     return {prefix: arguments} if prefix else {}

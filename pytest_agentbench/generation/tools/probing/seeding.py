@@ -4,11 +4,14 @@ An identifier can rarely be guessed from a declaration; where the state can be r
 stands under their name there.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.generation.tools.graph.names import GENERIC, words
+from pytest_agentbench.generation.tools.probing.reading import keys_of_things
 from pytest_agentbench.generation.tools.probing.schemas import slots_of
 from pytest_agentbench.generation.tools.world import World
 from pytest_agentbench.validation.values import Columns
@@ -26,7 +29,9 @@ async def state_of(world: World) -> State | None:
 def hints_of(
     toolset: Toolset, state: State | None, given: Mapping[str, tuple[JsonValue, ...]]
 ) -> dict[str, tuple[JsonValue, ...]]:
-    """Give known values by argument; what the recipe names goes before what the state holds."""
+    """Give known values by `argument` or `tool.argument`; what the recipe names goes before what the state holds: what
+    stands under the argument's name, then the keys of a table called as the argument or as what the tool is about.
+    """
     hints = dict(given)
     if not state:
         return hints
@@ -34,13 +39,38 @@ def hints_of(
     for spec in toolset.of("assistant"):
         for slot in slots_of(spec):
             name = slot.name
-            known = tuple(columns.of(name) or _keys(columns, name))[:_MOST]
-            if known and name not in hints and f"{spec.name}.{name}" not in hints:
-                hints[name] = known
+            if name in hints or f"{spec.name}.{name}" in hints or slot.type == "boolean" or slot.schema.get("enum"):
+                continue
+            own = (*columns.of(name), *_keys(state, name))[:_MOST]
+            about = _keys(state, spec.name)[:_MOST] if slot.required else ()
+            if known := tuple(dict.fromkeys((*own, *about))):
+                hints[f"{spec.name}.{name}"] = known
     return hints
 
 
-def _keys(columns: Columns, name: str) -> tuple[JsonValue, ...]:
-    """Give the keys of the table that an `order_id` is one of: those of `orders`."""
-    noun = name.removesuffix("_id").removesuffix("Id")
-    return tuple(columns.of(f"{noun}s")) if noun != name else ()
+def _keys(state: State, name: str) -> tuple[JsonValue, ...]:
+    """Give the keys of the table that an argument names, as `order_id` or `buchung` do: those of `orders`, `buchungen`.
+
+    The table is called as the argument without `id`, with an ending of a plural.
+    """
+    nouns = [word for word in words(name) if word not in GENERIC]
+    if not nouns:
+        return ()
+    tables: dict[str, list[JsonValue]] = {}
+    for table, key in _named_keys(state):
+        tables.setdefault(table, []).append(key)
+    return tuple(
+        key for table, keys in tables.items() if words(table) and words(table)[-1].startswith(nouns[-1]) for key in keys
+    )
+
+
+def _named_keys(state: Any) -> Iterator[tuple[str, str]]:
+    """Give (name of the mapping, key) for every mapping by names of things, at whatever depth."""
+    if isinstance(state, Mapping):
+        for name, item in state.items():
+            if isinstance(item, Mapping):
+                yield from ((str(name), key) for key in keys_of_things(item))
+            yield from _named_keys(item)
+    elif isinstance(state, list):
+        for item in state:
+            yield from _named_keys(item)

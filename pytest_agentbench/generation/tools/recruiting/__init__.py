@@ -1,1 +1,1 @@
-"""A pool of verified calls, the only source of arguments beside earlier results, and what a turn may begin with."""
+"""A pool of verified calls, the only source of arguments beside earlier results."""

@@ -1,10 +1,10 @@
 """What walks and scenarios cover of the tool graph: tools, edges, pairs of calls; what is missing, and why."""
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from pytest_agentbench.core.base import Model
+from pytest_agentbench.generation.report import CoverageRow
 from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Graph, Walk
 
 Step = tuple[str, str]
@@ -41,15 +41,6 @@ class Covered:
         return self.tools >= other.tools and self.edges >= other.edges and self.pairs >= other.pairs
 
 
-class Row(Model):
-    """One line of the report: how much of what is covered, and what is missing with the reason."""
-
-    what: str
-    covered: int
-    total: int
-    missing: tuple[tuple[str, str], ...] = ()
-
-
 def covered_by(walk: Walk) -> Covered:
     """Give what one walk covers."""
     calls = [node for node in walk.nodes if node not in (RUN_CONVERSATION, END_OF_SIMULATION)]
@@ -60,7 +51,7 @@ def covered_by(walk: Walk) -> Covered:
 
 def coverage(
     graph: Graph, walks: Iterable[Walk], why: Mapping[str, str] | None = None, *, offered: Iterable[str] = ()
-) -> tuple[Row, ...]:
+) -> tuple[CoverageRow, ...]:
     """Give edges and pairs covered of those of the graph, and tools of those that are `offered`, in the graph or not.
 
     `why` maps the name of a tool, or `source -> target`, to the reason why it could not be covered.
@@ -73,39 +64,26 @@ def coverage(
     missing = wanted.minus(found)
     tools = [(tool, reasons.get(tool, _UNREACHED)) for tool in sorted(missing.tools)]
     return (
-        Row(
+        CoverageRow(
             what="tools", covered=len(wanted.tools) - len(missing.tools), total=len(wanted.tools), missing=tuple(tools)
         ),
         _steps("edges", wanted.edges, missing.edges, reasons, set(missing.tools)),
-        _steps("pairs", wanted.pairs, missing.pairs, reasons, set(missing.tools)),
+        CoverageRow(what="pairs", covered=len(wanted.pairs) - len(missing.pairs), total=len(wanted.pairs)),
     )
-
-
-def report(rows: Sequence[Row], *, most: int = 10) -> list[str]:
-    """Give the lines of a coverage report; of what is missing, `most` of each row, pairs left to their number."""
-    lines = [f"{'':<8}{'covered':>8}{'of':>7}{'':>7}"]
-    for row in rows:
-        share = f"{100 * row.covered // row.total} %" if row.total else "-"
-        lines.append(f"{row.what:<8}{row.covered:>8}{row.total:>7}{share:>7}")
-    for row in rows:
-        if row.what == "pairs":
-            continue
-        lines += [f"missing {row.what[:-1]}: {name} ({reason})" for name, reason in row.missing[:most]]
-        if len(row.missing) > most:
-            lines.append(f"missing {row.what}: {len(row.missing) - most} more")
-    return lines
 
 
 _UNREACHED = "no accepted scenario came to it"
 
 
-def _steps(what: str, wanted: frozenset[Step], missing: frozenset[Step], why: Mapping[str, str], lost: set[str]) -> Row:
+def _steps(
+    what: str, wanted: frozenset[Step], missing: frozenset[Step], why: Mapping[str, str], lost: set[str]
+) -> CoverageRow:
     told = []
     for source, target in sorted(missing):
         ends = [end for end in (source, target) if end in lost]
         name = f"{source} -> {target}"
         told.append((name, why.get(name) or (f"{ends[0]} is not covered" if ends else _UNREACHED)))
-    return Row(what=what, covered=len(wanted) - len(missing), total=len(wanted), missing=tuple(told))
+    return CoverageRow(what=what, covered=len(wanted) - len(missing), total=len(wanted), missing=tuple(told))
 
 
 def _is_between_tools(source: str, target: str) -> bool:

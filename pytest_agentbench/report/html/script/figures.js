@@ -15,7 +15,7 @@ const range = (row) => (row.rate === null ? "\u2013" : `${Math.round(row.low * 1
 function hero() {
   const all = DATA.all, facts = DATA.facts;
   const thresholds = [...new Set(all.gates)];
-  const failed = DATA.gates.length ? DATA.gates.some((gate) => !gate.passed) : all.n > all.passed;
+  const failed = DATA.gates.length ? DATA.gates.some((gate) => gate.failed) : all.n > all.passed;
   const sentence = all.n ? `${all.passed.toLocaleString("en")} of ${plural(all.n, "run")} passed` : "No run was scored";
   return h("section", { class: "hero", "aria-label": "Result" },
     h("div", { class: "score" },
@@ -26,6 +26,7 @@ function hero() {
         h("p", { class: "muted small" }, all.n ? `95 % interval ${range(all)}` : "no rate can be given", thresholds.length ? ` \u00b7 gate ${thresholds.map(percent).join(", ")}` : ""))),
     h("dl", { class: "means" }, MEANS.map(([name, digits, told], place) =>
       h("div", { title: told }, h("dt", {}, name), h("dd", {}, figure(all.means[place], digits))))),
+    DATA.reviews.map((text) => h("p", { class: "muted" }, text)),
     facts.complete ? null : h("p", { class: "notice warn" }, `Cut short: not every one of ${plural(Math.max(facts.selected, facts.runs), "run")} came to its end.`));
 }
 
@@ -40,8 +41,8 @@ function gates() {
   if (!DATA.gates.length && !DATA.ungated.length) return null;
   return h("section", { class: "card" }, h("h2", {}, "Gates"),
     DATA.gates.length ? h("ul", { class: "gates" }, DATA.gates.map((gate) =>
-      h("li", { class: gate.passed ? "passed" : "failed" },
-        icon(gate.passed ? "passed" : "failed", gate.passed ? "holds" : "failed"),
+      h("li", { class: gate.failed ? "failed" : "passed" },
+        gate.passed === null ? icon("unscored", "not evaluated") : icon(gate.failed ? "failed" : "passed", gate.failed ? "failed" : "holds"),
         h("code", {}, gate.label), h("span", { class: "muted" }, gate.reason),
         h("span", { class: "muted small", title: "how often an agent exactly this good would miss this gate in as many runs" },
           `n ${gate.n}${gate.near === null ? "" : ` \u00b7 missed by chance ${percent(gate.near)}`}`)))) : null,

@@ -1,0 +1,278 @@
+"""`agentbench review`: generated scenarios one after the other, and what a reviewer says of each, in its file."""
+
+import argparse
+import getpass
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+
+from pytest_agentbench.core.errors import AgentBenchError, SuiteFaultError, with_hint
+from pytest_agentbench.core.names import suggestion
+from pytest_agentbench.core.text import printable
+from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.generation.reviewing import (
+    Reviewed,
+    Surroundings,
+    read_file,
+    scenario_files,
+    surroundings_of,
+)
+from pytest_agentbench.report.glyphs import Glyphs, glyphs
+from pytest_agentbench.report.html.review import review_page
+from pytest_agentbench.report.reviewing import screen, view_of
+from pytest_agentbench.report.table import natural_width, table
+from pytest_agentbench.results.files import write_atomic
+from pytest_agentbench.suites.review_form import accepted, rejected, with_review
+
+KEYS = {"a": "accept", "r": "reject", "e": "edit", "s": "skip", "q": "quit"}
+"""What a key does; the words may be typed as well."""
+
+REASON = "why is it rejected? (one line; nothing goes back) "
+
+_WIDTH = 140
+"""Wider terminals leave the rest empty: lines are read, not scanned."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Desk:
+    """What reviewing takes: who decides and when, and how it is shown, answered and edited."""
+
+    by: str
+    on: date
+    width: int
+    marks: Glyphs
+    say: Callable[[str], None]
+    key: Callable[[], str | None]
+    line: Callable[[], str | None]
+    edit: Callable[[Path], str]
+
+
+class Stopped(Exception):  # noqa: N818 - it is no error
+    """Nobody wants to review further."""
+
+
+class Reviewing:
+    """Shows scenarios one by one, each on a screen of its own, and writes into its file what is said of it."""
+
+    def __init__(self, desk: Desk, around: Surroundings, environ: dict[str, str]) -> None:
+        self._desk = desk
+        self._around = around
+        self._environ = environ
+        self.done: Counter[str] = Counter()
+
+    def go(self, scenarios: Sequence[Reviewed]) -> str:
+        """Ask about each; give what became of them."""
+        try:
+            for number, one in enumerate(scenarios, 1):
+                self.done[self._one(one, f"{number} of {len(scenarios)}")] += 1
+        except Stopped:
+            pass
+        left = len(scenarios) - self.done.total()
+        parts = [f"{self.done[word]} {word}" for word in ("accepted", "rejected", "skipped") if self.done[word]]
+        return ", ".join([*parts, *([f"{left} left"] if left or not parts else [])])
+
+    def _one(self, one: Reviewed, which: str) -> str:
+        """Show a scenario until something was decided about it; give what."""
+        desk = self._desk
+        while True:
+            desk.say("\n" + "\n".join(screen(view_of(one, self._around), which, desk.marks, desk.width)) + "\n")
+            chosen = self._choice()
+            try:
+                if chosen == "skip":
+                    return "skipped"
+                if chosen == "accept":
+                    self._write(one, accepted(one.written, desk.by, desk.on))
+                    return "accepted"
+                if chosen == "reject":
+                    desk.say(REASON)
+                    reason = desk.line()
+                    if reason is None:
+                        raise Stopped
+                    if reason.strip():
+                        self._write(one, rejected(reason.strip(), desk.by, desk.on))
+                        return "rejected"
+                    continue
+                one = self._edited(one)
+            except (AgentBenchError, OSError) as error:
+                desk.say(f"not changed: {printable(str(error), newlines=True)}\n")
+                one = self._again(one)
+
+    def _choice(self) -> str:
+        desk = self._desk
+        while True:
+            desk.say("  ".join(f"[{key}]{word[1:]}" for key, word in KEYS.items()) + "  ")
+            given = desk.key()
+            if given is None:
+                raise Stopped
+            word = given.strip().lower()
+            chosen = KEYS.get(word, word if word in KEYS.values() else "")
+            if chosen == "quit":
+                raise Stopped
+            if chosen:
+                return chosen
+            desk.say(f"{printable(given.strip())!r} is none of the keys: {', '.join(KEYS)}\n")
+
+    def _write(self, one: Reviewed, review: JsonValue) -> None:
+        """Write a review, unless the scenario is not what was shown any more."""
+        now = next((other for other in read_file(one.file, self._environ) if other.index == one.index), None)
+        if now is None or now.written != one.written:
+            raise SuiteFaultError(f"{one.file} has changed since it was shown")
+        text = one.file.read_bytes().decode("utf-8")
+        write_atomic(one.file, with_review(text, one.file, one.index, review), encoding="utf-8")
+
+    def _edited(self, one: Reviewed) -> Reviewed:
+        wrong = self._desk.edit(one.file)
+        if wrong:
+            self._desk.say(f"{printable(wrong)}\n")
+        return self._read(one)
+
+    def _read(self, one: Reviewed) -> Reviewed:
+        """Read a scenario again; raise `SuiteFaultError` where it is gone."""
+        found = read_file(one.file, self._environ)
+        same = next((other for other in found if other.scenario.id == one.scenario.id), None)
+        same = same or next((other for other in found if other.index == one.index), None)
+        if same is None:
+            raise SuiteFaultError(f"{one.file} holds the scenario {one.scenario.id!r} no more")
+        return same
+
+    def _again(self, one: Reviewed) -> Reviewed:
+        try:
+            return self._read(one)
+        except AgentBenchError:
+            return replace(one, written=None)  # what cannot be read is never accepted
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
+    parser.description = (
+        "Shows each scenario that waits for a reviewer: what its user says, the rows it starts from, the expected "
+        "calls, and the wrong run that must fail. One key accepts, rejects with a reason, edits in $EDITOR, skips or "
+        "quits; without a terminal, keys are read line by line. What is decided is written into the scenario's file."
+    )
+    parser.add_argument("folder", type=Path, metavar="FOLDER", help="the folder of a recipe, such as generated/")
+    parser.add_argument("--list", action="store_true", help="print a table of all scenarios, and change nothing")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write one static page, and change nothing")
+    parser.add_argument("--only", action="append", default=[], metavar="ID", help="these scenarios, decided or not")
+    parser.add_argument("--all", action="store_true", help="also those that were accepted or rejected")
+    parser.add_argument("--suite", type=Path, metavar="FILE", help="the suite that lists them, where it is not found")
+    parser.add_argument(
+        "--by", default="", metavar="NAME", help="who reviews (else $AGENTBENCH_REVIEWER, or the login)"
+    )
+    parser.add_argument("--on", type=_day, metavar="DATE", help="the day that is written down (else today)")
+
+
+def run(options: argparse.Namespace) -> tuple[str, int]:
+    """Give what became of the scenarios, and the exit status 0; raise `SuiteError` for files that are wrong."""
+    environ = dict(os.environ)
+    scenarios = [one for file in scenario_files(options.folder) for one in read_file(file, environ)]
+    unicode = (sys.stdout.encoding or "").lower().startswith("utf")
+    marks = glyphs(unicode=unicode)
+    if options.list:
+        return "\n".join(_listed(scenarios, marks)), 0
+    chosen = _chosen(scenarios, options.only, everything=options.all)
+    if not chosen:
+        return f"nothing to review in {options.folder}: {_counts(scenarios)}", 0
+    around = surroundings_of(options.folder, options.suite, environ)
+    if options.html is not None:
+        page = review_page([view_of(one, around) for one in chosen], str(options.folder))
+        write_atomic(options.html, page, encoding="utf-8")
+        return f"{len(chosen)} scenarios written to {options.html}; decide with: agentbench review {options.folder}", 0
+    desk = Desk(
+        by=options.by or environ.get("AGENTBENCH_REVIEWER", "") or _login(),
+        on=options.on or date.today(),
+        width=min(shutil.get_terminal_size((100, 24)).columns, _WIDTH),
+        marks=marks,
+        say=_say,
+        key=_key if sys.stdin.isatty() else _line,
+        line=_line,
+        edit=_edit,
+    )
+    return f"agentbench review: {Reviewing(desk, around, environ).go(chosen)}", 0
+
+
+def _chosen(scenarios: Sequence[Reviewed], only: Sequence[str], *, everything: bool) -> list[Reviewed]:
+    names = [one.scenario.id for one in scenarios]
+    for name in only:
+        if name not in names:
+            raise SuiteFaultError(with_hint(f"there is no generated scenario {name!r}", suggestion(name, names)))
+    if only:
+        return [one for one in scenarios if one.scenario.id in only]
+    return [one for one in scenarios if everything or one.is_open]
+
+
+def _listed(scenarios: Sequence[Reviewed], marks: Glyphs) -> list[str]:
+    rows = [["scenario", "review", "by", "on", "policies", "reason"]]
+    for one in scenarios:
+        review = one.scenario.review
+        said = [review.by, review.on] if review else ["", ""]
+        reason = review.reason if review else ""
+        told = (one.scenario.id, one.state, *said, ", ".join(one.scenario.policies), reason)
+        rows.append([marks.plain(cell) for cell in told])
+    return [*table(rows, ["<"] * 6, width=natural_width(rows), glyphs=marks), "", _counts(scenarios)]
+
+
+def _counts(scenarios: Sequence[Reviewed]) -> str:
+    counts = Counter(one.state for one in scenarios)
+    words = ("pending", "lapsed", "unreviewed", "accepted", "rejected")
+    return ", ".join(f"{counts[word]} {word}" for word in words if counts[word]) or "no generated scenarios"
+
+
+def _say(text: str) -> None:
+    print(text, end="", flush=True)
+
+
+def _line() -> str | None:
+    """Read a line; where no terminal shows what is typed, the next one still begins on its own."""
+    given = sys.stdin.readline() or None
+    if not sys.stdin.isatty():
+        _say("\n")
+    return given
+
+
+def _key() -> str | None:
+    """Read one key from a terminal, where it tells keys apart; Ctrl-C and Ctrl-D are what they are elsewhere."""
+    try:
+        import termios  # noqa: PLC0415 - there is none on Windows
+        import tty  # noqa: PLC0415 - same
+    except ImportError:
+        return _line()
+    stream = sys.stdin.fileno()
+    before = termios.tcgetattr(stream)
+    try:
+        tty.setcbreak(stream, termios.TCSADRAIN)  # what was typed already is kept
+        key = os.read(stream, 16).decode("utf-8", "replace")
+    finally:
+        termios.tcsetattr(stream, termios.TCSADRAIN, before)
+    _say("\n")
+    return None if key in ("", "\x04") else key
+
+
+def _edit(file: Path) -> str:
+    """Open a file in the editor; say what went wrong, if anything did."""
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    try:
+        done = subprocess.run([*shlex.split(editor), str(file)], check=False)  # noqa: S603 - the user's own editor
+    except (OSError, ValueError) as error:
+        return f"the editor {editor!r} did not start: {error}; set EDITOR"
+    return f"the editor {editor!r} ended with status {done.returncode}" if done.returncode else ""
+
+
+def _login() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        raise SuiteFaultError("nobody is named as the reviewer; say who with --by NAME") from None
+
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"a date such as 2026-11-24, not {text!r}") from None

@@ -1,1 +1,0 @@
-"""Readers of English and French prose that only generation still asks."""

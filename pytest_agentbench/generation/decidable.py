@@ -1,0 +1,281 @@
+"""What keeps a draft from being decidable: a value known by coincidence, several owners, a date that comes near."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, datetime, timedelta
+
+from pytest_agentbench.core.ids import codes_in, shape
+from pytest_agentbench.core.moments import moment_of
+from pytest_agentbench.core.spoken import plain, says
+from pytest_agentbench.core.state import State
+from pytest_agentbench.core.tool import Toolset
+from pytest_agentbench.core.values import JsonValue, same, to_json
+from pytest_agentbench.generation.draft import Draft, PlannedCall, Turn
+from pytest_agentbench.generation.language.guard import scalars_of
+
+NEAR = timedelta(days=400)
+"""Days from today within which a date may come to mean something else before the scenario is run."""
+
+_GENERIC = frozenset({"id", "_id", "uid", "uuid", "key", "name"})
+"""Names of fields that say of every kind of thing what it is, so that they name no owner."""
+_INNER = 20_000
+_ROWS, _FIELDS = 10, 16
+"""Rows that a writer is shown, and fields of each."""
+
+
+def coincidences(draft: Draft, toolset: Toolset) -> Iterator[str]:
+    """Name each argument whose value nobody says and no words point at, and each wanted value that stands nowhere."""
+    number = 0
+    for place, turn in enumerate(draft.turns):
+        for own, call in enumerate((*turn.calls, *turn.refused)):
+            spec = toolset.get(call.call.name, call.call.requestor)
+            schemas = spec.parameters.get("properties", {}) if spec else {}
+            is_made = own < len(turn.calls)
+            before = number + (own if is_made else len(turn.calls))
+            for path, value in arguments_of(call):
+                schema = schemas.get(path.split(".")[0], {})
+                why = _unknown(draft, place, call, path, value, before=before)
+                if why and not _is_constant(value, schema):
+                    yield f"{call.call.name}: {path} {value!r}: {why}"
+        yield from _wanted(turn)
+        number += len(turn.calls)
+
+
+def _unknown(draft: Draft, place: int, call: PlannedCall, path: str, value: JsonValue, *, before: int) -> str:
+    """Say why the user's words do not lead to a value, "" where they do."""
+    parts = path.split(".")
+    keys = (".".join(parts[:end]) for end in range(len(parts), 0, -1))
+    origin = next((call.origins[key] for key in keys if key in call.origins), None)
+    if origin is None or origin.source == "user":
+        return "" if _is_said(draft, place, call, path, value) else "nobody says it"
+    if origin.call is None or origin.call >= before:
+        return "it is taken from an answer that is not there yet"
+    answer = parsed(draft.calls[origin.call].answer)
+    found = list(at_path(answer, origin.path))
+    if not any(_holds(one, value) for one in found):
+        return f"it does not stand at {origin.path or 'the text'} of call {origin.call + 1}"
+    generic = ".".join("*" if part.isdecimal() else part for part in origin.path.split("."))
+    there = list(at_path(answer, generic))
+    if len({str(one) for one in there}) < 2 or _is_beside_said(draft, place, answer, origin.path):
+        return ""
+    pointing = [
+        one
+        for turn in draft.turns[: place + 1]
+        for one in turn.references
+        if one.source == origin.call and one.argument in ("", path, parts[0])
+    ]
+    if not pointing:
+        return f"{len(there)} values stand at {generic} of call {origin.call + 1}, and no words say which"
+    if any(_points_at(answer, one.position, one.count, origin.path, value) for one in pointing):
+        return ""
+    return f"the words point at another entry of call {origin.call + 1}"
+
+
+def _holds(found: JsonValue, value: JsonValue) -> bool:
+    """Whether what stands at a path is a value, or a text in which it is the only thing of its kind."""
+    if same(to_json(found), to_json(value)):
+        return True
+    if not isinstance(found, str) or isinstance(value, bool) or not isinstance(value, str | int):
+        return False
+    alike = {code for code, word in codes_in(found).items() if shape(code) == shape(plain(str(value)))}
+    return len(alike) < 2 and re.search(rf"(?<!\w){re.escape(str(value))}(?!\w)", found) is not None
+
+
+def _is_beside_said(draft: Draft, place: int, answer: JsonValue, path: str) -> bool:
+    """Whether a value stands in the only records that hold something that the user has said: the product of a named
+    item.
+    """
+    above, _, field = path.rpartition(".")
+    said = [value for turn in draft.turns[: place + 1] for one in turn.states for value in scalars_of(one.value)]
+    generic = ".".join("*" if part.isdecimal() else part for part in above.split(".") if part)
+    records = [one for one in at_path(answer, generic) if isinstance(one, Mapping)]
+    named = [
+        record
+        for record in records
+        if any(isinstance(one, str) and same(one, value) for one in record.values() for value in said)
+    ]
+    own = next(at_path(answer, above), None)
+    return own in named and len({str(record.get(field)) for record in named}) == 1
+
+
+def _points_at(answer: JsonValue, position: int, count: int, path: str, value: JsonValue) -> bool:
+    """Whether entry `position` of `count` entries is the one that a path goes through."""
+    parts = path.split(".")
+    for at, part in enumerate(parts):
+        if part.isdecimal():
+            entries = next(iter(at_path(answer, ".".join(parts[:at]))), None) if at else inner(answer)
+            if isinstance(entries, list) and len(entries) == count and int(part) == position:
+                return True
+    every = list(at_path(answer, ".".join("*" if part.isdecimal() else part for part in parts)))
+    return len(every) == count and position < len(every) and same(to_json(every[position]), to_json(value))
+
+
+def _is_said(draft: Draft, place: int, call: PlannedCall, path: str, value: JsonValue) -> bool:
+    for turn_at, turn in enumerate(draft.turns[: place + 1]):
+        requested = draft.requested(turn_at)
+        for one in turn.states:
+            is_value = any(same(to_json(said), to_json(value)) for said in scalars_of(one.value))
+            is_of = one.call < len(requested) and requested[one.call] is call
+            if is_value and (is_of or not one.argument or one.argument.split(".")[0] == path.split(".", maxsplit=1)[0]):
+                return True
+            if one.via and is_of and one.argument == path:
+                return True
+    return False
+
+
+def _is_constant(value: JsonValue, schema: JsonValue) -> bool:
+    """Whether everybody gives this value: nothing, what the schema takes by default, or the only one it takes."""
+    if not isinstance(schema, Mapping):
+        return value is None
+    listed = schema.get("enum")
+    only = listed[0] if isinstance(listed, list) and len(listed) == 1 else schema.get("const")
+    return (
+        value is None
+        or any(key in schema and same(schema[key], value) for key in ("default",))
+        or (only is not None and same(only, value))
+    )
+
+
+def _wanted(turn: Turn) -> Iterator[str]:
+    for one in turn.wanted:
+        if one.call >= len(turn.calls):
+            yield f"{one.label}: the call that tells it is not made in this turn"
+            continue
+        found = at_path(parsed(turn.calls[one.call].answer), one.path)
+        if not any(says(one.text, str(value)) for value in found):
+            yield f"{one.label}: {one.text!r} does not stand at {one.path!r} of the answer"
+
+
+def owners(draft: Draft, state: State | None) -> Iterator[str]:
+    """Name each thing in a draft that belongs to somebody else than its owner; nothing where it has a stated role.
+
+    Fields that hold the owner's key, in arguments, answers and rows, name owners: whatever the draft touches must hold
+    the same key there.
+    """
+    owner = draft.owner.key
+    if owner is None or draft.owner.role:
+        return
+    touched = [one for turn in draft.turns for one in (*turn.calls, *turn.refused)]
+    records = list(_records([parsed(call.answer) for call in touched], state, draft.state))
+    arguments = [(path.split(".")[-1], value) for call in touched for path, value in arguments_of(call)]
+    fields = {name for name, value in arguments if same(value, owner)}
+    fields |= {name for _, row in records for name, value in row.items() if same(to_json(value), owner)}
+    if not fields:
+        yield f"{owner!r} stands nowhere in what it touches"
+    fields -= _GENERIC
+    for name, value in arguments:
+        if name in fields and value is not None and not same(value, owner):
+            yield f"{name} {value!r} is not {owner!r}"
+    for name, value in dict.fromkeys((name, str(value)) for name, value in arguments if isinstance(value, str | int)):
+        for key, row in records:
+            is_its_row = (
+                key == value
+                or (next(iter(row), "") == name and str(row[name]) == value)  # a loan of a book is not the book's row
+                or any(str(row.get(generic)) == value for generic in _GENERIC - {"name"})
+            )
+            others = [row[field] for field in fields & row.keys() if row[field] is not None]
+            if is_its_row and others and not any(same(to_json(one), owner) for one in others):
+                yield f"{name} {value} belongs to {others[0]!r}, not to {owner!r}"
+                break
+
+
+def rows_of(draft: Draft, state: State | None) -> tuple[dict[str, JsonValue], ...]:
+    """Give the rows of the initial state, and the draft's own, that its calls touch: those with their keys in them."""
+    touched = [one for turn in draft.turns for one in (*turn.calls, *turn.refused)]
+    values = {str(value) for call in touched for _, value in arguments_of(call) if isinstance(value, str | int)}
+    values |= {str(draft.owner.key)} if draft.owner.key is not None else set()
+    found = []
+    for key, row in _records([], state, draft.state):
+        fields = {name: value for name, value in row.items() if not isinstance(value, dict | list)}
+        names = [name for name in fields if name in _GENERIC or name.lower().endswith("id")]
+        if key in values or any(str(fields[name]) in values for name in names):
+            found.append({"key": key, **dict(list(fields.items())[:_FIELDS])})
+    return tuple(found[:_ROWS])
+
+
+def near_dates(draft: Draft, today: date, state: State | None) -> Iterator[str]:
+    """Name each date in an argument or an expectation that is near today and does not stand in the initial rows."""
+    rows = json.dumps([to_json(state or {}), to_json(draft.state)], default=str)
+    said: list[tuple[str, JsonValue]] = [
+        (call.call.name, value)
+        for turn in draft.turns
+        for call in (*turn.calls, *turn.refused)
+        for value in scalars_of(dict(call.call.arguments))
+    ]
+    said += [("what must be told", one.text) for turn in draft.turns for one in turn.wanted]
+    said += [("what must be told", text) for text in draft.communicate]
+    for where, value in said:
+        moment = moment_of(value)
+        if moment is None:
+            continue
+        day = moment.date() if isinstance(moment, datetime) else moment
+        if abs(day - today) <= NEAR and str(value) not in rows:
+            yield f"{where}: {value} is within {NEAR.days} days of {today.isoformat()}"
+
+
+def arguments_of(call: PlannedCall) -> Iterator[tuple[str, JsonValue]]:
+    """Yield each plain value of a call's arguments by its dotted path."""
+    yield from _leaves(dict(call.call.arguments), ())
+
+
+def _leaves(value: JsonValue, path: tuple[str, ...]) -> Iterator[tuple[str, JsonValue]]:
+    if isinstance(value, Mapping) and value:
+        for name, item in value.items():
+            yield from _leaves(item, (*path, str(name)))
+    elif isinstance(value, list) and value:
+        for place, item in enumerate(value):
+            yield from _leaves(item, (*path, str(place)))
+    elif path:
+        yield ".".join(path), value
+
+
+def parsed(text: str) -> JsonValue:
+    """Give an answer as JSON, or as its text where it is none."""
+    return inner(text)
+
+
+def inner(value: JsonValue) -> JsonValue:
+    """Read a text that is JSON."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "[") and len(value) <= _INNER:
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value
+
+
+def at_path(value: JsonValue, path: str) -> Iterator[JsonValue]:
+    """Yield what stands at a dotted path; `*` is any entry, and a text on the way that is JSON is read as JSON."""
+    yield from _at(value, [part for part in path.split(".") if part])
+
+
+def _at(value: JsonValue, parts: Sequence[str]) -> Iterator[JsonValue]:
+    if not parts:
+        yield value
+        return
+    value = inner(value)
+    first, rest = parts[0], parts[1:]
+    if isinstance(value, list):
+        entries = value if first == "*" else value[int(first) : int(first) + 1] if first.isdecimal() else []
+        for item in entries:
+            yield from _at(item, rest)
+    elif isinstance(value, Mapping):
+        for item in value.values() if first == "*" else [value[first]] if first in value else []:
+            yield from _at(item, rest)
+
+
+def _records(
+    answers: Sequence[JsonValue], state: State | None, more: Mapping[str, JsonValue]
+) -> Iterator[tuple[str, Mapping[str, JsonValue]]]:
+    """Yield each mapping inside answers and rows, with the key that it stands under."""
+    stack: list[tuple[str, JsonValue]] = [("", one) for one in (*answers, to_json(state or {}), to_json(dict(more)))]
+    while stack:
+        key, value = stack.pop()
+        value = inner(value)
+        if isinstance(value, Mapping):
+            if any(not isinstance(item, dict | list) for item in value.values()):
+                yield key, value
+            stack += [(str(name), item) for name, item in value.items()]
+        elif isinstance(value, list):
+            stack += [(key, item) for item in value]

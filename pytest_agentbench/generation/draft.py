@@ -1,0 +1,257 @@
+"""A draft: one scenario before it has words and before it is accepted; every source hands on drafts, and nothing else.
+
+`Source.drafts()` gives drafts, `Wording` gives them their lines, `assemble` makes a scenario file of them, and `accept`
+says whether the file is written (DESIGN §5, *Generation*).
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, Literal, Protocol
+
+from pytest_agentbench.core.acts import ActKind
+from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.fault import FaultSpec
+from pytest_agentbench.core.scenario import ExpectedCall
+from pytest_agentbench.core.values import JsonValue
+
+
+class Origin(Model):
+    """Where the value of an argument comes from.
+
+    `user`: the user says it. `result`: it stands at `path` (dotted) of the answer of the draft's call number `call`
+    (0-based, over all turns). `entry` names the verified call of the pool that the value was taken from, if any.
+    """
+
+    source: Literal["user", "result"]
+    call: int | None = None
+    path: str = ""
+    entry: str = ""
+
+
+class PlannedCall(Model):
+    """A call that was really made while planning: `answer` is its text, `origins` has each argument by dotted path.
+
+    `fails` says that the scenario plans for the tool's refusal. `asked` False: the user does not ask for this call, the
+    agent makes it on its own because a rule or another call needs it (identify first); values of it are still said.
+    """
+
+    call: ExpectedCall
+    origins: dict[str, Origin] = {}
+    answer: str = ""
+    writes: bool = False
+    fails: bool = False
+    asked: bool = True
+
+
+class Stated(Model):
+    """A value that the user says: `label` is its name in plain words, `argument` the dotted path that it fills.
+
+    `call` is a number in `Draft.requested` of the turn. Where `via` names a lookup, the user says a name that leads
+    there (*Paris*), and the argument is found by that call.
+    """
+
+    label: str
+    value: JsonValue
+    argument: str = ""
+    call: int = 0
+    via: str = ""
+
+
+class Reference(Model):
+    """A thing that the user points at in an answer: entry `position` (0-based) of `count` in the answer of `source`.
+
+    `source` is a number of a call over all turns, `argument` the dotted path that the thing fills, `call` a number in
+    `Draft.requested` of the turn, `label` what the thing is called (*order*). `path` leads to the value itself
+    (`orders.1.id`).
+    """
+
+    label: str
+    source: int
+    path: str
+    position: int = 0
+    count: int = 1
+    argument: str = ""
+    call: int = 0
+
+
+class Wanted(Model):
+    """A value that the user wants to be told: it stands at `path` of the answer of call `call` of the turn's own."""
+
+    label: str
+    text: str
+    call: int = 0
+    path: str = ""
+
+
+class Turn(Model):
+    """One line of the user: its act, the calls that a right run makes because of it, and what must be in the line.
+
+    `refused` are calls that the line asks for, or that a `decline` concerns, and that a right run does not make. `line`
+    is "" until it is worded. `about` are the values that the act concerns (*decline* of which call).
+
+    A change that the agent must have confirmed takes two turns: a `request` with the values, and a `confirm` whose
+    `calls` hold the change (`decline`: whose `refused` hold it).
+    """
+
+    act: ActKind = "request"
+    calls: tuple[PlannedCall, ...] = ()
+    refused: tuple[PlannedCall, ...] = ()
+    states: tuple[Stated, ...] = ()
+    references: tuple[Reference, ...] = ()
+    wanted: tuple[Wanted, ...] = ()
+    about: tuple[JsonValue, ...] = ()
+    line: str = ""
+
+
+class WrongRun(Model):
+    """A run that breaks one rule, made of what the draft's own lines ask for and its rows offer.
+
+    `forbidden`: `call` is made at the turn `turn`. `skipped`: the draft's call number `skip` is left out. `declined`:
+    the user of turn `turn` says no, and the calls are made all the same. `unasked`: nobody asks the user before.
+    `unsaid`: `text` is left out of the agent's words. `change` says in words what differs; `accept` writes `finding`,
+    what the checks say of it.
+    """
+
+    kind: Literal["forbidden", "skipped", "declined", "unasked", "unsaid"]
+    change: str
+    turn: int | None = None
+    call: PlannedCall | None = None
+    skip: int | None = None
+    text: str = ""
+    finding: str = ""
+
+
+Event = Literal["kept", "requested", "declined", "unproven", "at_limit"]
+"""What happens to a policy: kept by a plain request; the request would break it; the user says no; the proof is
+missing; the request stands exactly at the limit."""
+
+Handling = Literal["decided", "exercised", "enforced", "judge_only"]
+"""decided: each wrong run fails by a finding of this rule. exercised: it is involved, a wrong run is not told apart.
+enforced: the tool itself refuses. judge_only: there is no rule."""
+
+
+class PolicyPart(Model):
+    """What a draft does with one policy; `involves` says by which call, row, refusal or turn it takes part.
+
+    `accept` sets `handling` and `reason`.
+    """
+
+    policy: str
+    event: Event = "kept"
+    involves: str = ""
+    wrong_runs: tuple[WrongRun, ...] = ()
+    handling: Handling = "judge_only"
+    reason: str = ""
+
+
+class Persona(Model):
+    """The four fields that a simulated user gets (τ²), and the ids of the modifiers that fit."""
+
+    task_instructions: str
+    reason_for_call: str
+    known_info: str
+    unknown_info: str | None = None
+    modifiers: tuple[str, ...] = ()
+
+
+class Owner(Model):
+    """Whom all that a draft touches belongs to: a row by table and key, or a stated role that may see it."""
+
+    table: str = ""
+    key: JsonValue = None
+    name: str = ""
+    role: str = ""
+
+
+ANSWERS: tuple[ActKind, ...] = ("confirm", "condition", "decline", "withdraw", "inform")
+"""Acts of turns that answer the agent, and ask for nothing new."""
+
+
+class Draft(Model):
+    """A scenario that is planned, with its calls made for real; `id` is stable for one seed and one place in the order.
+
+    `state` is what the scenario adds to the suite's own state, `forbidden` what a right run must not call,
+    `communicate` what it must say, `ordered` whether the order of calls decides. `purpose` and `situation` are the
+    critic's summaries ("" without one). `provenance` is kept in the file as it is, `notes` as lines of its header.
+    """
+
+    id: str
+    source: Literal["tools", "policies", "goals"]
+    turns: tuple[Turn, ...] = ()
+    state: dict[str, JsonValue] = {}
+    forbidden: tuple[ExpectedCall, ...] = ()
+    communicate: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    faults: tuple[FaultSpec, ...] = ()
+    policies: tuple[PolicyPart, ...] = ()
+    owner: Owner = Owner()
+    ordered: bool = False
+    language: str = "en"
+    personas: tuple[Persona, ...] = ()
+    purpose: str = ""
+    situation: str = ""
+    worded_by: str = ""
+    tags: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    provenance: dict[str, Any] = {}
+
+    def requested(self, turn: int) -> tuple[PlannedCall, ...]:
+        """The calls that the line of a turn is about: its own, its refused ones, and, of a request, those of the turns
+        after it that only answer the agent (confirm, condition, decline, withdraw, inform), in this order.
+        """
+        return tuple(call for call, _ in self.placed(turn))
+
+    def placed(self, turn: int) -> tuple[tuple[PlannedCall, int], ...]:
+        """The calls of `requested`, each with the number of calls that a right run made before it."""
+        at = sum(len(one.calls) for one in self.turns[:turn])
+        found: list[tuple[PlannedCall, int]] = []
+        for number, one in enumerate(self.turns[turn:]):
+            if number and (self.turns[turn].act in ANSWERS or one.act not in ANSWERS):
+                break
+            found += [(call, at + place) for place, call in enumerate(one.calls)]
+            at += len(one.calls)
+            found += [(call, at) for call in one.refused]
+        return tuple(found)
+
+    @property
+    def calls(self) -> tuple[PlannedCall, ...]:
+        """The calls of a right run, over all turns."""
+        return tuple(call for turn in self.turns for call in turn.calls)
+
+    @property
+    def values(self) -> Mapping[str, JsonValue]:
+        """What the user says, by label; a label that means two values has a number behind it."""
+        found: dict[str, JsonValue] = {}
+        for stated in (one for turn in self.turns for one in turn.states):
+            label, number = stated.label, 2
+            while label in found and found[label] != stated.value:
+                label, number = f"{stated.label} {number}", number + 1
+            found[label] = stated.value
+        return found
+
+
+Stage = Literal["plan", "hydration", "rows", "wording", "critic", "persona", "assembly", "acceptance"]
+
+
+class Loss(Model):
+    """A draft that became no scenario: at which stage, for which reason (a few words), and in detail."""
+
+    draft: str
+    stage: Stage
+    reason: str
+    detail: str = ""
+
+
+class Source(Protocol):
+    """Gives drafts, the same for the same seed, until nobody asks for more or nothing is left."""
+
+    def drafts(self) -> AsyncIterator[Draft | Loss]:
+        """Give drafts, and what was lost while planning them, one after the other."""
+        ...
+
+    def accepted(self, draft: Draft) -> None:
+        """Hear that a draft became a scenario, so that what is not covered yet comes next."""
+        ...
+
+    def lost(self, loss: Loss) -> None:
+        """Hear that a draft was lost, so that its like is not tried again."""
+        ...

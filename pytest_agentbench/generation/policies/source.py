@@ -1,0 +1,219 @@
+"""The source of drafts `from: policies`: sets of exactly a level, each of which becomes one event or is refused."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, cast
+
+from pytest_agentbench.core.errors import SuiteFaultError
+from pytest_agentbench.core.policy import Policy
+from pytest_agentbench.core.suite import Suite
+from pytest_agentbench.core.tool import Toolset, ToolSpec
+from pytest_agentbench.environment.import_path import load_object
+from pytest_agentbench.generation.draft import Draft, Loss
+from pytest_agentbench.generation.policies.events.events import EventMaker
+from pytest_agentbench.generation.policies.events.planning import Planner
+from pytest_agentbench.generation.policies.events.requests import ToolArguments
+from pytest_agentbench.generation.policies.events.right_run import RightRuns, Rulebook
+from pytest_agentbench.generation.policies.events.row_checks import Validator
+from pytest_agentbench.generation.policies.events.rows import ModelRows, RowMaker
+from pytest_agentbench.generation.policies.events.samples import Samples
+from pytest_agentbench.generation.policies.events.schema import rows_of, schema_of
+from pytest_agentbench.generation.policies.values import Infeasible, PolicyGraph, PolicySet, Sampling
+from pytest_agentbench.generation.tools.world import World, how_to_reset, world_of
+from pytest_agentbench.llm.seams import Chat
+
+_ROUNDS = 6
+"""Times that sets are drawn for those that became no scenario."""
+
+_TRIED = 24
+"""Calls by which it is found out what a tool does that does not say it."""
+
+
+class Draw(Protocol):
+    """Draws sets of policies, as a recipe says."""
+
+    def __call__(self, graph: PolicyGraph, count: int, *, seed: int, taken: Sequence[PolicySet] = ()) -> Sampling:
+        """Draw `count` sets; `taken` were drawn before."""
+        ...
+
+
+@dataclass(kw_only=True)
+class PolicySource:
+    """Gives a draft for each set of policies, and draws others for those that were lost.
+
+    `left_out` says of policies why no set has them; `sets` are those that were drawn.
+    """
+
+    maker: EventMaker
+    graph: PolicyGraph
+    count: int
+    draw: Draw
+    seed: int = 0
+    languages: Sequence[str] = ("en",)
+    left_out: dict[str, str] = field(default_factory=dict)
+    sets: list[PolicySet] = field(default_factory=list)
+    infeasible: tuple[Infeasible, ...] = ()
+    _accepted: int = 0
+
+    async def drafts(self) -> AsyncIterator[Draft | Loss]:
+        """Give drafts until as many as asked for are accepted, or nothing is left to draw."""
+        wanted = self.count
+        for round_ in range(_ROUNDS):
+            drawn = self.draw(self.graph, wanted, seed=self.seed + round_, taken=self.sets)
+            if not round_:
+                self.infeasible = drawn.infeasible
+            for one in drawn.sets:
+                language = self.languages[len(self.sets) % len(self.languages)]
+                self.sets.append(one)
+                yield await self.maker.make(one, language=language)
+            wanted = self.count - self._accepted
+            if wanted <= 0 or not drawn.sets:
+                return
+
+    def accepted(self, draft: Draft) -> None:
+        """Count a draft that became a scenario."""
+        self._accepted += 1
+
+    def lost(self, loss: Loss) -> None:
+        """A set that was lost is not drawn again with the same number: others are."""
+
+
+async def policy_source(
+    suite: Suite,
+    toolset: Toolset,
+    graph: PolicyGraph,
+    *,
+    count: int,
+    draw: Draw,
+    seed: int = 0,
+    validators: Sequence[str] = (),
+    languages: Sequence[str] = ("en",),
+    rower: Chat | None = None,
+) -> PolicySource:
+    """Give the source of a suite's drafts; raise `SuiteFaultError` where tools or rows are missing.
+
+    `draw` draws sets from a graph. `rower` is the model that fills fresh rows in; without one they are copies with
+    fresh keys and names.
+    """
+    planner = await planner_of(suite, toolset)
+    reached = await planner.decidable()
+    tools = {spec.name for spec in toolset.of("assistant")}
+    named = {
+        one.id: frozenset((*one.tools, *graph.tools.get(one.id, ()))) & tools
+        for one in suite.policies
+        if one.rule is None
+    }
+    called = await planner.tools_reached()
+    left_out = _left_out(suite.policies, reached, named, called)
+    rows = RowMaker(
+        samples=planner.runs.samples,
+        validators=[cast("Validator", load_object(path, suite.root)) for path in validators],
+    )
+    maker = EventMaker(
+        planner=planner,
+        rows=rows,
+        seed=seed,
+        tools_of={policy: names for policy, names in named.items() if policy not in left_out},
+        model_rows=ModelRows(rower, rows.samples, rows.validators, rows.ground) if rower is not None else None,
+    )
+    return PolicySource(
+        maker=maker,
+        graph=_without(graph, left_out),
+        count=count,
+        draw=draw,
+        seed=seed,
+        languages=languages,
+        left_out=left_out,
+    )
+
+
+async def planner_of(suite: Suite, toolset: Toolset) -> Planner:
+    """Read the rows that every environment starts from, and give what events are planned with."""
+    world = world_of(suite, toolset=toolset)
+    if suite.environment.state is None or not world.toolset:
+        raise SuiteFaultError(
+            f"{suite.path}: scenarios from policies need tools that can be called and a state with rows; "
+            "add `environment: {tools: …, state: …}`"
+        )
+    if any(part.remote for part in suite.environment.tools) and not world.resettable:
+        raise SuiteFaultError(
+            f"{suite.path}: calls are made for real, and nothing here can be reset: {how_to_reset(suite.environment)}"
+        )
+    async with world.open() as opened:
+        state = await opened.snapshot()
+    if not state:
+        raise SuiteFaultError(
+            f"{suite.path}: the state cannot be read, or is empty; events are made of rows like its own"
+        )
+    schema = schema_of(suite, state)
+    samples = Samples(schema=schema, rows=rows_of(state, with_keys=not schema.ddl))
+    tools = await _with_kinds(toolset.of("assistant"), suite.policies, samples, world)
+    changed = {spec.name: spec for spec in tools}
+    known = toolset.model_copy(
+        update={"specs": tuple(changed.get(one.name, one) if one.requestor == "assistant" else one for one in toolset)}
+    )
+    book = Rulebook(suite.policies, known, suite.now)
+    arguments = ToolArguments(tools, suite.policies, samples)
+    planner = Planner(runs=RightRuns(world=world, samples=samples, arguments=arguments, book=book, initial=state))
+    if not planner.roots:
+        raise SuiteFaultError(
+            f"{suite.path}: the state has no rows to make events like; give it some (environment.state)"
+        )
+    return planner
+
+
+async def _with_kinds(
+    tools: Sequence[ToolSpec], policies: Sequence[Policy], samples: Samples, world: World
+) -> list[ToolSpec]:
+    """Give the tools, those of unknown kind as reading or writing where a call that succeeded tells."""
+    found = []
+    for spec in tools:
+        kind = spec.kind if spec.kind != "unknown" or not samples.roots else await _seen(spec, policies, samples, world)
+        found.append(spec.model_copy(update={"kind": kind}))
+    return found
+
+
+async def _seen(spec: ToolSpec, policies: Sequence[Policy], samples: Samples, world: World) -> str:
+    """Say what calls of a tool were seen to do: *write*, *read*, or *unknown* where none succeeded."""
+    kind, calls = "unknown", 0
+    for as_if in ("read", "write"):
+        arguments = ToolArguments([spec.model_copy(update={"kind": as_if})], policies, samples)
+        for at in range(len(samples.rows.get(samples.roots[0], ()))):
+            root = (samples.roots[0], at)
+            for focus in samples.focuses(root, arguments.subject(spec.name, root[0]))[:2]:
+                rows = {place: samples.row(place) for place in samples.cluster(root, focus).rows}
+                for request in arguments.requests(spec.name, root, focus, rows)[:2]:
+                    calls += 1
+                    if calls > _TRIED:
+                        return kind
+                    async with world.open() as opened:
+                        answer = await opened.call(spec.name, request.arguments({}, samples))
+                    if answer.error or answer.crashed or answer.hung or answer.wrote is None:
+                        continue
+                    if answer.wrote:
+                        return "write"
+                    kind = "read"
+    return kind
+
+
+def _left_out(
+    policies: Sequence[Policy], reached: dict[str, bool], named: dict[str, frozenset[str]], called: set[str]
+) -> dict[str, str]:
+    """Say why policies are in no set: nothing that an event does could be about them."""
+    found: dict[str, str] = {}
+    for one in policies:
+        if one.rule is None and not named[one.id]:
+            found[one.id] = "it has no rule and names no tool"
+        elif one.rule is None and not named[one.id] & called:
+            found[one.id] = "it has no rule, and no request that these rows allow calls a tool that it names"
+        elif one.rule is not None and one.id not in reached:
+            found[one.id] = "no request that these rows allow sets its rule off"
+        elif one.rule is not None and not reached[one.id]:
+            found[one.id] = "its rule is set off, and no wrong run of a request that these rows allow breaks it"
+    return found
+
+
+def _without(graph: PolicyGraph, left_out: dict[str, str]) -> PolicyGraph:
+    kept = tuple(one for one in graph.policies if one.id not in left_out)
+    edges = tuple(one for one in graph.edges if one.source not in left_out and one.target not in left_out)
+    return graph.model_copy(update={"policies": kept, "edges": edges})

@@ -1,0 +1,165 @@
+"""The folder of a recipe: staged logs by the hash of what they were made from, what became of drafts, scenario files.
+
+A session that is broken off goes on from the logs. A file that a person accepted or rejected is never written over.
+"""
+
+import contextlib
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.codec import digest, dumps
+from pytest_agentbench.core.errors import ResultsError, SuiteError
+from pytest_agentbench.core.review import ReviewMode
+from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.generation.assemble import HEAD, yaml_text
+from pytest_agentbench.generation.draft import Draft, Loss
+from pytest_agentbench.results.files import LineLog, read_lines, write_atomic
+from pytest_agentbench.suites.files import read_document
+from pytest_agentbench.suites.review_form import KEY as REVIEW
+from pytest_agentbench.suites.review_form import was_decided
+
+DRAFTS = "drafts.jsonl"
+SCENARIOS = "scenarios"
+REPORT = "report.json"
+M = TypeVar("M", bound=Model)
+
+
+class Finished(Model):
+    """What became of one draft: it as accepted, with its words, or why it was lost; `planned` is its hash before."""
+
+    id: str
+    planned: str
+    draft: Draft | None = None
+    loss: Loss | None = None
+
+
+class ScenarioFile(Model):
+    """The scenarios of one draft, a file: `name` without its ending, forms, and notes for its header."""
+
+    name: str
+    forms: tuple[dict[str, JsonValue], ...]
+    notes: tuple[str, ...] = ()
+
+
+class Saved(Model):
+    """What was written: files, those of them that a reviewer's decision kept as they were, and those removed."""
+
+    written: tuple[Path, ...] = ()
+    kept: tuple[Path, ...] = ()
+    removed: tuple[Path, ...] = ()
+
+
+class Store:
+    """Reads and writes the files of one recipe; every log begins with the hash of what it was made from."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def read(self, name: str, kind: type[M], made_from: str) -> list[M] | None:
+        """Give the records of a log; None where there is none, or it was made from something else."""
+        records = list(read_lines(self.path / name))
+        if not records or not isinstance(records[0], dict) or records[0].get("made_from") != made_from:
+            return None
+        try:
+            return [kind.model_validate(one) for one in records[1:]]
+        except ValueError as error:
+            raise ResultsError(f"{self.path / name} cannot be read: {error}; remove it to have it made anew") from error
+
+    def write(self, name: str, records: Iterable[Model], made_from: str) -> None:
+        """Write a log as a whole."""
+        lines = [dumps({"made_from": made_from}), *(dumps(one.model_dump(mode="json")) for one in records)]
+        write_atomic(self.path / name, "\n".join(lines) + "\n")
+
+    def log(self, name: str, made_from: str, *, anew: bool = False) -> LineLog:
+        """Open a log to add to: begun again where it was made from something else."""
+        records = list(read_lines(self.path / name))
+        if anew or not records or not isinstance(records[0], dict) or records[0].get("made_from") != made_from:
+            write_atomic(self.path / name, dumps({"made_from": made_from}) + "\n")
+        return LineLog(self.path / name)
+
+    def finished(self, made_from: str) -> dict[str, Finished]:
+        """Give what became of drafts already, by their ids."""
+        return {one.id: one for one in self.read(DRAFTS, Finished, made_from) or ()}
+
+    def accepted(self) -> tuple[Draft, ...]:
+        """Give the drafts that were accepted last, whatever they were made from, for those who reword them."""
+        records = [one for one in read_lines(self.path / DRAFTS) if isinstance(one, dict) and "planned" in one]
+        try:
+            found = [Finished.model_validate(one) for one in records]
+        except ValueError as error:
+            raise ResultsError(f"{self.path / DRAFTS} cannot be read: {error}; make the scenarios anew") from error
+        return tuple(one.draft for one in {one.id: one for one in found}.values() if one.draft is not None)
+
+    def save_scenarios(self, files: Iterable[ScenarioFile], *, review: ReviewMode = "pending") -> Saved:
+        """Write a file for each draft (all of its personas), and remove those of earlier times.
+
+        A file that `agentbench generate` did not write, and one with a reviewer's decision in it, is left as it is.
+        Scenarios are written as pending unless `review` is off.
+        """
+        folder = self.path / SCENARIOS
+        folder.mkdir(parents=True, exist_ok=True)
+        written: list[Path] = []
+        kept: list[Path] = []
+        removed: list[Path] = []
+        for one in files:
+            file = folder / f"{one.name}.yaml"
+            if file.is_file() and _is_decided(file):
+                kept.append(file)
+                continue
+            forms = [_pending(form) for form in one.forms] if review == "pending" else one.forms
+            _write_text(file, yaml_text(forms, one.notes))
+            written.append(file)
+        for file in sorted(folder.glob("*.yaml")):
+            if file in written or file in kept or not _is_ours(file):
+                continue
+            if _is_decided(file):
+                kept.append(file)
+            else:
+                file.unlink()
+                removed.append(file)
+        return Saved(written=tuple(written), kept=tuple(kept), removed=tuple(removed))
+
+    def save_report(self, report: Mapping[str, JsonValue]) -> None:
+        """Write the report as JSON."""
+        write_atomic(self.path / REPORT, dumps(report, indent=1) + "\n")
+
+
+def hash_of(draft: Draft) -> str:
+    """Give the hash of a draft as its source planned it."""
+    return digest(draft.model_dump(mode="json"))
+
+
+def _is_ours(file: Path) -> bool:
+    return file.read_text(encoding="utf-8", errors="replace").startswith(HEAD)
+
+
+def _is_decided(file: Path) -> bool:
+    """Whether a reviewer decided about a scenario of a file; what cannot be read is a person's affair, too."""
+    try:
+        found = read_document(file).value
+    except SuiteError:
+        return True
+    return any(isinstance(form, dict) and was_decided(form) for form in (found if isinstance(found, list) else [found]))
+
+
+def _pending(form: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Give a scenario that waits for a reviewer; the key stands behind the id, where people see it."""
+    return {"id": form["id"], REVIEW: "pending", **{key: value for key, value in form.items() if key != "id"}}
+
+
+def _write_text(path: Path, text: str) -> None:
+    """Write UTF-8 beside `path`, then move it there; an equal file is left as it is."""
+    data = text.encode("utf-8", "backslashreplace")
+    if path.is_file() and path.read_bytes() == data:
+        return
+    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        draft.write_bytes(data)
+        draft.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+        raise

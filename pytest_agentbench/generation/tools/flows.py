@@ -1,0 +1,224 @@
+"""How values flow: read out of a result where a semantic type says it stands, and put into the arguments of a call.
+
+Paths are dotted; `*` stands for any entry of a list or mapping, and a text on the way that is JSON is read as JSON.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from pytest_agentbench.core import patterns
+from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.values import JsonValue, same
+from pytest_agentbench.generation.tools.graph.names import words
+from pytest_agentbench.generation.tools.probing.reading import inner
+from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
+from pytest_agentbench.generation.tools.values import Card, Place, SemanticType, Taxonomy
+
+ARGUMENT = "@"
+"""What a path begins with that leads into the arguments of a call instead of its result."""
+_MOST = 50
+"""Assignments that are looked at of one result."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A value and where exactly it stands: `indexes` are the list entries that its path goes through, `records` where
+    each of these stands.
+    """
+
+    value: JsonValue
+    path: str
+    indexes: tuple[int, ...] = ()
+    records: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """Arguments that one result gives another tool: `paths` says where in the result each of them stands."""
+
+    arguments: Mapping[str, JsonValue]
+    paths: Mapping[str, str] = field(default_factory=dict)
+    indexes: tuple[int, ...] = ()
+
+
+def found_at(result: JsonValue, path: str, pattern: str = "") -> Iterator[Found]:
+    """Yield every value that a path leads to; with a pattern, the first group of each match in the text there.
+
+    Several values of one text are told apart by their place, as entries of a list are.
+    """
+    parts = [part for part in path.split(".") if part]
+    for found in _walk(result, parts, Found(result, "")):
+        if not pattern:
+            yield found
+        elif isinstance(found.value, str):
+            values = list(patterns.pattern(pattern).found(found.value))
+            several = {value: place for place, value in enumerate(dict.fromkeys(values))}
+            for value in values:
+                place = (several[value],) if len(several) > 1 else ()
+                yield replace(found, value=value, indexes=(*found.indexes, *place))
+
+
+def _walk(value: JsonValue, parts: Sequence[str], at: Found) -> Iterator[Found]:
+    if not parts:
+        yield replace(at, value=value)
+        return
+    value = inner(value)
+    first, rest = parts[0], parts[1:]
+    if isinstance(value, list):
+        if first == "*":
+            for index, item in enumerate(value):
+                yield from _walk(item, rest, _step(at, str(index), index))
+        elif first.isdigit() and int(first) < len(value):
+            yield from _walk(value[int(first)], rest, _step(at, first, int(first)))
+    elif isinstance(value, Mapping):
+        if first == "*":
+            for index, (key, item) in enumerate(value.items()):
+                yield from _walk(item, rest, _step(at, str(key), index))
+        elif first in value:
+            yield from _walk(value[first], rest, _step(at, first))
+
+
+def _step(at: Found, name: str, *index: int) -> Found:
+    path = f"{at.path}.{name}" if at.path else name
+    return Found(None, path, (*at.indexes, *index), (*at.records, path) if index else at.records)
+
+
+def assignments(
+    types: Sequence[SemanticType],
+    source: str,
+    result: JsonValue,
+    target: Card,
+    *,
+    arguments: Mapping[str, JsonValue] | None = None,
+) -> list[Assignment]:
+    """Give the arguments that a result of `source` gives `target`, one assignment for each record of the result.
+
+    What stands in one record goes together: the values of an assignment are from the same entries of the lists. Values
+    take the type that the argument declares; those that cannot are left out. `arguments` are those that the result
+    was given for: what is made under a given name goes by that name.
+    """
+    given = read_slots(dict(arguments or {}))
+    declared = {parameter.path: parameter.schema_ for parameter in target.parameters}
+    columns: dict[str, list[Found]] = {}
+    for one in types:
+        makes = [place for place in one.produced if place.tool == source]
+        takes = [place for place in one.consumed if place.tool == target.tool]
+        for taken, made in _paired(makes, takes):
+            found = found_at(result, made.path, made.pattern)
+            if made.origin == "argument":
+                found = iter([Found(given[made.path], f"{ARGUMENT}{made.path}")] if made.path in given else [])
+            every = (_typed(one, declared.get(taken.path, {})) for one in found)
+            column = [one for one in every if one is not None]
+            columns.setdefault(taken.path, []).extend(column)
+    if not columns:
+        return []
+    lead = max(columns.values(), key=lambda column: (len({found.indexes for found in column}), len(column)))
+    rows: dict[str, Assignment] = {}
+    for first in lead[:_MOST]:
+        row = {path: _beside(first, column) for path, column in columns.items()}
+        chosen = {path: found for path, found in row.items() if found is not None}
+        if not chosen:
+            continue
+        filled = build({path: one.value for path, one in chosen.items()})
+        paths = {path: one.path for path, one in chosen.items()}
+        indexes = max((found.indexes for found in chosen.values()), key=len)
+        rows.setdefault(dumps(filled), Assignment(filled, paths, indexes))
+    return list(rows.values())
+
+
+def connecting(taxonomy: Taxonomy, source: str, target: str) -> tuple[SemanticType, ...]:
+    """Give the types that `source` produces and `target` consumes."""
+    return tuple(
+        one
+        for one in taxonomy.types
+        if any(place.tool == source for place in one.produced) and any(place.tool == target for place in one.consumed)
+    )
+
+
+def is_same_value(left: JsonValue, right: JsonValue) -> bool:
+    """Whether two values are equal, a number and the text of it included."""
+    if same(left, right):
+        return True
+    if isinstance(left, bool) or isinstance(right, bool) or isinstance(left, str) == isinstance(right, str):
+        return False
+    try:
+        return same(float(left), float(right))
+    except (TypeError, ValueError):
+        return False
+
+
+def scalars_in(value: JsonValue, path: str = "") -> Iterator[tuple[str, JsonValue]]:
+    """Yield every plain value of a result with its dotted path."""
+    value = inner(value)
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from scalars_in(item, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from scalars_in(item, f"{path}.{index}" if path else str(index))
+    else:
+        yield path, value
+
+
+def _paired(makes: Sequence[Place], takes: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
+    """Give for each place of a consumer the producer's that is named most like it, in the order they stand in."""
+    free = list(makes)
+    for taken in takes:
+        pool = free or list(makes)
+        if not pool:
+            return
+        order = {place: position for position, place in enumerate(pool)}
+        best = max(pool, key=lambda made: (_likeness(made.path, taken.path), -order[made]))
+        if len(takes) > 1 and len(makes) > 1 and best in free:
+            free.remove(best)
+        yield taken, best
+
+
+def _likeness(made: str, taken: str) -> int:
+    """Count how alike the last names of two paths are: equal, one begins the other, one word in common."""
+    left, right = (words(_last(path)) for path in (made, taken))
+    if left == right:
+        return 3
+    if left and right and (left == right[: len(left)] or right == left[: len(right)]):
+        return 2
+    return 1 if set(left) & set(right) else 0
+
+
+def _last(path: str) -> str:
+    return next((part for part in reversed(path.split(".")) if part and part != "*" and not part.isdigit()), "")
+
+
+def _beside(lead: Found, column: Sequence[Found]) -> Found | None:
+    """Give the value of a column that stands in the record of `lead`: that shares most of its list entries.
+
+    Lists of plain values side by side are columns of one table: their entries of one number belong together.
+    """
+    if lead in column:
+        return lead
+    shared = [found for found in column if found.records == lead.records[: len(found.records)]]
+    if not shared and _is_plain_entry(lead):
+        shared = [found for found in column if _is_plain_entry(found) and found.indexes == lead.indexes]
+    return shared[0] if shared else None
+
+
+def _is_plain_entry(found: Found) -> bool:
+    """Whether a value is itself the entry of a list."""
+    return bool(found.records) and found.records[-1] == found.path
+
+
+def _typed(found: Found, schema: Mapping[str, JsonValue]) -> Found | None:
+    """Give a value in the type that a schema declares: numbers in prose are texts, and ids may be numbers."""
+    value = found.value
+    if value in (None, "", [], {}):
+        return None
+    kind = schema.get("type")
+    try:
+        if kind == "integer" and isinstance(value, str):
+            return replace(found, value=int(value))
+        if kind == "number" and isinstance(value, str):
+            return replace(found, value=float(value))
+    except ValueError:
+        return None
+    if kind == "string" and isinstance(value, int | float) and not isinstance(value, bool):
+        return replace(found, value=str(value))
+    return found

@@ -1,0 +1,107 @@
+"""What people call a thing that a tool knows by an identifier or by coordinates: the name that leads to exactly it.
+
+A user asks for the weather in Paris and not at 48.859, 2.347. Where the pool holds a call of a read that takes a name,
+and its answer is that one thing, users say the name; whoever answers has to look the identifier up.
+"""
+
+import re
+from collections.abc import Container, Iterator, Mapping
+
+from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.spoken import plain
+from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.generation.tools.flows import assignments, connecting, is_same_value, scalars_in
+from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
+from pytest_agentbench.generation.tools.recruiting.pool import Pool
+from pytest_agentbench.generation.tools.values import Card, Cards, PoolEntry, Taxonomy
+
+_NAME = re.compile(r"(?=.*[^\W\d_]{2})[^\W\d_][^\d_@/\\]*")
+"""Words without digits: what people remember."""
+_LONGEST = 60
+
+
+class Handle(Model):
+    """A name that a user says: `value`, with which the call `entry` of the pool finds the arguments `replaces`."""
+
+    tool: str
+    path: str
+    value: JsonValue
+    entry: str
+    replaces: tuple[str, ...] = ()
+
+
+class Handles:
+    """The names of a pool's entries, found once."""
+
+    def __init__(self, pool: Pool, cards: Cards, taxonomy: Taxonomy, *, lookups: Container[str] | None = None) -> None:
+        """Prepare; `lookups` are the tools that anybody knows for reads, all where it is None.
+
+        Whoever hears a name must know where to look it up.
+        """
+        self._pool = pool
+        self._lookups = lookups
+        self._cards = cards
+        self._taxonomy = taxonomy
+        self._found: dict[str, Handle | None] = {}
+
+    def of(self, entry: PoolEntry) -> Handle | None:
+        """Give what a user says instead of arguments of a verified call, None where it says the arguments."""
+        if entry.id not in self._found:
+            self._found[entry.id] = self._find(entry)
+        return self._found[entry.id]
+
+    def _find(self, entry: PoolEntry) -> Handle | None:
+        card = self._cards.get(entry.tool)
+        slots = read_slots(entry.arguments)
+        if card is None or not slots:
+            return None
+        for handle, given in self._named(card):
+            if _is_same(given, slots):
+                return handle
+        return None
+
+    def calls(self, card: Card) -> Iterator[dict[str, JsonValue]]:
+        """Yield arguments for a tool that a name in the pool leads to, where it leads to one thing."""
+        for _, given in self._named(card):
+            yield build(given)
+
+    def _named(self, card: Card) -> Iterator[tuple[Handle, dict[str, JsonValue]]]:
+        for source in self._cards.cards:
+            types = connecting(self._taxonomy, source.tool, card.tool) if source.tool != card.tool else ()
+            if not types or source.writes is not False:
+                continue
+            if self._lookups is not None and source.tool not in self._lookups:
+                continue
+            for entry in self._pool.of(source.tool):
+                handle = _name_of(entry)
+                if handle is None:
+                    continue
+                rows = assignments(types, source.tool, entry.result, card, arguments=entry.arguments)
+                given = read_slots(dict(rows[0].arguments)) if len(rows) == 1 else {}
+                if given and not any(is_name(value) for value in given.values()):
+                    yield handle.model_copy(update={"replaces": tuple(given)}), given
+
+
+def is_name(value: JsonValue) -> bool:
+    """Whether people remember a value: words without digits."""
+    return isinstance(value, str) and len(value) <= _LONGEST and _NAME.fullmatch(value) is not None
+
+
+def _name_of(entry: PoolEntry) -> Handle | None:
+    slots = read_slots(entry.arguments)
+    if len(slots) != 1:
+        return None
+    ((path, value),) = slots.items()
+    if not is_name(value) or not _is_called(str(value), entry):
+        return None
+    return Handle(tool=entry.tool, path=path, value=value, entry=entry.id)
+
+
+def _is_called(name: str, entry: PoolEntry) -> bool:
+    """Whether what was found is called so: `rabbit` finds a vet who is not called by it."""
+    pattern = re.compile(rf"(?<!\w){re.escape(plain(name))}(?!\w)")
+    return any(isinstance(value, str) and pattern.search(plain(value)) for _, value in scalars_in(entry.result))
+
+
+def _is_same(given: Mapping[str, JsonValue], slots: Mapping[str, JsonValue]) -> bool:
+    return all(path in slots and is_same_value(value, slots[path]) for path, value in given.items())

@@ -1,0 +1,102 @@
+"""The rules of the suite while a walk is planned: what must come before a call, and which calls would break a rule.
+
+The engine of checks (`checks.policies`) judges the partial run as a run of an agent that asks before each call for
+which a rule wants a yes, and says what a rule wants said. So no walk is made that a right agent would have to refuse.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+
+from pytest_agentbench.checks.policies import check_policies
+from pytest_agentbench.core.acts import Act
+from pytest_agentbench.core.policy import Policy
+from pytest_agentbench.core.run import Run, RunKey
+from pytest_agentbench.core.scenario import Scenario
+from pytest_agentbench.core.state import State
+from pytest_agentbench.core.termination import Termination
+from pytest_agentbench.core.tool import ToolCall, ToolResult, Toolset
+from pytest_agentbench.core.transcript import Message, Transcript
+from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.generation.tools.hydration.arguments import Executed
+from pytest_agentbench.simulation.recording import result_message
+from pytest_agentbench.suites.scenario_form import form_to_scenario
+from pytest_agentbench.validation.rules import Rules
+from pytest_agentbench.validation.values import scalars
+
+
+@dataclass
+class SuiteRules:
+    """The policies of a suite that have a rule, held against partial runs."""
+
+    policies: tuple[Policy, ...]
+    toolset: Toolset
+    now: datetime | None = None
+
+    def __bool__(self) -> bool:
+        return any(policy.rule for policy in self.policies)
+
+    def needed(
+        self, tool: str, arguments: Mapping[str, JsonValue], made: Sequence[Executed]
+    ) -> Iterator[tuple[str, ...]]:
+        """Give, for each rule that wants an earlier call and does not have it yet, the tools of which one will do."""
+        called = {one.card.tool for one in made}
+        call = ToolCall(name=tool, arguments=dict(arguments))
+        return (names for names in self._rules.before(call) if called.isdisjoint(names))
+
+    def must_confirm(self, call: ToolCall) -> bool:
+        """Whether a call needs the user's yes."""
+        return self._rules.must_confirm(call)
+
+    def broken(self, made: Sequence[Executed], initial: State | None, states: Sequence[State]) -> tuple[str, ...]:
+        """Name the policies that a right agent breaks by these calls, each in the turn of the user that asks for it."""
+        if not self:
+            return ()
+        transcript = Transcript(messages=tuple(self._messages(made)))
+        run = Run(
+            key=RunKey(suite="", scenario=_SCENARIO.id),
+            scenario=_SCENARIO,
+            policies=tuple(policy for policy in self.policies if policy.rule),
+            now=self.now,
+            transcript=transcript,
+            termination=Termination.FINISHED,
+            toolset=self.toolset,
+            initial_state=initial,
+            final_state=states[-1] if states else initial,
+            states=tuple(states),
+        )
+        found = check_policies(run).findings
+        return tuple(dict.fromkeys(one.policy for one in found if one.passed is False and one.policy))
+
+    def _messages(self, made: Sequence[Executed]) -> Iterator[Message]:
+        turn = -1
+        for number, one in enumerate(made):
+            call = ToolCall(id=f"call_{number}", name=one.card.tool, arguments=one.arguments)
+            values = [value for _, value in scalars(call.arguments)]
+            said = f"{call.name.replace('_', ' ')} ({call.name}): {', '.join(map(str, values))}"
+            if one.turn != turn:
+                yield Message(role="user", content=said, acts=(Act(kind="request"),))
+                turn = one.turn
+            if self._rules.must_confirm(call):
+                yield Message(role="assistant", content=f"{said}. Shall I proceed?")
+                yield Message(role="user", content="Yes.", acts=(Act(kind="confirm", about=tuple(values)),))
+            yield Message(role="assistant", tool_calls=(call,))
+            result = ToolResult(content=one.content, error=one.error, wrote=one.card.writes is not False)
+            yield result_message(call, result)
+        words = list(self._rules.words([ToolCall(name=one.card.tool, arguments=one.arguments) for one in made]))
+        yield Message(role="assistant", content="; ".join([*words, *(one.content[:2000] for one in made)]) or "Done.")
+
+    @cached_property
+    def _rules(self) -> Rules:
+        return Rules(self.policies, self.toolset, None, self.now)
+
+
+def _scenario() -> Scenario:
+    found = form_to_scenario({"id": "plan", "says": ["plan"]}, ())
+    if isinstance(found, list):
+        raise TypeError(str(found))
+    return found
+
+
+_SCENARIO = _scenario()

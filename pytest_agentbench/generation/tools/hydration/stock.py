@@ -1,0 +1,82 @@
+"""What walks are hydrated with, and the turns of a walk."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from pytest_agentbench.core.state import State
+from pytest_agentbench.core.values import JsonValue, same
+from pytest_agentbench.generation.tools.hydration.memory import Unsteady
+from pytest_agentbench.generation.tools.hydration.names import Handles
+from pytest_agentbench.generation.tools.hydration.owners import Owners, owners_of
+from pytest_agentbench.generation.tools.hydration.rules import SuiteRules
+from pytest_agentbench.generation.tools.labels import name_of
+from pytest_agentbench.generation.tools.probing.schemas import read_slots
+from pytest_agentbench.generation.tools.recruiting.pool import Pool
+from pytest_agentbench.generation.tools.recruiting.watching import Watch, watch_of
+from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Card, Cards, Taxonomy, Walk
+from pytest_agentbench.generation.tools.world import World
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stock:
+    """What walks are hydrated with; `conditioned` makes it improbable that a draft says again what it has said.
+
+    `state` is the initial one, None where it cannot be read. `unsteady` are values that are others in each environment.
+    """
+
+    world: World
+    cards: Cards
+    taxonomy: Taxonomy
+    pool: Pool
+    rules: SuiteRules
+    state: State | None = None
+    conditioned: bool = False
+    unsteady: set[Unsteady] = field(default_factory=set)
+
+    @cached_property
+    def handles(self) -> Handles:
+        """The names by which users speak of the things that verified calls are about."""
+        lookups = {spec.name for spec in self.world.toolset.of("assistant") if spec.kind == "read"}
+        return Handles(self.pool, self.cards, self.taxonomy, lookups=lookups)
+
+    @cached_property
+    def owners(self) -> Owners:
+        """Whom rows belong to."""
+        return owners_of(self.state, self.pool)
+
+    @cached_property
+    def watch(self) -> Watch:
+        """What tells whether a change did anything."""
+        return watch_of(self.pool, self.cards)
+
+    @cached_property
+    def visible(self) -> frozenset[str]:
+        """The tools that destroy something, of which reads told."""
+        return frozenset(entry.tool for entry in self.pool.entries if entry.seen)
+
+    @cached_property
+    def context(self) -> dict[str, JsonValue]:
+        """What every call takes and always with the same value, by name: it tells no thing from another."""
+        entries = [entry for entry in self.pool.entries if entry.arguments]
+        named = [{name_of(path): value for path, value in read_slots(entry.arguments).items()} for entry in entries]
+        first = named[0] if len({entry.tool for entry in entries}) > 1 else {}
+        return {
+            name: value for name, value in first.items() if all(name in one and same(one[name], value) for one in named)
+        }
+
+    def card(self, tool: str) -> Card:
+        """Give a tool's card; a tool without one has an empty card."""
+        return self.cards.get(tool) or Card(tool=tool)
+
+
+def turns_of(walk: Walk) -> list[tuple[str, ...]]:
+    """Cut a walk into the tools called in each of the user's turns."""
+    turns: list[tuple[str, ...]] = []
+    tools: list[str] = []
+    for node in walk.nodes[1:]:
+        if node not in (RUN_CONVERSATION, END_OF_SIMULATION):
+            tools.append(node)
+        elif tools:
+            turns.append(tuple(tools))
+            tools = []
+    return [*turns, tuple(tools)] if tools else turns

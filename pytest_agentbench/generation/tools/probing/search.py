@@ -1,0 +1,237 @@
+"""Finding calls that work: the likeliest values first, then what refusals and other tools' results teach, in rounds."""
+
+from collections.abc import Iterator, Sequence
+from random import Random
+from typing import Any
+
+from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.generation.tools.probing.conforming import fits, sibling, stranger
+from pytest_agentbench.generation.tools.probing.refusals import lesson_of
+from pytest_agentbench.generation.tools.probing.replay import ReplayLog
+from pytest_agentbench.generation.tools.probing.schemas import Slot
+from pytest_agentbench.generation.tools.probing.session import ProbedTool, ProbeRecord, ProbeSession, template
+from pytest_agentbench.generation.tools.probing.strategies import Proposals, names_something, seen_for
+
+ROUNDS = 5
+"""Rounds over all tools: an id of an id of an id is found in the fourth."""
+_A_ROUND = 8
+"""Calls of one tool in one round."""
+_UNREADY = 3
+"""Calls in one round of a tool that needs an id which no other tool has given yet."""
+_VARIED = 10
+"""Values of an argument that was blamed for a refusal which are tried in its place."""
+_LONGEST = 14
+_CONTEXTS = 4
+"""Different accepted calls to look for: what has no effect in one may have some in another."""
+_STAGES = ("read", "unknown", "write", "destructive")
+
+
+def ordered(tools: Sequence[ProbedTool]) -> list[ProbedTool]:
+    """Give tools in the order in which they may be tried: reads first, what destroys last, few needs before many."""
+
+    def rank(tool: ProbedTool) -> tuple[int, int, int]:
+        needs = [slot for slot in tool.slots if slot.required]
+        if tool.destroys:  # what takes away one thing comes before what takes away all
+            return len(_STAGES), 0, -len(needs)
+        return _STAGES.index(tool.effect), sum(map(names_something, needs)), len(needs)
+
+    return sorted(tools, key=rank)
+
+
+class Search:
+    """Looks for calls that each tool accepts."""
+
+    def __init__(self, session: ProbeSession, log: ReplayLog) -> None:
+        self._session = session
+        self._log = log
+        self._tried: set[str] = set()
+        self._ever: set[str] = set()
+        self._asked: dict[str, list[str]] = {}
+        self._focus: dict[str, tuple[dict[str, Any], str]] = {}
+        self._blamed: dict[tuple[str, str, int], Any] = {}
+        self._vacuous: dict[str, ProbeRecord] = {}
+        self.proposals = Proposals(session)
+
+    async def search(self, tools: Sequence[ProbedTool], rounds: int = ROUNDS) -> None:
+        """Go over the tools, reads first, until a round brings nothing new; then look for further contexts."""
+        await self._rounds(tools, rounds)
+        for tool in ordered(tools):
+            if tool.base is None and (record := self._vacuous.get(tool.name)) is not None:
+                await self._log.adopt(tool, record)  # it may be all that it ever says
+        for tool in ordered(tools):
+            await self._contexts(tool)
+        await self._rounds(tools, 1)  # for what there is only now
+
+    async def _rounds(self, tools: Sequence[ProbedTool], rounds: int) -> None:
+        for number in range(rounds):
+            before = len(self._session.records)
+            progress = False
+            for tool in ordered(tools):
+                if tool.base is None and tool.permission.called:
+                    progress |= await self._one_round(tool)
+            if not progress and (number > 1 or len(self._session.records) == before):
+                break
+
+    async def _one_round(self, tool: ProbedTool) -> bool:
+        nominal = sum(record.kind == "nominal" for record in tool.records)
+        left = min(_A_ROUND if self._is_ready(tool) else _UNREADY, self._session.budget.nominal - nominal)
+        for _ in range(max(left, 0)):
+            values = self._next(tool)
+            record = None if values is None else await self._try(tool, values)
+            if record is None:
+                return False
+            if record.ok and not await self._is_vacuous(tool, record):
+                await self._log.adopt(tool, record)
+                if tool.takes_away:
+                    await self._make_new(tool, record)
+                return True
+            self._learn(tool, record)
+        return False
+
+    async def _is_vacuous(self, tool: ProbedTool, record: ProbeRecord) -> bool:
+        """Whether made-up texts in the place of those of a read get the same answer: it found nothing, or does not look.
+
+        A service may say in any words that there is no such thing; what it says then is known from here on.
+        """
+        if not self._session.uses("nothing") or not tool.is_read:
+            return False
+        texts = {
+            path: value
+            for path, value in record.values.items()
+            if isinstance(value, str)
+            and value
+            and (slot := tool.slot(path)) is not None
+            and not slot.schema.get("enum")
+        }
+        if not texts or not self._session.may_call(tool):
+            return False
+        chance = Random(f"{tool.name} {sorted(texts)}")  # noqa: S311 - no secret hangs on it
+        other = await self._session.try_values(
+            tool, {**record.values, **{path: stranger(value, chance) for path, value in texts.items()}}, "boundary"
+        )
+        if other is None or not other.ok:
+            return False
+        told = [template(one.answer.content, list(one.values.values())) for one in (record, other)]
+        if told[0] != told[1]:
+            return False
+        self._vacuous.setdefault(tool.name, record)
+        return True
+
+    def _learn(self, tool: ProbedTool, record: ProbeRecord) -> None:
+        """Read a refusal: which argument it asks for or blames, and which values it names."""
+        lesson = lesson_of(tool, record)
+        if self._session.uses("asked"):
+            several = self._asked.setdefault(tool.name, [])
+            several += [path for path in lesson.asked if path not in several]
+        for path, values in lesson.values.items():
+            told = self.proposals.learnt.setdefault((tool.name, path), [])
+            told[:0] = [entry for value in values if (entry := (record.world, value)) not in told]
+        if record.verdict == "empty":  # all is right but for what is looked for
+            lesson.blamed = [path for path, value in record.values.items() if isinstance(value, str)][:1]
+        blamed = lesson.blamed[0] if lesson.blamed and self._session.uses("blame") else ""
+        self._focus[tool.name] = (record.values, blamed)
+
+    def _next(self, tool: ProbedTool) -> dict[str, Any] | None:
+        """Give the arguments to try next: any that were never tried, then those from before something changed."""
+        several = list(self._assignments(tool))
+        fresh = [one for one in several if dumps([tool.name, one, self._session.epoch]) not in self._tried]
+        never = (one for one in fresh if dumps([tool.name, one]) not in self._ever)
+        return next(never, fresh[0] if fresh else None)
+
+    def _is_ready(self, tool: ProbedTool) -> bool:
+        """Whether each id that a tool needs may be known; until then it is hardly worth guessing."""
+        needs = [slot for slot in tool.slots if slot.required and names_something(slot)]
+        hints = self._session.world.hints
+        return all(
+            slot.name in hints or any(one.likeness >= 0.5 for one in seen_for(self._session, tool, slot))
+            for slot in needs
+        )
+
+    async def _try(self, tool: ProbedTool, values: dict[str, Any]) -> ProbeRecord | None:
+        self._tried.add(dumps([tool.name, values, self._session.epoch]))
+        self._ever.add(dumps([tool.name, values]))
+        return await self._session.try_values(tool, values, "nominal", again=True)
+
+    async def _contexts(self, tool: ProbedTool) -> None:
+        """Try further values of a tool that works, so that what is found of it does not hang on one call."""
+        most = _CONTEXTS if tool.is_read else 2
+        if tool.base is None or tool.destroys:
+            return
+        base = tool.base.values
+        made = 0
+        new = [] if tool.is_read else [self._on_top(base)]
+        for values in [*new, *self._assignments(tool, also=tuple(base))]:
+            works = {dumps({path: one.values.get(path) for path in base}) for one in tool.works()}
+            if dumps([tool.name, values]) in self._ever:
+                continue
+            if len(works) >= most or made >= 2 * _CONTEXTS or not self._session.may_call(tool):
+                return
+            record = await self._try(tool, values)
+            made += 1
+            if record is not None and record.ok and not tool.is_read:
+                await self._log.keep(record)
+
+    def _assignments(self, tool: ProbedTool, also: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
+        """Give arguments to try; optional ones that refusals asked for are among them."""
+        asked = [*self._asked.get(tool.name, []), *also]
+        slots = {slot.path: slot for slot in tool.slots}
+        options = {slot.path: self.proposals.of(tool, slot) for slot in tool.slots}
+
+        def chosen(index: int, extra: Sequence[str] = asked) -> dict[str, Any]:
+            taken = [slot for slot in tool.slots if slot.required or slot.path in extra]
+            return {slot.path: _nth(options[slot.path], index) for slot in taken if options[slot.path]}
+
+        focus = self._focus.get(tool.name)
+        if focus is not None and focus[1] in slots:
+            values, blamed = focus
+            added = {path: value for path, value in chosen(0).items() if path not in values}
+            fresh = self._renamed(tool, values, slots[blamed])
+            for value in [*options[blamed][:_VARIED], *fresh]:
+                yield {**values, **added, blamed: value}
+        yield chosen(0)
+        if len(asked) > 1:  # "either this or that" names both, and takes one
+            yield from (chosen(0, [path]) for path in asked)
+        varied = [slot for slot in tool.slots if slot.required or slot.path in asked]
+        longest = min(max((len(options[slot.path]) for slot in varied), default=1), _LONGEST)
+        for index in range(1, longest):
+            yield chosen(index)
+            for slot in varied[:4] if len(varied) > 1 else ():
+                if index < len(options[slot.path]):
+                    yield {**chosen(0), slot.path: options[slot.path][index]}
+        for slot in tool.slots:
+            if not slot.required:
+                yield from ({**chosen(0), slot.path: value} for value in options[slot.path][:2])
+
+    async def _make_new(self, tool: ProbedTool, record: ProbeRecord) -> None:
+        """Give a call new names after one that took away what other tools know: it may make what it is given, too."""
+        values = self._on_top(record.values)
+        if values == record.values or not self._session.may_call(tool):
+            return
+        other = await self._try(tool, values)
+        if other is not None and other.ok:
+            tool.takes_away = False
+            await self._log.adopt(tool, other)
+
+    def _on_top(self, base: dict[str, Any]) -> dict[str, Any]:
+        """Give the arguments of a call that works with new names in the place of paths, which lead into no folder."""
+        chance = Random(f"{sorted(base)}")  # noqa: S311 - no secret hangs on it
+        return {
+            path: sibling(value.rpartition("/")[2], chance)
+            if isinstance(value, str) and "/" in value and not value.endswith("/")
+            else value
+            for path, value in base.items()
+        }
+
+    def _renamed(self, tool: ProbedTool, values: dict[str, Any], slot: Slot) -> list[Any]:
+        """Give a name like the first one that was blamed here: where it is taken, the next one may be free."""
+        key = (tool.name, slot.path, self._session.world_number)
+        value = self._blamed.setdefault(key, values.get(slot.path))
+        if not isinstance(value, str) or not value:
+            return []
+        made = sibling(value, Random(f"{slot.path} {value}"))  # noqa: S311 - no secret hangs on it
+        return [made] if made != value and fits(made, slot) else []
+
+
+def _nth(values: list[Any], index: int) -> Any:
+    """Give a value of a list, its last ones for those that are shorter."""
+    return values[min(index, len(values) - 1)]

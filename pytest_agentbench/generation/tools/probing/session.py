@@ -1,0 +1,461 @@
+"""Where probes are made: one open environment at a time, a budget per tool, every answer judged, remembered, bounded."""
+
+import asyncio
+import re
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from random import Random
+from typing import Any
+
+from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.errors import EnvironmentFaultError
+from pytest_agentbench.core.tool import ToolSpec
+from pytest_agentbench.generation.tools.graph.names import bare, likeness
+from pytest_agentbench.generation.tools.probing.reading import Atom, atoms
+from pytest_agentbench.generation.tools.probing.safety import Permission, Policy, is_called_last, permission
+from pytest_agentbench.generation.tools.probing.schemas import Slot, build, read_slots, slots_of
+from pytest_agentbench.generation.tools.probing.verdicts import Judged, judge
+from pytest_agentbench.generation.tools.values import ProbeKind, Verdict
+from pytest_agentbench.generation.tools.world import Answer, Opened, World
+
+_HANGS = 2
+"""Hangs after which a tool is left alone that never answered, twice as many for one that did; one exit is enough."""
+_REFUSALS_OF_ENVIRONMENT = 4
+"""Answers in a row about credentials, limits or the network after which a tool is left alone."""
+_MOST_ATOMS = 400
+_SEEN = 3
+"""Times that the same value at the same place is kept, since one may be an echo."""
+_LET_IN = 3
+"""Calls that worked, of whatever tools, after which credentials are not what a refusal is about."""
+_FORBIDDEN = re.compile(r"\bHTTP 40[13]\b")
+_LOOKUP = re.compile(r"\b(?:KeyError|IndexError|StopIteration)\b")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget:
+    """How many calls a tool gets at most, and how long it may take: the first calls look for one that works.
+
+    `gentle` holds for tools whose calls cannot be undone, `tool_seconds` for the calls of one tool, `seconds` for all
+    of probing; a tool that was cut off for time says so on its card.
+    """
+
+    nominal: int = 60
+    challenges: int = 40
+    observed: int = 60
+    effects: int = 40
+    gentle: int = 4
+    tool_seconds: float = 60.0
+    seconds: float = 300.0
+
+    @property
+    def most(self) -> int:
+        """Calls of one tool altogether."""
+        return self.nominal + self.challenges + self.observed + self.effects
+
+
+@dataclass(kw_only=True)
+class ProbeRecord:
+    """A call that was made; `epoch` counts the calls that had changed state before it, `world` the environments.
+
+    `unknown` are the arguments whose value nothing had given, declared or accepted before: made up by probing.
+    """
+
+    index: int
+    tool: str
+    kind: ProbeKind
+    arguments: dict[str, Any]
+    answer: Answer
+    judged: Judged
+    epoch: int = 0
+    world: int = 0
+    unknown: frozenset[str] = frozenset()
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the answer means."""
+        return self.judged.verdict
+
+    @property
+    def ok(self) -> bool:
+        """Whether the call did what the tool is for."""
+        return self.judged.verdict == "ok"
+
+    @cached_property
+    def values(self) -> dict[str, Any]:
+        """The plain arguments by slot path, read once: nobody may change them."""
+        return read_slots(self.arguments)
+
+    def rest(self, path: str) -> str:
+        """Give what is equal for calls in one environment that differ in this argument alone."""
+        return dumps([self.world, {name: value for name, value in self.values.items() if name != path}])
+
+
+@dataclass
+class ProbedTool:
+    """A tool under examination: its slots, whether it may be called, and the call that it accepted first.
+
+    `once` says that this call does not work a second time: what it takes, or makes room for, is then used up.
+    `takes_away` that reads failed after it which worked before. `replays` are calls that were made again in fresh
+    environments.
+    """
+
+    spec: ToolSpec
+    slots: tuple[Slot, ...]
+    permission: Permission
+    base: ProbeRecord | None = None
+    records: list[ProbeRecord] = field(default_factory=list)
+    replays: list[ProbeRecord] = field(default_factory=list)
+    given_up: str = ""
+    once: bool = False
+    takes_away: bool = False
+    seconds: float = 0.0
+    _looked_at: int = 0
+    _wrote: bool = False
+
+    @property
+    def name(self) -> str:
+        """The tool's name."""
+        return self.spec.name
+
+    @property
+    def effect(self) -> str:
+        """What calls of it do, corrected by what was seen: state that changed, or that stayed as it was."""
+        self._wrote = self._wrote or any(record.answer.wrote for record in self.records[self._looked_at :])
+        self._looked_at = len(self.records)
+        if self._wrote and self.permission.effect in ("read", "unknown"):
+            return "write"
+        works = [record for record in self.records if record.ok]
+        if self.permission.effect == "unknown" and works and all(one.answer.wrote is False for one in works):
+            return "read"
+        return self.permission.effect
+
+    @property
+    def is_read(self) -> bool:
+        """Whether no call of it changes anything, as far as anybody can tell."""
+        return self.effect == "read"
+
+    @property
+    def destroys(self) -> bool:
+        """Whether its calls take away what others need, so that it comes last."""
+        return self.takes_away or (not self.is_read and is_called_last(self.spec))
+
+    def slot(self, path: str) -> Slot | None:
+        """Find an argument."""
+        return next((slot for slot in self.slots if slot.path == path), None)
+
+    def works(self) -> list[ProbeRecord]:
+        """The probes that worked."""
+        return [record for record in self.records if record.ok]
+
+    def worked(self) -> list[ProbeRecord]:
+        """The calls that worked, those made again in fresh environments included, in the order of changes."""
+        return sorted([*self.works(), *(one for one in self.replays if one.ok)], key=lambda one: one.epoch)
+
+
+class ProbeSession:
+    """Makes probes in one environment; `without` names strategies that are switched off."""
+
+    def __init__(
+        self, world: World, *, seed: int, policy: Policy, budget: Budget, without: frozenset[str] = frozenset()
+    ) -> None:
+        self.world = world
+        self.budget = budget
+        self.without = without
+        self.tools: dict[str, ProbedTool] = {}
+        for spec in world.toolset.of("assistant"):
+            allowed = permission(spec, policy, resettable=world.resets(spec))
+            self.tools[spec.name] = ProbedTool(spec=spec, slots=slots_of(spec), permission=allowed)
+        self.bare = bare(list(self.tools))
+        self.records: list[ProbeRecord] = []
+        self.epoch = 0
+        self.world_number = 0
+        self.is_stuck = False
+        self.reviver: Callable[[], Awaitable[None]] | None = None
+        self.seen: list[tuple[ProbeRecord, Atom]] = []
+        self.made: dict[tuple[str, str, str, str], list[str]] = {}
+        self.enabled: dict[tuple[str, str], str] = {}
+        self.planted: dict[int, dict[str, str]] = {}
+        self.given: dict[int, dict[str, dict[tuple[str, str], int]]] = {}
+        self.proposed: dict[tuple[str, str], list[Any]] = {}
+        self._seed = seed
+        self._declared = {str(value) for values in world.hints.values() for value in values}
+        self._known: set[str] = set(self._declared)
+        self._equal: dict[str, ProbeRecord] = {}
+        self._atoms: dict[int, list[Atom]] = {}
+        self._nothing: dict[str, set[str]] = {}
+        self._environments = _Environments(world)
+        self._opened: Opened | None = None
+        self._times_seen: Counter[tuple[str, str, str, str]] = Counter()
+        self._hangs: Counter[str] = Counter()
+        self._hung: dict[str, ProbeRecord] = {}
+        self._environmental: Counter[str] = Counter()
+        self._began = world.now()
+
+    async def __aenter__(self) -> "ProbeSession":
+        """Open the environment."""
+        self._opened = await self._environments.next()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Close it."""
+        await self._environments.aclose()
+
+    async def renew(self) -> None:
+        """Go on in a fresh environment; what was known of the old one's state may no longer hold."""
+        self._opened = None
+        self._opened = await self._environments.next()
+        self._equal.clear()
+        self._known = set(self._declared)
+        self._times_seen.clear()
+        self.seen = []
+        self.world_number += 1
+        self.epoch += 1
+        self.is_stuck = False
+
+    def uses(self, strategy: str) -> bool:
+        """Whether a strategy is switched on."""
+        return strategy not in self.without
+
+    def likeness(self, slot: str, tool: str, found: tuple[str, ...], source: str) -> float:
+        """Say how likely an argument means what another tool calls so; what all tools are called says nothing."""
+        return likeness(slot, self.bare[tool], found, self.bare[source])
+
+    def chance(self, tool: ProbedTool, slot: Slot) -> Random:
+        """Give the chance that values of an argument are drawn with: the same each time it is asked for."""
+        return Random(f"{self._seed} {tool.name} {slot.path}")  # noqa: S311 - no secret hangs on it
+
+    def may_call(self, tool: ProbedTool, most: int | None = None) -> bool:
+        """Whether one more probe of the tool is admitted; a tool without time is given up."""
+        if not tool.permission.called or tool.given_up:
+            return False
+        if tool.seconds > self.budget.tool_seconds:
+            tool.given_up = f"its calls took {self.budget.tool_seconds:g} s altogether"
+            return False
+        if self.world.now() - self._began > self.budget.seconds:
+            tool.given_up = f"probing of all tools took {self.budget.seconds:g} s"
+            return False
+        limit = self.budget.gentle if tool.permission.gently else self.budget.most
+        return len(tool.records) < (limit if most is None else min(limit, most))
+
+    async def try_values(
+        self, tool: ProbedTool, values: Mapping[str, Any], kind: ProbeKind, *, again: bool = False
+    ) -> ProbeRecord | None:
+        """Call with these values by slot path; None where no more calls are admitted."""
+        return await self.call(tool, build(values), kind, again=again)
+
+    async def call(
+        self, tool: ProbedTool, arguments: dict[str, Any], kind: ProbeKind, *, again: bool = False
+    ) -> ProbeRecord | None:
+        """Call a tool and judge its answer. An equal call of a read is not made again unless asked for, one that never
+        came back not at all.
+        """
+        if not tool.permission.called or tool.given_up:
+            return None
+        if self.is_stuck and self.reviver is not None:
+            await self.reviver()
+        if self._opened is None:
+            return None
+        if (hung := self._hung.get(dumps([tool.name, arguments]))) is not None:
+            return hung
+        key = dumps([tool.name, arguments, self.epoch])
+        known = self._equal.get(key)
+        if known is not None and not again and tool.is_read:
+            return known
+        if not self.may_call(tool):
+            return None
+        record = await self._made(self._opened, tool, arguments, kind)
+        tool.records.append(record)
+        self._equal.setdefault(key, record)
+        self._note(tool, record)
+        await asyncio.sleep(0)
+        return record
+
+    async def replay(self, tool: ProbedTool, arguments: dict[str, Any]) -> ProbeRecord | None:
+        """Make a call again that worked before, to bring about what it did: it is no probe, and counts as none."""
+        if not tool.permission.called or self._opened is None or self.is_stuck:
+            return None
+        record = await self._made(self._opened, tool, arguments, "nominal")
+        tool.replays.append(record)
+        return record
+
+    def recall(self, record: ProbeRecord) -> ProbeRecord:
+        """Take what a read answered in an environment like this one, at the same place, for what it would answer."""
+        again = replace(record, world=self.world_number, epoch=self.epoch)
+        self.records.append(again)
+        self.tools[record.tool].replays.append(again)
+        if again.ok:
+            self._see(again)
+        return again
+
+    async def _made(self, opened: Opened, tool: ProbedTool, arguments: dict[str, Any], kind: ProbeKind) -> ProbeRecord:
+        answer = await opened.call(tool.name, arguments)
+        tool.seconds += answer.seconds
+        values = read_slots(arguments)
+        stated = {slot.path for slot in tool.slots if slot.schema.get("enum")}
+        record = ProbeRecord(
+            index=len(tool.records),
+            tool=tool.name,
+            kind=kind,
+            arguments=arguments,
+            answer=answer,
+            judged=self._judged(tool, arguments, answer),
+            epoch=self.epoch,
+            world=self.world_number,
+            unknown=frozenset(
+                path for path, one in values.items() if str(one) not in self._known and path not in stated
+            ),
+        )
+        self.records.append(record)
+        is_gone = answer.unreachable and not _FORBIDDEN.search(answer.content)  # who refuses still answers
+        self.is_stuck |= answer.hung or is_gone
+        if record.ok:
+            if not tool.is_read:
+                planted = self.planted.setdefault(self.world_number, {})
+                given = self.given.setdefault(self.world_number, {})
+                for path, value in values.items():
+                    given.setdefault(str(value), {}).setdefault((tool.name, path), len(self.records) - 1)
+                for path in sorted(record.unknown):
+                    planted.setdefault(str(values[path]), tool.name)
+            self._see(record)
+            self._known.update(str(value) for value in values.values())
+            if not tool.is_read and answer.wrote is not False:
+                self.epoch += 1
+        return record
+
+    def _judged(self, tool: ProbedTool, arguments: dict[str, Any], answer: Answer) -> Judged:
+        """Judge an answer in the light of the call: a lookup that fails on the caller's own value does not know it, a
+        change that says nothing was made unless the state shows that it was not, and what a made-up value is answered
+        with is no content.
+        """
+        judged = judge(answer)
+        if judged.verdict == "environment" and _FORBIDDEN.search(answer.content) and self._is_let_in(tool):
+            return Judged("refused", judged.reason)
+        own = [value for value in read_slots(arguments).values() if value is not None]
+        if judged.verdict == "broken" and _LOOKUP.search(answer.content):
+            if any(repr(value) in answer.content for value in own):
+                return Judged("refused", judged.reason)
+        if judged.verdict == "empty" and tool.permission.effect in ("write", "destructive"):
+            silent_success = answer.wrote is True or (answer.wrote is None and answer.content.strip() in ("", "null"))
+            return Judged("ok", "it says nothing") if silent_success else judged
+        if judged.verdict == "ok" and template(answer.content, own) in self._nothing.get(tool.name, ()):
+            return Judged("empty", "what a made-up value is answered with")
+        return judged
+
+    def is_nothing(self, tool: ProbedTool, records: list[ProbeRecord]) -> None:
+        """Take what these calls were answered with, but for the values they repeat, for *there is no such thing*."""
+        told = {template(one.answer.content, list(one.values.values())) for one in records}
+        self._nothing.setdefault(tool.name, set()).update(told)
+        for one in (*tool.records, *tool.replays):
+            if one.ok and template(one.answer.content, list(one.values.values())) in told:
+                one.judged = Judged("empty", "what a made-up value is answered with")
+                self.seen = [pair for pair in self.seen if pair[0] is not one]
+
+    def _is_let_in(self, tool: ProbedTool) -> bool:
+        """Whether credentials were accepted before: what is refused then is what the call names, as services do that
+        do not tell what there is.
+        """
+        return bool(tool.works()) or sum(record.ok for record in self.records) >= _LET_IN
+
+    def atoms(self, record: ProbeRecord) -> list[Atom]:
+        """Give the scalars of an answer, read once."""
+        found = self._atoms.get(id(record))
+        if found is None:
+            every = atoms(record.answer.content)
+            found = [atom for atom in every if not atom.form or self.uses(atom.form)][:_MOST_ATOMS]
+            self._atoms[id(record)] = found
+        return found
+
+    def _see(self, record: ProbeRecord) -> None:
+        for atom in self.atoms(record):
+            self._known.add(str(atom.value))
+            key = (record.tool, atom.path, atom.pattern, repr(atom.value))
+            self._times_seen[key] += 1
+            if self._times_seen[key] <= _SEEN:
+                self.seen.append((record, atom))
+
+    def _note(self, tool: ProbedTool, record: ProbeRecord) -> None:
+        if record.answer.hung:
+            self._hung[dumps([tool.name, record.arguments])] = record
+        if record.answer.hung or record.answer.crashed:
+            self._hangs[tool.name] += 2 * _HANGS if record.answer.crashed else 1
+            if self._hangs[tool.name] >= _HANGS * (1 + any(one.ok for one in tool.records)):
+                text = record.answer.content
+                tool.given_up = text if record.answer.hung else f"its calls end the run: {text}"
+        if record.verdict == "environment":
+            self._environmental[tool.name] += 1
+            if self._environmental[tool.name] >= _REFUSALS_OF_ENVIRONMENT:
+                tool.given_up = f"the environment is in the way: {record.judged.reason}"
+        else:
+            self._environmental[tool.name] = 0
+
+
+def template(content: str, values: list[Any]) -> str:
+    """Give an answer with the values of the call left out: equal for *no note alpha* and *no note beta*."""
+    texts = sorted({str(value) for value in values if value not in (None, "", True, False)}, key=lambda one: -len(one))
+    for text in texts:
+        content = re.sub(rf"(?<!\w){re.escape(text)}(?!\w)", "\0", content)
+    return content
+
+
+class _Environments:
+    """One environment after the other: where each is a process of its own, the next one starts while the last is used.
+
+    Starting a server, and waiting for it to end, takes seconds in which nothing can be probed; there, both go on beside.
+    """
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._held: tuple[Opened, AsyncExitStack] | None = None
+        self._ahead: asyncio.Task[tuple[Opened, AsyncExitStack]] | None = None
+        self._behind: asyncio.Task[None] | None = None
+        self._times = 0
+
+    async def next(self) -> Opened:
+        """Leave the environment that is open and give a fresh one; raise `EnvironmentFaultError` where none opens.
+
+        From the second on, the one after it is opened ahead: who needed two will need more.
+        """
+        await self._leave()
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None:
+            try:
+                self._held = await ahead
+            except EnvironmentFaultError:
+                ahead = None  # it may open now
+        if ahead is None:
+            self._held = await self._open()
+        assert self._held is not None  # noqa: S101 - one of the two has opened it
+        self._times += 1
+        if self._world.stands_alone and self._times > 1:
+            self._ahead = asyncio.create_task(self._open(), name="agentbench-ahead")
+        return self._held[0]
+
+    async def aclose(self) -> None:
+        """Close what is open, and what was opened ahead; closing twice is fine."""
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None:
+            ahead.cancel()
+            await asyncio.wait([ahead])
+            if not ahead.cancelled() and ahead.exception() is None:
+                await ahead.result()[1].aclose()
+        await self._leave()
+        if self._behind is not None:
+            await self._behind
+
+    async def _open(self) -> tuple[Opened, AsyncExitStack]:
+        stack = AsyncExitStack()
+        return await stack.enter_async_context(self._world.open()), stack
+
+    async def _leave(self) -> None:
+        held, self._held = self._held, None
+        if held is None:
+            return
+        if not self._world.stands_alone:
+            await held[1].aclose()
+            return
+        if self._behind is not None:  # one ends at a time
+            await self._behind
+        self._behind = asyncio.create_task(held[1].aclose(), name="agentbench-behind")

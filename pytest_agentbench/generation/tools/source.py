@@ -1,0 +1,90 @@
+"""The source of drafts from tools: walks through the tool graph, each hydrated by real calls.
+
+Cards, semantic types, the graph and the pool come before it (`pipeline`). A walk that is lost is drawn anew, aiming at
+what it would have covered, and what it asked too much of is asked less of later ones.
+"""
+
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.generation.draft import Draft, Loss
+from pytest_agentbench.generation.tools.hydration.hydrate import EXHAUSTED, hydrate
+from pytest_agentbench.generation.tools.hydration.memory import HydrationError, Usage
+from pytest_agentbench.generation.tools.hydration.stock import Stock
+from pytest_agentbench.generation.tools.values import RUN_CONVERSATION, Walk
+from pytest_agentbench.generation.tools.walks.judging import Chosen
+from pytest_agentbench.generation.tools.walks.sampling import Sampler, class_of
+
+TWO_PEOPLE = "it mixes the affairs of two people"
+"""The reason of a walk in which two owners meet."""
+
+
+@dataclass
+class WalkSource:
+    """Gives drafts of walks (`draft.Source`), the same for the same seed and the same answers about them."""
+
+    draws: Sampler | Chosen
+    stock: Stock
+    seed: int
+    languages: Sequence[str] = ("en",)
+    told: Callable[[str], None] = lambda _: None
+    walks: dict[str, Walk] = field(default_factory=dict)
+    _usage: Usage = field(default_factory=Usage)
+
+    async def drafts(self) -> AsyncIterator[Draft | Loss]:
+        """Give the drafts of walks, and the walks that the world does not bear, until no new walk is found."""
+        while (walk := self.draws.draw()) is not None:
+            self.walks[walk.id] = walk
+            try:
+                draft = await self._draft(walk)
+            except HydrationError as error:
+                self._learn(walk, error)
+                detail = shorten(printable(error.detail), 300)
+                yield Loss(draft=walk.id, stage="hydration", reason=error.reason, detail=detail)
+                continue
+            yield draft
+
+    def accepted(self, draft: Draft) -> None:
+        """Use what this draft names less in later ones."""
+        self._usage.note(draft)
+
+    def lost(self, loss: Loss) -> None:
+        """Aim at what the walk would have covered again."""
+        if loss.draft in self.walks:
+            self.draws.lost(self.walks[loss.draft])
+
+    async def _draft(self, walk: Walk) -> Draft:
+        random = Random(f"{self.seed}/{walk.id}")  # noqa: S311 - a choice, no secret
+        turns = await hydrate(walk, self.stock, random, usage=self._usage)
+        owner = self.stock.owners.owner_of(turns, self.stock.card)
+        if owner is None:
+            raise HydrationError(TWO_PEOPLE, walk.id)
+        return Draft(
+            id=walk.id,
+            source="tools",
+            turns=turns,
+            owner=owner,
+            language=self.languages[len(self.walks) % len(self.languages)],
+            tags=(class_of(walk), *(("failure",) if walk.enriched else ())),
+            provenance={"path": " > ".join(walk.nodes)},
+        )
+
+    def _learn(self, walk: Walk, error: HydrationError) -> None:
+        """Have later walks ask less of the world where this one asked too much: rooms are booked, accounts closed.
+
+        No later one calls the tool that ran out as often, or takes the step that failed after all changes before it.
+        """
+        if error.reason not in EXHAUSTED:
+            return
+        source, _, target = error.detail.partition(": ")[0].rpartition(" -> ")
+        self.draws.spare(walk, target)
+        nodes, step = walk.nodes, (source or RUN_CONVERSATION, target)
+        if source:
+            self.draws.end(walk, step)
+        places = [place for place in range(1, len(nodes)) if nodes[place - 1 : place + 1] == step]
+        if places:
+            changes = (node for node in nodes[: places[-1]] if self.stock.card(node).writes is not False)
+            self.draws.bar(Counter(node for node in changes if node != RUN_CONVERSATION), step)

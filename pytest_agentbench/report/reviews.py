@@ -1,0 +1,46 @@
+"""What the report says of scenarios that wait for a reviewer, changed since, were rejected, or were never asked for."""
+
+import posixpath
+
+from pytest_agentbench.report.glyphs import Glyphs, Line
+from pytest_agentbench.report.table import wrap
+from pytest_agentbench.results.document import Document
+
+_MOST_NAMES = 5
+
+
+def review_lines(document: Document, marks: Glyphs, width: int) -> list[Line]:
+    """Give a line for each thing that people should know of reviews, none where there is nothing to say."""
+    return [Line(part, "warn") for text in review_texts(document) for part in wrap(marks.plain(text), width, "  ")]
+
+
+def review_texts(document: Document) -> list[str]:
+    """Say which runs count nowhere and how to review them, and which scenarios count though nobody did."""
+    texts = []
+    runs = [run for run in document.results if run.pending]
+    if runs:
+        folders = sorted({posixpath.dirname(run.file) or "." for run in runs})
+        texts.append(
+            f"pending review: {_count(len(runs), 'run')} in no rate and no gate; review the scenarios with: "
+            f"agentbench review {' '.join(folders)}"
+        )
+    for suite in document.suites:
+        name = suite.name or suite.path
+        review = suite.review
+        if review.lapsed:
+            named = ", ".join(review.lapsed[:_MOST_NAMES])
+            more = f" and {len(review.lapsed) - _MOST_NAMES} more" if len(review.lapsed) > _MOST_NAMES else ""
+            texts.append(f"{name}: changed since they were accepted, and pending again: {named}{more}")
+        if review.unreviewed:
+            verb = "counts" if review.unreviewed == 1 else "count"
+            texts.append(
+                f"{name}: {_count(review.unreviewed, 'generated scenario')} {verb}, though nobody reviewed "
+                f"{'it' if review.unreviewed == 1 else 'them'}"
+            )
+        if review.rejected:
+            texts.append(f"{name}: {_count(review.rejected, 'scenario')} rejected in review, not collected")
+    return texts
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,185 @@
+"""What a calibration file says: how far the auditor and the judge of a suite can be trusted, as they stand."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import Field, model_validator
+
+from pytest_agentbench.checks.auditor.ask import TEMPLATE
+from pytest_agentbench.checks.judges.judge import judge_mark
+from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.codec import digest, loads
+from pytest_agentbench.core.rubric import Rubric
+from pytest_agentbench.core.suite import CalibrationSpec, JudgeSpec, Suite
+from pytest_agentbench.core.text import printable
+from pytest_agentbench.results.intervals import wilson
+
+_MOST_RUNS = 1_000_000
+"""Labelled runs beyond which a file is not believed."""
+
+LEAST_RUNS = 50
+"""Runs labelled by the team without one false alarm, from which an auditor counts as calibrated."""
+
+_WITHOUT = "or go without its judgement: --agentbench-no-judge"
+
+
+class AuditorFigures(Model):
+    """How often the auditor failed a right agent: `false_alarms` of `runs` that the team labelled as not its fault.
+
+    `upper` bounds the rate (95 %, Wilson). `parts` are what it was: model and prompt.
+    """
+
+    runs: Annotated[int, Field(strict=True, ge=0, le=_MOST_RUNS)]
+    false_alarms: Annotated[int, Field(strict=True, ge=0)]
+    upper: float = 1.0
+    parts: dict[str, str] = {}
+
+    @model_validator(mode="after")
+    def _counts_fit(self) -> Self:
+        if self.false_alarms > self.runs:
+            raise ValueError(f"{self.false_alarms} false alarms of {self.runs} runs")
+        return self
+
+
+class AuditorStanding(Model):
+    """How an auditor did on runs of a right agent that the team labelled: how many, and how many of them it failed.
+
+    `other` names the model, or the prompt, that it had then, where that is another now.
+    """
+
+    runs: int = 0
+    false_alarms: int = 0
+    other: str = ""
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether it raised no false alarm on enough runs, and is still the same."""
+        return self.runs >= LEAST_RUNS and not self.false_alarms and not self.other
+
+    @property
+    def upper(self) -> float | None:
+        """Give the upper end of the 95 % interval of its false alarm rate, None without runs."""
+        interval = wilson(self.false_alarms, self.runs)
+        return None if interval is None else interval[1]
+
+
+def standing_of(suite: Suite) -> AuditorStanding | None:
+    """Give how the auditor of a suite did, as its calibration file says; None for a suite that has no auditor.
+
+    A file that is not there, or says nothing of an auditor, tells of no runs.
+    """
+    if suite.judge is None or suite.auditor == "off":
+        return None
+    calibration = suite.judge.calibration
+    return (
+        AuditorStanding() if calibration is None else _standing(auditor_in(calibration.file), suite.judge.model.model)
+    )
+
+
+def auditor_in(file: Path) -> AuditorFigures | None:
+    """Give how the auditor did by a file of `agentbench calibrate --json`; None where it does not say."""
+    try:
+        return AuditorFigures.model_validate(loads(file.read_text(encoding="utf-8"))["auditor"])
+    except (OSError, ValueError, TypeError, LookupError, RecursionError):
+        return None
+
+
+def _standing(figures: AuditorFigures | None, model: str) -> AuditorStanding:
+    if figures is None:
+        return AuditorStanding()
+    now = {"model": model, "prompt": TEMPLATE}
+    before = {**now, **figures.parts}
+    changed = [printable(before[part]) or "another" for part, value in now.items() if before[part] != value]
+    return AuditorStanding(runs=figures.runs, false_alarms=figures.false_alarms, other=", ".join(changed))
+
+
+def objections(suite: Suite) -> list[str]:
+    """Say of each rubric of the suite why its judge may not decide: uncalibrated, drifted, or below the least kappa."""
+    judge = suite.judge
+    if judge is None or judge.calibration is None:
+        return []
+    named = [(None, suite.rubric), *((scenario.id, scenario.rubric) for scenario in suite.scenarios)]
+    found: dict[str, str] = {}
+    for scenario, rubric in named:
+        if rubric is not None and rubric.judged:
+            whose = "the rubric" if scenario is None else f"the rubric of {scenario}"
+            for text in _of_rubric(judge, judge.calibration, rubric):
+                found.setdefault(text, f"{suite.path}: {whose}: {text}")
+    return list(found.values())
+
+
+def _of_rubric(judge: JudgeSpec, asked: CalibrationSpec, rubric: Rubric) -> Iterator[str]:
+    wanted = judge_mark(judge.model.model, rubric, sees=judge.sees, notes=judge.notes)
+    options = "".join([*([" --sees goal"] if judge.sees == "goal" else []), *([" --notes"] if judge.notes else [])])
+    model = printable(judge.model.model)
+    again = f"run `agentbench calibrate RUBRIC LABELLED --model {model}{options} --json {asked.file}`"
+    try:
+        rows = _rows(asked.file)
+    except FileNotFoundError:
+        yield f"its judge is not calibrated: there is no {asked.file}; {again}, {_WITHOUT}"
+        return
+    except (OSError, ValueError) as error:
+        yield f"{asked.file} cannot be read as figures of a judge ({printable(str(error))}); {again}, {_WITHOUT}"
+        return
+    own = next((row for row in rows if row["mark"] == digest(wanted)), None)
+    if own is None:
+        yield f"its judge is not the one in {asked.file}: {_drift(wanted, rows)}; {again}, {_WITHOUT}"
+        return
+    if asked.kappa is None:
+        return
+    for where, kappa in _kappas(own["blame"]):
+        if kappa is None or kappa < asked.kappa:
+            given = "undefined" if kappa is None else f"{kappa:.2f}"
+            yield (
+                f"its judge agrees too little with the labels: kappa is {given} {where}, the suite asks for "
+                f"{asked.kappa:g} ({asked.file}); mend the rubric and {again}, {_WITHOUT}"
+            )
+
+
+def _kappas(slices: dict[str, Any]) -> list[tuple[str, float | None]]:
+    """Give where kappa counts, and what it is: on the team's own conversations, all of them and in each language.
+
+    Only where those have no kappa, since all have one label, the played ones count, too.
+    """
+    known = {name: part["figures"]["kappa"]["mean"] for name, part in slices.items()}
+    own = [
+        (f"on your own{f' in {language!r}' if language else ''}", known[name])
+        for name in sorted(known)
+        for head, _, language in [name.partition(":")]
+        if head == "own" and known[name] is not None
+    ]
+    return own or [("on all", known["all"])]
+
+
+def _rows(file: Path) -> list[dict[str, Any]]:
+    """Read the judges of a file; raise `ValueError` where it holds none."""
+    form = loads(file.read_text(encoding="utf-8"))
+    rows = form.get("contenders") if isinstance(form, dict) else None
+    if not isinstance(rows, list) or not rows or not all(_is_row(row) for row in rows):
+        raise ValueError("it is no file of `agentbench calibrate --json`, or of an older version")
+    return rows
+
+
+def _is_row(row: Any) -> bool:
+    try:
+        return isinstance(row["mark"], str) and "mean" in row["blame"]["all"]["figures"]["kappa"]
+    except (KeyError, TypeError):
+        return False
+
+
+def _drift(wanted: Mapping[str, str], rows: list[dict[str, Any]]) -> str:
+    """Say what changed since the judge that is nearest."""
+    known = [row["parts"] for row in rows if row.get("parts")]
+    if not known:
+        names = ", ".join(printable(str(row.get("name"))) for row in rows)
+        return f"it holds {names}, and no rubric of a suite"
+    nearest = max(known, key=lambda parts: sum(parts.get(key) == value for key, value in wanted.items()))
+    changed = [key for key, value in wanted.items() if nearest.get(key) != value]
+    told = {
+        "model": f"the model was {printable(str(nearest.get('model')))!r} and is {printable(wanted['model'])!r}",
+        "prompt": "the prompt has changed",
+        "rubric": "the rubric has changed",
+        "shown": f"it was shown {nearest.get('shown')}, and is shown {wanted['shown']}",
+    }
+    return ", ".join(told[key] for key in changed)

@@ -1,0 +1,59 @@
+"""Acceptance: right drafts pass, each policy is handled as its wrong runs show, spoilt drafts are refused."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.generation.draft import right
+from tests.generation.draft.spoiling import SPOILT
+from tests.generation.draft.test_produce import produce
+
+
+def test_right_drafts_are_accepted_and_say_how_each_policy_is_handled(tmp_path: Path) -> None:
+    suite = right.library(tmp_path)
+    kinds = (right.renewing, right.refusing, right.reserving, right.declining, right.reading)
+
+    report, _ = produce(suite, [kind(suite) for kind in kinds])
+
+    assert [f"{one.draft} {one.reason} {one.detail}" for one in report.losses] == []
+    handled = {draft.id: {one.policy: one.handling for one in draft.policies} for draft in report.accepted}
+    assert handled == {
+        "renew": {"one-week": "exercised"},
+        "refuse": {"one-week": "decided"},
+        "reserve": {"look-up-first": "decided", "ask-first": "decided", "kind": "judge_only"},
+        "decline": {"ask-first": "decided"},
+        "read": {},
+    }
+
+
+@pytest.mark.parametrize(
+    ("suite", "draft"), [(right.hotel, right.booking), (right.colis, right.reporting)], ids=["hotel", "colis"]
+)
+def test_services_without_rules_and_in_french_are_accepted(tmp_path: Path, suite: object, draft: object) -> None:
+    made = suite(tmp_path)  # type: ignore[operator]
+
+    report, _ = produce(made, [draft(made)])  # type: ignore[operator]
+
+    assert [f"{one.reason} {one.detail}" for one in report.losses] == []
+
+
+def test_spoilt_drafts_are_refused(tmp_path: Path) -> None:
+    """Of drafts with one fault each, made by hand over three services, at most two come through."""
+    refused: dict[str, str] = {}
+    passed: list[str] = []
+    for number, (suite_in, kinds) in enumerate(SPOILT.items()):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        suite = suite_in(folder)
+        spoilt = [(f"{kind.__name__} {name}", draft) for kind in kinds for name, draft in kind(suite)]
+        named = {f"s{place}": name for place, (name, _) in enumerate(spoilt)}
+        drafts = [draft.model_copy(update={"id": mark}) for mark, (_, draft) in zip(named, spoilt, strict=True)]
+        good = {right.library: right.reading, right.hotel: right.booking, right.colis: right.reporting}[suite_in]
+
+        report, _ = produce(suite, [good(suite), *drafts])
+
+        refused |= {named[one.draft]: f"{one.stage}: {one.reason}: {one.detail}" for one in report.losses}
+        passed += [named[draft.id] for draft in report.accepted if draft.id in named]
+
+    assert len(refused) + len(passed) >= 50
+    assert len(passed) <= 2, passed

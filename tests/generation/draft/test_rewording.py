@@ -1,0 +1,117 @@
+"""`agentbench generate SUITE --reword`: a model words what plain phrases worded; calls and values stay."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_agentbench.core.errors import SuiteFaultError
+from pytest_agentbench.core.model import ModelSpec
+from pytest_agentbench.core.suite import Suite
+from pytest_agentbench.environment.toolset import load_toolset
+from pytest_agentbench.generation.recipe import Outcome
+from pytest_agentbench.generation.rewording import reword
+from pytest_agentbench.generation.store import Store
+from pytest_agentbench.llm.caller import Caller
+from pytest_agentbench.llm.models import Models
+from pytest_agentbench.testing import ModelServer
+from pytest_agentbench.testing.request import ModelRequest
+from tests.generation.draft.test_produce import TODAY, produce, two
+from tests.generation.drafting import suite_of
+
+LINES = {
+    1: [
+        "Could you look at what I have at home? I am M21.",
+        "Keep the second of those for me for 3 more weeks, please.",
+    ],
+    2: ["I am M21. Which branch am I with, and what is my balance?"],
+}
+"""What the model says, by the number of turns that it is asked for less one."""
+
+
+def answer(request: ModelRequest, *, spoilt: bool = False) -> str:
+    """Play writer and critic: word the two drafts well, or say a number from nowhere; find the writes."""
+    data = str(request.messages[-1]["content"])
+    if "must_say" not in data:
+        renews = "second of those" in data
+        arguments = [{"name": "loan_id", "value": "L302"}, {"name": "weeks", "value": "3"}]
+        writes = [{"tool": "renew_loan", "arguments": arguments}] if renews else []
+        told = {"purpose": "A member settles its loans.", "initial_situation": "M21 has loans. It asks about them."}
+        return json.dumps({"plausible": True, "writes": writes, "refusal": "", "reason": "", "invented": [], **told})
+    lines = LINES[1] if '"turn": 2' in data else LINES[2]
+    weeks = " The loan is for 3 weeks." if len(lines) == 2 else ""
+    persona = {
+        "task_instructions": "Be brief.",
+        "reason_for_call": "You want help with the library.",
+        "known_info": f"You are member M21.{weeks}",
+        "unknown_info": "",
+    }
+    if spoilt:
+        lines = [f"{line} It is about L777." for line in lines]
+    return json.dumps(
+        {"absurd": "", "person": "", "first": 1, "last": len(lines), "lines": lines, "personas": [persona]}
+    )
+
+
+async def reworded(suite: Suite, server: ModelServer) -> Outcome:
+    """Reword a suite by the model of a server."""
+    spec = ModelSpec(model="m", base_url=server.base_url, api_key="none")
+    recipe = suite.generate.model_copy(update={"model": spec})
+    models = Models(environ={})
+    try:
+        return await reword(
+            suite.model_copy(update={"generate": recipe}),
+            load_toolset(suite.environment, suite.root),
+            chats=lambda role: models.chat(spec, Caller(role=role)),
+            today=TODAY,
+        )
+    finally:
+        await models.close()
+
+
+def run(suite: Suite, **options: Any) -> Outcome:
+    """Reword a suite by a model that answers as `answer` does."""
+    with ModelServer(lambda request: answer(request, **options)) as server:
+        return asyncio.run(reworded(suite, server))
+
+
+def test_plain_scenarios_get_the_words_of_a_model(tmp_path: Path) -> None:
+    suite = suite_of(tmp_path, "library")
+    produce(suite, two(suite))
+    before = {draft.id: draft for draft in Store(suite.generate.out).accepted()}
+
+    outcome = run(suite)
+
+    after = {draft.id: draft for draft in Store(suite.generate.out).accepted()}
+    assert [turn.line for turn in after["d1"].turns] == LINES[1]
+    assert {draft.worded_by for draft in after.values()} == {"m"}
+    assert [call.call for call in after["d1"].calls] == [call.call for call in before["d1"].calls]
+    text = (suite.generate.out / "scenarios" / "get-member-d2.yaml").read_text(encoding="utf-8")
+    assert LINES[2][0] in text
+    assert "plain phrases" not in text
+    assert "A member settles its loans." in text
+    assert "2 reworded; 0 keep their plain words" in outcome.lines
+    assert any(line.startswith("critic: 0 of 2 verdicts are rejections") for line in outcome.lines)
+
+
+def test_what_the_model_cannot_word_keeps_its_plain_words(tmp_path: Path) -> None:
+    suite = suite_of(tmp_path, "library")
+    produce(suite, two(suite))
+
+    outcome = run(suite, spoilt=True)
+
+    assert "0 reworded; 2 keep their plain words" in outcome.lines
+    assert {draft.worded_by for draft in Store(suite.generate.out).accepted()} == {"plain"}
+    assert len(list((suite.generate.out / "scenarios").iterdir())) == 2
+
+
+def test_without_a_model_or_scenarios_it_says_what_is_missing(tmp_path: Path) -> None:
+    suite = suite_of(tmp_path, "library")
+    tools = load_toolset(suite.environment, suite.root)
+
+    with pytest.raises(SuiteFaultError, match=r"generate\.llm: names no model"):
+        asyncio.run(reword(suite, tools, chats=None, today=TODAY))
+    with pytest.raises(SuiteFaultError, match="no scenarios are stored; run `agentbench generate` first"):
+        run(suite)

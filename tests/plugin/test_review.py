@@ -1,0 +1,215 @@
+"""Generated scenarios wait for a reviewer: they run, they stand in a row of their own, and they decide nothing."""
+
+from datetime import date
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from pytest_agentbench.cli import main
+from pytest_agentbench.suites.review_form import accepted, rejected
+from tests.plugin.project import AGENT, TWO_WORKERS, Project
+from tests.plugin.test_gates import ONE_WRONG
+
+DAY = date(2026, 11, 24)
+
+EXITING = AGENT.replace(
+    "        call[", "        if order[0] == 'W9':\n            os._exit(3)\n        call["
+).replace("import re\n", "import os\nimport re\n")
+"""An agent that ends its process at W9."""
+
+
+def generated(name: str, order: str, review: Any = "pending", **keys: Any) -> dict[str, Any]:
+    """Give a refund scenario as a generator would write it; the agent gets W2 wrong."""
+    form = {
+        "id": name,
+        "says": [f"Refund {order}"],
+        "expect": [{"refund": {"order_id": order}}],
+        "provenance": {"generated": {"recipe": "0", "tools": "0", "policies": "0"}},
+        **keys,
+    }
+    return {**form, "review": accepted(form, "Ann", DAY) if review == "accepted" else review}
+
+
+WORKERS = pytest.mark.parametrize("workers", ["-n0", TWO_WORKERS])
+
+
+@WORKERS
+def test_a_failing_pending_run_is_missed_without_gates(everywhere: Project, workers: str) -> None:
+    """Nothing is red, the row is its own, and the report says how to review."""
+    everywhere.suite("a", generated("g1", "W1"), generated("g2", "W2"), agent=ONE_WRONG)
+
+    result = everywhere.run(workers, "-v")
+
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*1 passed*2 pending review*", "all * 1 * 1 *100*", "pending review * 2 * 1 *50*"])
+    result.stdout.fnmatch_lines(["missed, pending review", "*g2*", "*agentbench review bench*"])
+    assert any("g2" in line and "MISSED (pending review)" in line for line in result.outlines)
+    assert any("g1" in line and "PASSED (pending review)" in line for line in result.outlines)
+
+
+@WORKERS
+def test_pending_runs_count_in_no_gate(everywhere: Project, workers: str) -> None:
+    """The gate holds over what counts; the pending failure changes neither rate nor exit status."""
+    everywhere.suite("a", generated("g2", "W2"), agent=ONE_WRONG, gates=["success >= 1", "errors <= 0"])
+
+    result = everywhere.run(workers)
+
+    assert result.ret == 0
+    assert [(one.value, one.n, one.passed) for one in everywhere.document.gates] == [(1.0, 1, True), (0.0, 1, True)]
+
+
+@WORKERS
+def test_a_gate_on_pending_runs_alone_is_not_evaluated(everywhere: Project, workers: str) -> None:
+    """It neither holds nor fails, and says how many runs wait."""
+    everywhere.suite(
+        "a",
+        generated("g1", "W1", tags=["hard"]),
+        generated("g2", "W2", tags=["hard"]),
+        agent=ONE_WRONG,
+        gates=["success >= 1", "tag.hard >= 0.9"],
+    )
+
+    result = everywhere.run(workers)
+
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*tag.hard >= 0.9*not evaluated: 2 pending review*"])
+    gate = next(one for one in everywhere.document.gates if one.gate == "tag.hard >= 0.9")
+    assert (gate.passed, gate.failed, gate.pending, gate.n) == (None, False, 2, 0)
+
+
+def test_a_suite_of_pending_runs_alone_evaluates_no_gate(everywhere: Project) -> None:
+    """Every gate says how many runs wait, the one on errors included."""
+    everywhere.suite(generated("g1", "W1"), generated("g2", "W2"), agent=ONE_WRONG, gates=["success >= 1"])
+
+    result = everywhere.run()
+
+    assert result.ret == 0
+    assert [one.reason for one in everywhere.document.gates] == ["not evaluated: 2 pending review"] * 2
+
+
+@pytest.mark.parametrize("wanted", ["-x", "--sw", "--runxfail", "--agentbench-gates=never"])
+def test_a_pending_failure_ends_nothing(everywhere: Project, wanted: str) -> None:
+    """No option of pytest's turns it red; partial selections neither."""
+    everywhere.suite("a", generated("g2", "W2"), agent=ONE_WRONG, gates=["success >= 1"])
+
+    assert everywhere.run(wanted).ret == 0
+    assert everywhere.run(wanted, "-k", "g2").ret == 0
+
+
+def test_last_failed_reruns_a_missed_pending_run(everywhere: Project) -> None:
+    """`--lf` takes what was missed."""
+    everywhere.suite("a", generated("g2", "W2"), agent=ONE_WRONG)
+    everywhere.run()
+
+    everywhere.run("--lf")
+
+    assert set(everywhere.verdicts()) == {"g2"}
+
+
+def test_an_accepted_scenario_counts(everywhere: Project) -> None:
+    """It is a test like any other: its failure is red."""
+    everywhere.suite("a", generated("g2", "W2", "accepted"), agent=ONE_WRONG)
+
+    result = everywhere.run()
+
+    assert result.ret == 1
+    assert "pending" not in result.stdout.str()
+
+
+def test_an_acceptance_lapses_when_the_scenario_changes(everywhere: Project) -> None:
+    """It is pending again, and the report names it."""
+    form = generated("g2", "W2", "accepted")
+    everywhere.suite("a", {**form, "says": ["Refund W2 now"]}, agent=ONE_WRONG)
+
+    result = everywhere.run()
+
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*changed since they were accepted, and pending again: g2"])
+
+
+def test_a_rejected_scenario_is_not_collected(everywhere: Project) -> None:
+    """One line counts those that a reviewer rejected."""
+    everywhere.suite("a", generated("g2", "W2", rejected("nobody says so", "Ann", DAY)), agent=ONE_WRONG)
+
+    result = everywhere.run()
+
+    assert result.ret == 0
+    assert everywhere.verdicts() == {"a": "passed"}
+    result.stdout.fnmatch_lines(["*1 scenario rejected in review, not collected"])
+
+
+def test_without_review_generated_scenarios_count_at_once_and_the_report_says_so(everywhere: Project) -> None:
+    """`review: off` in the recipe."""
+    everywhere.suite("a", generated("g2", "W2"), agent=ONE_WRONG, generate={"from": "tools", "review": "off"})
+
+    result = everywhere.run("-W", "ignore::pytest.PytestCollectionWarning")
+
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*1 generated scenario counts, though nobody reviewed it"])
+
+
+def test_junit_and_marks_know_what_is_pending(everywhere: Project) -> None:
+    """A property of the test case, and a selection by mark."""
+    everywhere.suite("a", generated("g1", "W1"))
+
+    everywhere.run("--junitxml=junit.xml", "-m", "agentbench(review='pending')")
+
+    cases = list(ElementTree.parse(everywhere.pytester.path / "junit.xml").getroot()[0])
+    properties = {one.get("name"): one.get("value") for case in cases for one in case.iter("property")}
+    assert set(everywhere.verdicts()) == {"g1"}
+    assert properties["agentbench.review"] == "pending"
+
+
+def test_reports_say_what_waits(everywhere: Project) -> None:
+    """Markdown and the page: the row, how to review, and which gate was not evaluated; nobody calls it failed."""
+    everywhere.suite(
+        "a", generated("g2", "W2", tags=["hard"]), agent=ONE_WRONG, gates=["success >= 1", "tag.hard >= 0.9"]
+    )
+
+    result = everywhere.run("--agentbench-markdown=report.md", "--agentbench-html=report.html")
+
+    text = (everywhere.pytester.path / "report.md").read_text(encoding="utf-8")
+    page = (everywhere.pytester.path / "report.html").read_text(encoding="utf-8")
+    assert result.ret == 0
+    assert text.startswith("### ✅")
+    assert "1 pending review" in text
+    assert "| – | `tag.hard >= 0.9` | `not evaluated: 1 pending review` |" in text
+    assert "Missed among them: `g2`" in text
+    assert "By pending review" in text
+    assert "pending review: 1 run in no rate and no gate" in page
+    assert "pending review, failed" in page
+
+
+def test_merged_results_count_pending_runs_in_no_gate(everywhere: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    """`agentbench report --gate` decides as the session did, with gates and without."""
+    for gates in ({"gates": ["success >= 1"]}, {}):
+        everywhere.suite("a", generated("g2", "W2"), agent=ONE_WRONG, **gates)
+        assert everywhere.run("--agentbench-json=results.json").ret == 0
+
+        assert main(["report", "--gate", str(everywhere.pytester.path / "results.json")]) == 0
+        assert "1 pending review" in capsys.readouterr().out
+
+
+def test_a_baseline_compares_no_pending_run(everywhere: Project) -> None:
+    """What fails now and passed then is no loss while nobody has reviewed it."""
+    everywhere.suite("a", generated("g1", "W1"), generated("g2", "W2"), gates=["regression <= 0"])
+    everywhere.run("--agentbench-json=before.json")
+    everywhere.suite("a", generated("g1", "W1"), generated("g2", "W2"), agent=ONE_WRONG, gates=["regression <= 0"])
+
+    result = everywhere.run("--agentbench-baseline=before.json")
+
+    gate = next(one for one in everywhere.document.gates if one.gate.startswith("regression"))
+    assert (result.ret, gate.n, gate.passed) == (0, 1, True)
+
+
+@pytest.mark.slow
+def test_a_pending_run_that_takes_its_process_down_is_missed(everywhere: Project) -> None:
+    """With workers: the crash is in its row, and the session passes."""
+    everywhere.suite("a", "b", generated("g9", "W9"), agent=EXITING)
+
+    result = everywhere.run("-n2")
+
+    assert result.ret == 0
+    assert everywhere.verdicts() == {"a": "passed", "b": "passed", "g9": "failed"}
+    result.stdout.fnmatch_lines(["pending review * 1 * 0 *"])
