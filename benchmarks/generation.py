@@ -141,7 +141,9 @@ async def main(arguments: argparse.Namespace) -> None:
         world = world_of(suite, hints={name: list(values) for name, values in known.items()}, resettable=resettable)
     policy = Policy(writes=arguments.writes, deny=frozenset(arguments.deny))
     began = time.monotonic()
-    cards = await probe(world, seed=arguments.seed, policy=policy, without=without, told=print if arguments.progress else _silent)
+    cards = await probe(
+        world, seed=arguments.seed, policy=policy, without=without, told=print if arguments.progress else _silent
+    )
     seconds = time.monotonic() - began
     calls = sum(len(card.probes) for card in cards.cards)
     print(f"{suite.name}: {len(cards.cards)} tools, {calls} probes, {seconds:.1f} s")

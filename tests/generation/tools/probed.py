@@ -12,9 +12,9 @@ import yaml
 
 from pytest_agentbench.generation.tools.graph.graph import build_graph, connector_edges
 from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
-from pytest_agentbench.generation.tools.probing.session import Budget
 from pytest_agentbench.generation.tools.probing.probing import probe
 from pytest_agentbench.generation.tools.probing.safety import Policy
+from pytest_agentbench.generation.tools.probing.session import Budget
 from pytest_agentbench.generation.tools.values import Card, Cards
 from pytest_agentbench.generation.tools.world import World, world_of
 from pytest_agentbench.suites.suite_file import load_suite

@@ -10,8 +10,8 @@ from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.tool import Toolset, ToolSpec
 from pytest_agentbench.generation.tools.graph.graph import build_graph
 from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
-from pytest_agentbench.generation.tools.probing.session import Budget
 from pytest_agentbench.generation.tools.probing.schemas import slots_of
+from pytest_agentbench.generation.tools.probing.session import Budget
 from pytest_agentbench.generation.tools.values import Cards
 from tests.generation.tools.probed import card, probed, written
 

@@ -151,7 +151,8 @@ def _into(
     turned_away = {
         (str(record.values[slot.path]), record.world): order[id(record)]
         for record in tool.records
-        if slot.path in record.values and record.verdict in ("refused", "broken", "empty")
+        if slot.path in record.values
+        and record.verdict in ("refused", "broken", "empty")
         and not is_about_another(record, slot.path)
     }
     first_refused, taken_at = _firsts(tool, slot, order)

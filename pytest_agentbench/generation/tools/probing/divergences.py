@@ -235,9 +235,7 @@ def _is_extreme(value: Any, slot: Slot) -> bool:
 def _top_required(tool: ProbedTool, slot: Slot) -> bool:
     """Whether an inner argument can be judged: what holds it is there whether or not it is."""
     head = slot.path.partition(".")[0]
-    return any(
-        other.required and other.path != slot.path and other.path.startswith(f"{head}.") for other in tool.slots
-    )
+    return any(other.required and other.path != slot.path and other.path.startswith(f"{head}.") for other in tool.slots)
 
 
 def _top(slot: Slot) -> str:

@@ -72,9 +72,7 @@ async def _look(log: ReplayLog, sources: Collection[str] | None) -> None:
                     await session.replay(tool, build({**tool.base.values, slot.path: value}))
 
 
-async def _try_slot(
-    log: ReplayLog, tool: ProbedTool, slot: Slot, sources: Collection[str] | None, most: int
-) -> None:
+async def _try_slot(log: ReplayLog, tool: ProbedTool, slot: Slot, sources: Collection[str] | None, most: int) -> None:
     session = log.session
     done: set[str] = set()
     for source in _sources(session, tool, slot, sources):
@@ -99,9 +97,7 @@ async def _try_slot(
                     break
 
 
-def _sources(
-    session: ProbeSession, tool: ProbedTool, slot: Slot, sources: Collection[str] | None
-) -> list[str]:
+def _sources(session: ProbeSession, tool: ProbedTool, slot: Slot, sources: Collection[str] | None) -> list[str]:
     found = {one.record.tool for one in seen_for(session, tool, slot)}
     return [name for name in session.tools if name in found and (sources is None or name in sources)]
 
@@ -270,4 +266,3 @@ def _takers(session: ProbeSession, maker: ProbedTool, slot: Slot, name: str) -> 
             like = session.likeness(taker.path, tool.name, tuple(slot.path.split(".")), maker.name)
             if like >= 0.3 or shape(name) in shapes:
                 yield tool, taker
-

@@ -163,8 +163,6 @@ def shown(tool: ProbedTool) -> list[ProbeRecord]:
     return list(kept.values())[-_SHOWN:]
 
 
-
-
 def _told(record: ProbeRecord) -> dict[str, Any]:
     return {
         "arguments": record.arguments,

@@ -54,7 +54,9 @@ def output_leaves(schema: Mapping[str, Any], path: str = "") -> Iterator[tuple[s
         yield path, str(schema.get("type"))
 
 
-def missing_fields(returns: Mapping[str, Any], records: Sequence[ProbeRecord]) -> Iterator[tuple[str, str, list[ProbeRecord]]]:
+def missing_fields(
+    returns: Mapping[str, Any], records: Sequence[ProbeRecord]
+) -> Iterator[tuple[str, str, list[ProbeRecord]]]:
     """Give fields that are declared and missing, or of another type, in results that worked: path, why, by which."""
     found: dict[tuple[str, str], list[ProbeRecord]] = {}
     for record in records:

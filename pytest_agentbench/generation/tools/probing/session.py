@@ -186,7 +186,7 @@ class ProbeSession:
         self._equal: dict[str, ProbeRecord] = {}
         self._atoms: dict[int, list[Atom]] = {}
         self._nothing: dict[str, set[str]] = {}
-        self._environments = _Environments(world)
+        self._environments = Environments(world)
         self._opened: Opened | None = None
         self._times_seen: Counter[tuple[str, str, str, str]] = Counter()
         self._hangs: Counter[str] = Counter()
@@ -304,7 +304,9 @@ class ProbeSession:
             judged=self._judged(tool, arguments, answer),
             epoch=self.epoch,
             world=self.world_number,
-            unknown=frozenset(path for path, one in values.items() if str(one) not in self._known and path not in stated),
+            unknown=frozenset(
+                path for path, one in values.items() if str(one) not in self._known and path not in stated
+            ),
         )
         self.records.append(record)
         is_gone = answer.unreachable and not _FORBIDDEN.search(answer.content)  # who refuses still answers
@@ -398,7 +400,7 @@ def template(content: str, values: list[Any]) -> str:
     return content
 
 
-class _Environments:
+class Environments:
     """One environment after the other: where each is a process of its own, the next one starts while the last is used.
 
     Starting a server, and waiting for it to end, takes seconds in which nothing can be probed; there, both go on beside.

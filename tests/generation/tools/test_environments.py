@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_agentbench.generation.tools.probing.succession import Succession
+from pytest_agentbench.generation.tools.probing.session import Environments
 from pytest_agentbench.generation.tools.world import world_of
 from tests.generation.tools.making import read
 from tests.generation.tools.test_bad_servers import SERVER, suite
@@ -19,7 +19,7 @@ def test_each_environment_is_fresh_and_none_is_left(tmp_path: Path) -> None:
     log = tmp_path / "log.txt"
 
     async def followed() -> list[str]:
-        several = Succession(world)
+        several = Environments(world)
         lists = []
         for number in range(3):
             opened = await several.next()
@@ -52,7 +52,7 @@ def test_what_does_not_open_ahead_is_opened_when_it_is_asked_for(tmp_path: Path)
     world = world_of(read(path))
 
     async def followed() -> list[str]:
-        several = Succession(world)
+        several = Environments(world)
         words = [(await (await several.next()).call("get_word", {})).content for _ in range(3)]
         await several.aclose()
         return words
