@@ -11,10 +11,14 @@ FORMS = {
     "listed": """raise ValueError(f"zone {zone} is not served (north, south)")""",
     "pydantic": """raise ValueError(
             "1 validation error for Call\\nzone\\n  Input should be 'north' or 'south' [type=literal_error]")""",
-    "fastapi": """return {"detail": [{"loc": ["body", "zone"], "msg": "no", "ctx": {"expected": "'north' or 'south'"}}]}""",
-    "zod": """return {"success": False, "error": [{"code": "invalid", "path": ["zone"], "options": ["north", "south"]}]}""",
-    "ajv": """return {"errors": [{"instancePath": "/zone", "params": {"allowed": ["north", "south"]}, "message": "no"}]}""",
-    "problem": """return {"title": "no", "status": 422, "errors": [{"pointer": "#/zone", "enum": ["north", "south"]}]}""",
+    "fastapi": """return \\
+            {"detail": [{"loc": ["body", "zone"], "msg": "no", "ctx": {"expected": "'north' or 'south'"}}]}""",
+    "zod": """return \\
+            {"success": False, "error": [{"code": "invalid", "path": ["zone"], "options": ["north", "south"]}]}""",
+    "ajv": """return \\
+            {"errors": [{"instancePath": "/zone", "params": {"allowed": ["north", "south"]}, "message": "no"}]}""",
+    "problem": """return \\
+            {"title": "no", "status": 422, "errors": [{"pointer": "#/zone", "enum": ["north", "south"]}]}""",
 }
 
 

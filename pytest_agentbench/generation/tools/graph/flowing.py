@@ -211,8 +211,9 @@ def _firsts(
     """
     refused: dict[tuple[str, int], int] = {}
     taken: dict[tuple[str, int], int] = {}
+    rests = {record.rest(slot.path) for record in tool.worked()}
     for record in tool.records:
-        if slot.path in record.values and (record.ok or not is_about_another(record, slot.path)):
+        if slot.path in record.values and (record.ok or record.rest(slot.path) in rests):
             key = (str(record.values[slot.path]), record.world)
             (taken if record.ok else refused).setdefault(key, order[id(record)])
     return refused, taken

@@ -59,21 +59,23 @@ class ReplayLog:
         self._bases[tool.name] = (self._then(record.arguments), len(self.kept))
         await self.keep(record)
 
-    async def keep(self, record: ProbeRecord) -> None:
-        """Keep a call that worked to be made again, but for a change after which reads fail that worked before.
+    async def keep(self, record: ProbeRecord) -> bool:
+        """Keep a call that worked to be made again, but for a change after which reads fail that worked before; give
+        whether it is no such change.
 
         What such a change took away is brought back by going on in a fresh environment.
         """
         tool = self.session.tools[record.tool]
         if len(self.kept) >= _LONGEST or (tool.is_read and any(one.tool == record.tool for one in self.kept)):
-            return
+            return True
         change = (record.tool, frozenset(record.values))
         if not tool.is_read and self.can_restore and change not in self._harmless:
             if await self._spoils(record):
-                tool.takes_away = True
-                return
+                tool.takes_away = tool.takes_away or record is tool.base
+                return False
             self._harmless.add(change)
         self.kept.append(_Kept(record.tool, self._then(record.arguments), self._then(record.answer.content)))
+        return True
 
     async def _spoils(self, record: ProbeRecord) -> bool:
         """Whether reads that worked in this environment fail now: first those that were given what the change was.

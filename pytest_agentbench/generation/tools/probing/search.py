@@ -217,10 +217,13 @@ class Search:
             if record is not None and record.ok:
                 taken[slot.path] = values[0]
         self._enriched.add(tool.name)
-        if taken:
-            record = await self._try(tool, {**base, **taken})
-            if record is not None and record.ok:
-                await self._log.keep(record)
+        if not taken:
+            return
+        await self._log.restore()  # one of them alone may have spoilt what the others need
+        for several in (taken, *({path: value} for path, value in taken.items())):
+            record = await self._try(tool, {**base, **several})
+            if record is not None and record.ok and await self._log.keep(record):
+                break
 
     async def _make_new(self, tool: ProbedTool, record: ProbeRecord) -> None:
         """Give a call new names after one that took away what other tools know: it may make what it is given, too."""
