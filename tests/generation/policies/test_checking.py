@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 from pytest_agentbench.generation.policies.events.row_checks import Ground, RowChecker
 from pytest_agentbench.generation.policies.events.rows import RowMaker, RowsError
 from pytest_agentbench.generation.policies.events.samples import Samples, dependency_order
-from pytest_agentbench.generation.policies.events.schema import EventRow, inferred_schema, json_schema, rows_of, sqlite_schema
+from pytest_agentbench.generation.policies.events.schema import (
+    EventRow,
+    inferred_schema,
+    json_schema,
+    rows_of,
+    sqlite_schema,
+)
 
 DDL = """
 CREATE TABLE people (id TEXT PRIMARY KEY, mail TEXT NOT NULL UNIQUE, age INTEGER CHECK (age > 17));

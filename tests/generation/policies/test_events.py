@@ -76,7 +76,9 @@ def test_no_row_is_inconsistent_in_a_real_database(support, flown):
     """A database of the suite's schema takes every row as a new one, and finds no dangling reference."""
     folder, found = flown
 
-    faults = [fault for one in support.drafts for fault in database_faults(one, BENCH / "schema.sql", BENCH / "rows.yaml")]
+    faults = [
+        fault for one in support.drafts for fault in database_faults(one, BENCH / "schema.sql", BENCH / "rows.yaml")
+    ]
     faults += [
         fault for one in found.drafts for fault in database_faults(one, folder / "schema.sql", folder / "rows.yaml")
     ]

@@ -100,7 +100,7 @@ def test_every_argument_has_an_origin_and_is_said_or_pointed_at(hotel: tuple[Sto
     """Arguments and origins cover each other; what the user does not say, a reference or a result gives."""
     stock, graph = hotel
 
-    found = asyncio.run(hydrated(stock, graph, 8))
+    found = asyncio.run(hydrated(stock, graph, 16))
 
     assert len(found) >= 6
     for turns in found:

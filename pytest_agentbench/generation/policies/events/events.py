@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from pytest_agentbench.checks.rules_values import decoded
 from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.core.values import JsonValue, same
+from pytest_agentbench.core.values import JsonValue, decoded, same
 from pytest_agentbench.generation.draft import (
     Draft,
     Event,
