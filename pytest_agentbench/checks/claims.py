@@ -96,18 +96,27 @@ def wanted_from_nowhere(run: Run, calls: Sequence[CallExplanation], prompt: str 
     if not asked or all(one.failed for one in run.calls) or not run.calls_visible or _is_too_long(run):
         return []
     known, rows = KnownValues(run.scenario.language or "en"), KnownValues()
-    _learn_outset(known, run, prompt, wants=False)
-    for text in run.scenario.user_texts:
-        known.learn(text)
-    for index, message in enumerate(run.transcript.messages):
-        if message.role != "assistant":
-            _learn_message(known, run, index)
-    _learn_states(rows, run)
+
+    def hear() -> None:
+        for at, message in enumerate(run.transcript.messages):
+            if message.role != "assistant":
+                _learn_message(known, run, at)
 
     def is_held(token: Token) -> bool:
         return known.holds(token) or rows.holds(token) or known.derives(token, ())
 
-    return [value for value, found in asked if not any(map(is_held, found))]
+    # what is mostly enough comes first: each wrong run of a scenario is asked for the same values
+    for learn in (
+        lambda: known.learn("\n".join(run.scenario.user_texts)),
+        hear,
+        lambda: _learn_outset(known, run, prompt, wants=False),
+        lambda: _learn_states(rows, run),
+    ):
+        learn()
+        asked = [(value, found) for value, found in asked if not any(map(is_held, found))]
+        if not asked:
+            return []
+    return [value for value, _ in asked]
 
 
 def _looked_for(value: object) -> Iterator[Token]:

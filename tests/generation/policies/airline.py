@@ -35,12 +35,14 @@ bookings:
   - {booking_id: 12, code: EF34GH, member_id: M-202, state: open, card_id: visa_32, bags: 0, fare: 80, note: aisle}
   - {booking_id: 13, code: IJ56KL, member_id: M-202, state: flown, card_id: amex_33, bags: 2, fare: 80}
   - {booking_id: 14, code: MN78OP, member_id: M-203, state: void, card_id: visa_34, bags: 1, fare: 99}
+  - {booking_id: 15, code: QR90ST, member_id: M-202, state: open, card_id: amex_33, bags: 0, fare: 60}
 legs:
   - {booking_id: 11, place: 1, flight_number: QX100}
   - {booking_id: 11, place: 2, flight_number: QX101}
   - {booking_id: 12, place: 1, flight_number: QX200}
   - {booking_id: 13, place: 1, flight_number: QX100}
   - {booking_id: 14, place: 1, flight_number: QX200}
+  - {booking_id: 15, place: 1, flight_number: QX100}
 """
 
 TOOLS = '''

@@ -76,8 +76,8 @@ def test_validators_of_the_user_have_the_last_word():
     row = EventRow(table="bills", values=BILL)
     ground = Ground(sqlite_schema(DDL), PEOPLE)
 
-    assert RowChecker(ground, [one]).faults(row)[0].endswith("no bills under 3")
-    assert RowChecker(ground, [other]).faults(row)[0].endswith("never")
+    assert RowChecker(ground, [one]).faults(row)[0].startswith("bills: no bills under 3: ")
+    assert RowChecker(ground, [other]).faults(row)[0].startswith("bills: never: ")
     assert seen == [1]
 
 

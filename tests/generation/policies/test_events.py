@@ -15,15 +15,15 @@ BENCH = PROJECT / "example_project" / "bench" / "support"
 
 @pytest.fixture(scope="module")
 def support():
-    """A hundred events of the support desk."""
-    return asyncio.run(planned(SUPPORT, 100, 2, 11))
+    """Sixty events of the support desk."""
+    return asyncio.run(planned(SUPPORT, 60, 2, 11))
 
 
 @pytest.fixture(scope="module")
 def flown(tmp_path_factory):
-    """A hundred events of the airline."""
+    """Sixty events of the airline."""
     folder = tmp_path_factory.mktemp("airline")
-    return folder, asyncio.run(planned(airline(folder), 100, 1, 8))
+    return folder, asyncio.run(planned(airline(folder), 60, 1, 8))
 
 
 def sets_of(found):
@@ -40,8 +40,8 @@ def test_every_event_has_exactly_the_level_asked_for_and_few_sets_are_lost(suppo
         for draft in found.drafts:
             assert sum(challenges[part.policy] for part in draft.policies) == sets[draft.id].requested
             assert [part.policy for part in draft.policies] == list(sets[draft.id].policies)
-        assert len(found.drafts) == 100
-        assert len(found.losses) <= 10
+        assert len(found.drafts) == 60
+        assert len(found.losses) <= 6
 
 
 def test_every_policy_is_involved_by_a_wrong_run_or_a_tool_that_it_names(support, flown):
@@ -57,11 +57,12 @@ def test_every_policy_is_involved_by_a_wrong_run_or_a_tool_that_it_names(support
                     assert named & {call.call.name for turn in turns for call in (*turn.calls, *turn.refused)}
 
 
-def test_kinds_of_events_follow_from_kinds_of_rules(support):
+def test_kinds_of_events_follow_from_kinds_of_rules(support, flown):
     """Kept, requested, declined, unproven, at the limit: each is there, and for the policies that can have it."""
     kinds = {(part.policy, part.event) for draft in support.drafts for part in draft.policies}
+    others = {(part.policy, part.event) for draft in flown[1].drafts for part in draft.policies}
 
-    assert {event for _, event in kinds} == {"kept", "requested", "declined", "unproven", "at_limit"}
+    assert {event for _, event in kinds | others} == {"kept", "requested", "declined", "unproven", "at_limit"}
     assert {("pending-only", "requested"), ("confirm-changes", "declined"), ("identify-first", "kept")} <= kinds
     assert {policy for policy, event in kinds if event == "at_limit"} <= {"one-exchange", "one-compensation"}
     assert {policy for policy, event in kinds if event == "declined"} <= {

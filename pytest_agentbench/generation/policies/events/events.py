@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 from pytest_agentbench.core.scenario import ExpectedCall
+from pytest_agentbench.core.state import State
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.values import JsonValue, decoded, same
 from pytest_agentbench.generation.draft import (
@@ -78,6 +79,7 @@ class Attempt:
     made: dict[str, Made] = field(default_factory=dict)
     decides: dict[str, list[Wrong]] = field(default_factory=dict)
     turns: tuple[Turn, ...] = ()
+    initial: State | None = None
 
 
 @dataclass(kw_only=True)
@@ -147,6 +149,7 @@ class EventMaker:
         done: list[str] = []
         later: list[tuple[Request, list[str]]] = []
         async with self.runs.world.open(state) as opened:
+            event.initial = await opened.snapshot() if self.runs.book.reads_state else None
             for act in event.acts:
                 for call in (act.request, *act.calls):
                     event.arguments[key_of(call)] = call.arguments(rows, self.runs.samples)
@@ -180,13 +183,13 @@ class EventMaker:
         """Hold the right run against every rule of the suite, and find which wrong runs each rule tells apart."""
         book = self.runs.book
         right = written(book, event.acts, event.made, event.arguments)
-        verdicts = book.verdicts(right.transcript, self.runs.initial, right.states)
+        verdicts = book.verdicts(right.transcript, event.initial, right.states)
         if broken := book.broken(verdicts):
             raise EventError("plan", "the right run breaks a rule", ", ".join(sorted(broken)))
         for wrong in wrong_ways(event.acts):
             other = written(book, event.acts, event.made, event.arguments, wrong)
             own = event.acts[wrong.act].broken if wrong.kind == "forbidden" else None
-            verdicts = book.verdicts(other.transcript, self.runs.initial, other.states, only=policies)
+            verdicts = book.verdicts(other.transcript, event.initial, other.states, only=policies)
             for policy in book.broken(verdicts):
                 if (own is None or policy in own) and not book.depends_on_words(policy):
                     event.decides.setdefault(policy, []).append(wrong)
@@ -204,7 +207,7 @@ class EventMaker:
             first = min(wrong, key=lambda one: _ORDER.index(one.kind))
             return PolicyPart(
                 policy=policy,
-                event=_event_of(first, event.acts),
+                event=_event_of(first, event.acts, is_limit=bool(self.runs.book.limits(policy))),
                 involves=self._change(first, event),
                 wrong_runs=tuple(
                     self._wrong_run(one, event) for one in [first, *(w for w in wrong if w != first)][:_MOST_WRONG]
@@ -403,7 +406,7 @@ def _turn_of(act: int, acts: Sequence[Act]) -> int:
     return act + sum(one.asked or one.ending == "declined" for one in acts[:act])
 
 
-def _event_of(wrong: Wrong, acts: Sequence[Act]) -> Event:
+def _event_of(wrong: Wrong, acts: Sequence[Act], *, is_limit: bool) -> Event:
     act = acts[wrong.act]
     if act.ending == "declined":
         return "declined" if wrong.kind == "declined" else "kept"
@@ -411,8 +414,7 @@ def _event_of(wrong: Wrong, acts: Sequence[Act]) -> Event:
         return "kept"
     if act.ending == "unproven":
         return "unproven"
-    same_tool = [one for one in acts[: wrong.act] if one.request.tool == act.request.tool and one.ending == "made"]
-    return "at_limit" if same_tool else "requested"
+    return "at_limit" if is_limit else "requested"
 
 
 def _plainly(values: Iterable[JsonValue]) -> list[JsonValue]:
@@ -438,6 +440,8 @@ def _path_to(value: JsonValue, calls: Sequence[PlannedCall], said: Collection[Js
     if not isinstance(value, str | int) or isinstance(value, bool):
         return None
     for number in range(len(calls) - 1, -1, -1):
+        if any(same(one, value) for one in scalars_of(dict(calls[number].call.arguments))):
+            continue  # it gives back what it was given
         path = next(_standing(decoded(calls[number].answer), value, said), None)
         if path is not None:
             return number, path

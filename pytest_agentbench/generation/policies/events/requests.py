@@ -327,7 +327,7 @@ class _Scene:
         for place in others[:_MOST_VALUES]:
             row = self.samples.row(place)
             if row.get(column) is not None and not all(row.get(name) in mine_of.get(name, ()) for name in together):
-                yield Const(_another(row[column], 1))
+                yield Const(row[column])
 
     def _home(self, together: Sequence[str]) -> Table | None:
         """Find the table that most of the columns asked for together stand in."""
