@@ -185,7 +185,7 @@ class EnvironmentSpec(Model):
 class GenerateSpec(Model):
     """The recipe of `agentbench generate`: what scenarios are made from, how many, and where they are written.
 
-    `out` is a folder. `languages` are those of the users, () takes the one that the tools are described in. `shortest`
+    `out` is a folder. `languages` are those of the users, () takes the suite's own. `shortest`
     and `longest` bound a walk in nodes (tool-to-scenario §4.4). `complexity` maps classes or levels to shares of the
     scenarios, {} leaves them to the pipeline. `levels` are the least and the most complexity of scenarios of policies
     (None: not written), `walk` and `steps` say how their sets are drawn, `document` is where these are read from (None:
@@ -203,7 +203,7 @@ class GenerateSpec(Model):
     count: int = 50
     seed: int = 0
     out: Path = Path("generated")
-    languages: tuple[Literal["en", "fr"], ...] = ()
+    languages: tuple[str, ...] = ()
     shortest: int = 6
     longest: int = 25
     complexity: dict[str, float] = {}

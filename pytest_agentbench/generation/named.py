@@ -88,12 +88,11 @@ def _names(label: str, thing: str) -> list[set[str]]:
 
 
 def _told(value: JsonValue, thing: str) -> Iterator[JsonValue]:
-    """Yield the ids in a text, or else the numbers that stand behind what a thing is called: *entry 1*."""
+    """Yield the numbers that stand behind what a thing is called in a text, *entry 1*, or else the ids in it."""
     texts = [value] if isinstance(value, str) else list(value.values()) if isinstance(value, Mapping) else []
     for text in (one for one in texts if isinstance(one, str)):
-        words = list(codes_in(text).values())
-        numbers = re.findall(rf"(?i)\b{re.escape(thing)}\W{{1,3}}(\d+)\b", text) if not words else []
-        yield from [*words, *map(int, numbers)]
+        numbers = [int(found) for found in re.findall(rf"(?i)\b{re.escape(thing)}\W{{1,3}}(\d+)\b", text)]
+        yield from numbers or codes_in(text).values()
 
 
 def _best(value: JsonValue, names: Sequence[set[str]]) -> Iterator[JsonValue]:

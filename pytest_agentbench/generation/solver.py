@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from pytest_agentbench.checks.findings import call_text
 from pytest_agentbench.checks.matchers import Resolver
 from pytest_agentbench.checks.reckoning import NotThereError, UnreckonedError, led_to
 from pytest_agentbench.checks.rules import read_rule
 from pytest_agentbench.checks.rules_judge import judge_rule
-from pytest_agentbench.checks.rules_values import Facts, decoded
-from pytest_agentbench.checks.wording import call_text
+from pytest_agentbench.checks.rules_values import Facts
 from pytest_agentbench.core.acts import Act
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.run import Run
@@ -25,7 +25,7 @@ from pytest_agentbench.core.state import State
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.tool import ToolCall, ToolResult, Toolset, ToolSpec
 from pytest_agentbench.core.transcript import Message, Transcript
-from pytest_agentbench.core.values import JsonValue, same, to_json
+from pytest_agentbench.core.values import JsonValue, decoded, same, to_json
 from pytest_agentbench.environment.local import LocalEnvironment
 from pytest_agentbench.generation.draft import Draft
 from pytest_agentbench.generation.language.plain import (
@@ -127,6 +127,7 @@ class _Solver:
     _answers: list[_Answer] = field(default_factory=list)
     _messages: list[Message] = field(default_factory=list)
     _pending: list[ToolCall] = field(default_factory=list)
+    _deferred: list[SaidCall] = field(default_factory=list)
     _apart: dict[str, JsonValue] = field(default_factory=dict)
     _latest: list[JsonValue] = field(default_factory=list)
 
@@ -145,11 +146,14 @@ class _Solver:
         self._latest = [value for call in turn.calls for _, value in call.values] or self._latest
         self._apart |= {label: value for call in turn.calls if not call.action for label, value in call.values}
         pending, self._pending = self._pending, []
+        deferred, self._deferred = self._deferred, []
         if turn.act == "confirm":
             for call in pending:
                 await self._attempt(call, 0)
-        for one in turn.calls:
-            if one.action:
+        for one in (*(deferred if turn.act == "confirm" else ()), *turn.calls):
+            if one.action and (self._pending or self._deferred) and any(ref.nth == LAST for ref in one.references):
+                self._deferred.append(one)  # it is about the answer to what waits for a yes
+            elif one.action:
                 spec = self._tool(one.action)
                 await self._attempt(ToolCall(name=spec.name, arguments=await self._arguments(spec, one)), 0)
 

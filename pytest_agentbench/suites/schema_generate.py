@@ -17,8 +17,12 @@ GENERATE = mapping(
         "languages": {
             "type": "array",
             "minItems": 1,
-            "items": {"enum": ["en", "fr"], "description": "en or fr"},
-            "description": "a list of the users' languages: en, fr",
+            "items": {
+                "type": "string",
+                "pattern": r"^[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*$",
+                "description": "a language",
+            },
+            "description": "a list of the users' languages, such as [en, fr]",
         },
         "nodes": mapping({"min": _NODES, "max": _NODES}, "{min: 6, max: 25}: the length of a walk in nodes"),
         "complexity": {

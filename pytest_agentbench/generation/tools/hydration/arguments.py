@@ -4,12 +4,11 @@ What a result hands on is pointed at (*the second order of the last answer*), an
 at. What nobody can point at, since it says how, when or how much, is said by the user.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_agentbench.core.codec import dumps
-from pytest_agentbench.core.ids import codes_in, shape
-from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.values import JsonValue, same
 from pytest_agentbench.generation.draft import Origin, Reference
 from pytest_agentbench.generation.tools.flows import (
@@ -89,7 +88,7 @@ def behind(entry: PoolEntry, card: Card, made: Sequence[Executed], taxonomy: Tax
         before = made[place]
         types = connecting(taxonomy, before.card.tool, card.tool)
         rows = assignments(types, before.card.tool, before.result, card, arguments=before.arguments) if types else []
-        for row in rows[:1]:
+        for row in _told_apart(rows)[:1]:
             pointed = _pointed(row, card, list(slots), before, place)
             taken |= {path: part for path, part in pointed.items() if path in slots and path not in taken}
     said = {path: value for path, value in slots.items() if path not in taken or taken[path][2] is None}
@@ -121,7 +120,7 @@ def options_of(
     rows = assignments(types, before.card.tool, before.result, card, arguments=before.arguments)
     needed = [one.path for one in card.parameters if is_needed(one)]
     found: list[Option] = []
-    for row in rows:
+    for row in _told_apart(rows):
         pointed = _pointed(row, card, needed, before, place)
         if not pointed:
             continue
@@ -188,8 +187,6 @@ def _pointed(
         if where.startswith(ARGUMENT):
             found[path] = (value, Origin(source="user"), None)
             continue
-        if _is_one_of_many(value, where, before.result):
-            continue
         lists = lists_on(before.result, where)
         if sum(count > 1 for _, count, _ in lists) > _DEEPEST or not _is_first_list(where, before.result, card, path):
             continue
@@ -213,13 +210,10 @@ def _pointed(
     }
 
 
-def _is_one_of_many(value: JsonValue, where: str, result: JsonValue) -> bool:
-    """Whether a value stands in a text beside others of its kind: nobody can point at it there."""
-    text = next((one.value for one in found_at(result, where)), None)
-    if not isinstance(text, str) or text == value:
-        return False
-    kind = shape(plain(str(value)))
-    return sum(shape(code) == kind for code in codes_in(text)) > 1
+def _told_apart(rows: Sequence[Assignment]) -> list[Assignment]:
+    """Leave out the rows of one text that tells several: nobody can point at one of them there."""
+    places = Counter(dumps(sorted(row.paths.items())) for row in rows)
+    return [row for row in rows if places[dumps(sorted(row.paths.items()))] == 1]
 
 
 def lists_on(result: JsonValue, path: str) -> list[tuple[int, int, str]]:

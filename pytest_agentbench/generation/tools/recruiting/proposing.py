@@ -69,7 +69,7 @@ def proposed(asked: Asked, shown: Shown) -> list[Arguments]:
     """Give up to `CANDIDATES` sets of arguments that are neither in the pool nor refused."""
     tried = {call_key("", arguments) for arguments in (*asked.have, *asked.refused)}
     suggested = {str(value) for one in asked.suggested for value in read_slots(one).values()}
-    every = [trimmed(one, asked.card) for one in (*_proven(asked.card), *_combined(asked))]
+    every = [_wanted(trimmed(one, asked.card), asked) for one in (*_proven(asked.card), *_combined(asked))]
     every = [one for one in every if is_sayable(one) and _joins_two(one)]
     told = [one for one in every if _keeps_to(one, asked) and is_shown(one, shown, suggested)]
     found: dict[str, Arguments] = {}
@@ -80,6 +80,14 @@ def proposed(asked: Asked, shown: Shown) -> list[Arguments]:
         if len(found) == CANDIDATES:
             break
     return list(found.values())
+
+
+def _wanted(arguments: Arguments, asked: Asked) -> Arguments:
+    """Leave out the optional arguments for which the recipe says that there are no values."""
+    needed = {one.path for one in asked.card.parameters if is_needed(one)}
+    slots = read_slots(arguments)
+    kept = {path: value for path, value in slots.items() if path in needed or asked.known.get(path) != ()}
+    return arguments if len(kept) == len(slots) else build(kept)
 
 
 def is_shown(arguments: Mapping[str, JsonValue], shown: Shown, suggested: set[str]) -> bool:
