@@ -240,14 +240,14 @@ class _Attempt:
         self._random.shuffle(entries)
         made = [owners.of(one) for one in self._made]
 
-        def rank(entry: PoolEntry) -> tuple[int, int, bool, int]:
+        def rank(entry: PoolEntry) -> tuple[int, int, int]:
             about = owners.of(Executed(card, entry.arguments, entry.result, entry.content, 0))
             people, things = owners.conflicts(about, made)
-            is_named = self._stock.handles.of(entry) is None
-            return people, things, is_named, self._usage.of(list(read_slots(entry.arguments).values()))
+            return people, things, self._usage.of(list(read_slots(entry.arguments).values()))
 
         entries = [entry for entry in entries if not rank(entry)[0]]
-        entries = distinct(sorted(entries, key=rank))
+        named = [entry for entry in entries if self._is_by_name and self._stock.handles.of(entry) is not None]
+        entries = distinct(sorted(named or entries, key=rank))
         fresh = [one for one in entries if self._is_fresh(card, one.arguments)]
         return fresh or entries
 
