@@ -1,80 +1,80 @@
-"""Speed of events from policies, rows at fault, who decides, model calls: python -m benchmarks.policy_events SUITE [N].
+"""Speed of events from policies, levels realised, rows at fault, how policies take part: policy_events SUITE [N].
 
-A level is realised twice: by the policies that are planned, and by those that the oracle's run exercises, which is what
-its calls, refusals, failures and words decide about; the rest only a judge can tell. IntellAgent, whose walk stops at
-the level or above, realises the requested level in 41 to 45 % of its events on its own graphs (levels 5 to 10); what a
-run exercises only a model says afterwards, and no such figure is shipped, nor tools to make calls of those graphs with.
-The model calls are those of the roles `rower` and `narrator`; IntellAgent asks 4 + 3R for an event of R rows (§3.1.2
-as shipped).
+    python -m benchmarks.policy_events example_project/generated.agentbench.yaml 1000
+
+A level is realised where each policy of the set is decided by a call, a refusal or a turn of the event. IntellAgent,
+whose walk stops at the level or above, realises the requested level in 41 to 45 % of its events on its own graphs
+(levels 5 to 10), and asks a model 4 + 3R times for an event of R rows (§3.1.2 as shipped); nothing here asks one.
 """
 
 import asyncio
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from pytest_agentbench.environment.toolset import load_toolset
-from pytest_agentbench.generation.policies.events.checking import Ground, RowChecker
-from pytest_agentbench.generation.policies.events.events import RejectedEventError
-from pytest_agentbench.generation.policies.events.preparing import extraction_of, maker_of
-from pytest_agentbench.generation.policies.graph.graph import GraphInput, ToolWords, shared_graph
-from pytest_agentbench.generation.policies.sampling.sampling import sample
-from pytest_agentbench.generation.policies.values import Event
+from pytest_agentbench.generation.draft import Draft, Loss
+from pytest_agentbench.generation.policies.events.row_checks import Ground, RowChecker
+from pytest_agentbench.generation.policies.events.schema import EventRow
+from pytest_agentbench.generation.policies.graph.graph import GraphInput, shared_graph
+from pytest_agentbench.generation.policies.reading import of_suite, sets_of
+from pytest_agentbench.generation.policies.source import PolicySource, policy_source
+from pytest_agentbench.generation.recipe import recipe_of
 from pytest_agentbench.suites.suite_file import load_suite
-
-_ROLES = 2
 
 
 async def measure(file: Path, count: int) -> str:
     """Make events of a suite's own policies; give the figures as text."""
     suite = load_suite(file, environ={}, generating=True)
     toolset = load_toolset(suite.environment, suite.root)
-    extraction = extraction_of(suite.policies)
-    words = tuple(ToolWords(name=one.name, description=one.description) for one in toolset.of("assistant"))
-    began = time.perf_counter()
-    cpu = time.process_time()
-    graph = shared_graph(GraphInput(extraction=extraction, tools=words))
-    sets = sample(graph, count, 2, 11, seed=7).sets
-    maker = await maker_of(suite, toolset, extraction, seed=7)
-    events, lost = [], Counter[str]()
-    for one in sets:
-        try:
-            events.append(await maker.make(one))
-        except RejectedEventError as error:
-            lost[f"{error.rejection.stage}: {error.rejection.detail}"] += 1
-    seconds = time.perf_counter() - began
-    cpu = time.process_time() - cpu
-    ground = Ground(maker.oracle.samples.schema, maker.oracle.samples.rows)
-    faults = sum(len(RowChecker(ground).check(event.rows)) for event in events)
-    rows = sum(len(event.rows) for event in events)
-    handled = Counter(one.handling for event in events for one in event.bindings)
+    began, cpu = time.perf_counter(), time.process_time()
+    graph = shared_graph(GraphInput(extraction=of_suite(suite), tools=toolset.of("assistant")))
+    draw = partial(sets_of, recipe_of(suite))
+    source = await policy_source(suite, toolset, graph, count=count, draw=draw, seed=7)
+    drafts: list[Draft] = []
+    lost: Counter[str] = Counter()
+    async for one in source.drafts():
+        if isinstance(one, Loss):
+            lost[f"{one.stage}: {one.reason}"] += 1
+        else:
+            drafts.append(one)
+            source.accepted(one)
+        if len(drafts) == count:
+            break
+    seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
+    rows, faults = _rows(source, drafts)
+    parts = [part for draft in drafts for part in draft.policies]
+    exact = sum(draft.provenance["requested"] == draft.provenance["realised"] for draft in drafts)
+    kinds = Counter(part.event for part in parts)
     return "\n".join(
         (
-            f"{len(events)} events of {len(sets)} sets in {seconds:.1f} s ({cpu:.1f} s of CPU), lost: {dict(lost)}",
+            f"{len(drafts)} events of {len(source.sets)} sets in {seconds:.1f} s ({cpu:.1f} s of CPU)",
+            *(f"  lost {number}: {reason}" for reason, number in sorted(lost.items())),
+            f"levels: {exact} of {len(drafts)} exactly as asked for",
+            f"policies: {len(parts)} mentions, {sum(bool(part.involves) for part in parts)} of them involved",
+            f"in no set: {len(source.left_out)} of {len(suite.policies)} policies",
             f"{rows} rows, {faults} inconsistent",
-            ", ".join(f"{name} {count}" for name, count in sorted(handled.items())),
-            *by_level(events, {one.id: one.challenge for one in extraction.policies}),
-            f"model calls an event: 0 without a model, {_ROLES} with one and nothing to repair",
-            f"IntellAgent's 4 + 3R for these rows: {4 + 3 * rows / max(1, len(events)):.1f}",
+            ", ".join(f"{name} {number}" for name, number in sorted(kinds.items())),
         )
     )
 
 
-def by_level(events: Sequence[Event], challenges: Mapping[str, int]) -> list[str]:
-    """Give a table: the levels asked for, planned, and exercised by the oracle's runs."""
-    lines = ["level  events  planned = asked  exercised (mean)  exercised = asked  of the challenge"]
-    for level in sorted({event.set.requested for event in events}):
-        own = [event for event in events if event.set.requested == level]
-        shown = [sum(challenges[one.policy] for one in event.bindings if one.handling != "judge_only") for event in own]
-        planned = sum(event.set.realised == level for event in own)
-        mean = sum(shown) / len(shown)
-        lines.append(
-            f"{level:>5}  {len(own):>6}  {planned / len(own):>15.0%}  {mean:>16.2f}"
-            f"  {sum(one == level for one in shown) / len(own):>17.0%}  {mean / level:>16.0%}"
-        )
-    return lines
+def _rows(source: PolicySource, drafts: list[Draft]) -> tuple[int, int]:
+    """Count the rows of drafts, and what a schema does not accept of them."""
+    samples = source.maker.runs.samples
+    ground = Ground(samples.schema, samples.rows)
+    rows = faults = 0
+    for draft in drafts:
+        made = [
+            EventRow(table=table, values=row)
+            for table, content in draft.state.items()
+            for row in (content if isinstance(content, list) else content.values())
+        ]
+        rows += len(made)
+        faults += len(RowChecker(ground).check(made))
+    return rows, faults
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ SHAPES = yaml.safe_load((Path(__file__).parent / "shapes.yaml").read_text(encodi
 
 WORDED = {
     "checks/identifying.py": "names of arguments, in tools' schemas and in results",
-    "users/llm/flipped.py": "the delimiter in our own prompt",
+    "users/llm/turn.py": "the delimiter in our own prompt",
     "users/llm/guards.py": "the delimiters of our own prompts, and the roles and tokens of chat templates",
     "validation/reachable.py": "names of arguments",
 }

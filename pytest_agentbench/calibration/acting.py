@@ -64,7 +64,7 @@ class Actor:
         says = " ".join(self.scene.plan.scenario.lines)
         is_own = asked is None and says and self.scene.language == self.language and self.random.random() < 0.7
         text = says if is_own else self.words.say("task_request", task=self.task)
-        play.wish = self._wish(" / ".join(self.scene.plan.scenario.lines), asked)
+        play.wish = self._wish(asked)
         supplied = self.scene.supplied(self.scene.calls if asked is None else asked)
         given = [(key, str(item)) for name, value in supplied for key, item in scalars(value, name)]
         missing = [f"{spoken(key)} {item}" for key, item in given if item.casefold() not in text.casefold()]
@@ -77,7 +77,7 @@ class Actor:
         greeting = f"{self.words.say('greeting', name=name)} {self.words.say('looking')}".strip()
         play.say(Line("agent", "looking", greeting))
 
-    def _wish(self, says: str, asked: Sequence[ToolCall] | None) -> str:
+    def _wish(self, asked: Sequence[ToolCall] | None) -> str:
         """Give the scenario's own request, with the values of `asked`; the tool in words where there is none."""
         pairs = zip(self.scene.calls, asked or (), strict=False)
         changed = [
@@ -86,8 +86,7 @@ class Actor:
             for (_, old), (_, new) in zip(scalars(one.arguments), scalars(other.arguments), strict=False)
             if not same(old, new)
         ]
-        if not says:
-            return self.task
+        says = self.scene.wish or self.task
         for old, new in changed:
             says = says.replace(old, new)
         return says

@@ -1,7 +1,7 @@
 """Labelled conversations of every situation that a suite's environment can express, made by playing its scenarios.
 
 Tool results are real, failures are injected into real calls, and labels come from what was played. Words are plain
-phrases, for `worded` to say anew. Every conversation is held against the gold log before it is kept.
+phrases, for `worded` to replace. Every conversation is held against the gold log before it is kept.
 """
 
 import asyncio
@@ -9,8 +9,8 @@ import re
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
@@ -95,8 +95,8 @@ async def _generated(
     suite: Suite, wish: Wish, gate: IsolationGate, now: Callable[[], float], told: Callable[[int, int], None]
 ) -> Generated:
     made = Generated()
-    with _closing() as opened:
-        opened.extend(await _readable(suite, gate, now, made))
+    with ExitStack() as closing:
+        opened = await _readable(suite, gate, now, made, closing)
         if not opened:
             why = "; ".join(text for text, _ in made.reasons["scenes"].most_common(3))
             raise AgentBenchError(f"{suite.path}: no scenario can be played as its expected calls say: {why}")
@@ -113,17 +113,9 @@ async def _generated(
     return made
 
 
-@contextmanager
-def _closing() -> Iterator[list[Scene]]:
-    scenes: list[Scene] = []
-    try:
-        yield scenes
-    finally:
-        for scene in scenes:
-            scene.player.runner.close()
-
-
-async def _readable(suite: Suite, gate: IsolationGate, now: Callable[[], float], made: Generated) -> list[Scene]:
+async def _readable(
+    suite: Suite, gate: IsolationGate, now: Callable[[], float], made: Generated, closing: ExitStack
+) -> list[Scene]:
     toolset = load_toolset(suite.environment, suite.root, recorded=False)
     if remote_parts(suite.environment) and not toolset:
         toolset = await real_toolset(suite.environment, suite.root, gate)
@@ -135,6 +127,8 @@ async def _readable(suite: Suite, gate: IsolationGate, now: Callable[[], float],
             scenes.append(await scene_of(plan, gate, now))
         except (InexpressibleError, AgentBenchError) as error:
             made.reasons["scenes"][str(error)] += 1
+        else:
+            closing.callback(scenes[-1].player.runner.close)
     return scenes
 
 

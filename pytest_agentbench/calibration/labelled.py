@@ -33,7 +33,7 @@ Grade = Literal["gold", "silver"]
 """gold: verified by a person, or by code against the gold log. silver: let through by a model."""
 
 Wording = Literal["plain", "model"]
-"""plain: the phrases of a data file. model: worded anew by a model, and guarded by code."""
+"""plain: the phrases of a data file. model: written around the calls by a model, and guarded by code."""
 
 Target = Literal["overall", "agent"]
 """What a judge is held against: the label of the paper, or whether the agent is at fault."""

@@ -13,13 +13,11 @@ from pytest_agentbench.core.tool import ToolCall, ToolResult
 from pytest_agentbench.core.values import same
 from pytest_agentbench.validation.values import scalars
 
-Move = Callable[[Actor, Play], Awaitable[ToolResult | None]]
+Move = Callable[[Actor, Play], Awaitable[ToolResult | None] | None]
 """Plays a part of a conversation; what it gives is the answer that counts from then on.
 
 Each raises `InexpressibleError` where a scene does not lend itself to it.
 """
-
-_MOVES: dict[str, Move] = {}
 
 _CUTTABLE = 4
 """Characters from which half of a value is still something."""
@@ -33,16 +31,13 @@ async def played(actor: Actor, situation: Situation) -> Play:
     for asked in requests(actor):
         async with actor.talk(situation.closes, *_faults(actor, situation.fault), asked=asked) as play:
             for name in situation.moves:
-                play.result = await _move(name)(actor, play) or play.result
+                head, _, kind = name.partition(" ")
+                made = (_saying(kind) if head == "say" else _MOVES[name])(actor, play)
+                play.result = (await made if made is not None else None) or play.result
         came_to_nothing = play.result.error or (situation.asks == "cut" and not facts_of(play.result.content))
         if came_to_nothing or not situation.asks:
             return play
     raise InexpressibleError("no request with another value comes to nothing")
-
-
-def _move(name: str) -> Move:
-    head, _, kind = name.partition(" ")
-    return _saying(kind) if head == "say" else _MOVES[name]
 
 
 def _faults(actor: Actor, name: str) -> list[FaultSpec]:
@@ -86,48 +81,30 @@ def _cut(value: str) -> str:
     return value[:place] if place >= len(value) // 2 else value[: len(value) // 2]
 
 
-def _named(name: str) -> Callable[[Move], Move]:
-    def add(move: Move) -> Move:
-        _MOVES[name] = move
-        return move
-
-    return add
-
-
 def _saying(kind: str) -> Move:
-    async def say(actor: Actor, play: Play) -> None:
+    def say(actor: Actor, play: Play) -> None:
         error = play.result.content.removeprefix("Error: ").rstrip(".")[:200]
         actor.agent(play, kind, task=actor.task, error=f"{error}.")
 
     return say
 
 
-@_named("leads")
 async def _leads(actor: Actor, play: Play) -> ToolResult:
     return [ToolResult(content=""), *await actor.make(play, actor.scene.calls[: actor.scene.target])][-1]
 
 
-@_named("target")
-async def _target(actor: Actor, play: Play) -> ToolResult:
-    return await play.call(actor.target)
-
-
-@_named("target twice")
 async def _target_twice(actor: Actor, play: Play) -> ToolResult:
     return (await actor.make(play, [actor.target] * actor.random.choice([1, 2])))[-1]
 
 
-@_named("the rest")
 async def _rest(actor: Actor, play: Play) -> ToolResult:
     return (await actor.make(play, actor.scene.calls[actor.scene.target :]))[0]
 
 
-@_named("all calls")
 async def _all(actor: Actor, play: Play) -> ToolResult:
     return (await actor.make(play, actor.scene.calls))[actor.scene.target]
 
 
-@_named("asked calls")
 async def _asked(_: Actor, play: Play) -> ToolResult:
     for call in play.asked or ():
         if (result := await play.call(call)).error:
@@ -135,23 +112,11 @@ async def _asked(_: Actor, play: Play) -> ToolResult:
     return result
 
 
-@_named("another tool")
-async def _another_tool(actor: Actor, play: Play) -> ToolResult:
-    return await actor.first_useful(play, actor.other_tools())
-
-
-@_named("other values")
-async def _other_values(actor: Actor, play: Play) -> ToolResult:
-    return await actor.misdirected(play)
-
-
-@_named("another need")
 async def _another_need(actor: Actor, play: Play) -> ToolResult:
     reads = [call for call in actor.other_tools() if actor.scene.spec(call.name).kind != "write"]
     return await actor.first_useful(play, [*actor.unrelated(), *reads])
 
 
-@_named("useless reads")
 async def _useless(actor: Actor, play: Play) -> None:
     extra = actor.unrelated()[:2]
     if not extra:
@@ -160,20 +125,17 @@ async def _useless(actor: Actor, play: Play) -> None:
     await actor.make(play, extra + reads[:1] * 2)
 
 
-@_named("checks of people")
 async def _checks(actor: Actor, play: Play) -> None:
     if all(one.error for one in await actor.make(play, actor.checks[:3])):
         raise InexpressibleError("no checking tool succeeds with the values at hand")
 
 
-@_named("gate")
-async def _gate(actor: Actor, play: Play) -> None:
+def _gate(actor: Actor, play: Play) -> None:
     actor.agent(play, "gate_ask")
     actor.user(play, "gate_user")
 
 
-@_named("ask again")
-async def _ask_again(actor: Actor, play: Play) -> None:
+def _ask_again(actor: Actor, play: Play) -> None:
     given = actor.scene.supplied(actor.scene.calls)
     said = [(key, item) for name, value in given for key, item in scalars(value, name) if len(str(item)) > 1]
     if not said:
@@ -184,44 +146,25 @@ async def _ask_again(actor: Actor, play: Play) -> None:
         actor.user(play, "said_already", value=str(value))
 
 
-@_named("report rightly")
-async def _report_rightly(actor: Actor, play: Play) -> None:
-    actor.report(play, actor.facts(play.result, play), actor.wanted(play))
-
-
-@_named("report")
-async def _report(actor: Actor, play: Play) -> None:
-    actor.report(play, actor.facts(play.result))
-
-
-@_named("report another")
-async def _report_another(actor: Actor, play: Play) -> None:
-    actor.report(play, actor.facts(play.result), task=spoken(play.transcript.trajectory[-1].call.name))
-
-
-@_named("report unseen")
-async def _report_unseen(actor: Actor, play: Play) -> None:
+def _report_unseen(actor: Actor, play: Play) -> None:
     if facts_of(play.result.content):
         actor.report(play, actor.facts(play.result))
     else:
         actor.agent(play, "done_bare", task=actor.task)
 
 
-@_named("misread")
-async def _misread(actor: Actor, play: Play) -> None:
+def _misread(actor: Actor, play: Play) -> None:
     told, wrong = actor.wrong(actor.facts(play.result, play, figure=True), play.text)
     actor.report(play, told, [wrong])
 
 
-@_named("make up")
-async def _make_up(actor: Actor, play: Play) -> None:
+def _make_up(actor: Actor, play: Play) -> None:
     right = actor.scene.heard[actor.scene.target].result
     told, wrong = actor.wrong(actor.facts(right, figure=True), play.text + right.content)
     actor.report(play, told[:2] if wrong in told[:2] else [wrong], [wrong])
 
 
-@_named("dump")
-async def _dump(actor: Actor, play: Play) -> None:
+def _dump(actor: Actor, play: Play) -> None:
     facts = [fact for one in play.transcript.trajectory if one.result for fact in facts_of(one.result.content)][:60]
     if not facts:
         raise InexpressibleError("the answers hold nothing that could be told")
@@ -229,8 +172,7 @@ async def _dump(actor: Actor, play: Play) -> None:
     play.say(Line("agent", "dump", f"{actor.words.say('overload_lead')} {told}", told=tuple(facts), is_fixed=True))
 
 
-@_named("show logs")
-async def _show_logs(_: Actor, play: Play) -> None:
+def _show_logs(_: Actor, play: Play) -> None:
     logs = []
     for one in play.transcript.trajectory:
         request = json.dumps({"tool": one.call.name, "arguments": one.call.arguments}, ensure_ascii=False)
@@ -250,23 +192,52 @@ def _spoilt(actor: Actor, play: Play) -> tuple[ToolResult, list[Fact], list[Fact
     return ToolResult(content=given), found, [right[fact.path] for fact in found]
 
 
-@_named("report spoilt")
-async def _report_spoilt(actor: Actor, play: Play) -> None:
+def _report_spoilt(actor: Actor, play: Play) -> None:
     answer, found, _ = _spoilt(actor, play)
     actor.report(play, [found[0], *[fact for fact in actor.facts(answer) if fact != found[0]][:2]], found[:1])
 
 
-@_named("report corrected")
-async def _report_corrected(actor: Actor, play: Play) -> None:
+def _report_corrected(actor: Actor, play: Play) -> None:
     _, found, right = _spoilt(actor, play)
     actor.report(play, found[:2], found[:1])
     actor.user(play, "noticed", value=right[0].text)
 
 
-@_named("report in part")
-async def _report_in_part(actor: Actor, play: Play) -> None:
+def _report_in_part(actor: Actor, play: Play) -> None:
     told = {fact.key for fact in facts_of(play.result.content)}
     whole = facts_of(actor.scene.heard[actor.scene.target].result.content)
     missing = [fact.key for fact in whole if fact.key not in told]
     actor.report(play, actor.facts(play.result))
     play.say(Line("user", "partial", actor.words.say("partial", key=missing[0] if missing else actor.task)))
+
+
+_MOVES: dict[str, Move] = {
+    # calls
+    "leads": _leads,
+    "target": lambda actor, play: play.call(actor.target),
+    "target twice": _target_twice,
+    "the rest": _rest,
+    "all calls": _all,
+    "asked calls": _asked,
+    "another tool": lambda actor, play: actor.first_useful(play, actor.other_tools()),
+    "other values": Actor.misdirected,
+    "another need": _another_need,
+    "useless reads": _useless,
+    "checks of people": _checks,
+    # words
+    "gate": _gate,
+    "ask again": _ask_again,
+    "report": lambda actor, play: actor.report(play, actor.facts(play.result)),
+    "report rightly": lambda actor, play: actor.report(play, actor.facts(play.result, play), actor.wanted(play)),
+    "report another": lambda actor, play: actor.report(
+        play, actor.facts(play.result), task=spoken(play.transcript.trajectory[-1].call.name)
+    ),
+    "report unseen": _report_unseen,
+    "misread": _misread,
+    "make up": _make_up,
+    "dump": _dump,
+    "show logs": _show_logs,
+    "report spoilt": _report_spoilt,
+    "report corrected": _report_corrected,
+    "report in part": _report_in_part,
+}

@@ -12,6 +12,7 @@ from pytest_agentbench.calibration.wording import Line, flat
 from pytest_agentbench.checks.judges.evidence import Goal, goal_of
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.fault import FaultSpec
+from pytest_agentbench.core.scenario import Instructions
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.tool import ToolCall, ToolResult, ToolSpec
 from pytest_agentbench.core.transcript import Message, Transcript
@@ -110,6 +111,18 @@ class Scene:
         """The language of the scenario's own lines, as scenario or suite say."""
         return self.plan.scenario.language or self.plan.suite.language
 
+    @property
+    def wish(self) -> str:
+        """What the user wants, in the scenario's words: its lines, else the reason for its call; "" without either."""
+        task = _instructions(self.plan)
+        return " / ".join(self.plan.scenario.lines) or (task.reason_for_call if task else None) or ""
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """What the user knows besides, in the scenario's words."""
+        task = _instructions(self.plan)
+        return (task.known_info,) if task and task.known_info else ()
+
     def spec(self, name: str) -> ToolSpec:
         """Give a tool of the scene's by name."""
         return cast("ToolSpec", self.plan.toolset.get(name))
@@ -159,6 +172,11 @@ class Scene:
             play = Play(world, self.initial, schedule)
             yield play
             play.final = await world.snapshot()
+
+
+def _instructions(plan: RunPlan) -> Instructions | None:
+    user = plan.scenario.task.user_scenario
+    return user.instructions if user and isinstance(user.instructions, Instructions) else None
 
 
 async def scene_of(plan: RunPlan, isolation: IsolationGate, now: Callable[[], float]) -> Scene:

@@ -104,9 +104,13 @@ class _Plan:
         self.brought = first.said
         right = {str(value) for call in scene.calls for _, value in scalars(call.arguments)}
         self.first = [one for one in first.said if (one in first.values and _is_exact(one)) or one not in right]
-        self.again = {value for line in later for value in line.values if value in first.said}
-        self.later = {value for line in later for value in line.values} - self.again
-        self.spare = [line.text for line in later[:-1] if not line.values]
+        known = dict.fromkeys(value for line in later for value in line.values)
+        self.again = [value for value in known if value in first.said]
+        self.later = [value for value in known if value not in first.said]
+        self.known = scene.known
+        # lines of its own say what the user brings, and the rest only invites it to be said
+        self.spare = [] if scene.plan.scenario.lines else list(scene.known)
+        self.spare += [line.text for line in later[:-1] if not line.values]
         self.told = [one for line in agents for one in line.values if one not in reading.invented and any(tokens(one))]
         self.log = next((line.text for line in agents if line.kind == "logs"), "")
         dump = next((line for line in agents if line.kind == "dump"), None)
@@ -201,7 +205,7 @@ class _Plan:
     def _sources(self, given: Conversation) -> Iterator[str]:
         """Name values that their speaker cannot have."""
         users, agents = KnownValues(self.case.language), KnownValues(self.case.language)
-        for text in (self.wish, *self.brought, *self.spare, *self.later):
+        for text in (self.wish, *self.brought, *self.known, *self.spare, *self.later):
             users.learn(text)
         agents.learn(self.case.case.briefing)
         may_invent = {one.text for row in given.invented for one in tokens(row.value)}

@@ -1,16 +1,21 @@
-"""Whether what the agent answered is what the scenario asks for: its typed answer (`output`), its texts (`replies`)."""
+"""Whether the agent told and answered what it had to: `communicate`, its typed answer (`output`), `replies`.
+
+Each `communicate_info` must be said by a single message of the agent, a number in figures or in words. Ours is
+stricter than τ²'s COMMUNICATE about numbers (a number counts only as a whole) and more lenient about spelling (accents,
+spaces, quotes, separators).
+"""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from pytest_agentbench.checks.findings import not_measured
+from pytest_agentbench.checks.findings import not_measured, value_text
 from pytest_agentbench.checks.matchers import Resolver, matches
-from pytest_agentbench.checks.wording import value_text
 from pytest_agentbench.core.json_schema import schema_misfit
 from pytest_agentbench.core.patterns import pattern
 from pytest_agentbench.core.replies import ExpectedReply
 from pytest_agentbench.core.run import Run
+from pytest_agentbench.core.spoken import plain, says, states
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.verdict import Finding
 
@@ -121,3 +126,37 @@ def _misfit(text: str, schema: Mapping[str, Any]) -> str:
     except (ValueError, RecursionError) as error:
         return f"it is no JSON ({error})"
     return schema_misfit(value, schema)
+
+
+_DIGITS = 3
+"""Digits of the longest number that is looked for in words."""
+
+
+def check_communicate(run: Run) -> Iterable[Finding]:
+    """Give a finding for each info that had to be communicated."""
+    texts, locale = run.transcript.texts("assistant"), run.scenario.language or "en"
+    for info in run.scenario.communicate_info:
+        place = next((index for index, text in texts if is_said(info, text, locale)), None)
+        yield Finding(
+            check="communicate",
+            kind="communicate",
+            passed=place is not None,
+            message=f"the agent {'said' if place is not None else 'never said'} {value_text(info)}",
+            turn=None if place is None else run.transcript.turns[place],
+            expected=value_text(info),
+        )
+
+
+def is_said(info: str, text: str, locale: str) -> bool:
+    """Whether a text of the agent says an info, a short number in words too."""
+    number = plain(info)
+    return says(info, text) or (number.isdecimal() and len(number) <= _DIGITS and states(int(number), text, locale))
+
+
+def tau2_said(info: str, texts: Iterable[str]) -> bool:
+    """Whether τ²'s COMMUNICATE finds `info` in one of the agent's texts: a substring, ignoring case.
+
+    Commas are dropped from the text and not from the info, so an info with a comma is never found
+    (tau2-bench, evaluator_communicate.py).
+    """
+    return any(info.lower() in text.lower().replace(",", "") for text in texts if text.strip())

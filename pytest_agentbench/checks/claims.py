@@ -5,8 +5,7 @@ date, or letters and digits mixed. What was seen is compared in every spelling t
 source is a flag: it decides nothing, since an agent may know a value from where nobody looks.
 """
 
-import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 
@@ -14,8 +13,8 @@ from pytest_agentbench.checks.known_values import KnownValues, Token, tokens
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.transcript import CallRecord
-from pytest_agentbench.core.values import JsonValue, leaves, to_json
-from pytest_agentbench.core.verdict import Flag
+from pytest_agentbench.core.values import JsonValue, decoded, leaves, to_json
+from pytest_agentbench.core.verdict import CallExplanation, Flag
 
 MOST_FLAGS = 20
 """Flags of a run: an agent that makes up more is known by then."""
@@ -83,6 +82,50 @@ def arguments_without_source(run: Run, prompt: str = "") -> Iterator[tuple[CallR
                     yield record, token.text
 
 
+def wanted_from_nowhere(run: Run, calls: Sequence[CallExplanation], prompt: str = "") -> list[object]:
+    """Give the values that the scenario wants told, or in place of others in calls, and that nobody can know.
+
+    Looked in are the user's texts, known values and turns, results, rows, policies, tools and context, and what follows
+    from them by reckoning. A value counts by a word that is no date or time: `tomorrow` may stand for these. Of a run
+    whose agent called nothing with success, or left out an expected call, nothing is told: it may not have looked.
+    """
+    if any(one.expected is not None and one.status in ("not_attempted", "substituted") for one in calls):
+        return []
+    wanted = [*run.scenario.communicate_info, *(value for call in calls for value, _ in call.differing.values())]
+    asked = [(value, found) for value in wanted if (found := list(_looked_for(value)))]
+    if not asked or all(one.failed for one in run.calls) or not run.calls_visible or _is_too_long(run):
+        return []
+    known, rows = KnownValues(run.scenario.language or "en"), KnownValues()
+
+    def hear() -> None:
+        for at, message in enumerate(run.transcript.messages):
+            if message.role != "assistant":
+                _learn_message(known, run, at)
+
+    def is_held(token: Token) -> bool:
+        return known.holds(token) or rows.holds(token) or known.derives(token, ())
+
+    # what is mostly enough comes first: each wrong run of a scenario is asked for the same values
+    for learn in (
+        lambda: known.learn("\n".join(run.scenario.user_texts)),
+        hear,
+        lambda: _learn_outset(known, run, prompt, wants=False),
+        lambda: _learn_states(rows, run),
+    ):
+        learn()
+        asked = [(value, found) for value, found in asked if not any(map(is_held, found))]
+        if not asked:
+            return []
+    return [value for value, _ in asked]
+
+
+def _looked_for(value: object) -> Iterator[Token]:
+    for leaf in leaves(to_json(value)):
+        for token in tokens(str(leaf)[:_MOST_SAID]):
+            if token.is_value and (token.number is not None or not (token.dates or token.time)):
+                yield token
+
+
 def _unknown(known: KnownValues, text: str) -> list[tuple[str, Token]]:
     """Give the values of a message that are not known, each with its line; sums of the message's own count as known."""
     found = [(place, line, token) for place, line in enumerate(text.splitlines()) for token in tokens(line)][
@@ -106,8 +149,8 @@ def _nearest(one: _Found, stated: Iterable[_Found]) -> list[Token]:
     return [token for _, _, token in sorted(stated, key=lambda other: abs(other[0] - one[0]))]
 
 
-def _learn_outset(known: KnownValues, run: Run, prompt: str) -> None:
-    """Learn what the agent may know before the first word."""
+def _learn_outset(known: KnownValues, run: Run, prompt: str, *, wants: bool = True) -> None:
+    """Learn what the agent may know before the first word; `wants` tells whether what is to be told counts."""
     known.learn(prompt)
     for policy in run.policies:
         known.learn(policy.text)
@@ -115,7 +158,7 @@ def _learn_outset(known: KnownValues, run: Run, prompt: str) -> None:
     for spec in run.toolset.of("assistant"):
         _learn_value(known, to_json(spec.openai()))
     _learn_value(known, to_json(run.scenario.context))
-    for info in run.scenario.communicate_info:
+    for info in run.scenario.communicate_info if wants else ():
         known.learn(info)
     moments = [run.now] if run.now else [datetime.fromtimestamp(at, UTC) for at in run.played or ()]
     for moment in moments:
@@ -126,19 +169,12 @@ def _learn_message(known: KnownValues, run: Run, index: int) -> None:
     message = run.transcript.messages[index]
     if message.role == "user":
         known.hear(message.text)
+    elif message.role == "tool" and isinstance(value := decoded(message.text), str):
+        known.hear(value)
     elif message.role == "tool":
-        _learn_result(known, message.text)
+        _learn_value(known, value, is_heard=True)
     for call in message.tool_calls:
         _learn_value(known, to_json(call.arguments), is_heard=True)
-
-
-def _learn_result(known: KnownValues, text: str) -> None:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        known.hear(text)
-    else:
-        _learn_value(known, value, is_heard=True)
 
 
 def _learn_value(known: KnownValues, value: JsonValue, *, is_heard: bool = False) -> None:

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_agentbench.checks.effects import wrote
+from pytest_agentbench.checks.findings import value_text
 from pytest_agentbench.checks.identifying import Subject, subject_of
 from pytest_agentbench.checks.rules_values import Facts
-from pytest_agentbench.checks.wording import value_text
 from pytest_agentbench.core.acts import ActKind
 from pytest_agentbench.core.tool import ToolCall
-from pytest_agentbench.core.transcript import Message
+from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.values import same, to_json
 
 LOOK_BACK = 3
@@ -191,12 +191,8 @@ def _events(facts: Facts, place: int, subject: Subject) -> Iterator[_Event]:
 
 def _asked(facts: Facts, message: int) -> list[str]:
     """Give what the agent said in its last turns before a message, `LOOK_BACK` of them."""
-    transcript = facts.run.transcript
-    said: dict[int, list[str]] = {}
-    for index, text in transcript.texts("assistant"):
-        if index < message:
-            said.setdefault(transcript.turns[index], []).append(text)
-    return [text for texts in list(said.values())[-LOOK_BACK:] for text in texts]
+    before = Transcript(messages=facts.run.transcript.messages[:message])
+    return list(before.said_by_turn("assistant").values())[-LOOK_BACK:]
 
 
 def is_approved(call: ToolCall, message: Message) -> bool:

@@ -1,39 +1,34 @@
-"""The judgement on a closed run: every check, then verdict and blame.
+"""The judgement on a closed run: every check, then verdict and blame; and a judgement with more found.
 
 Default verdict: the run FINISHED; its final state is the one the expected calls lead to; everything to be
 communicated was said; no forbidden call was made and no policy broken. What could not be measured neither passes nor
 fails: the other parts decide, and a run of which nothing that its scenario asks for was measured is not scored.
 """
 
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar, get_args
 
-from pytest_agentbench.checks.answers import check_output, check_replies
-from pytest_agentbench.checks.approvals import check_approvals
-from pytest_agentbench.checks.calls import check_calls
-from pytest_agentbench.checks.claims import claims_without_source
-from pytest_agentbench.checks.communicate import check_communicate
+from pytest_agentbench.checks.answers import check_communicate, check_output, check_replies
+from pytest_agentbench.checks.calls import check_calls, check_handoffs, check_makers
+from pytest_agentbench.checks.claims import claims_without_source, wanted_from_nowhere
 from pytest_agentbench.checks.explain import explain
-from pytest_agentbench.checks.forbidden import check_forbidden
+from pytest_agentbench.checks.findings import value_text
+from pytest_agentbench.checks.forbidden import check_approvals, check_forbidden
 from pytest_agentbench.checks.handling import SUFFERS, Handling, check_handling, is_excused
-from pytest_agentbench.checks.handoffs import check_handoffs, check_makers
 from pytest_agentbench.checks.matchers import Resolver
 from pytest_agentbench.checks.matching import Matching, match_calls, match_run
 from pytest_agentbench.checks.metrics import measure
 from pytest_agentbench.checks.parts import measured
 from pytest_agentbench.checks.policies import PolicyReport, check_policies
-from pytest_agentbench.checks.simulated_user import check_simulated_user
 from pytest_agentbench.checks.state import check_state, is_of_failing_call
-from pytest_agentbench.checks.termination import check_termination
-from pytest_agentbench.checks.written_calls import CHECK as WRITTEN_CALLS
-from pytest_agentbench.checks.written_calls import check_written_calls
 from pytest_agentbench.core.errors import PatternBoundError
-from pytest_agentbench.core.run import Judgement, Run
+from pytest_agentbench.core.run import Judgement, PolicyOutcome, Run
 from pytest_agentbench.core.seams import Check
 from pytest_agentbench.core.text import printable, raised_text, shorten
 from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, FindingKind, Flag, OtherFault, Verdict
 from pytest_agentbench.environment.replay import failure_text
+from pytest_agentbench.llm.written_calls import PARSER, written_call
 
 T = TypeVar("T")
 
@@ -99,6 +94,7 @@ def judge(
     findings.extend(handling.findings)
     metrics = {**metrics, **handling.metrics}
     parts = measured(run, findings, policies.outcomes)
+    findings = guard.run("values", lambda: _noted(run, findings, explanations, prompt), findings)
     others = [*_others(run, guard.findings), *_of_world(run, findings)]
     excused = is_excused(explanations, handling)
     verdict, blame = _decide(findings, others, handling, excused=excused, nothing=parts.nothing)
@@ -118,6 +114,21 @@ def judge(
         policies=policies.outcomes,
         metrics={**metrics, "measured": parts.share if is_whole else None},
     )
+
+
+NOWHERE = "nothing that was said, returned or stored holds it: does the scenario ask for what is right?"
+"""What stands beside a value that the agent neither told nor passed on, and cannot have known."""
+
+
+def _noted(run: Run, findings: list[Finding], explanations: Sequence[CallExplanation], prompt: str) -> list[Finding]:
+    """Give the findings with a note beside each value that is asked for and comes from nowhere."""
+    wrong = [one for one in findings if one.passed is False and one.expected is not None and one.kind in SUFFERS]
+    told = {value_text(value) for value in wanted_from_nowhere(run, explanations, prompt)} if wrong else set()
+    noted = [one for one in wrong if one.expected in told]
+    return [
+        one.model_copy(update={"message": f"{one.message}; {NOWHERE}"}) if any(one is other for other in noted) else one
+        for one in findings
+    ]
 
 
 def _about_calls(
@@ -274,3 +285,115 @@ class _Guard:
                 )
             )
             return otherwise
+
+
+Decided = tuple[Verdict, Blame | None, tuple[OtherFault, ...]]
+
+
+def as_before(judgement: Judgement) -> Decided:
+    """Give what a judgement came to."""
+    return judgement.verdict, judgement.blame, judgement.also
+
+
+def rejudged(
+    run: Run,
+    before: Judgement,
+    findings: Sequence[Finding],
+    outcomes: Mapping[str, PolicyOutcome],
+    *,
+    decide: Callable[[Sequence[Finding], bool], Decided],
+    metrics: Mapping[str, float | None] | None = None,
+) -> Judgement:
+    """Give the judgement with these `findings` in place of its own, and `outcomes` for those of the same policy.
+
+    `decide` gets the required findings that failed, and whether nothing that was asked for is measured.
+    """
+    known = {outcome.policy for outcome in before.policies}
+    replaced = [outcomes.get(outcome.policy, outcome) for outcome in before.policies]
+    policies = (*replaced, *(outcome for name, outcome in outcomes.items() if name not in known))
+    parts = measured(run, findings, policies)
+    failed = [one for one in findings if one.required and one.passed is False]
+    verdict, blame, also = decide(failed, parts.nothing)
+    is_open = before.nothing_measured or before.verdict is not Verdict.ERROR
+    is_scored = verdict is not Verdict.ERROR and not also
+    return before.model_copy(
+        update={
+            "verdict": verdict,
+            "blame": blame,
+            "also": also,
+            "asked": parts.asked,
+            "unmeasured": parts.unmeasured,
+            "nothing_measured": verdict is Verdict.ERROR and parts.nothing and is_open,
+            "findings": tuple(sorted(findings, key=badness)),
+            "policies": policies,
+            "metrics": {
+                **before.metrics,
+                **(metrics or {}),
+                "measured": parts.share if is_scored or parts.nothing else None,
+            },
+        }
+    )
+
+
+def check_termination(run: Run) -> Iterable[Finding]:
+    """Give one finding: passed when the run FINISHED and nobody is to blame for how it did."""
+    reason = printable(shorten(run.stop_reason or run.error or "", 300))
+    blame = f", blame {run.blame}" if run.blame is not None else ""
+    turns = run.transcript.turns
+    yield Finding(
+        check="termination",
+        kind="termination",
+        passed=run.finished and run.blame is None,
+        message=f"{run.termination}{blame}{f': {reason}' if reason else ''}",
+        turn=turns[-1] if turns else None,
+        expected="FINISHED",
+        actual=str(run.termination),
+    )
+
+
+_SHOWED = {
+    True: "showed",
+    False: "did not show: this run says nothing about it",
+    None: "is not measured: turns of the user do not say what it meant",
+}
+
+
+def check_simulated_user(run: Run) -> Iterable[Finding]:
+    """Give a finding per fault, per modifier in force, and per modifier that does not fit the scenario.
+
+    None of them is required of the agent: a fault makes the run *disputed*, see `decide`.
+    """
+    for fault in run.user_faults:
+        message = printable(shorten(fault.message, 300))
+        yield Finding(
+            check=f"user {fault.rule}", kind="user", passed=False, message=message, turn=fault.turn, required=False
+        )
+    for name, showed in run.behaviours.items():
+        message = f"the modifier {name!r} {_SHOWED[showed]}"
+        yield Finding(check=f"modifier {name}", kind="user", passed=showed, message=message, required=False)
+    for name, why in run.unfit.items():
+        message = f"the modifier {name!r} was left out: {printable(shorten(why, 200))}"
+        yield Finding(check=f"modifier {name}", kind="user", passed=None, message=message, required=False)
+
+
+WRITTEN_CALLS = "calls as text"
+
+
+def check_written_calls(run: Run) -> Iterable[Finding]:
+    """Give a finding for the first message of the agent that is a call of one of its tools in words.
+
+    It is not required: the run is judged by what happened, and this says why it may have.
+    """
+    offered = [spec.name for spec in run.toolset.of("assistant")]
+    if not offered:
+        return
+    for index, said in enumerate(run.transcript.messages):
+        if said.role != "assistant" or said.tool_calls or not said.content:
+            continue
+        if name := written_call(said.content, offered):
+            message = f"the agent wrote a call of {printable(name)!r} as text, and nobody made it; {PARSER}"
+            turn = run.transcript.turns[index]
+            yield Finding(
+                check=WRITTEN_CALLS, kind="calls", passed=False, message=message, tool=name, turn=turn, required=False
+            )
+            return

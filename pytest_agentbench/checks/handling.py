@@ -11,9 +11,8 @@ from itertools import takewhile
 
 from pytest_agentbench.checks.claims import arguments_without_source
 from pytest_agentbench.checks.effects import wrote
-from pytest_agentbench.checks.findings import not_measured
+from pytest_agentbench.checks.findings import call_text, not_measured
 from pytest_agentbench.checks.known_values import Token, tokens
-from pytest_agentbench.checks.wording import call_text
 from pytest_agentbench.core.fault import FaultHit
 from pytest_agentbench.core.run import Judgement, Run
 from pytest_agentbench.core.text import printable

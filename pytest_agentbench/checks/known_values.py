@@ -9,6 +9,7 @@ from decimal import ROUND_HALF_DOWN, ROUND_HALF_UP, Decimal
 from itertools import combinations, product
 from typing import TypeGuard
 
+from pytest_agentbench.core.moments import dates_of
 from pytest_agentbench.core.spoken import plain, states
 
 _TOKEN = re.compile(r"(?<![a-z0-9])[a-z0-9]+(?:[-./:_][a-z0-9]+)*")
@@ -65,7 +66,7 @@ class Token:
     def dates(self) -> tuple[date, ...]:
         """The dates that it may be: day and month stand in either order."""
         found = _DATE.fullmatch(self.text)
-        return tuple(_dates(int(found[1]), int(found[3]), int(found[4]))) if found else ()
+        return tuple(dates_of(int(found[1]), int(found[3]), int(found[4]))) if found else ()
 
     @property
     def time(self) -> tuple[int, int] | None:
@@ -95,15 +96,6 @@ def tokens(text: str) -> Iterator[Token]:
         if any(map(str.isdigit, found[0])):
             beside = said[: found.start()].rstrip()[-1:] + said[found.end() :].lstrip()[:1]
             yield Token(found[0], any(unicodedata.category(char) == "Sc" for char in beside))
-
-
-def _dates(first: int, month: int, last: int) -> Iterator[date]:
-    orders = [(first, month, last), (last, month, first), (last, first, month)]
-    for year, which, day in dict.fromkeys(orders):
-        try:
-            yield date(year if year > 99 else 2000 + year, which, day)
-        except ValueError:
-            continue
 
 
 @dataclass

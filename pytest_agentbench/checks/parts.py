@@ -21,6 +21,11 @@ ADD_JUDGE = "give the suite a `judge`, and let it judge (no `--agentbench-no-jud
 LET_ANSWER = "let the judge's model answer (no `--agentbench-no-judge`)"
 """What measures either where the suite has a judge that nobody asks."""
 
+LET_DECIDE = "let its word decide: `auditor: decide`"
+"""What makes a part of a policy that is violated by a flag alone."""
+
+_FLAGGED = "not measured: the auditor saw it violated, which is a flag and decides nothing"
+
 _DECIDED_ELSEWHERE: frozenset[FindingKind] = frozenset({"termination", "user", "fault", "claim", "goal"})
 """What is found beside the parts; it is one only where it could not be told."""
 
@@ -45,11 +50,12 @@ class Measured:
 
 def measured(run: Run, findings: Iterable[Finding], outcomes: Sequence[PolicyOutcome]) -> Measured:
     """Say which parts the findings on a run decide; a part with a failed finding is decided."""
-    required = [finding for finding in findings if finding.required]
+    every = list(findings)
+    required = [finding for finding in every if finding.required]
     parts: dict[str, Unmeasured | None] = dict(_of_checks(required))
     if run.scenario.rubric is not None:
         parts.setdefault("rubric", Unmeasured(part="rubric", why="not measured: no model judged it", cure=ADD_JUDGE))
-    parts.update(_of_policies(run, required, outcomes))
+    parts.update(_of_policies(run, every, outcomes))
     return Measured(asked=len(parts), unmeasured=tuple(one for one in parts.values() if one is not None))
 
 
@@ -70,8 +76,9 @@ def _part(finding: Finding) -> str:
 
 
 def _of_policies(
-    run: Run, required: Sequence[Finding], outcomes: Sequence[PolicyOutcome]
+    run: Run, findings: Sequence[Finding], outcomes: Sequence[PolicyOutcome]
 ) -> Iterator[tuple[str, Unmeasured | None]]:
+    """Give each policy, with what is open about it; one that was seen broken by a flag alone is not decided."""
     listed = dict.fromkeys([*run.scenario.policies, *(one.id for one in run.policies if one.rule is None)])
     known = {outcome.policy: outcome for outcome in outcomes}
     ruled = {policy.id for policy in run.policies if policy.rule is not None}
@@ -80,10 +87,14 @@ def _of_policies(
         if name not in listed and not outcome.exercised:
             continue
         part = f"policy {name}"
+        broken = [one for one in findings if one.policy == name and one.passed is False]
+        if broken and not any(one.required for one in broken):
+            yield part, Unmeasured(part=part, why=_FLAGGED, cure=LET_DECIDE)
+            continue
         if outcome.exercised is False or outcome.kept is not None:
             yield part, None
             continue
-        told = next((one for one in required if one.policy == name and one.passed is None), None)
+        told = next((one for one in findings if one.required and one.policy == name and one.passed is None), None)
         cure = "" if name in ruled else ADD_RULE
         why = "not measured: what its rule reads could not be told" if name in ruled else "not measured: it has no rule"
         yield part, _unmeasured(part, told, cure) if told else Unmeasured(part=part, why=why, cure=cure)

@@ -294,17 +294,28 @@ def read_rule(rule: Mapping[str, Any]) -> Rule:
     return _rule(rule)
 
 
+def _inner(rule: Rule) -> tuple[Rule, ...]:
+    """Give the rules that a rule is made of."""
+    match rule:
+        case AllOf() | AnyOf():
+            return rule.rules
+        case OnlyIf() | HandOverOnlyIf() | Before() | ConfirmBefore():
+            return (rule.needs,)
+        case When():
+            return (rule.then,)
+        case Not():
+            return (rule.rule,)
+        case _:
+            return ()
+
+
 def reads_calls(rule: Rule) -> bool:
     """Whether calls must be seen to judge a rule; what is only about words needs none."""
     match rule:
         case Said() | MustSay() | MustNotSay() | HandedOver() | NeverHandOver():
             return False
-        case HandOverOnlyIf():
-            return reads_calls(rule.needs)
-        case AllOf() | AnyOf():
-            return any(map(reads_calls, rule.rules))
-        case Not():
-            return reads_calls(rule.rule)
+        case HandOverOnlyIf() | AllOf() | AnyOf() | Not():
+            return any(map(reads_calls, _inner(rule)))
         case When():
             return isinstance(rule.trigger, Described) or reads_calls(rule.then)
         case _:
@@ -313,38 +324,15 @@ def reads_calls(rule: Rule) -> bool:
 
 def reads_handoffs(rule: Rule) -> bool:
     """Whether a rule says something of handoffs."""
-    match rule:
-        case HandedOver() | NeverHandOver() | HandOverOnlyIf():
-            return True
-        case Before():
-            return bool(rule.handoffs)
-        case OnlyIf():
-            return reads_handoffs(rule.needs)
-        case When():
-            return isinstance(rule.trigger, ExpectedHandoff) or reads_handoffs(rule.then)
-        case AllOf() | AnyOf():
-            return any(map(reads_handoffs, rule.rules))
-        case Not():
-            return reads_handoffs(rule.rule)
-        case _:
-            return False
+    is_set_off = isinstance(rule, When) and isinstance(rule.trigger, ExpectedHandoff)
+    is_own = isinstance(rule, HandedOver | NeverHandOver | HandOverOnlyIf)
+    return is_own or is_set_off or any(map(reads_handoffs, _inner(rule)))
 
 
 def needs_consent(rule: Rule) -> bool:
     """Whether nothing is known of a rule as long as nobody knows what the user agreed to."""
-    match rule:
-        case ConfirmBefore() | Confirmed():
-            return True
-        case OnlyIf() | HandOverOnlyIf():
-            return needs_consent(rule.needs)
-        case When():
-            return needs_consent(rule.then)
-        case AllOf() | AnyOf():
-            return all(map(needs_consent, rule.rules))
-        case Not():
-            return needs_consent(rule.rule)
-        case _:
-            return False
+    inner = _inner(rule)
+    return isinstance(rule, ConfirmBefore | Confirmed) or (bool(inner) and all(map(needs_consent, inner)))
 
 
 def tools_of(rule: Rule) -> set[str]:

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from pytest_agentbench.checks.calls import NOT_TOLD, SHOW_AGENTS, handoffs_of
 from pytest_agentbench.checks.consent import consent
-from pytest_agentbench.checks.handoffs import NOT_TOLD, SHOW_AGENTS, handoffs_of
+from pytest_agentbench.checks.findings import value_text
 from pytest_agentbench.checks.reckoning import Amount, NotThereError, UnreckonedError, path_of
 from pytest_agentbench.checks.rules import (
     UNSAID,
@@ -42,15 +43,16 @@ from pytest_agentbench.checks.rules_points import (
     after,
     at_call,
     calls_of,
+    described,
     doubted,
     every,
+    find,
     opposite,
+    places,
+    read_state,
     some,
 )
-from pytest_agentbench.checks.rules_state import read_state
-from pytest_agentbench.checks.rules_text import described, find, places
 from pytest_agentbench.checks.rules_values import DECIMALS, Doubt, Facts
-from pytest_agentbench.checks.wording import value_text
 from pytest_agentbench.core.events import ExpectedHandoff
 from pytest_agentbench.core.matchers import is_reference
 from pytest_agentbench.core.text import printable

@@ -1,12 +1,12 @@
 """Which calls a description fits, and what references in it stand for."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from pytest_agentbench.checks.effects import is_write_tool
+from pytest_agentbench.checks.findings import value_text
 from pytest_agentbench.checks.matchers import Resolver, matches
 from pytest_agentbench.checks.reckoning import (
     Amount,
@@ -18,13 +18,12 @@ from pytest_agentbench.checks.reckoning import (
     value_at,
 )
 from pytest_agentbench.checks.rules import UNSAID, Described
-from pytest_agentbench.checks.wording import value_text
 from pytest_agentbench.core.matchers import COMPARISONS, is_matcher, is_reference
 from pytest_agentbench.core.moments import dated, is_moment, moment_of, moment_text
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.core.transcript import CallRecord
-from pytest_agentbench.core.values import JsonValue, is_number, same, to_json
+from pytest_agentbench.core.values import JsonValue, decoded, is_number, same, to_json
 
 _COMPARISONS = frozenset(COMPARISONS)
 
@@ -386,11 +385,3 @@ def _at_least(pattern: Any) -> Any:
             return _at_least(pattern["$subset"]) if isinstance(pattern.get("$subset"), Mapping) else inner
         return {"$subset": inner}
     return [_at_least(item) for item in pattern] if isinstance(pattern, list | tuple) else pattern
-
-
-def decoded(text: str) -> JsonValue:
-    """Give what a tool gave: the JSON value that its text is, else the text."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text

@@ -12,9 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from pytest_agentbench.checks.effects import expects_write, wrote
-from pytest_agentbench.checks.findings import about, not_made, not_measured, not_seen
+from pytest_agentbench.checks.findings import about, call_text, not_made, not_measured, not_seen, value_text
 from pytest_agentbench.checks.matching import Matching
-from pytest_agentbench.checks.wording import call_text, value_text
 from pytest_agentbench.core.names import listing
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.state import Difference
@@ -46,7 +45,7 @@ def check_state(
     `ignore` are path patterns left out of the comparison of states (`orders.*.updated_at`).
     """
     if run.scenario.asserts_state:
-        return []  # see tau2/basis.py
+        return []  # see `tau2.check_basis`
     failing = [*_failing(run, matching)]
     if any(finding.required for finding in failing):
         return failing

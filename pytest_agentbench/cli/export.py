@@ -6,10 +6,14 @@ from pathlib import Path
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import SuiteError
+from pytest_agentbench.core.suite import Suite
+from pytest_agentbench.core.values import JsonValue, to_json
+from pytest_agentbench.generation.recipe import PROVENANCE, generated_scenarios
+from pytest_agentbench.generation.reviewing import read_surroundings, rows_with_owners
 from pytest_agentbench.suites.files import YAML_SUFFIXES, read_document
 from pytest_agentbench.suites.scenario_files import is_suite_file, load_scenarios
 from pytest_agentbench.suites.suite_file import load_suite
-from pytest_agentbench.suites.tau2 import export_tasks
+from pytest_agentbench.suites.tau2 import EXTRAS_KEY, export_tasks
 
 
 class _Placeholders(Mapping[str, str]):
@@ -29,10 +33,26 @@ class _Placeholders(Mapping[str, str]):
 
 
 def export(source: Path) -> str:
-    """Give the τ² task list (JSON text) of a suite or of a file of scenarios; raise `SuiteError` on faults."""
+    """Give the τ² task list (JSON text) of a suite or of a file of scenarios; raise `SuiteError` on faults.
+
+    Where the state of a suite can be read, generated scenarios come with the rows of it that they are about.
+    """
     if _is_suite(source):
-        return dumps(export_tasks(load_suite(source, environ=_Placeholders()).scenarios), indent=2)
+        suite = load_suite(source, environ=_Placeholders())
+        tasks = export_tasks(suite.scenarios)
+        return dumps(_with_rows(tasks, suite), indent=2)
     return dumps(export_tasks(load_scenarios(source, environ=_Placeholders())), indent=2)
+
+
+def _with_rows(tasks: list[dict[str, JsonValue]], suite: Suite) -> list[dict[str, JsonValue]]:
+    """Put beside each generated task the rows of the suite's state that it is about."""
+    if not generated_scenarios(suite):
+        return tasks
+    state = read_surroundings(suite).state
+    for task, scenario in zip(tasks, suite.scenarios, strict=True):
+        if PROVENANCE in scenario.provenance and (rows := rows_with_owners(scenario, state)):
+            task[EXTRAS_KEY] = {**task.get(EXTRAS_KEY, {}), "rows": to_json(rows)}
+    return tasks
 
 
 def _is_suite(source: Path) -> bool:

@@ -7,9 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pytest_agentbench.checks.tau2.parity import CALLS_ONLY, Compared, compare, is_the_task, tally
-from pytest_agentbench.checks.tau2.parts import same_writes
-from pytest_agentbench.checks.tau2.reward import tau2_reward
+from pytest_agentbench.checks.tau2 import CALLS_ONLY, Compared, compare, is_the_task, same_writes, tally, tau2_reward
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import EnvironmentFaultError, Problem, SuiteError
 from pytest_agentbench.core.run import Run, RunKey

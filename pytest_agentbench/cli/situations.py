@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Play a suite's scenarios rightly and wrongly, with real tool results and injected failures, and write "
         "labelled conversations of every situation that its environment can express, to calibrate judges on. Without "
-        "--model their words are plain phrases; with it they are said anew by the model."
+        "--model their words are plain phrases; with it the model writes each conversation around its calls."
     )
     parser.add_argument("suite", type=Path, metavar="SUITE", help="a suite file")
     parser.add_argument("--into", type=Path, required=True, metavar="FOLDER", help="where the files go")
@@ -45,7 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--language", action="append", metavar="CODE", help=f"may be repeated ({plain}); others take --model"
     )
     parser.add_argument("--model", metavar="NAME", help="the model that words and writes, as in openai:NAME")
-    parser.add_argument("--worded", type=int, metavar="N", help="conversations that it says anew (all)")
+    parser.add_argument(
+        "--worded", type=int, metavar="N", help="conversations that it writes around played calls (all)"
+    )
     parser.add_argument("--written", type=int, default=0, metavar="N", help="conversations that it writes besides (0)")
     parser.add_argument("--filter-model", metavar="NAME", help="the model that lets them through (the same one)")
     parser.add_argument("--base-url", default="", metavar="URL", help="where models are reached (OPENAI_BASE_URL)")
@@ -81,7 +83,7 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
 
 
 def _said_by_model(made: Generated, options: argparse.Namespace) -> list[str]:
-    """Have a model word what was played, and write and filter others; put both into `made` and tell of it."""
+    """Have a model word what was played, write others and filter them; put both into `made` and tell of it."""
     ledger = Ledger(None)
     ledger.start(cost_usd=options.max_cost, calls=options.max_calls)
     mode = mode_of(options.cassette, options.mode)

@@ -7,6 +7,7 @@ from typing import Any
 
 from pytest_agentbench.core.matchers import is_matcher
 from pytest_agentbench.core.spoken import plain
+from pytest_agentbench.core.values import to_json
 
 _CODE = re.compile(r"[^\W_][\w@.+-]*")
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+")
@@ -42,6 +43,11 @@ def shape(text: str) -> str:
     if any(char.isalpha() for char in text):
         return re.sub(r"\d+", "0", text.casefold())
     return re.sub(r"\d", "0", text) if text.isdigit() and len(text) >= _LONG_NUMBER else ""
+
+
+def plain_values(value: Any, name: str = "") -> Iterator[tuple[str, Scalar]]:
+    """Give the plain values inside of data that are not blank, each with the closest key."""
+    return ((key, one) for key, one, _ in named_values(to_json(value), name=name) if str(one).strip())
 
 
 def named_values(value: Any, schema: Any = None, name: str = "") -> Iterator[tuple[str, Scalar, dict[str, Any]]]:

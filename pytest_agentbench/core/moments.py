@@ -148,3 +148,12 @@ def _day(moment: date | datetime) -> date:
 
 def _instant(moment: datetime) -> datetime:
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+
+
+def dates_of(first: int, middle: int, last: int) -> Iterator[date]:
+    """Give the dates that three numbers in a row may be: the middle one may be the month, or the day in front of it."""
+    for year, month, day in dict.fromkeys(((first, middle, last), (last, middle, first), (last, first, middle))):
+        try:
+            yield date(year if year > 99 else 2000 + year, month, day)
+        except ValueError:
+            continue

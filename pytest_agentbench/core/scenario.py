@@ -11,6 +11,7 @@ from pydantic import Field
 from pytest_agentbench.core.acts import Line
 from pytest_agentbench.core.approvals import Standing
 from pytest_agentbench.core.base import Model, OpenModel
+from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.events import ExpectedHandoff
 from pytest_agentbench.core.fault import FaultSpec
 from pytest_agentbench.core.modifier import ModifierSpec
@@ -156,6 +157,20 @@ class Scenario(Model):
     def lines(self) -> tuple[str, ...]:
         """The words of the scripted user's lines."""
         return tuple(line.words for line in self.says)
+
+    @property
+    def instructions(self) -> Instructions:
+        """What the user is told in words; a plain text is the reason why it calls."""
+        story = self.task.user_scenario
+        told = story.instructions if story else None
+        return told if isinstance(told, Instructions) else Instructions(reason_for_call=told)
+
+    @property
+    def user_texts(self) -> tuple[str, ...]:
+        """All that the user wants, is told and knows, but for its persona."""
+        told = self.instructions
+        texts = (told.reason_for_call, told.known_info, told.task_instructions, self.task.ticket)
+        return (*self.lines, *map(str, self.knows.values()), dumps(self.knows), *filter(None, texts))
 
     @property
     def expected_calls(self) -> tuple[ExpectedCall, ...]:

@@ -207,6 +207,14 @@ class Transcript(Model):
             if message.role == role and message.text.strip()
         ]
 
+    def said_by_turn(self, role: Role) -> dict[int, str]:
+        """Give what `role` spoke in each of its turns, a line or more for each message."""
+        said: dict[int, str] = {}
+        for index, text in self.texts(role):
+            turn = self.turns[index]
+            said[turn] = f"{said[turn]}\n{text}" if turn in said else text
+        return said
+
     def _answer(self, index: int, position: int, call: ToolCall) -> Message | None:
         """Find the tool message for a call: by id when ids are given, else by position."""
         following: list[Message] = []

@@ -1,6 +1,7 @@
 """JSON values: one normal form for comparing what files, agents and tools call the same value."""
 
 import dataclasses
+import json
 import math
 import sys
 from collections.abc import Iterator, Mapping
@@ -93,6 +94,14 @@ def leaves(value: JsonValue) -> Iterator[str | int | float]:
             left.extend(reversed(one))
         elif isinstance(one, str | int | float) and not isinstance(one, bool):
             yield one
+
+
+def decoded(text: str) -> JsonValue:
+    """Give what a tool gave: the JSON value that its text is, else the text."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 def is_number(value: object) -> TypeGuard[int | float]:

@@ -36,6 +36,7 @@ from pytest_agentbench.suites.scenario_form import form_to_scenario
 from pytest_agentbench.validation.rules import Rules
 from pytest_agentbench.validation.scenario import Shared, validate_scenario
 from pytest_agentbench.validation.scripted_run import Performance, ScriptedRun, ScriptPlayer
+from pytest_agentbench.validation.values import scalars
 
 LATER = (1, 30, 366)
 """Days later on which a scenario must still hold, where the environment takes a clock."""
@@ -170,7 +171,7 @@ class Acceptance:
         missed: list[str] = []
         enforced = 0
         for wrong in part.wrong_runs:
-            if invented := _invented(draft, wrong):
+            if invented := _invented(draft, wrong, base.initial_state):
                 missed.append(f"{wrong.change}: nobody gave {invented!r}")
                 runs.append(wrong.model_copy(update={"finding": ""}))
                 continue
@@ -219,15 +220,17 @@ class Acceptance:
         return cast("Callable[[JsonValue], object]", load_object(path, self.suite.root))
 
 
-def _invented(draft: Draft, wrong: WrongRun) -> JsonValue:
-    """Give a value of a wrong run's call that neither the user's lines nor answers hold, None where there is none."""
+def _invented(draft: Draft, wrong: WrongRun, state: State | None) -> JsonValue:
+    """Give a value of a wrong run's call that neither lines nor answers nor rows hold, None where there is none."""
     if wrong.call is None:
         return None
     said = [value for turn in draft.turns for one in turn.states for value in scalars_of(one.value)]
     texts = [call.answer for call in draft.calls]
     for _, value in arguments_of(wrong.call):
         is_there = any(same(to_json(one), to_json(value)) for one in said) or any(str(value) in text for text in texts)
-        if not is_there and not isinstance(value, bool) and value is not None:
+        if is_there or isinstance(value, bool) or value is None:
+            continue
+        if not any(same(to_json(one), to_json(value)) for _, one in scalars(to_json(state or {}))):
             return value
     return None
 

@@ -83,11 +83,20 @@ def _holds(found: JsonValue, value: JsonValue) -> bool:
 
 
 def _is_beside_said(draft: Draft, place: int, answer: JsonValue, path: str) -> bool:
-    """Whether a value stands in the record that holds something that the user has said: the product of a named item."""
-    record = next(at_path(answer, path.rpartition(".")[0]), None)
+    """Whether a value stands in the only records that hold something that the user has said: the product of a named
+    item.
+    """
+    above, _, field = path.rpartition(".")
     said = [value for turn in draft.turns[: place + 1] for one in turn.states for value in scalars_of(one.value)]
-    own = record.values() if isinstance(record, Mapping) else ()
-    return any(isinstance(one, str) and same(one, value) for one in own for value in said)
+    generic = ".".join("*" if part.isdecimal() else part for part in above.split(".") if part)
+    records = [one for one in at_path(answer, generic) if isinstance(one, Mapping)]
+    named = [
+        record
+        for record in records
+        if any(isinstance(one, str) and same(one, value) for one in record.values() for value in said)
+    ]
+    own = next(at_path(answer, above), None)
+    return own in named and len({str(record.get(field)) for record in named}) == 1
 
 
 def _points_at(answer: JsonValue, position: int, count: int, path: str, value: JsonValue) -> bool:

@@ -29,6 +29,9 @@ SCENARIOS = "scenarios"
 MOST_ROWS = 8
 """Rows that are shown with their values; the others are named."""
 
+MOST_EXPORTED = 200
+"""Rows of the suite's state that an exported task names."""
+
 _SHORTEST = 3
 """A shorter text stands in rows by coincidence: `GB`, `L`."""
 
@@ -116,6 +119,11 @@ def surroundings_of(place: Path, suite_file: Path | None, environ: Mapping[str, 
     suite = load_suite(suite_file, environ=environ) if suite_file is not None else _suite_above(place, environ)
     if suite is None:
         return Surroundings(told="no suite lists these scenarios, so that rows of its state are not shown (--suite)")
+    return read_surroundings(suite)
+
+
+def read_surroundings(suite: Suite) -> Surroundings:
+    """Read which tools of a suite write, and the state that its runs start from."""
     found = Surroundings(suite=suite)
     try:
         tools = load_toolset(suite.environment, suite.root)
@@ -171,6 +179,19 @@ def rows_of(scenario: Scenario, state: State) -> tuple[list[Row], list[Row]]:
     ranked = sorted(range(len(rows)), key=lambda at: -scores[at])
     shown = [rows[at] for at in ranked if scores[at] or at < len(own)]
     return shown[:MOST_ROWS], shown[MOST_ROWS:]
+
+
+def rows_with_owners(scenario: Scenario, state: State) -> State:
+    """Give the rows of a suite's state that a scenario is about, and the rows that those name: their owners."""
+    values = _values(scenario)
+    rows = {(row.table, row.key): row for row in _rows(state)}
+    about = {place: row for place, row in rows.items() if _held(row, values)}
+    named = {value for row in about.values() for value in row.values.values() if isinstance(value, str)}
+    about |= {place: row for place, row in rows.items() if row.key in named and place not in about}
+    found: State = {}
+    for (table, key), row in list(about.items())[:MOST_EXPORTED]:
+        found.setdefault(table, {})[key] = row.values
+    return found
 
 
 def _rows(state: Mapping[str, Any]) -> Iterator[Row]:

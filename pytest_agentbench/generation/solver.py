@@ -6,29 +6,26 @@ same writes with equal values as the draft, or none where the draft refuses; ord
 fit is not solved. It shares no code with what plans drafts.
 """
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from pytest_agentbench.checks.findings import call_text
 from pytest_agentbench.checks.matchers import Resolver
 from pytest_agentbench.checks.reckoning import NotThereError, UnreckonedError, led_to
 from pytest_agentbench.checks.rules import read_rule
 from pytest_agentbench.checks.rules_judge import judge_rule
-from pytest_agentbench.checks.rules_values import Facts, decoded
-from pytest_agentbench.checks.wording import call_text
+from pytest_agentbench.checks.rules_values import Facts
 from pytest_agentbench.core.acts import Act
 from pytest_agentbench.core.codec import dumps
-from pytest_agentbench.core.ids import codes_in
-from pytest_agentbench.core.names import IDENTIFIERS
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.tool import ToolCall, ToolResult, Toolset, ToolSpec
 from pytest_agentbench.core.transcript import Message, Transcript
-from pytest_agentbench.core.values import JsonValue, same, to_json
+from pytest_agentbench.core.values import JsonValue, decoded, same, to_json
 from pytest_agentbench.environment.local import LocalEnvironment
 from pytest_agentbench.generation.draft import Draft
 from pytest_agentbench.generation.language.plain import (
@@ -42,6 +39,7 @@ from pytest_agentbench.generation.language.plain import (
     worded,
     words_of,
 )
+from pytest_agentbench.generation.named import distinct, entries, slots_of, under
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.simulation.recording import result_message
 from pytest_agentbench.validation.oracle import HEARD, in_words
@@ -170,18 +168,16 @@ class _Solver:
         arguments: dict[str, Any] = {}
         left = list(asked.values)
         pointed = list(asked.references)
-        slots = list(_slots(spec.parameters))
-        for path, schema in slots:
-            label = label_of(path, schema)
-            mine = [value for name, value in left if name == label]
+        for path, (schema, labels) in slots_of(spec).items():
+            mine = [value for name, value in left if name in labels]
             if mine:
-                left = [pair for pair in left if pair[0] != label]
+                left = [pair for pair in left if pair[0] not in labels]
                 _put(arguments, path, _of_schema(mine, schema))
                 continue
-            refs = [one for one in pointed if one.label in (label, label_of(path))]
+            refs = [one for one in pointed if one.label in labels]
             if refs:
                 pointed = [one for one in pointed if one not in refs]
-                found = [self._pointed(one, label) for one in refs]
+                found = [self._pointed(one, label_of(path, schema)) for one in refs]
                 _put(arguments, path, _of_schema(found, schema))
         for name in spec.parameters.get("required", ()):
             if name not in arguments:
@@ -191,14 +187,14 @@ class _Solver:
     async def _found(self, name: str, spec: ToolSpec, depth: int) -> JsonValue:
         """Find a value that this line does not give: said before, or the only one of its name in the answers."""
         schema = spec.parameters.get("properties", {}).get(name, {})
-        label = label_of(name, schema)
+        labels = slots_of(spec).get(name, (schema, {label_of(name, schema)}))[1]
         for values in (
-            [value for known, value in self._known if known == label],
-            [value for answer in self._answers if not answer.failed for value in self._beside(answer.value, label)],
-            [value for answer in self._answers if not answer.failed for value in _under(answer.value, {label})],
-            [answer.value for answer in self._answers if not answer.failed and self._is_key(answer, name)],
+            [value for known, value in self._known if known in labels],
+            [value for answer in self._answers if not answer.failed for value in self._beside(answer.value, labels)],
+            [value for answer in self._answers if not answer.failed for value in under(answer.value, labels)],
+            [answer.value for answer in self._answers if not answer.failed and self._is_key(answer, labels)],
         ):
-            several = _distinct(values)
+            several = distinct(values)
             if len(several) == 1:
                 return several[0]
             if several:
@@ -208,42 +204,35 @@ class _Solver:
             return only[0]
         if depth < _DEEPEST:
             for other in [one for one in self._tools if one.kind == "read" and one.name != spec.name][:_LOOKUPS]:
-                if (value := await self._looked_up(other, label, depth + 1)) is not None:
+                if (value := await self._looked_up(other, labels, depth + 1)) is not None:
                     return value
         raise UnsolvedError(f"{spec.name}: no value is known for {name!r}")
 
-    def _beside(self, value: JsonValue, label: str) -> Iterator[JsonValue]:
+    def _beside(self, value: JsonValue, labels: Collection[str]) -> Iterator[JsonValue]:
         """Yield what stands under a label in the innermost records that hold something that was said last."""
         said = [one for known in self._latest for one in (known if isinstance(known, list) else [known])]
         if isinstance(value, Mapping):
-            inner = [one for item in value.values() for one in self._beside(item, label)]
+            inner = [one for item in value.values() for one in self._beside(item, labels)]
             own = [item for item in value.values() if not isinstance(item, Mapping | list)]
             if not inner and any(same(to_json(item), to_json(one)) for item in own for one in said):
-                inner = [item for name, item in value.items() if words_of(str(name)) == label and item in own]
+                inner = [item for name, item in value.items() if words_of(str(name)) in labels and item in own]
             yield from inner
         elif isinstance(value, list):
             for item in value:
-                yield from self._beside(item, label)
+                yield from self._beside(item, labels)
 
-    def _values(self, labels: Collection[str]) -> tuple[tuple[str, JsonValue], ...]:
-        """Give what was said under labels, for a lookup: what was said beside all requests, else what was said last."""
-        found = {name: value for name, value in self._known if name in labels}
-        return tuple({**found, **{name: value for name, value in self._apart.items() if name in labels}}.items())
-
-    def _is_key(self, answer: _Answer, name: str) -> bool:
+    def _is_key(self, answer: _Answer, labels: Collection[str]) -> bool:
         """Whether a lookup's whole answer is one value, and no argument of its own is called like the wanted one."""
         spec = self.plan.toolset.get(answer.call.name)
         is_plain = isinstance(answer.value, str | int) and not isinstance(answer.value, bool)
         own = {words_of(one) for one in answer.call.arguments}
-        return is_plain and spec is not None and spec.kind == "read" and words_of(name) not in own
+        return is_plain and spec is not None and spec.kind == "read" and own.isdisjoint(labels)
 
-    async def _looked_up(self, spec: ToolSpec, label: str, depth: int) -> JsonValue:
+    async def _looked_up(self, spec: ToolSpec, wanted: set[str], depth: int) -> JsonValue:
         """Give the only value of a name that a lookup with known values gives, None where there is none."""
-        labels = {name for name, _ in self._known}
-        slots = list(_slots(spec.parameters))
-        if not any(label_of(path, schema) in labels for path, schema in slots):
+        values = self._known_of(spec)
+        if not values:
             return None
-        values = self._values({label_of(path, schema) for path, schema in slots})
         try:
             call = ToolCall(name=spec.name, arguments=await self._arguments(spec, SaidCall(values=values), depth))
         except UnsolvedError:
@@ -251,7 +240,7 @@ class _Solver:
         answer = await self._make(call) if not self._broken(call) else None
         if answer is None or answer.failed:
             return None
-        several = _distinct(_under(answer.value, {label})) or [answer.value] * self._is_key(answer, label)
+        several = distinct(under(answer.value, wanted)) or [answer.value] * self._is_key(answer, wanted)
         return several[0] if len(several) == 1 else None
 
     def _pointed(self, one: SaidReference, label: str) -> JsonValue:
@@ -261,7 +250,7 @@ class _Solver:
             named = [answer for answer in self._answers if words_of(answer.call.name) == one.action]
             answers = named[one.nth : one.nth + 1]
         for answer in reversed(answers):
-            several = _distinct(_entries(answer.value, one, label))
+            several = distinct(entries(answer.value, one, label))
             if len(several) == 1:
                 return several[0]
             if several:
@@ -290,17 +279,20 @@ class _Solver:
     async def _prepare(self, names: Sequence[str], depth: int) -> None:
         """Make the first of these calls that can be made with what is known, unless the same one was."""
         for spec in [one for one in self._tools if one.name in names]:
-            labels = {label_of(path, schema) for path, schema in _slots(spec.parameters)}
             with suppress(UnsolvedError):
-                arguments = await self._arguments(spec, SaidCall(values=self._values(labels)), depth)
+                arguments = await self._arguments(spec, SaidCall(values=self._known_of(spec)), depth)
                 call = ToolCall(name=spec.name, arguments=arguments)
-                if any(
-                    dumps([one.call.name, one.call.arguments]) == dumps([call.name, arguments]) and not one.failed
-                    for one in self._answers
-                ):
+                mark = plainly(call, self.plan.toolset)
+                if any(plainly(one.call, self.plan.toolset) == mark and not one.failed for one in self._answers):
                     return
                 if await self._attempt(call, depth):
                     return
+
+    def _known_of(self, spec: ToolSpec) -> tuple[tuple[str, JsonValue], ...]:
+        """Give what was said of each of a tool's arguments: beside all requests, else what was said last."""
+        labels = {label for _, several in slots_of(spec).values() for label in several}
+        found = {name: value for name, value in self._known if name in labels}
+        return tuple({**found, **{name: value for name, value in self._apart.items() if name in labels}}.items())
 
     async def _make(self, call: ToolCall) -> _Answer:
         made = call.model_copy(update={"id": f"call_{len(self._answers)}"})
@@ -347,32 +339,6 @@ class _Solver:
                 yield led_to(term, answer.call.arguments, partial(lambda value: value, answer.value))
 
 
-def _slots(
-    schema: Mapping[str, Any], path: str = "", root: Mapping[str, Any] | None = None
-) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield each argument that takes plain values or a list, by its dotted path."""
-    root = schema if root is None else root
-    for name, inner in schema.get("properties", {}).items():
-        here = f"{path}.{name}" if path else name
-        one = _resolved(inner, root)
-        items = _resolved(one.get("items"), root)
-        if one.get("properties") and here.count(".") < _NESTED:
-            yield from _slots(one, here, root)
-        elif items.get("properties") and here.count(".") < _NESTED:
-            yield from _slots(items, f"{here}.*", root)
-        else:
-            yield here, one
-
-
-def _resolved(schema: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Follow a reference to a definition of the same schema."""
-    reference = schema.get("$ref") if isinstance(schema, Mapping) else None
-    found: Any = root if reference else schema
-    for part in reference[1:].strip("/").split("/") if isinstance(reference, str) and reference[:1] == "#" else ():
-        found = found.get(part, {}) if isinstance(found, Mapping) else {}
-    return found if isinstance(found, Mapping) else {}
-
-
 def _put(arguments: dict[str, Any], path: str, value: JsonValue) -> None:
     """Put a value at a dotted path; at `name.*.field` each of a list's values goes into an entry of its own."""
     names = path.split(".")
@@ -395,75 +361,6 @@ def _of_schema(values: Sequence[JsonValue], schema: Mapping[str, Any]) -> JsonVa
         is_list = schema.get("type") == "array" and not isinstance(values[0], list)
         return [values[0]] if is_list else values[0]
     return list(values)
-
-
-def _entries(value: JsonValue, one: SaidReference, label: str) -> Iterator[JsonValue]:
-    """Yield what may be meant: of entry `position` of each list of `count`, the fields that are called like it."""
-    names = _names(label, one.thing)
-    if one.count < 2:
-        found = list(_best(value, names))
-        yield from found or _told(value, one.thing)
-        return
-    stack = [value]
-    while stack:
-        found = stack.pop()
-        entries: list[JsonValue] = []
-        if isinstance(found, Mapping):
-            stack += found.values()
-            rows = [row for row in found.values() if isinstance(row, Mapping)]
-            if len(rows) == len(found):
-                entries = [{"id": key, **row} for key, row in found.items() if isinstance(row, Mapping)]
-        elif isinstance(found, list):
-            stack += found
-            entries = found
-        if len(entries) == one.count:
-            entry = entries[one.position]
-            if isinstance(entry, Mapping | list):
-                yield from _best(entry, names)
-            else:
-                yield entry
-
-
-def _names(label: str, thing: str) -> list[set[str]]:
-    """Give the names that a field may have, the closest first."""
-    last = label.rsplit(maxsplit=1)[-1] if label.split() else label
-    return [{label}, {thing}, {f"{thing} id", f"{thing} {last}"}, {last}, {"id"}, set(IDENTIFIERS)]
-
-
-def _told(value: JsonValue, thing: str) -> Iterator[JsonValue]:
-    """Yield the numbers that stand behind what a thing is called in a text, *entry 1*, or else the ids in it."""
-    texts = [value] if isinstance(value, str) else list(value.values()) if isinstance(value, Mapping) else []
-    for text in (one for one in texts if isinstance(one, str)):
-        numbers = [int(found) for found in re.findall(rf"(?i)\b{re.escape(thing)}\W{{1,3}}(\d+)\b", text)]
-        yield from numbers or codes_in(text).values()
-
-
-def _best(value: JsonValue, names: Sequence[set[str]]) -> Iterator[JsonValue]:
-    """Yield what stands under the closest of the names."""
-    for several in names:
-        if found := list(_under(value, several)):
-            yield from found
-            return
-
-
-def _under(value: JsonValue, names: set[str]) -> Iterator[JsonValue]:
-    """Yield the plain values that stand under fields of these names (in words), at any depth."""
-    if isinstance(value, Mapping):
-        for name, item in value.items():
-            if words_of(str(name)) in names and not isinstance(item, Mapping | list) and item is not None:
-                yield item
-            yield from _under(item, names)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _under(item, names)
-
-
-def _distinct(values: Sequence[JsonValue] | Iterator[JsonValue]) -> list[JsonValue]:
-    found: list[JsonValue] = []
-    for value in values:
-        if not any(same(to_json(value), to_json(one)) for one in found):
-            found.append(value)
-    return found
 
 
 def _number(value: JsonValue, schema: JsonValue) -> JsonValue:

@@ -5,10 +5,9 @@ from contextlib import suppress
 from functools import partial
 
 from pytest_agentbench.checks.reckoning import NotThereError, UnreckonedError, led_to
-from pytest_agentbench.checks.rules_values import decoded
 from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.tool import ToolCall
-from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.core.values import JsonValue, decoded
 from pytest_agentbench.generation.draft import ANSWERS, Draft, PlannedCall, WrongRun
 from pytest_agentbench.generation.language.guard import scalars_of
 from pytest_agentbench.validation.oracle import DONE, HEARD, in_words

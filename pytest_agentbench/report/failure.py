@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from pytest_agentbench.checks.written_calls import CHECK as WRITTEN_CALLS
+from pytest_agentbench.checks.decide import WRITTEN_CALLS
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.termination import Termination

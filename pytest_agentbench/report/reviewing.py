@@ -122,6 +122,9 @@ def _facts(scenario: Scenario) -> Iterable[str]:
         yield f"knows: {_pairs(scenario.knows)}"
     if scenario.unknown:
         yield f"does not know: {', '.join(scenario.unknown)}"
+    owner = scenario.provenance.get("owner")
+    if isinstance(owner, Mapping) and owner:
+        yield f"about: {_pairs(owner)}"
     if scenario.policies:
         yield f"policies: {', '.join(scenario.policies)}"
 
@@ -176,26 +179,22 @@ def _plain(value: JsonValue) -> str:
 
 
 def _wrong(scenario: Scenario) -> Iterable[str]:
-    """Give the wrong runs that generation proved to fail; where it wrote none, what it says of each policy."""
+    """Give the wrong runs that generation proved to fail, then what it says of the policies that have none."""
     runs = scenario.provenance.get("wrong_runs")
-    if isinstance(runs, list) and runs:
-        for run in runs[:MOST_WRONG]:
-            if isinstance(run, Mapping):
-                policy, change, finding = (_plain(run.get(key) or "") for key in ("policy", "change", "finding"))
-                yield f"{policy}: {change}" if policy else change
-                if finding:
-                    yield f"  fails by: {finding}"
-            else:
-                yield _plain(run)
-        if len(runs) > MOST_WRONG:
-            yield f"and {len(runs) - MOST_WRONG} more"
-        return
+    listed = [run for run in runs if isinstance(run, Mapping)] if isinstance(runs, list) else []
+    for run in listed[:MOST_WRONG]:
+        policy, change, finding = (_plain(run.get(key) or "") for key in ("policy", "change", "finding"))
+        yield f"{policy}: {change}" if policy else change
+        if finding:
+            yield f"  fails by: {finding}"
+    if len(listed) > MOST_WRONG:
+        yield f"and {len(listed) - MOST_WRONG} more"
+    if not listed:
+        yield "no wrong run is recorded; agentbench validate makes some of its own"
     decided = scenario.provenance.get("decided_by")
-    if isinstance(decided, Mapping) and decided:
-        yield "no wrong run is recorded; of its policies:"
-        yield from (f"{policy}: {_plain(told)}" for policy, told in decided.items())
-        return
-    yield "no wrong run is recorded; agentbench validate makes some of its own"
+    broken = {run.get("policy") for run in listed}
+    if isinstance(decided, Mapping):
+        yield from (f"{policy}, no wrong run: {_plain(how)}" for policy, how in decided.items() if policy not in broken)
 
 
 def _pairs(values: Mapping[str, Any]) -> str:

@@ -34,7 +34,7 @@ from pytest_agentbench.runs.tau2 import with_assertions
 from pytest_agentbench.simulation.conversation import Objection
 from pytest_agentbench.suites.known_info import known_values
 from pytest_agentbench.suites.language import language_of
-from pytest_agentbench.users.modifiers.behaviour import Behaviour
+from pytest_agentbench.users.modifiers.applying import Behaviour
 from pytest_agentbench.users.scripted import ScriptedUser
 from pytest_agentbench.users.values import wants_of
 

@@ -6,7 +6,7 @@ from functools import partial, wraps
 from typing import cast
 
 from pytest_agentbench.checks.decide import judge
-from pytest_agentbench.checks.tau2.basis import check_basis
+from pytest_agentbench.checks.tau2 import check_basis
 from pytest_agentbench.core.errors import AgentBenchError
 from pytest_agentbench.core.run import Judgement, Run
 from pytest_agentbench.core.seams import Check

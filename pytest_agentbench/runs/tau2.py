@@ -8,7 +8,7 @@ from threading import Lock
 
 from pytest_agentbench.checks.judges.evidence import of_run
 from pytest_agentbench.checks.judges.judge import judge_criteria
-from pytest_agentbench.checks.tau2.reward import Tau2Reward, tau2_reward
+from pytest_agentbench.checks.tau2 import Tau2Reward, tau2_reward
 from pytest_agentbench.core.errors import AgentBenchError, EnvironmentFaultError, NotRunError
 from pytest_agentbench.core.rubric import Criterion
 from pytest_agentbench.core.run import Judgement, Run

@@ -5,7 +5,7 @@ from typing import Any
 
 from pytest_agentbench.core.approvals import Decision
 from pytest_agentbench.core.conversation import Turn, View
-from pytest_agentbench.core.scenario import Instructions, Scenario
+from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.values import leaves
@@ -41,9 +41,7 @@ def user_view(
 
     The first `begun` messages were exchanged before the run. `feedback` says why what the user closed is not over.
     """
-    story = scenario.task.user_scenario
-    instructions = story.instructions if story else None
-    told = instructions if isinstance(instructions, Instructions) else Instructions(reason_for_call=instructions)
+    story, told = scenario.task.user_scenario, scenario.instructions
     return View(
         messages=tuple(_heard(message) for message in messages if _user_sees(message)),
         feedback=feedback,

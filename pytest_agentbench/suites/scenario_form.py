@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.matchers import matcher_misfits
 from pytest_agentbench.core.misfit import Keys, Misfit
 from pytest_agentbench.core.scenario import Scenario
@@ -24,7 +23,7 @@ from pytest_agentbench.suites.schema_forms import HANDOFF_BODY
 from pytest_agentbench.suites.schema_rubric import rubric_misfits
 from pytest_agentbench.suites.schema_scenario import APPROVAL
 from pytest_agentbench.suites.shape import misfits
-from pytest_agentbench.suites.tau2 import checked_task, line_misfits, scenario_fields, value_of
+from pytest_agentbench.suites.tau2 import checked_task, fact_text, line_misfits, scenario_fields, value_of
 
 _LONG_FORMS = ("description", "ticket", "user_scenario", "initial_state", "evaluation_criteria")
 _USER_KEYS = frozenset({"persona", "goal", "instructions"})
@@ -141,5 +140,4 @@ def _known(knows: dict[str, JsonValue] | str) -> str:
     """Write what the user knows as τ² does: text, one fact a line."""
     if isinstance(knows, str):
         return knows
-    facts = ((name.replace("_", " "), value_of(value)) for name, value in knows.items())
-    return "\n".join(f"{name}: {value if isinstance(value, str) else dumps(value)}" for name, value in facts)
+    return "\n".join(fact_text(name, value_of(value)) for name, value in knows.items())

@@ -284,6 +284,12 @@ DEFINITIONS: Schema = {
                 "description": "a list of approvals that a right run asks for",
             },
             "goal": {**TEXT, "description": "the goal as it was before reason_for_call was filled in for τ²"},
+            "instructions": {
+                **OPTIONAL_TEXT,
+                "description": "task_instructions as it was before the lines were written into it for τ²",
+            },
+            "known_info": {**OPTIONAL_TEXT, "description": "known_info as it was before values were added for τ²"},
+            "rows": {**FREE, "description": "rows of the suite that the task is about, for readers: nothing reads it"},
         },
         "the fields that pytest-agentbench adds to a τ² task",
     ),

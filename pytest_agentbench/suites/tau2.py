@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from pytest_agentbench.core.acts import ACT_KINDS, Line
 from pytest_agentbench.core.approvals import DECISIONS
+from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.events import ExpectedHandoff
 from pytest_agentbench.core.fault import FaultSpec
 from pytest_agentbench.core.misfit import Keys, Misfit, shown
@@ -49,8 +50,8 @@ def task_to_scenario(task: JsonValue, *, path: Keys = ()) -> Scenario | list[Mis
     wrong = list(misfits(extras, DEFINITIONS["extras"], root=SCENARIO_FILE, path=(*path, EXTRAS_KEY)))
     wrong = wrong or list(line_misfits(extras.get("says", ()), (*path, EXTRAS_KEY, "says")))
     wrong = wrong or list(answer_misfits(extras, (*path, EXTRAS_KEY)))
-    if not wrong and "goal" in extras:
-        content = _with_goal(content, extras["goal"])
+    if not wrong:
+        content = _as_it_was(content, extras)
     checked = checked_task(content, path)
     if isinstance(checked, list) or wrong:
         return [*wrong, *(checked if isinstance(checked, list) else [])]
@@ -187,10 +188,10 @@ def scenario_to_task(scenario: Scenario) -> dict[str, JsonValue]:
         ours["faults"] = [one.model_dump() for one in scenario.faults]
     if scenario.modifiers is not None:
         ours["modifiers"] = [one.model_dump() for one in scenario.modifiers]
-    if scenario.says and _goal(task) == "":
-        # τ²'s user is told a reason to call, not lines: without one it would have nothing to say
-        task = _with_goal(task, "\n".join(scenario.lines))
-        ours["goal"] = ""
+    told = _told(task, scenario)
+    # what τ²'s user is told is not what the file says: the file's own stands beside it, and comes back
+    ours |= {_OURS[key]: before for key, (before, _) in told.items()}
+    task = _with_user(task, {key: after for key, (_, after) in told.items()})
     exported: dict[str, JsonValue] = to_json(task | {EXTRAS_KEY: ours} if ours else task)
     return exported
 
@@ -207,19 +208,66 @@ def _instructions(task: dict[str, JsonValue]) -> dict[str, JsonValue]:
     return found if isinstance(found, dict) else {}
 
 
-def _goal(task: dict[str, JsonValue]) -> JsonValue:
-    return _instructions(task).get("reason_for_call")
+_OURS = {"reason_for_call": "goal", "task_instructions": "instructions", "known_info": "known_info"}
+"""Where what a task's user was told before the export stands under `agentbench`."""
 
 
-def _with_goal(task: dict[str, JsonValue], goal: str) -> dict[str, JsonValue]:
-    """Give the task with another reason to call; one without structured instructions stays as it is."""
+def _told(task: dict[str, JsonValue], scenario: Scenario) -> dict[str, tuple[JsonValue, str]]:
+    """Give what τ²'s user must be told besides, so that a task is solvable from its own text: (before, after) by key.
+
+    τ² knows a reason to call and instructions, but neither lines nor values that are looked up.
+    """
     instructions = _instructions(task)
     if not instructions:
+        return {}
+    found: dict[str, tuple[JsonValue, str]] = {}
+    if scenario.says:
+        before = instructions.get("task_instructions")
+        if instructions.get("reason_for_call") == "":
+            found["reason_for_call"] = ("", scenario.lines[0])
+        found["task_instructions"] = (before, "\n\n".join(filter(None, (before, _script(scenario)))))
+    known = instructions.get("known_info")
+    if missing := [line for line in _facts(scenario) if line not in (known or "").splitlines()]:
+        found["known_info"] = (known, "\n".join(filter(None, (known, *missing))))
+    return found
+
+
+def _script(scenario: Scenario) -> str:
+    """Write the lines as instructions, with what each means."""
+    lines = (
+        f"{number}. {f'({line.act}) ' if line.act else ''}{line.words}" for number, line in enumerate(scenario.says, 1)
+    )
+    return "Say this, a line a turn, in this order, in these words and in their language:\n" + "\n".join(lines)
+
+
+def _facts(scenario: Scenario) -> Iterator[str]:
+    """Write what the user knows as τ² does: text, one fact a line."""
+    for name, value in scenario.knows.items():
+        yield fact_text(name, value)
+
+
+def fact_text(name: str, value: JsonValue) -> str:
+    """Write a fact that the user knows on one line of τ²'s `known_info`."""
+    return f"{name.replace('_', ' ')}: {value if isinstance(value, str) else dumps(value)}"
+
+
+def _as_it_was(content: dict[str, JsonValue], extras: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """Give a task as it was before an export told its user more."""
+    before = {key: extras[name] for key, name in _OURS.items() if name in extras}
+    if not before or not _instructions(content):
+        return content
+    kept = {key: value for key, value in _instructions(content).items() if before.get(key, "") is not None}
+    return _with_user(content, {key: value for key, value in before.items() if value is not None}, kept)
+
+
+def _with_user(
+    task: dict[str, JsonValue], told: dict[str, JsonValue], instructions: dict[str, JsonValue] | None = None
+) -> dict[str, JsonValue]:
+    """Give the task with other instructions of its user; one without structured instructions stays as it is."""
+    before = _instructions(task) if instructions is None else instructions
+    if not before or not (told or instructions is not None):
         return task
-    return {
-        **task,
-        "user_scenario": {**task["user_scenario"], "instructions": {**instructions, "reason_for_call": goal}},
-    }
+    return {**task, "user_scenario": {**task["user_scenario"], "instructions": {**before, **told}}}
 
 
 def _merged(wrong: list[Misfit]) -> list[Misfit]:

@@ -20,8 +20,8 @@ from itertools import pairwise
 from random import Random
 
 from pytest_agentbench.checks.effects import tool_writes
+from pytest_agentbench.checks.findings import call_text, value_text
 from pytest_agentbench.checks.matching import argument_matches, compared_arguments
-from pytest_agentbench.checks.wording import call_text, value_text
 from pytest_agentbench.core.matchers import holds_matcher
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.scenario import ExpectedCall, Scenario
@@ -30,8 +30,7 @@ from pytest_agentbench.core.tool import ToolCall, Toolset
 from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.core.values import JsonValue, same
 from pytest_agentbench.core.verdict import Verdict
-from pytest_agentbench.validation.known import Known
-from pytest_agentbench.validation.likely import likely_calls
+from pytest_agentbench.validation.known import Known, likely_calls
 from pytest_agentbench.validation.oracle import DONE, Oracle, opening
 from pytest_agentbench.validation.report import Mutant
 from pytest_agentbench.validation.rules import Rules

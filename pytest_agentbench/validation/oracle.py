@@ -6,20 +6,18 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from pytest_agentbench.checks.findings import call_text
 from pytest_agentbench.checks.matchers import Resolver, matches
 from pytest_agentbench.checks.reckoning import NotThereError, led_to
-from pytest_agentbench.checks.rules_values import decoded
-from pytest_agentbench.checks.wording import call_text
 from pytest_agentbench.core.approvals import ApprovalRequest, values_of
 from pytest_agentbench.core.conversation import View
 from pytest_agentbench.core.matchers import holds_matcher, is_matcher
 from pytest_agentbench.core.scenario import ExpectedCall, Scenario
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import ToolCall, ToolResult, Toolset
-from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.core.values import JsonValue, decoded
 from pytest_agentbench.simulation.views import user_view
-from pytest_agentbench.validation.known import Known, of_user
-from pytest_agentbench.validation.likely import likely_calls
+from pytest_agentbench.validation.known import Known, likely_calls, of_user
 from pytest_agentbench.validation.rules import Rules
 from pytest_agentbench.validation.scripted_run import FAILED, ScriptedRun, Step, ToolBox, numbered
 from pytest_agentbench.validation.values import Columns, scalars

@@ -8,16 +8,16 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pytest_agentbench.checks.findings import value_text
 from pytest_agentbench.checks.matching import compared_arguments
-from pytest_agentbench.checks.wording import value_text
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.matchers import holds_matcher
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.scenario import Scenario
+from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.tool import Toolset, ToolSpec
 from pytest_agentbench.core.values import JsonValue, is_number
-from pytest_agentbench.validation.known import Known, is_date, of_user, way_to
-from pytest_agentbench.validation.likely import MANY, likely_calls
+from pytest_agentbench.validation.known import MANY, Known, is_date, likely_calls, of_user, way_to
 from pytest_agentbench.validation.oracle import Heard, result_of
 from pytest_agentbench.validation.scripted_run import ToolBox
 from pytest_agentbench.validation.values import Columns, leaves, scalars
@@ -56,7 +56,8 @@ class Traced:
     """What tracing found: values traced, derived ones among them (by rule), unreachable ones, and where was looked.
 
     `handed_on` are those that stand only in results. `undecided` are numbers and dates that no rule reaches: more than
-    two known numbers may make them, or words that count days (tomorrow), which no code reads.
+    two known numbers may make them, or words that count days (tomorrow), which no code reads. `untold` are infos with a
+    figure that a right run is to tell, and that nothing leads to.
     """
 
     count: int = 0
@@ -64,6 +65,7 @@ class Traced:
     unreachable: list[Wanted] = field(default_factory=list)
     handed_on: list[Wanted] = field(default_factory=list)
     undecided: list[Wanted] = field(default_factory=list)
+    untold: list[str] = field(default_factory=list)
     places: tuple[str, ...] = ()
 
 
@@ -96,16 +98,18 @@ class Tracer:
         for spec in toolset.of("assistant"):
             self._known.add("tool descriptions", spec.description)
         self.open: list[Wanted] = []
+        self.untold = [info for info in scenario.communicate_info if any(map(str.isdigit, info))]
 
     def hear(self, heard: Sequence[Heard]) -> None:
         """Look every value up in what the user says or knows, and in what the right run heard before its call."""
         asked = list(wanted(self._scenario, self._toolset))
         self._traced.count = len(asked)
-        for position in range(len(self._scenario.expected_calls)):
+        for position in range(len(self._scenario.expected_calls) + 1):
             for one in heard:  # an expected call knows what was heard before it, and nothing of its own result
                 if one.position == position - 1 or (one.position == position and one.is_needed):
                     self._known.add(result_of(one.call.name), one.result.content, one.call.name)
             self.open += self._not_reached([want for want in asked if want.position == position])
+        self._tell()
 
     async def explore(self, tools: ToolBox) -> None:
         """Read whatever what is known leads to, until every value is reached or nothing new is to be read."""
@@ -116,7 +120,8 @@ class Tracer:
             for spec in reads:
                 await self._read(spec, tools, made)
                 self.open = self._not_reached(self.open)
-                if not self.open:
+                self._tell()
+                if not (self.open or self.untold):
                     return
             if len(made) == before:
                 return
@@ -125,8 +130,13 @@ class Tracer:
         """Give what was found."""
         self._traced.undecided = [want for want in self.open if is_number(want.value) or is_date(want.value)]
         self._traced.unreachable = [want for want in self.open if want not in self._traced.undecided]
+        self._traced.untold = self.untold
         self._traced.places = self._known.places
         return self._traced
+
+    def _tell(self) -> None:
+        """Leave out what is to be told and is known by now."""
+        self.untold = [info for info in self.untold if way_to(_as_number(info), {}, self._known) is None]
 
     async def _read(self, spec: ToolSpec, tools: ToolBox, made: set[str]) -> None:
         never = self._scenario.never
@@ -232,6 +242,13 @@ def _reached(want: Wanted, known: Known, user: Known, traced: Traced) -> bool:
         key = re.split(r"[.\[]", re.sub(r"\[\d+\]", "", want.path))[-1]
         known.add(way[1], want.value, key)  # it may be searched with under its own name
     return True
+
+
+def _as_number(info: str) -> JsonValue:
+    try:
+        return float(plain(info))
+    except ValueError:
+        return info
 
 
 def _inner(schema: Mapping[str, JsonValue], root: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:

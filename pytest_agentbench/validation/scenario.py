@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import cast
 
+from pytest_agentbench.checks.findings import value_text
 from pytest_agentbench.checks.matching import compared_arguments
 from pytest_agentbench.checks.rules import read_rule, reads_handoffs
 from pytest_agentbench.core.errors import AgentBenchError, CheckError
@@ -202,7 +203,7 @@ class _Validation:
     async def _traced(self, oracle: Oracle) -> Traced:
         tracer = Tracer(self._scenario, self._plan.toolset, self._plan.suite.policies, self._columns)
         tracer.hear(oracle.heard)
-        if self._player.is_played and tracer.open:
+        if self._player.is_played and (tracer.open or tracer.untold):
             async with self._player.world() as world:
                 await tracer.explore(world)
         return tracer.result()
@@ -211,10 +212,12 @@ class _Validation:
         decided = self._player.is_played or not _may_read(self._plan)
         self._found.update(values=traced.count, derived=sum(traced.derived.values()))
         self._found["undecided"] = len(traced.undecided) + (0 if decided else len(traced.unreachable))
+        looked_in = "looked in " + ", ".join(traced.places[:_PLACES]) + (", …" if len(traced.places) > _PLACES else "")
         for want in traced.unreachable if decided else ():
-            places = ", ".join(traced.places[:_PLACES]) + (", …" if len(traced.places) > _PLACES else "")
-            self.problem("unreachable", f"nothing leads to {want}; looked in {places}", f"{want.tool}.{want.path}")
+            self.problem("unreachable", f"nothing leads to {want}; {looked_in}", f"{want.tool}.{want.path}")
         warnings = list(unasked(traced.handed_on))
+        untold = map(value_text, traced.untold if decided else ())
+        warnings += [f"nothing leads to {info}, which is to be told; {looked_in}" for info in untold]
         if self._state is not None:
             warnings += known_too_much(self._scenario, oracle.heard, self._columns, self._plan.toolset)
         self._found["warnings"] = tuple(dict.fromkeys(warnings))

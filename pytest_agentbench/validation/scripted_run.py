@@ -20,6 +20,7 @@ from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.environment.faults import HungError
 from pytest_agentbench.environment.local import LocalEnvironment
 from pytest_agentbench.environment.replay import prepare
+from pytest_agentbench.runs.access import SessionModels
 from pytest_agentbench.runs.cast import Cast
 from pytest_agentbench.runs.conduct import Stage
 from pytest_agentbench.runs.judging import judge_in_time
@@ -146,16 +147,16 @@ def _message(step: Step) -> Message:
     return Message(role=role, content=step.text, acts=acts, approvals=step.approvals)
 
 
-class _Given(Cast):
-    """The parties of a run with a user that is given; no role has a model."""
+class WithUser(Cast):
+    """The parties of a run with a user of ours; the agent has the suite's model where there are `models`."""
 
-    def __init__(self, plan: RunPlan, user: User) -> None:
-        super().__init__(plan, None, seed=0, paused=nullcontext)
-        self._given = user
+    def __init__(self, plan: RunPlan, user: User, models: SessionModels | None = None) -> None:
+        super().__init__(plan, models, seed=0, paused=nullcontext)
+        self._own_user = user
 
     def user(self, state: State | None, tools: Toolset) -> User:
         """Give the user."""
-        return self._given
+        return self._own_user
 
 
 @dataclass(kw_only=True)
@@ -174,7 +175,7 @@ class ScriptPlayer(Stage):
     async def play_through(self, script: ScriptedRun) -> Run:
         """Perform a script in the real loop, on a fresh environment."""
         parties = _Parties(script)
-        self.cast = _Given(self.plan, parties.user)
+        self.cast = WithUser(self.plan, parties.user)
 
         async def build(_: Stage) -> ScriptedAgent:
             return parties.agent

@@ -1,8 +1,9 @@
 """Has a language model write conversations around calls of the example project's services, and keeps them.
 
-    python -m tests.calibration.record_worded [URL]
+    python -m tests.calibration.record_worded [URL [FOLDER]]
 
-Without an address what is recorded is replayed. Either way the conversations are written to `worded/`.
+Without an address, or with an empty one, what is recorded is replayed. Either way the conversations are written to
+`worded/`, or to the folder.
 """
 
 import asyncio
@@ -33,7 +34,7 @@ MADE = (
 )
 
 
-async def record(url: str) -> None:
+async def record(url: str, into: Path) -> None:
     """Ask what was not recorded yet; write the conversations of both services."""
     sys.path.insert(0, str(PROJECT))
     suites = {name: PROJECT / f"{name}.agentbench.yaml" for name in ("support", "weather")}
@@ -49,7 +50,7 @@ async def record(url: str) -> None:
     for (name, one), (cases, lost) in zip(made.items(), said, strict=True):
         print(name, sum(case.wording == "model" for case in cases), "of", len(cases), "worded", dict(lost))
         one.cases = [case for case in cases if case.wording == "model"]
-        one.folder.write(HERE / "worded" / name)
+        one.folder.write(into / name)
     if url:
         kept = read_cassette(CASSETTE)
         kept.made = MADE
@@ -57,4 +58,5 @@ async def record(url: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(record(sys.argv[1] if len(sys.argv) > 1 else ""))
+    given = dict(enumerate(sys.argv[1:]))
+    asyncio.run(record(given.get(0, ""), Path(given.get(1, HERE / "worded"))))

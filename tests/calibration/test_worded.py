@@ -3,6 +3,8 @@
 import argparse
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -136,6 +138,36 @@ def test_what_the_label_rests_on_has_to_be_said(tmp_path: Path, more: dict[str, 
     assert any(why in text for text in again)
 
 
+def test_the_model_is_told_what_the_user_knows(tmp_path: Path) -> None:
+    """A scenario of τ²'s has no lines: the reason for the call is the wish, and what the user knows may be said."""
+    path = suite(tmp_path)
+    form = json.loads(path.read_text())
+    form["scenarios"] = [
+        {
+            "id": "look",
+            "user_scenario": {
+                "instructions": {
+                    "reason_for_call": "You want the price of B171.",
+                    "known_info": "Your number is G-47.",
+                }
+            },
+            "expect": [{"get_booking": {"booking_id": "B171"}}],
+        }
+    ]
+    path.write_text(json.dumps(form))
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    few = ["--only", "correct", "--right", "1", "--language", "en", "--model", "m"]
+
+    with ModelServer(writing(loud)) as server:
+        reach = ["--base-url", server.base_url, "--into", str(tmp_path / "labelled")]
+        run(parser.parse_args([str(path), *few, *reach]))
+
+    told = server.requests[0].messages[1]["content"]
+    assert "one message after another: You want the price of B171." in told
+    assert "The user may say of itself, if asked: Your number is G-47." in told
+
+
 def test_a_language_without_plain_phrases_takes_a_model(tmp_path: Path) -> None:
     """And is said by it alone: the rough conversation is an English one."""
     with pytest.raises(SuiteError, match="there are no plain phrases in 'de'"):
@@ -162,3 +194,13 @@ def test_the_kept_set_has_every_situation_in_a_models_words() -> None:
             situations()[case.situation].agent_at_fault,
         )
         assert case.gold
+
+
+@pytest.mark.slow
+def test_the_kept_set_is_what_the_recording_gives(tmp_path: Path) -> None:
+    """So that neither a play nor a guard that changed leaves conversations behind that nobody can make again."""
+    command = [sys.executable, "-m", "tests.calibration.record_worded", "", str(tmp_path)]
+    subprocess.run(command, cwd=Path(__file__).parents[2], check=True, capture_output=True)
+
+    for folder in WORDED:
+        assert (tmp_path / folder.name / "transcripts.jsonl").read_text() == (folder / "transcripts.jsonl").read_text()

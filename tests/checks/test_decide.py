@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_agentbench.checks.decide import WORST_FIRST, judge
+from pytest_agentbench.checks.decide import NOWHERE, WORST_FIRST, judge
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.scenario import InitialState
@@ -41,6 +41,21 @@ def test_another_call_of_an_unknown_kind_leaves_a_part_open() -> None:
     (left,) = judged.unmeasured
     assert (left.part, left.why) == ("other writes", "not measured: whether log_visit changed something")
     assert "reads" in left.cure
+
+
+def test_a_value_that_nobody_can_know_is_noted() -> None:
+    """Not one that a row or the user holds, nor where the agent has not called all that may have given it."""
+    looked = [user("refund W1"), call("get_order", order_id="W1"), RIGHT, agent("Done.")]
+    wrong = [user("refund W1"), call("refund", order_id="W1", method="paypal_1", amount=20), agent("Done.")]
+    amount = [want("refund", order_id="W1", method="paypal_1", amount=99.95)]
+
+    assert failures(run_of(*looked, expect=GOAL, communicate=["12.5"])) == [f"the agent never said '12.5'; {NOWHERE}"]
+    assert failures(run_of(*wrong, expect=amount)) == [f"refund: argument 'amount' was 20, expected 99.95; {NOWHERE}"]
+    rows = {"orders": {"W1": {"price": 12.5}}}
+    assert failures(run_of(*looked, expect=GOAL, communicate=["12.5"], initial_state=rows)) == [
+        "the agent never said '12.5'"
+    ]
+    assert NOWHERE not in "".join(failures(run_of(*looked[:1], agent("Done."), expect=GOAL, communicate=["12.5"])))
 
 
 @pytest.mark.parametrize(

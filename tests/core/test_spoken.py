@@ -2,7 +2,7 @@
 
 import pytest
 
-from pytest_agentbench.checks.communicate import check_communicate, tau2_said
+from pytest_agentbench.checks.answers import check_communicate, tau2_said
 from pytest_agentbench.core.spoken import says
 from tests.checks.builders import agent, run_of, user
 

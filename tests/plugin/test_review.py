@@ -6,11 +6,17 @@ from xml.etree import ElementTree
 
 import pytest
 
+from pytest_agentbench.cli import main
 from pytest_agentbench.suites.review_form import accepted, rejected
-from tests.plugin.project import TWO_WORKERS, Project
+from tests.plugin.project import AGENT, TWO_WORKERS, Project
 from tests.plugin.test_gates import ONE_WRONG
 
 DAY = date(2026, 11, 24)
+
+EXITING = AGENT.replace(
+    "        call[", "        if order[0] == 'W9':\n            os._exit(3)\n        call["
+).replace("import re\n", "import os\nimport re\n")
+"""An agent that ends its process at W9."""
 
 
 def generated(name: str, order: str, review: Any = "pending", **keys: Any) -> dict[str, Any]:
@@ -153,3 +159,57 @@ def test_junit_and_marks_know_what_is_pending(everywhere: Project) -> None:
     properties = {one.get("name"): one.get("value") for case in cases for one in case.iter("property")}
     assert set(everywhere.verdicts()) == {"g1"}
     assert properties["agentbench.review"] == "pending"
+
+
+def test_reports_say_what_waits(everywhere: Project) -> None:
+    """Markdown and the page: the row, how to review, and which gate was not evaluated; nobody calls it failed."""
+    everywhere.suite(
+        "a", generated("g2", "W2", tags=["hard"]), agent=ONE_WRONG, gates=["success >= 1", "tag.hard >= 0.9"]
+    )
+
+    result = everywhere.run("--agentbench-markdown=report.md", "--agentbench-html=report.html")
+
+    text = (everywhere.pytester.path / "report.md").read_text(encoding="utf-8")
+    page = (everywhere.pytester.path / "report.html").read_text(encoding="utf-8")
+    assert result.ret == 0
+    assert text.startswith("### ✅")
+    assert "1 pending review" in text
+    assert "| – | `tag.hard >= 0.9` | `not evaluated: 1 pending review` |" in text
+    assert "Missed among them: `g2`" in text
+    assert "By pending review" in text
+    assert "pending review: 1 run in no rate and no gate" in page
+    assert "pending review, failed" in page
+
+
+def test_merged_results_count_pending_runs_in_no_gate(everywhere: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    """`agentbench report --gate` decides as the session did, with gates and without."""
+    for gates in ({"gates": ["success >= 1"]}, {}):
+        everywhere.suite("a", generated("g2", "W2"), agent=ONE_WRONG, **gates)
+        assert everywhere.run("--agentbench-json=results.json").ret == 0
+
+        assert main(["report", "--gate", str(everywhere.pytester.path / "results.json")]) == 0
+        assert "1 pending review" in capsys.readouterr().out
+
+
+def test_a_baseline_compares_no_pending_run(everywhere: Project) -> None:
+    """What fails now and passed then is no loss while nobody has reviewed it."""
+    everywhere.suite("a", generated("g1", "W1"), generated("g2", "W2"), gates=["regression <= 0"])
+    everywhere.run("--agentbench-json=before.json")
+    everywhere.suite("a", generated("g1", "W1"), generated("g2", "W2"), agent=ONE_WRONG, gates=["regression <= 0"])
+
+    result = everywhere.run("--agentbench-baseline=before.json")
+
+    gate = next(one for one in everywhere.document.gates if one.gate.startswith("regression"))
+    assert (result.ret, gate.n, gate.passed) == (0, 1, True)
+
+
+@pytest.mark.slow
+def test_a_pending_run_that_takes_its_process_down_is_missed(everywhere: Project) -> None:
+    """With workers: the crash is in its row, and the session passes."""
+    everywhere.suite("a", "b", generated("g9", "W9"), agent=EXITING)
+
+    result = everywhere.run("-n2")
+
+    assert result.ret == 0
+    assert everywhere.verdicts() == {"a": "passed", "b": "passed", "g9": "failed"}
+    result.stdout.fnmatch_lines(["pending review * 1 * 0 *"])

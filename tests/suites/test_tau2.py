@@ -102,12 +102,43 @@ def test_exports_hold_what_tau2_requires(tmp_path: Path) -> None:
 
 
 def test_exported_users_have_a_reason_to_call(tmp_path: Path) -> None:
-    """τ²'s user is told the lines where there is no goal; reading the export back, there is none again."""
+    """τ²'s user is told the first line where there is no goal; reading the export back, there is none again."""
     (first,) = read(tmp_path, "id: a\nsays: [Refund W1, 'yes']\n", "s.yaml")
     (task,) = export_tasks([first])
-    assert task["user_scenario"]["instructions"]["reason_for_call"] == "Refund W1\nyes"
+    assert task["user_scenario"]["instructions"]["reason_for_call"] == "Refund W1"
     (again,) = read(tmp_path, json.dumps(task))
     assert placeless([again]) == placeless([first])
+
+
+def test_exported_users_are_told_their_lines_and_values(tmp_path: Path) -> None:
+    """All lines with what they mean, behind the file's own instructions; all of it comes back as it was."""
+    text = (
+        "id: a\ngoal: A refund\ninstructions: Be brief.\nknows: {order_id: W1, zip: {value: '80331', also: [code]}}\n"
+        "says: [Refund W1, {confirm: 'Not a problem, do that'}]\n"
+    )
+    (first,) = read(tmp_path, text, "s.yaml")
+    (task,) = export_tasks([first])
+    told = task["user_scenario"]["instructions"]
+    assert told["task_instructions"].startswith("Be brief.\n\nSay this, a line a turn, in this order")
+    assert told["task_instructions"].endswith("\n1. Refund W1\n2. (confirm) Not a problem, do that")
+    assert told["known_info"].splitlines() == ["order id: W1", "zip: 80331"]
+    assert told["reason_for_call"] == "A refund"
+    (again,) = read(tmp_path, json.dumps(task))
+    assert placeless([again]) == placeless([first])
+    assert export_tasks([again]) == [task]
+
+
+def test_values_under_our_key_are_told_to_tau2_too(tmp_path: Path) -> None:
+    """A τ² task whose user knows more than its `known_info` says, or has no such text."""
+    for known in ({"known_info": "You are Ann."}, {}):
+        instructions = {"domain": "d", "reason_for_call": "r", "task_instructions": "t", **known}
+        own = {"id": "a", "user_scenario": {"instructions": instructions}, "agentbench": {"knows": {"order_id": "W1"}}}
+        (first,) = read(tmp_path, json.dumps(own))
+        (task,) = export_tasks([first])
+        told = task["user_scenario"]["instructions"]["known_info"]
+        assert told.splitlines() == [*known.values(), "order id: W1"]
+        (again,) = read(tmp_path, json.dumps(task))
+        assert placeless([again]) == placeless([first])
 
 
 def test_json_may_hold_our_own_form(tmp_path: Path) -> None:

@@ -143,3 +143,14 @@ def test_a_user_who_knows_what_only_a_tool_produces_is_warned_about(tmp_path: Pa
 
     assert report.is_valid
     assert report.warnings == ("knows holds 'R-T1-77', which only close_ticket produces",)
+
+
+def test_a_figure_that_is_to_be_told_and_that_nothing_leads_to_is_warned_about(tmp_path: Path) -> None:
+    """A number may be reckoned from more than code reckons with, so that it is no problem."""
+    report = one(tmp_path, scenario(communicate=["1,234.56"]))
+    known = one(tmp_path, scenario(communicate=["1,234.56"], knows={"price": 1234.56}))
+
+    assert report.is_valid
+    (warning,) = report.warnings
+    assert warning.startswith("nothing leads to '1,234.56', which is to be told; looked in line 1")
+    assert known.warnings == ()

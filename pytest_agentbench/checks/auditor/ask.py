@@ -13,8 +13,7 @@ from typing import TypeVar
 from pydantic import Field
 
 from pytest_agentbench.checks.effects import is_write_tool
-from pytest_agentbench.checks.judges.asking import question, refused
-from pytest_agentbench.checks.judges.citations import Answer
+from pytest_agentbench.checks.judges.asking import Answer, question, refused
 from pytest_agentbench.checks.judges.evidence import Evidence, Party, plain_marks
 from pytest_agentbench.core.audit import (
     Audit,

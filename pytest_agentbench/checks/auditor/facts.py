@@ -8,18 +8,18 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
+from pytest_agentbench.checks.answers import is_said
 from pytest_agentbench.checks.auditor.ask import may_write
-from pytest_agentbench.checks.communicate import is_said
+from pytest_agentbench.checks.claims import wanted_from_nowhere
+from pytest_agentbench.checks.findings import value_text
 from pytest_agentbench.checks.judges.evidence import plain_marks, ways_of
 from pytest_agentbench.checks.known_values import tokens
-from pytest_agentbench.checks.rules_values import decoded
 from pytest_agentbench.core.audit import Claim, Consent, UserTurnObservation
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.run import Judgement, Run
-from pytest_agentbench.core.scenario import Instructions
 from pytest_agentbench.core.spoken import states
 from pytest_agentbench.core.transcript import CallRecord, Message
-from pytest_agentbench.core.values import leaves, same, to_json
+from pytest_agentbench.core.values import decoded, leaves, same, to_json
 from pytest_agentbench.core.verdict import CallExplanation
 
 Lack = tuple[str, object]
@@ -141,6 +141,21 @@ class StructuralFacts:
         turns = [one.role for one in self._run.transcript.messages if one.text.strip() or _is_wordless_turn(one)]
         return [role for role in turns if role in ("user", "assistant")][-1:] == ["user"]
 
+    @cached_property
+    def from_nowhere(self) -> dict[Lack, object]:
+        """Everything that is lacking, with its first value, where nobody can know the values of all of it.
+
+        Those are infos to tell, and arguments that the agent gave otherwise; any other lack has another cause.
+        """
+        nowhere = wanted_from_nowhere(self._run, self._judgement.calls)
+        shown = {value_text(value): value for value in nowhere}
+        found: dict[Lack, object] = {}
+        for (kind, info), call in self.lacks.items():
+            values = [str(info)] if call is None else [value_text(expected) for expected, _ in call.differing.values()]
+            if values and all(value in shown for value in values):
+                found[kind, info] = shown[values[0]]
+        return found if len(found) == len(self.lacks) else {}
+
     # where a wrong value comes from
 
     def misled(self, seen: Sequence[UserTurnObservation]) -> dict[Lack, UserTurnObservation]:
@@ -209,7 +224,7 @@ class StructuralFacts:
         return next((one for one in seen if one.turn < turn and states(value, one.quote, self._locale)), None)
 
     def _is_of_goal(self, value: Any) -> bool:
-        return states(value, self._goal, self._locale)
+        return states(value, self._told_user, self._locale)
 
     def _numbered(self, number: int | None) -> CallRecord | None:
         records = self._run.transcript.trajectory
@@ -267,14 +282,8 @@ class StructuralFacts:
         return [*calls, *(want.arguments for want in self._run.scenario.expected_calls)]
 
     @cached_property
-    def _goal(self) -> str:
-        """All that the scenario tells its user."""
-        scenario = self._run.scenario
-        told = scenario.task.user_scenario.instructions if scenario.task.user_scenario else None
-        texts = [*scenario.lines, *map(str, scenario.knows.values()), dumps(scenario.knows), scenario.task.ticket or ""]
-        if isinstance(told, Instructions):
-            texts += [told.reason_for_call or "", told.known_info or "", told.task_instructions or ""]
-        return "\n".join([*texts, told if isinstance(told, str) else ""])
+    def _told_user(self) -> str:
+        return "\n".join(self._run.scenario.user_texts)
 
 
 def _is_wordless_turn(message: Message) -> bool:

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from pytest_agentbench.checks.auditor.facts import Lack, StructuralFacts
+from pytest_agentbench.checks.decide import Decided, as_before, rejudged
 from pytest_agentbench.checks.handling import SUFFERS, settled
 from pytest_agentbench.checks.judges.evidence import is_quoted
 from pytest_agentbench.checks.matchers import Resolver
 from pytest_agentbench.checks.parts import ADD_RULE
 from pytest_agentbench.checks.policies import PolicyReport, check_policies
-from pytest_agentbench.checks.rejudge import Decided, as_before, rejudged
 from pytest_agentbench.checks.rules_values import Heard
 from pytest_agentbench.core.audit import Audit, Claim, Consent, ConsentKind, GoalItem, PolicyObservation, Quoted
 from pytest_agentbench.core.policy import Policy
@@ -23,8 +23,8 @@ from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.verdict import Blame, Finding, FindingKind, Flag, FlagKind, OtherFault, Verdict
 
 Becomes = Literal[
-    "failed, agent", "unscored, user", "unscored, environment", "kept or broken", "unclear", "in the rate",
-    "excused", "cause", "flag", "flag, in the rate", "flag, disputed",
+    "failed, agent", "unscored, user", "unscored, environment", "unscored, scenario", "kept or broken", "unclear",
+    "in the rate", "excused", "cause", "flag", "flag, in the rate", "flag, disputed",
 ]  # fmt: skip
 
 
@@ -67,6 +67,9 @@ ROWS = (
         "unscored, environment", "unscored, environment"),
     Row("fault-told", "goal item not done because of a tool, in words of the agent",
         "a [fault that lasts](faults.md) may be all that is behind what is missing", "excused", "excused"),
+    Row("scenario-suspected", "every goal item done, and every claim borne out",
+        "all that differs are values that the scenario asks for, and that no user, result, row or policy holds",
+        "unscored, scenario", "unscored, scenario"),
     Row("user-stopped", "goal item open because of the user, who stops early or plays the agent",
         "the user spoke last, and an expected call was never tried or something was not told",
         "unscored, user", "unscored, user"),
@@ -149,7 +152,13 @@ def observed(
         judgement = settled(judgement, told=True)
     excused = told is not None and judgement is not before
     facts = StructuralFacts(run, judgement)
-    hits = [*_claims(audit, facts), *_goal(audit, facts), *_user(audit, facts), *_impressions(audit)]
+    hits = [
+        *_claims(audit, facts),
+        *_goal(audit, facts),
+        *_user(audit, facts),
+        *_scenario(audit, facts),
+        *_impressions(audit),
+    ]
     if told is not None and excused:
         message = f"{told.item!r} was not done, since a tool failed, and the agent said so"
         hits.append(_hit("fault-told", told, message, "goal", "goal"))
@@ -294,6 +303,16 @@ def _goal(audit: Audit, facts: StructuralFacts) -> Iterator[Hit]:
             explains = frozenset(facts.unfinished)
             message = f"{what}, since the user {'stopped' if stops[-1].kind == 'stops early' else 'played the agent'}"
             yield _hit("user-stopped", stops[-1], message, "user", "user", explains=explains)
+
+
+def _scenario(audit: Audit, facts: StructuralFacts) -> Iterator[Hit]:
+    """Give a scenario that asks for what nobody can know of an agent that did and told what is right by all else."""
+    is_right = all(item.status == "done" for item in audit.goal_items)
+    is_right = is_right and all(claim.support in ("call", "told") for claim in audit.claims)
+    if audit.goal_items and is_right and facts.from_nowhere:
+        explains, value = frozenset(facts.from_nowhere), next(iter(facts.from_nowhere.values()))
+        message = f"the scenario asks for {value!r}, and nothing that was said, returned or stored holds it"
+        yield _hit("scenario-suspected", audit.goal_items[-1], message, "goal", "goal", explains=explains)
 
 
 def _user(audit: Audit, facts: StructuralFacts) -> Iterator[Hit]:

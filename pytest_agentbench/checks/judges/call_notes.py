@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.transcript import CallRecord, Transcript
-from pytest_agentbench.core.values import JsonValue, leaves
+from pytest_agentbench.core.values import JsonValue, decoded, leaves
 
 _LONGEST = 80
 """Characters of a value that a note shows."""
@@ -132,11 +132,8 @@ def _readings(text: str) -> set[float]:
 
 def _value(record: CallRecord) -> JsonValue:
     content = record.result.content if record.result else ""
-    try:
-        value: JsonValue = json.loads(content)
-    except (ValueError, RecursionError):
-        return content.strip()
-    return value
+    value = decoded(content)
+    return content.strip() if value is content else value
 
 
 def _texts(value: JsonValue) -> Iterator[str]:

@@ -8,10 +8,8 @@ from random import Random
 
 from pydantic import Field
 
-from pytest_agentbench.checks.judges.asking import ask
-from pytest_agentbench.checks.judges.citations import Answer, Citation, citation_faults
+from pytest_agentbench.checks.judges.asking import Answer, Citation, ask, citation_faults, render
 from pytest_agentbench.checks.judges.evidence import Evidence, of_ending
-from pytest_agentbench.checks.judges.template import render
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.errors import ProviderError
 from pytest_agentbench.core.state import State

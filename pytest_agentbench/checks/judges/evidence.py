@@ -132,10 +132,6 @@ class Evidence:
         found = {piece.turn for piece, text in self._plain if any(_stands(way, text) for way in ways)}
         return tuple(sorted(found))
 
-    def is_agents(self, turn: int) -> bool:
-        """Whether a turn is the agent's."""
-        return self.is_by("agent", turn)
-
     def is_by(self, party: Party, turn: int) -> bool:
         """Whether a party said or called something in a turn."""
         return any(piece.turn == turn and piece.by == party for piece in self.pieces)
@@ -332,12 +328,10 @@ def _lines_of(scenario: Scenario) -> str:
 
 
 def _knowledge(scenario: Scenario) -> Iterator[str]:
-    told = scenario.task.user_scenario.instructions if scenario.task.user_scenario else None
+    told = scenario.instructions
     yield from (f"{name}: {_json(value)}" for name, value in scenario.knows.items())
-    if isinstance(told, Instructions):
-        yield from filter(None, (told.known_info, told.task_instructions))
-    unknown = told.unknown_info if isinstance(told, Instructions) else None
-    yield from (f"not known: {text}" for text in (*scenario.unknown, *filter(None, [unknown])))
+    yield from filter(None, (told.known_info, told.task_instructions))
+    yield from (f"not known: {text}" for text in (*scenario.unknown, *filter(None, [told.unknown_info])))
 
 
 def _pieces(transcript: Transcript) -> Iterator[Piece]:

@@ -7,11 +7,9 @@ from statistics import median_low
 
 from pydantic import Field
 
-from pytest_agentbench.checks.judges.asking import ask
-from pytest_agentbench.checks.judges.citations import Answer, Citation, citation_faults
+from pytest_agentbench.checks.judges.asking import Answer, Citation, ask, citation_faults, render
 from pytest_agentbench.checks.judges.evidence import Evidence
 from pytest_agentbench.checks.judges.scoring import Score
-from pytest_agentbench.checks.judges.template import render
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.rubric import Criterion, Rubric, Sees
 from pytest_agentbench.llm.seams import Chat

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-from pytest_agentbench.checks.judges.citations import Citation
+from pytest_agentbench.checks.judges.asking import Citation
 from pytest_agentbench.core.rubric import Criterion, Label, Rubric
 
 

@@ -11,6 +11,7 @@ from typing import Literal
 
 from pytest_agentbench.checks.auditor.ask import AUDITOR, audit
 from pytest_agentbench.checks.auditor.findings import observed, unaudited, worth_asking
+from pytest_agentbench.checks.decide import Decided, as_before, rejudged
 from pytest_agentbench.checks.judges.evidence import goal_of_run, of_audit, of_run
 from pytest_agentbench.checks.judges.judge import judge_criteria
 from pytest_agentbench.checks.judges.rubric import (
@@ -24,7 +25,6 @@ from pytest_agentbench.checks.judges.rubric import (
 from pytest_agentbench.checks.judges.scoring import rate
 from pytest_agentbench.checks.matchers import Resolver
 from pytest_agentbench.checks.parts import ADD_JUDGE, ADD_RULE
-from pytest_agentbench.checks.rejudge import Decided, as_before, rejudged
 from pytest_agentbench.core.errors import (
     AgentBenchError,
     CassetteMissError,

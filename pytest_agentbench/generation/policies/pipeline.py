@@ -116,6 +116,7 @@ class _Pipeline:
             made_from=hashes_of(suite, self.toolset).all,
             today=self.today(),
             state=state,
+            casting=self.roles,
             force=self.force,
             told=self.told,
             now=self.now,
@@ -124,7 +125,7 @@ class _Pipeline:
         used = {draft.id for draft in report.accepted}
         folder.save_sets([one for one in source.sets if one.id in used], production.made_from)
         left = [f"{policy} is in no set: {reason}" for policy, reason in source.left_out.items()]
-        report = replace(report, players=self.roles.players, lines=(*lines, *left, *self._to_add(folder, suite)))
+        report = replace(report, lines=(*lines, *left, *self._to_add(folder, suite)))
         production.store.save_report(document_of(report))
         return Outcome(lines=tuple(lines_of(report)), accepted=len(report.accepted), wanted=recipe.count)
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from pytest_agentbench.generation.casting import Casting
 
-ROLES = ("extractor", "analyst", "weigher", "rower", "narrator")
+ROLES = ("extractor", "analyst", "weigher", "rower", "writer", "critic")
 """The roles that a model can play, in pipeline order."""
 
 

@@ -98,7 +98,11 @@ async def policy_source(
     planner = await planner_of(suite, toolset)
     reached = await planner.decidable()
     tools = {spec.name for spec in toolset.of("assistant")}
-    named = {one.id: frozenset(graph.tools.get(one.id, ())) & tools for one in suite.policies if one.rule is None}
+    named = {
+        one.id: frozenset((*one.tools, *graph.tools.get(one.id, ()))) & tools
+        for one in suite.policies
+        if one.rule is None
+    }
     called = await planner.tools_reached()
     left_out = _left_out(suite.policies, reached, named, called)
     rows = RowMaker(

@@ -12,7 +12,6 @@ from pydantic import Field
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.policy import Policy
-from pytest_agentbench.core.scenario import ExpectedCall
 
 MOST_LIKELY = 10
 """The highest weight of an edge: whenever one of the two policies matters the other does (§3.1.1: 1–10)."""
@@ -189,118 +188,6 @@ class Sampling(Model):
     def repeats(self) -> int:
         """Count the sets that have the policies of an earlier one."""
         return sum(one.repeat > 0 for one in self.sets)
-
-
-class Entity(Model):
-    """Something an event is about: a symbol such as U1, what it is in words, and the table that its row stands in."""
-
-    symbol: str
-    table: str = ""
-    description: str = ""
-
-
-class Relation(Model):
-    """That one entity names another: the `column` of `source`'s row holds the key of `target`'s."""
-
-    source: str
-    column: str
-    target: str
-
-
-class EventRow(Model):
-    """One row for the initial state; `symbol` is the entity that it makes real, "" where it only completes others.
-
-    `values` are JSON values by column; `bindings` are columns that hold another entity's key, by that entity's symbol.
-    """
-
-    table: str
-    values: dict[str, Any]
-    symbol: str = ""
-    bindings: dict[str, str] = {}
-
-
-class UserFact(Model):
-    """Something that the simulated user knows and gives when asked; `symbol` and `column` say whose it is."""
-
-    name: str
-    value: Any
-    symbol: str = ""
-    column: str = ""
-
-
-PolicyHandling = Literal["calls", "refuses", "fails", "said", "judge_only"]
-"""What decides whether a policy was kept: calls that must happen, calls that must not, a call that fails and what is
-said of it, what must be said, or a judge alone."""
-
-
-class PolicyBinding(Model):
-    """How one policy of an event is decided; `reason` says in words why it is so, always where only a judge can tell.
-
-    `expected` and `forbidden` are positions in the event's lists of calls.
-    """
-
-    policy: str
-    handling: PolicyHandling
-    reason: str = ""
-    expected: tuple[int, ...] = ()
-    forbidden: tuple[int, ...] = ()
-
-
-class Stages(Model):
-    """The five stages of an event (Table 3), kept as its provenance: what each one had made of the one before."""
-
-    level: int
-    policies: tuple[str, ...]
-    symbolic_description: str = ""
-    symbolic_variables: tuple[Entity, ...] = ()
-    scenario: str = ""
-
-
-class Event(Model):
-    """One event (§3.1.2): policies, a request that calls for them, and rows that make the request valid.
-
-    `persona`, `goal`, `says` and `facts` are for the user, `expected_behaviour` is for the critique alone. `expected`
-    are the calls of a right run, `forbidden` those that would break a policy, `communicate` what must be told,
-    `failing` tools that fail whenever they are called; `ordered` says that the order of the expected calls counts,
-    `unchanged` that a right run writes nothing. Policies that only a judge can decide are those whose binding says so.
-    """
-
-    id: str
-    set: PolicySet
-    stages: Stages
-    entities: tuple[Entity, ...] = ()
-    relations: tuple[Relation, ...] = ()
-    rows: tuple[EventRow, ...] = ()
-    persona: str = ""
-    goal: str = ""
-    says: tuple[str, ...] = ()
-    facts: tuple[UserFact, ...] = ()
-    unknown: tuple[str, ...] = ()
-    expected_behaviour: str = ""
-    expected: tuple[ExpectedCall, ...] = ()
-    forbidden: tuple[ExpectedCall, ...] = ()
-    communicate: tuple[str, ...] = ()
-    failing: tuple[str, ...] = ()
-    ordered: bool = False
-    unchanged: bool = False
-    bindings: tuple[PolicyBinding, ...] = ()
-    language: Literal["en", "fr"] = "en"
-    attempts: int = 1
-
-    @property
-    def judge_only(self) -> tuple[str, ...]:
-        """The policies that no call decides."""
-        return tuple(one.policy for one in self.bindings if one.handling == "judge_only")
-
-
-class EventRejection(Model):
-    """A set that became no event: at which stage, for which reason, after how many attempts."""
-
-    set: str
-    stage: Literal["symbols", "rows", "oracle", "story", "assembly", "validation"]
-    reason: str
-    detail: str = ""
-    attempts: int = 1
 
 
 def exercised(sets: Iterable[PolicySet]) -> set[str]:

@@ -13,12 +13,13 @@ from math import ceil
 from pytest_agentbench.core.acts import ActKind
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.conversation import View
-from pytest_agentbench.core.ids import Scalar, clipped
+from pytest_agentbench.core.ids import Scalar, clipped, plain_values
 from pytest_agentbench.core.spoken import states
 from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.core.transcript import Role, Transcript
 from pytest_agentbench.users.llm.prompt import TEMPLATE, own_words
 from pytest_agentbench.users.llm.turn import Closing
-from pytest_agentbench.users.llm.values import Known, scalars, told, values_in
+from pytest_agentbench.users.llm.values import Known, told, values_in
 
 _REASON = 400
 """Characters of a reason, which may quote what the agent said."""
@@ -213,7 +214,7 @@ def at_once(view: View, draft: Draft, locale: str) -> Fault | None:
     for name, value in view.knows.items():
         labels = (str(name), *view.also.get(name, ()))
         if not any(_letters(label) in heard for label in labels):
-            values.update({str(one): one for one in scalars(value)})
+            values.update({str(one): one for _, one in plain_values(value)})
     if not view.knows:
         values.update({one.text: one.text for one in values_in(view.known_info)})
     countable = [one for one in values.values() if not states(one, stated, locale)]
@@ -237,19 +238,9 @@ RULES: dict[str, Rule] = {
 """Every guard by its name, the gravest first."""
 
 
-def _texts(view: View, role: str) -> list[str]:
+def _texts(view: View, role: Role) -> list[str]:
     """Give what a party said, one text for each of its turns, of the end of a long conversation."""
-    found: list[list[str]] = []
-    speaking = ""
-    for message in view.messages:
-        if message.role in ("user", "assistant") and message.text.strip():
-            if message.role == role:
-                if speaking == role:
-                    found[-1].append(message.text)
-                else:
-                    found.append([message.text])
-            speaking = message.role
-    return [clipped("\n".join(texts)) for texts in found]
+    return list(map(clipped, Transcript(messages=view.messages).said_by_turn(role).values()))
 
 
 @lru_cache(maxsize=256)  # what a user was told, and what was said, is looked at in every turn

@@ -8,6 +8,7 @@ from pytest_agentbench.core.acts import Act, ActKind
 from pytest_agentbench.core.approvals import ApprovalRequest, values_of
 from pytest_agentbench.core.conversation import Stop, UserFault, UserTurn, View
 from pytest_agentbench.core.errors import ProviderError, TokenLimitError, UnusableAnswerError
+from pytest_agentbench.core.ids import plain_values
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import ToolCall, read_arguments
 from pytest_agentbench.core.transcript import Message, Transcript, awaiting
@@ -20,13 +21,11 @@ from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.llm.strict_schema import schema_of
 from pytest_agentbench.llm.structured import structured_reply
 from pytest_agentbench.llm.written_calls import PARSER
-from pytest_agentbench.users.llm.flipped import flipped, said_with
 from pytest_agentbench.users.llm.guards import Alarm, Draft, alarms
 from pytest_agentbench.users.llm.prompt import listed, render, system_prompt
-from pytest_agentbench.users.llm.turn import TypedTurn, words_of, written
-from pytest_agentbench.users.llm.values import ids_in, scalars, stated_values
-from pytest_agentbench.users.modifiers.applying import apply, in_force, waiting
-from pytest_agentbench.users.modifiers.behaviour import Behaviour
+from pytest_agentbench.users.llm.turn import TypedTurn, flipped, said_with, words_of, written
+from pytest_agentbench.users.llm.values import ids_in, stated_values
+from pytest_agentbench.users.modifiers.applying import Behaviour, apply, in_force, waiting
 
 _SHOWN = 200
 """Characters of a model's text that a reason shows."""
@@ -108,7 +107,6 @@ class LlmUser:
         self._told: list[Behaviour] = []
         self._notes: dict[int, str] = {}
         self.faults: list[UserFault] = []
-        self.regenerated = 0
 
     async def reply(self, view: View) -> UserTurn:
         """Ask the model for its next turn: a message, calls of the user's own tools, or the decision to close.
@@ -153,7 +151,7 @@ class LlmUser:
         """Give what the turn meant, with what it is about; a decision says what it means about the calls that wait."""
         heard = _heard(view)
         locale = self._language or "en"
-        known = [*self._wants, *(one for value in view.knows.values() for one in scalars(value))]
+        known = [*self._wants, *(one for value in view.knows.values() for _, one in plain_values(value))]
         own = [view.goal, *view.says, view.known_info, *(one.text for one in view.messages if one.role == "user")]
         ids = [*(code for text in own for code in ids_in(text).values()), *(str(one) for one in known)]
         acts = turn.meant(
@@ -193,7 +191,6 @@ class LlmUser:
         first = await self._attempt(messages, checked, say)
         if not first.reasons or first.is_spent:
             return first
-        self.regenerated += 1
         again = _again(first, render("again.v2", {"reasons": listed(first.reasons)}))
         second = await self._attempt([*messages, *again], checked, say, is_last=True)
         return first if _is_worse(second, first) else second

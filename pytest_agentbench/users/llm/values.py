@@ -10,7 +10,8 @@ from itertools import combinations
 from typing import Any
 
 from pytest_agentbench.core.conversation import View
-from pytest_agentbench.core.ids import Scalar, clipped, named_values, shape
+from pytest_agentbench.core.ids import clipped, shape
+from pytest_agentbench.core.moments import dates_of
 from pytest_agentbench.core.spoken import plain, states
 from pytest_agentbench.core.values import JsonValue, to_json
 
@@ -88,7 +89,7 @@ def _values(rest: str) -> Iterator[Value]:
     if not any(map(str.isdigit, rest)):
         return
     for found in _DATE.finditer(rest):
-        if days := tuple(dict.fromkeys(_dates(int(found[1]), int(found[3]), int(found[4])))):
+        if days := tuple(dict.fromkeys(dates_of(int(found[1]), int(found[3]), int(found[4])))):
             yield Value(found[0], flat(found[0]), days=days)
             rest = rest.replace(found[0], " ")
     for found in _GROUPS.finditer(rest):
@@ -112,14 +113,6 @@ def _is_told(code: str, beside: str) -> bool:
     is_year = len(code) == 4 and code[:2] in ("19", "20")
     is_amount = any(unicodedata.category(char) == "Sc" for char in beside) or not int(code[-2:]) % _ROUND
     return not (is_year or is_amount)
-
-
-def _dates(first: int, month: int, last: int) -> Iterator[date]:
-    for year, which, day in ((first, month, last), (last, month, first), (last, first, month)):
-        try:
-            yield date(year if year > 99 else 2000 + year, which, day)
-        except ValueError:
-            continue
 
 
 class Known:
@@ -174,11 +167,6 @@ def _leaves(value: JsonValue) -> Iterator[str]:
             yield from _leaves(item)
     else:
         yield str(value)
-
-
-def scalars(value: Any) -> list[Scalar]:
-    """Give the plain values in a value, without flags and what is empty."""
-    return [one for _, one, _ in named_values(to_json(value)) if str(one).strip()]
 
 
 @lru_cache(maxsize=512)

@@ -37,19 +37,6 @@ def squashed(name: str) -> str:
     return "".join(filter(str.isalnum, name.casefold()))
 
 
-def scalars(value: JsonValue, name: str = "") -> Iterator[tuple[str, JsonValue]]:
-    """Yield the plain values in a value, each with its name; yes-or-no values, blanks and matchers are left out."""
-    if isinstance(value, dict):
-        if not (len(value) == 1 and next(iter(value)).startswith("$")):
-            for key, item in value.items():
-                yield from scalars(item, key)
-    elif isinstance(value, list):
-        for item in value:
-            yield from scalars(item, name)
-    elif _is_plain(value):
-        yield name, value
-
-
 @dataclass(frozen=True, eq=False)
 class Row:
     """One record: its table, its key in normal form ("" in a list), its content, its (column, normal form, value)."""

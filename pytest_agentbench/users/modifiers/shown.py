@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pytest_agentbench.core.acts import ActKind
+from pytest_agentbench.core.ids import plain_values
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.transcript import CallRecord, Message, Transcript
-from pytest_agentbench.core.values import to_json
-from pytest_agentbench.users.modifiers.applying import agent_messages
-from pytest_agentbench.users.modifiers.behaviour import Behaviour, Swap
-from pytest_agentbench.users.modifiers.records import is_stated, normal, scalars
+from pytest_agentbench.users.modifiers.applying import Behaviour, Swap, agent_messages
+from pytest_agentbench.users.modifiers.records import is_stated, normal
 
 _ANSWERS: frozenset[ActKind] = frozenset({"confirm", "condition", "decline"})
 """Acts that are about what the agent said."""
@@ -43,7 +42,7 @@ class _Turn:
         What an answer is about the agent has given.
         """
         held = [[act.facts, [] if act.kind in _ANSWERS else list(act.about)] for act in self.message.acts or ()]
-        texts = [self.message.text, *(str(one).replace("_", " ") for _, one in scalars(to_json(held)))]
+        texts = [self.message.text, *(str(one).replace("_", " ") for _, one in plain_values(held))]
         return is_stated(value, "\n".join(texts))
 
     def adds(self, before: "_Turn | None") -> bool:
@@ -102,4 +101,4 @@ def _carries_out(record: CallRecord, value: str, expected: set[str]) -> bool:
         return False
     wrote = record.result.wrote if record.result else None
     changes = record.call.name in expected if wrote is None else wrote
-    return changes and normal(value) in {normal(one) for _, one in scalars(to_json(record.call.arguments))}
+    return changes and normal(value) in {normal(one) for _, one in plain_values(record.call.arguments)}

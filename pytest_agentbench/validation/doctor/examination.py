@@ -1,4 +1,4 @@
-"""The questions asked of a suite's agent, in order, and how each is answered from what was played."""
+"""The questions asked of a suite's agent, in order, how each is answered from what was played, and what was found."""
 
 import asyncio
 import tempfile
@@ -6,8 +6,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
+from typing import Literal
 
 from pytest_agentbench.agents.visibility import declares_tools
+from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.errors import AgentBenchError, KeyMissingError, Problem, SuiteError
 from pytest_agentbench.core.model import ModelSpec, Usage
 from pytest_agentbench.core.names import listing, suggestion
@@ -19,7 +21,7 @@ from pytest_agentbench.core.state import State
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.text import shorten
-from pytest_agentbench.core.tool import Toolset
+from pytest_agentbench.core.tool import ToolCall, Toolset, ToolSpec
 from pytest_agentbench.core.variants import vary_chat
 from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.environment.own_state import declared_isolation
@@ -28,8 +30,44 @@ from pytest_agentbench.llm.models import Models
 from pytest_agentbench.llm.prices import server_of
 from pytest_agentbench.llm.wire import where
 from pytest_agentbench.suites.suite_file import load_suite
-from pytest_agentbench.validation.doctor.diagnosis import Diagnosis, Mark, Observation, Question
 from pytest_agentbench.validation.doctor.play import AT_ONCE, IN_A_ROW, Pair, Played, Player, leaked
+
+Question = Literal["agent", "reply", "tools", "calls", "state", "isolation", "leaks", "models", "keys", "session"]
+"""What is asked, in the order in which it is told."""
+
+Mark = Literal["ok", "note", "problem"]
+"""ok: as it should be. note: less can be checked, or nobody can tell. problem: runs would fail or mislead."""
+
+
+class Observation(Model):
+    """The answer to one question: what was found, and what to do about it where that is anything."""
+
+    question: Question
+    mark: Mark
+    found: str
+    advice: str = ""
+
+
+class Diagnosis(Model):
+    """Everything a look found. `calls` are those of the first turn, `usage` what the models of all turns took."""
+
+    suite: str
+    path: str
+    scenario: str
+    variant: str = ""
+    said: str = ""
+    answered: str = ""
+    tools: tuple[ToolSpec, ...] = ()
+    calls: tuple[ToolCall, ...] = ()
+    observations: tuple[Observation, ...] = ()
+    usage: Usage = Usage()
+    seconds: float = 0.0
+
+    @property
+    def is_healthy(self) -> bool:
+        """Whether nothing found would make runs fail or mislead."""
+        return all(one.mark != "problem" for one in self.observations)
+
 
 HELLO = "Hello, what can you do for me?"
 """What is said where the suite's scenarios have no line of their own."""

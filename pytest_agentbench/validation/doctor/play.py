@@ -7,7 +7,6 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,19 +15,17 @@ from pytest_agentbench.core.conversation import Stop, UserTurn, View
 from pytest_agentbench.core.model import Usage
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.scenario import Scenario
-from pytest_agentbench.core.seams import User
-from pytest_agentbench.core.state import State
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.ledger import Ledger
 from pytest_agentbench.runs.access import Budgets, SessionModels
-from pytest_agentbench.runs.cast import Cast
 from pytest_agentbench.runs.conduct import Stage
 from pytest_agentbench.runs.expected import ExpectedStates
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.recordings import Recordings
+from pytest_agentbench.validation.scripted_run import WithUser
 
 
 class Turns:
@@ -75,18 +72,6 @@ class Caller:
         await self._turns.wait(self._name)
         self._has_spoken = True
         return UserTurn(text=self._left.pop(0))
-
-
-class _Called(Cast):
-    """The parties of a run with a user of ours; the agent's model is the suite's."""
-
-    def __init__(self, plan: RunPlan, models: SessionModels, user: User) -> None:
-        super().__init__(plan, models, seed=0, paused=nullcontext)
-        self._caller = user
-
-    def user(self, state: State | None, tools: Toolset) -> User:
-        """Give the user."""
-        return self._caller
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,7 +144,7 @@ class Player:
             all_blocked=Counter,
             models=models,
         )
-        stage.cast = _Called(plan, models, Caller(name, lines, turns))
+        stage.cast = WithUser(plan, Caller(name, lines, turns), models)
         try:
             run = await stage.play(Stage.build_agent)
         finally:

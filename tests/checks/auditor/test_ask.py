@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.checks.auditor.ask import audit
+from pytest_agentbench.checks.judges.asking import render
 from pytest_agentbench.checks.judges.evidence import of_audit
-from pytest_agentbench.checks.judges.template import render
 from pytest_agentbench.core.audit import Audit
 from pytest_agentbench.core.errors import UnusableAnswerError
 from pytest_agentbench.core.policy import Policy

@@ -8,6 +8,7 @@ import pytest
 
 from pytest_agentbench.checks.auditor.findings import ROWS, observed, unaudited
 from pytest_agentbench.checks.decide import judge
+from pytest_agentbench.checks.parts import LET_DECIDE
 from pytest_agentbench.core.acts import Act
 from pytest_agentbench.core.audit import (
     Audit,
@@ -38,6 +39,7 @@ UNCLEAR = (Verdict.ERROR, Blame.UNCLEAR)
 CONFIRM = Policy(id="confirm", text="Ask first.", rule={"confirm_before": {"calls": ["refund"]}})
 FRIENDLY = Policy(id="friendly", text="Stay friendly.")
 GOAL = [want("refund", order_id="W1")]
+ALL = {"match": {"expected_calls": "all"}}
 
 
 def saw(
@@ -348,6 +350,24 @@ def test_policy_violated() -> None:
     assert "It did not ask. ('I have refunded order W1.')" in of_check(decided, "policy:friendly").message
 
 
+def test_a_run_is_decided_by_no_violation_that_is_a_flag() -> None:
+    """Beside other parts it is one that was not measured; alone it leaves the run without a verdict, never green."""
+    broken = policy("friendly", "violated")
+    alone = run_of(user("Hi"), agent("What now?"), user("Bye"), policies=(FRIENDLY,))
+    broken_alone = policy("friendly", "violated", (2, "What now?"))
+
+    beside = made(refund_run(policies=(FRIENDLY,), expect=GOAL), policies=[broken])
+    judgement = made(alone, policies=[broken_alone])
+
+    assert came_to(beside) == PASSED
+    assert [(one.part, one.cure) for one in beside.unmeasured] == [("policy friendly", LET_DECIDE)]
+    assert came_to(judgement) == (Verdict.ERROR, Blame.SCENARIO)
+    assert judgement.nothing_measured
+    assert judgement.policies[0].kept is False
+    assert came_to(made(alone, policies=[broken_alone], decides=True)) == AGENTS
+    assert came_to(made(alone, policies=[policy("friendly", "kept", (2, "What now?"))])) == PASSED
+
+
 def test_a_policy_that_the_auditor_says_nothing_of_is_not_measured() -> None:
     """What it said had no words of the run."""
     judgement = made(refund_run(policies=(FRIENDLY,), expect=GOAL))
@@ -487,6 +507,34 @@ def test_a_lie_stands_where_a_tool_was_broken() -> None:
     assert came_to(judge(run)) == came_to(made(run)) == (Verdict.ERROR, Blame.ENVIRONMENT)
     assert came_to(judgement) == AGENTS
     assert judgement.also[0].blame is Blame.ENVIRONMENT
+
+
+def test_scenario_suspected() -> None:
+    """The agent did and told all else rightly, and what it is asked to tell nobody can know."""
+    run = refund_run(expect=GOAL, communicate=["17.35"])
+
+    judgement = made(run, goal=[item()], claims=[claim()])
+
+    assert came_to(judge(run)) == AGENTS
+    assert came_to(judgement) == (Verdict.ERROR, Blame.SCENARIO)
+    assert "the scenario asks for '17.35', and nothing that was said" in of_check(judgement, "goal").message
+    assert came_to(made(run, goal=[item()], claims=[claim(support="against")])) == AGENTS
+    assert came_to(made(run, goal=[item("open", "agent")])) == AGENTS
+    assert came_to(made(run)) == AGENTS
+
+
+def test_scenario_suspected_needs_that_nothing_else_is_wrong() -> None:
+    """A value that a row, the user or a result holds is the agent's to tell, and so is one behind a call not made."""
+    known = refund_run(expect=GOAL, communicate=["17.35"], initial_state={"fees": {"F1": {"amount": 17.35}}})
+    reckoned = refund_run(expect=GOAL, communicate=["13.00"], scenario={"knows": {"price": 13}})
+    unmade = refund_run(expect=[*GOAL, want("get_user", id="U1")], communicate=["17.35"], scenario=ALL)
+    extra = run_of(user("Refund W1"), call("refund", order_id="W1"), call("cancel_order", order_id="W1"),
+                   agent("I have refunded order W1."), expect=GOAL, communicate=["17.35"])  # fmt: skip
+
+    assert came_to(made(known, goal=[item()])) == AGENTS
+    assert came_to(made(reckoned, goal=[item()])) == AGENTS
+    assert came_to(made(unmade, goal=[item()])) == AGENTS
+    assert came_to(made(extra, goal=[item(place=(2, "I have refunded order W1."))])) == AGENTS
 
 
 # the user

@@ -287,8 +287,8 @@ def test_quotes_are_found_in_calls_and_results() -> None:
 
     assert evidence.turns_with('refund({"order_id": "W1"})') == (4,)
     assert evidence.turns_with('"ok": true') == (2, 4)
-    assert evidence.is_agents(4)
-    assert not evidence.is_agents(1)
+    assert evidence.is_by("agent", 4)
+    assert not evidence.is_by("agent", 1)
 
 
 def test_what_only_tools_told_is_not_for_the_user() -> None:

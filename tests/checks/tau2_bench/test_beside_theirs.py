@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from pytest_agentbench.checks.tau2.reward import tau2_reward
+from pytest_agentbench.checks.tau2 import tau2_reward
 from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.run import Run, RunKey
 from pytest_agentbench.core.scenario import Scenario, Task

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pytest_agentbench.checks.tau2.parts import action_matches, check_actions, check_communicated, same_writes
+from pytest_agentbench.checks.tau2 import action_matches, check_actions, check_communicated, same_writes
 from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.tool import Toolset, ToolSpec
 from tests.checks.tau2_bench.builders import TOOLS, call, made, run, said

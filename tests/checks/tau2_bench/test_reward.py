@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pytest_agentbench.checks.tau2.reward import tau2_reward
+from pytest_agentbench.checks.tau2 import tau2_reward
 from pytest_agentbench.environment.tau2_bridge.replay import Replayed
 from tests.checks.tau2_bench.builders import call, made, run, said
 

@@ -35,12 +35,14 @@ bookings:
   - {booking_id: 12, code: EF34GH, member_id: M-202, state: open, card_id: visa_32, bags: 0, fare: 80, note: aisle}
   - {booking_id: 13, code: IJ56KL, member_id: M-202, state: flown, card_id: amex_33, bags: 2, fare: 80}
   - {booking_id: 14, code: MN78OP, member_id: M-203, state: void, card_id: visa_34, bags: 1, fare: 99}
+  - {booking_id: 15, code: QR90ST, member_id: M-202, state: open, card_id: amex_33, bags: 0, fare: 60}
 legs:
   - {booking_id: 11, place: 1, flight_number: QX100}
   - {booking_id: 11, place: 2, flight_number: QX101}
   - {booking_id: 12, place: 1, flight_number: QX200}
   - {booking_id: 13, place: 1, flight_number: QX100}
   - {booking_id: 14, place: 1, flight_number: QX200}
+  - {booking_id: 15, place: 1, flight_number: QX100}
 """
 
 TOOLS = '''
@@ -103,11 +105,16 @@ environment:
 policies:
   - {id: who-first, text: Find the member by email before anything else., challenge: 2, category: identity,
      rule: {before: {calls: [get_booking, void_booking, move_payment, update_email], first: [find_member]}}}
-  - {id: open-only, text: Void a booking or move its payment only while it is open., challenge: 3, category: bookings}
-  - {id: own-card, text: Charge a booking to a card of the member., challenge: 2, category: payments}
+  - {id: open-only, text: Void a booking or move its payment only while it is open., challenge: 3, category: bookings,
+     rule: {only_if: {calls: [void_booking, move_payment],
+       earlier: {calls: [get_booking], same: [booking_id], result: {state: open}}}}}
+  - {id: own-card, text: Charge a booking to a card of the member., challenge: 2, category: payments,
+     tools: [move_payment]}
   - {id: no-upgrades, text: Grant no upgrades., challenge: 1, category: conduct}
   - {id: one-void, text: Void one booking at most., challenge: 1, category: bookings,
      rule: {at_most: {calls: [void_booking], times: 1}}}
+  - {id: ask-first, text: Ask before a booking is voided., challenge: 2, category: conduct,
+     rule: {confirm_before: {calls: [void_booking]}}}
   - {id: mail-once, text: Change the email of a member once., challenge: 1, category: identity,
      rule: {at_most: {calls: [update_email], times: 1}}}
 scenarios: [generated/scenarios/*.yaml]

@@ -1,43 +1,53 @@
-"""What the tests of events share: sets sampled for a suite, events made of them, rows held against a real database."""
+"""What the tests of events share: drafts of sets sampled for a suite, rows held against a real database."""
 
 import sqlite3
-from functools import cache
+from dataclasses import dataclass, field
+from functools import cache, partial
 from pathlib import Path
-
-from pytest_agentbench.generation.policies.events.preparing import extraction_of, maker_of
 
 from pytest_agentbench.environment.rows import parse
 from pytest_agentbench.environment.sqlite_rows import write_rows
 from pytest_agentbench.environment.toolset import load_toolset
-from pytest_agentbench.generation.policies.events.events import EventMaker, RejectedEventError, state_of_rows
-from pytest_agentbench.generation.policies.graph.graph import GraphInput, ToolWords, shared_graph
+from pytest_agentbench.generation.draft import Draft, Loss
+from pytest_agentbench.generation.policies.graph.graph import GraphInput, shared_graph
+from pytest_agentbench.generation.policies.reading import of_suite
 from pytest_agentbench.generation.policies.sampling.sampling import sample
+from pytest_agentbench.generation.policies.source import PolicySource, policy_source
 from pytest_agentbench.suites.suite_file import load_suite
 
 PROJECT = Path(__file__).resolve().parents[3]
 SUPPORT = PROJECT / "example_project" / "support.agentbench.yaml"
 
 
-async def maker_for(file: Path, **changes) -> EventMaker:
-    """Give the maker of a suite's events."""
-    suite = load_suite(file, environ={}, generating=True)
-    return await maker_of(suite, load_toolset(suite.environment, suite.root), extraction_of(suite.policies), **changes)
+@dataclass
+class Planned:
+    """What became of sets: the source, drafts, losses."""
+
+    source: PolicySource
+    drafts: list[Draft] = field(default_factory=list)
+    losses: list[Loss] = field(default_factory=list)
 
 
-async def events_for(file: Path, count: int, low: int, high: int, *, seed: int = 7):
-    """Make events of sampled sets; give maker, events and rejections."""
+def _drawn(low, high, graph, count, *, seed, taken=()):
+    return sample(graph, count, low, high, seed=seed, taken=taken)
+
+
+async def planned(file: Path, count: int, low: int, high: int, *, seed: int = 7, **more) -> Planned:
+    """Plan drafts of sampled sets until there are as many as asked for."""
     suite = load_suite(file, environ={}, generating=True)
-    tools = load_toolset(suite.environment, suite.root).of("assistant")
-    words = tuple(ToolWords(name=one.name, description=one.description) for one in tools)
-    graph = shared_graph(GraphInput(extraction=extraction_of(suite.policies), tools=words))
-    maker = await maker_for(file, seed=seed)
-    events, rejections = [], []
-    for one in sample(graph, count, low, high, seed=seed).sets:
-        try:
-            events.append(await maker.make(one))
-        except RejectedEventError as error:
-            rejections.append(error.rejection)
-    return maker, events, rejections
+    toolset = load_toolset(suite.environment, suite.root)
+    graph = shared_graph(GraphInput(extraction=of_suite(suite), tools=toolset.of("assistant")))
+    draw = partial(_drawn, low, high)
+    found = Planned(await policy_source(suite, toolset, graph, count=count, draw=draw, seed=seed, **more))
+    async for one in found.source.drafts():
+        if isinstance(one, Loss):
+            found.losses.append(one)
+            continue
+        found.drafts.append(one)
+        found.source.accepted(one)
+        if len(found.drafts) == count:
+            break
+    return found
 
 
 @cache
@@ -50,12 +60,12 @@ def _image(schema: Path, rows: Path) -> bytes:
     return connection.serialize()
 
 
-def database_faults(event, maker: EventMaker, schema: Path, rows: Path) -> list[str]:
-    """Insert the event's rows into a database of the real schema and rows; give what it does not accept."""
+def database_faults(draft: Draft, schema: Path, rows: Path) -> list[str]:
+    """Insert the rows of a draft into a database of the real schema and rows; give what it does not accept."""
     connection = sqlite3.connect(":memory:")
     connection.deserialize(_image(schema, rows))
     faults = []
-    for table, fresh in state_of_rows(event.rows, maker.oracle.samples.schema, maker.oracle.samples.rows).items():
+    for table, fresh in draft.state.items():
         for row in fresh:
             marks = ", ".join("?" * len(row))
             try:

@@ -5,12 +5,17 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pytest_agentbench.generation.policies.events.checking import Ground, RowChecker
-from pytest_agentbench.generation.policies.events.tables import inferred_schema, json_schema, rows_of, sqlite_schema
 
+from pytest_agentbench.generation.policies.events.row_checks import Ground, RowChecker
 from pytest_agentbench.generation.policies.events.rows import RowMaker, RowsError
 from pytest_agentbench.generation.policies.events.samples import Samples, dependency_order
-from pytest_agentbench.generation.policies.values import EventRow
+from pytest_agentbench.generation.policies.events.schema import (
+    EventRow,
+    inferred_schema,
+    json_schema,
+    rows_of,
+    sqlite_schema,
+)
 
 DDL = """
 CREATE TABLE people (id TEXT PRIMARY KEY, mail TEXT NOT NULL UNIQUE, age INTEGER CHECK (age > 17));
@@ -71,8 +76,8 @@ def test_validators_of_the_user_have_the_last_word():
     row = EventRow(table="bills", values=BILL)
     ground = Ground(sqlite_schema(DDL), PEOPLE)
 
-    assert RowChecker(ground, [one]).faults(row)[0].endswith("no bills under 3")
-    assert RowChecker(ground, [other]).faults(row)[0].endswith("never")
+    assert RowChecker(ground, [one]).faults(row)[0].startswith("bills: no bills under 3: ")
+    assert RowChecker(ground, [other]).faults(row)[0].startswith("bills: never: ")
     assert seen == [1]
 
 

@@ -1,134 +1,200 @@
-"""Events: rows that a real database accepts, calls that succeed, refusals, and users who know no right answers."""
+"""Events: each policy of a set is decided by one, rows are consistent, calls are real, the same seed gives the same."""
 
 import asyncio
+import sqlite3
 
 import pytest
-from pytest_agentbench.generation.policies.events.user import Told, leaks
+import yaml
 
-from pytest_agentbench.generation.policies.events.events import state_of_rows
-from pytest_agentbench.generation.policies.values import ExtractedPolicy, PolicySet
+from pytest_agentbench.generation.draft import ANSWERS
 from tests.generation.policies.airline import airline
-from tests.generation.policies.kit import PROJECT, SUPPORT, database_faults, events_for, maker_for
+from tests.generation.policies.kit import PROJECT, SUPPORT, database_faults, planned
+
+BENCH = PROJECT / "example_project" / "bench" / "support"
 
 
 @pytest.fixture(scope="module")
 def support():
-    """Two hundred events of the support desk."""
-    return asyncio.run(events_for(SUPPORT, 200, 2, 11))
+    """Sixty events of the support desk."""
+    return asyncio.run(planned(SUPPORT, 60, 2, 11))
 
 
 @pytest.fixture(scope="module")
 def flown(tmp_path_factory):
-    """Two hundred events of the airline."""
+    """Sixty events of the airline."""
     folder = tmp_path_factory.mktemp("airline")
-    return folder, *asyncio.run(events_for(airline(folder), 200, 1, 8))
+    return folder, asyncio.run(planned(airline(folder), 60, 1, 8))
 
 
-def test_no_row_of_200_support_events_is_inconsistent(support):
+def sets_of(found):
+    """Give the sets by their ids, which drafts have too."""
+    return {one.id: one for one in found.source.sets}
+
+
+def test_every_event_has_exactly_the_level_asked_for_and_few_sets_are_lost(support, flown):
+    """The sum of challenges of what an event decides is the level; under a tenth of the sets becomes none."""
+    for found in (support, flown[1]):
+        challenges = {one.id: one.challenge for one in found.source.graph.policies}
+        sets = sets_of(found)
+
+        for draft in found.drafts:
+            assert sum(challenges[part.policy] for part in draft.policies) == sets[draft.id].requested
+            assert [part.policy for part in draft.policies] == list(sets[draft.id].policies)
+        assert len(found.drafts) == 60
+        assert len(found.losses) <= 6
+
+
+def test_every_policy_is_involved_by_a_wrong_run_or_a_tool_that_it_names(support, flown):
+    """A policy with a rule has a run that breaks it, one without has a call of a tool of its own."""
+    for found in (support, flown[1]):
+        for draft in found.drafts:
+            for part in draft.policies:
+                assert part.involves
+                assert bool(part.wrong_runs) is (part.handling == "decided")
+                if part.handling != "decided":
+                    named = found.source.maker.tools_of[part.policy]
+                    turns = draft.turns
+                    assert named & {call.call.name for turn in turns for call in (*turn.calls, *turn.refused)}
+
+
+def test_kinds_of_events_follow_from_kinds_of_rules(support, flown):
+    """Kept, requested, declined, unproven, at the limit: each is there, and for the policies that can have it."""
+    kinds = {(part.policy, part.event) for draft in support.drafts for part in draft.policies}
+    others = {(part.policy, part.event) for draft in flown[1].drafts for part in draft.policies}
+
+    assert {event for _, event in kinds | others} == {"kept", "requested", "declined", "unproven", "at_limit"}
+    assert {("pending-only", "requested"), ("confirm-changes", "declined"), ("identify-first", "kept")} <= kinds
+    assert {policy for policy, event in kinds if event == "at_limit"} <= {"one-exchange", "one-compensation"}
+    assert {policy for policy, event in kinds if event == "declined"} <= {
+        "confirm-changes",
+        "details-first",
+        "no-means-no",
+    }
+
+
+def test_no_row_is_inconsistent_in_a_real_database(support, flown):
     """A database of the suite's schema takes every row as a new one, and finds no dangling reference."""
-    maker, events, rejections = support
-    folder = PROJECT / "example_project" / "bench" / "support"
+    folder, found = flown
 
     faults = [
-        fault for one in events for fault in database_faults(one, maker, folder / "schema.sql", folder / "rows.yaml")
+        fault for one in support.drafts for fault in database_faults(one, BENCH / "schema.sql", BENCH / "rows.yaml")
+    ]
+    faults += [
+        fault for one in found.drafts for fault in database_faults(one, folder / "schema.sql", folder / "rows.yaml")
     ]
 
-    print(f"support: {len(events)} events, {sum(len(one.rows) for one in events)} rows, {len(faults)} inconsistent")
     assert faults == []
-    assert len(events) == 200
-    assert rejections == []
 
 
-def test_no_row_of_200_airline_events_is_inconsistent(flown):
-    """The same on a schema with number keys, a table that refers to itself and a composite key."""
-    folder, maker, events, rejections = flown
+def test_nobody_of_the_fresh_rows_is_somebody_of_the_base_rows(support):
+    """No key, no name and no address of a person stands in the rows that every scenario starts from."""
+    base = yaml.safe_load((BENCH / "rows.yaml").read_text(encoding="utf-8"))
+    people = {(row["first_name"], row["last_name"]) for row in base["customers"]}
+    mails = {row["email"] for row in base["customers"]}
+    keys = {row["customer_id"] for row in base["customers"]} | {row["order_id"] for row in base["orders"]}
 
-    faults = [
-        fault for one in events for fault in database_faults(one, maker, folder / "schema.sql", folder / "rows.yaml")
-    ]
-
-    print(f"airline: {len(events)} events, {sum(len(one.rows) for one in events)} rows, {len(faults)} inconsistent")
-    assert faults == []
-    assert len(events) + len(rejections) == 200
-    assert len(events) >= 190
-
-
-def test_every_event_has_a_call_that_names_a_generated_row(support, flown):
-    """Some argument of an expected call is a value of a row that the event brought."""
-    for event in (*support[1], *flown[2]):
-        fresh = {str(value) for row in event.rows for value in row.values.values()}
-
-        assert any(str(value) in fresh for call in event.expected for value in call.arguments.values())
+    for draft in support.drafts:
+        for row in draft.state["customers"]:
+            assert (row["first_name"], row["last_name"]) not in people
+            assert row["email"] not in mails
+            assert row["customer_id"] not in keys
+        assert not keys & {row["order_id"] for row in draft.state.get("orders", ())}
 
 
 async def test_expected_calls_succeed_again_and_refused_ones_are_not_among_them(support):
-    """Expected calls are real; what a policy refuses is forbidden; where nothing else is asked for, nothing changes."""
-    maker, events, _ = support
-    refusing = [one for one in events if one.forbidden][:5]
+    """Calls of a right run are real, what is refused is forbidden, and a refusal alone writes nothing."""
+    runs = support.source.maker.runs
+    refusing = [one for one in support.drafts if all(turn.refused or not turn.calls for turn in one.turns)][:4]
 
-    for event in [*events[:5], *refusing]:
-        state = state_of_rows(event.rows, maker.oracle.samples.schema, maker.oracle.samples.rows)
-        async with maker.oracle.world.open(state) as opened:
+    for draft in [*support.drafts[:6], *refusing]:
+        async with runs.world.open(draft.state) as opened:
             before = await opened.snapshot()
-            answers = [await opened.call(call.name, call.arguments) for call in event.expected]
+            answers = [await opened.call(call.call.name, call.call.arguments) for call in draft.calls]
             after = await opened.snapshot()
 
         assert [one.content for one in answers if one.error] == []
-        assert (before == after) is event.unchanged
-        assert not [call for call in event.forbidden if call in event.expected]
-    assert len(refusing) == 5
+        assert [one.content for one in answers] == [call.answer for call in draft.calls]
+        assert (before == after) is not any(call.writes for call in draft.calls)
+        for turn in draft.turns:
+            assert not any(call.call in [one.call for one in draft.calls] for call in turn.refused)
+    assert refusing
+    assert not any(call.writes for draft in refusing for call in draft.calls)
 
 
-def test_each_policy_is_decided_by_calls_or_left_to_a_judge_with_a_reason(support):
-    """Every policy of an event has a binding that says why, and points at calls of the event."""
-    for event in support[1]:
-        assert [one.policy for one in event.bindings] == list(event.set.policies)
-        assert all(one.reason for one in event.bindings)
-        assert all(at < len(event.expected) for one in event.bindings for at in one.expected)
-        assert all(one.forbidden for one in event.bindings if one.handling == "refuses")
+def test_a_change_that_needs_a_yes_has_a_turn_for_it(support):
+    """The request has the values, the answer has the change; a user who declines has it among what is refused."""
+    for draft in support.drafts:
+        for number, turn in enumerate(draft.turns):
+            if turn.act in ANSWERS:
+                assert draft.turns[number - 1].act == "request"
+                assert not turn.states
+                assert bool(turn.refused) is (turn.act == "decline")
 
 
-def test_the_conditions_that_refuse_come_from_words_and_columns(support):
-    """State, limit and order of dates are found in the texts; a refused row breaks one of them."""
-    maker = support[0]
+def test_each_value_is_said_or_found_in_an_answer(support, flown):
+    """No argument comes from nowhere: the user says it in this turn or before, or an answer holds it."""
+    for found in (support, flown[1]):
+        for draft in found.drafts:
+            said = [str(one.value) for turn in draft.turns for one in turn.states]
+            for call in draft.calls:
+                for name, value in call.call.arguments.items():
+                    origin = call.origins[name]
+                    if origin.source == "user":
+                        assert str(value) in said
+                    else:
+                        assert str(value) in draft.calls[origin.call].answer
 
-    kinds = {(one.policy, one.kind) for one in maker.oracle.conditions("return_items")}
-    kinds |= {(one.policy, one.kind) for one in maker.oracle.conditions("refund_shipping")}
 
-    assert {("return-window", "value"), ("return-window", "most"), ("late-delivery", "after")} <= kinds
+def test_policies_that_nothing_decides_are_in_no_set_and_say_why(support, flown):
+    """What has no rule and names no tool, and what no request breaks, is left out with its reason."""
+    assert "no rule and names no tool" in support.source.left_out["customer-language"]
+    assert "no wrong run" in support.source.left_out["three-lookups"]
+    assert set(flown[1].source.left_out) == {"no-upgrades"}
+    mentioned = {part.policy for draft in support.drafts for part in draft.policies}
+    assert not mentioned & set(support.source.left_out)
 
 
-async def test_the_same_seed_gives_the_same_events(tmp_path):
-    """Two makers agree to the byte; another seed gives others."""
+def test_the_symbolic_event_stays_in_the_provenance(support):
+    """Level, symbols and their relations stand beside what was made of them."""
+    draft = support.drafts[0]
+
+    kept = draft.provenance
+
+    assert kept["requested"] == kept["realised"]
+    assert kept["symbolic_event"]["symbols"]["C1"].startswith("customers: ")
+    assert "C1 asks for" in kept["symbolic_event"]["description"]
+
+
+async def test_the_same_seed_gives_the_same_drafts(tmp_path):
+    """Two sources agree to the byte; another seed gives others."""
     file = airline(tmp_path)
 
-    first = [one.model_dump_json() for one in (await events_for(file, 12, 1, 8))[1]]
-    again = [one.model_dump_json() for one in (await events_for(file, 12, 1, 8))[1]]
-    other = [one.model_dump_json() for one in (await events_for(file, 12, 1, 8, seed=8))[1]]
+    first = [one.model_dump_json() for one in (await planned(file, 12, 1, 8)).drafts]
+    again = [one.model_dump_json() for one in (await planned(file, 12, 1, 8)).drafts]
+    other = [one.model_dump_json() for one in (await planned(file, 12, 1, 8, seed=8)).drafts]
 
     assert first == again
     assert first != other
 
 
-def test_a_user_told_of_policies_tools_or_expected_behaviour_is_found():
-    """What only the critique may know is refused in goal and lines."""
-    policy = ExtractedPolicy(id="window", text="Take items back within 30 days of delivery only.")
-    user = Told(
-        persona="Calm.", goal="Return the lamp.", says=("Please take items back within 30 days of delivery.",), facts=()
+async def test_a_validator_of_the_user_refuses_rows(tmp_path):
+    """Rows that a validator refuses are lost with its reason, and none is in a draft."""
+    file = airline(tmp_path)
+    (tmp_path / "own_checks.py").write_text(
+        "def no_gold(table, row, rows):\n    return 'gold' if row.get('tier') == 'gold' else None\n", encoding="utf-8"
     )
 
-    assert leaks(user, [policy])[0].startswith("the user is told of window")
-    assert leaks(user.model_copy(update={"says": ("Call return_items.",)}), [policy], ["return_items"])
-    assert leaks(user.model_copy(update={"says": ("I return the lamp.",)}), [policy], ["return_items"]) == []
+    found = await planned(file, 6, 1, 8, validators=["own_checks:no_gold"])
+
+    assert found.drafts
+    assert all(row["tier"] != "gold" for one in found.drafts for row in one.state["members"])
 
 
-async def test_policies_of_one_and_tools_of_none_get_an_answer(tmp_path):
-    """A set whose policies are about no tool still becomes an event with calls, and says that a judge decides."""
-    maker = await maker_for(airline(tmp_path), seed=2)
-    one = PolicySet(id="c1-001", first="no-upgrades", policies=("no-upgrades",), requested=1, realised=1)
+def test_a_database_error_is_what_the_helper_of_these_tests_finds():
+    """The check of rows is not empty: it finds a twin key and a dangling reference."""
+    connection = sqlite3.connect(":memory:")
+    connection.executescript((BENCH / "schema.sql").read_text(encoding="utf-8"))
+    connection.execute("PRAGMA foreign_keys = OFF")
+    connection.execute("INSERT INTO variants (item_id, product_id, price, stock) VALUES ('x', 'nowhere', 1, 1)")
 
-    event = await maker.make(one)
-
-    assert event.expected
-    assert event.judge_only == ("no-upgrades",)
-    assert event.says[-1] == "Could you grant upgrades?"
+    assert connection.execute("PRAGMA foreign_key_check").fetchall()

@@ -34,33 +34,31 @@ def test_scenarios_are_written_read_and_written_alike_again(tmp_path):
     assert len(scenarios) == 6
     assert written(tmp_path) == first
     for one in scenarios:
-        stages = one.provenance["stages"]
+        kept = one.provenance
         assert one.expected_calls
-        assert one.rated_complexity(policies)[0] == stages["level"]
-        assert set(stages) == {"level", "policies", "symbolic_description", "symbolic_variables", "scenario"}
-        assert list(one.policies) == stages["policies"]
+        assert one.rated_complexity(policies)[0] == kept["requested"] == kept["realised"]
+        assert set(kept["symbolic_event"]) == {"description", "symbols", "relations"}
+        assert set(one.policies) == set(kept["decided_by"])
 
 
 def test_the_report_says_who_decides_about_which_policies(tmp_path):
-    """Bound, refused and judge-only policies are counted, and those about no tool named."""
+    """How each policy was handled is counted, and those that no event is about are named with the reason."""
     lines = "\n".join(run(airline(tmp_path)).lines)
 
     assert "6 of 6 scenarios" in lines
-    assert "by a judge alone" in lines
-    assert "about no tool, for a judge alone (1): no-upgrades" in lines
+    assert "decided  exercised  enforced  judge only" in lines
+    assert "no-upgrades is in no set: it has no rule and names no tool" in lines
 
 
-def test_what_the_user_may_not_know_stands_outside_of_the_users_fields(tmp_path):
-    """The expected behaviour is in the notes of the description and nowhere in what the user is told."""
+def test_a_wrong_run_of_each_decided_policy_fails_by_a_finding_of_it(tmp_path):
+    """The scenario says of each wrong run what the checks say of it."""
     file = airline(tmp_path)
     run(file)
 
     for one in load_suite(file, environ={}).scenarios:
-        notes = one.task.description["notes"]
-        user = one.task.user_scenario.model_dump_json() + " ".join(one.lines)
-        assert notes
-        assert notes not in user
-        assert not any(line and line in user for line in notes.splitlines())
+        decided = {name for name, why in one.provenance["decided_by"].items() if why.startswith("decided")}
+        found = {wrong["policy"]: wrong["finding"] for wrong in one.provenance["wrong_runs"]}
+        assert decided <= {name for name, finding in found.items() if finding}
 
 
 @pytest.mark.parametrize("until", ["cards", "graph", "walks"])

@@ -29,7 +29,7 @@ def small_graphs(draw):
 @settings(max_examples=60, deadline=None)
 @given(small_graphs(), st.integers(1, 40), st.integers(1, 6), st.integers(0, 8), st.integers(0, 3))
 def test_sampling_agrees_with_brute_force(net, count, low, width, seed):
-    """Levels are hit, cells differ by one at most, what is infeasible truly is, and a set repeats only when it must."""
+    """Levels are hit and even, first policies as well, what is infeasible truly is, a set repeats only when it must."""
     found = sample(net, count, low, low + width, seed=seed)
     sets = {level: all_sets(net, level) for level in range(low, low + width + 1)}
     feasible = {(name, level) for level, several in sets.items() for one in several for name in one}
@@ -42,7 +42,12 @@ def test_sampling_agrees_with_brute_force(net, count, low, width, seed):
     } - feasible
     assert len(found.sets) == (count if feasible else 0)
     if feasible:
-        assert max(cells[cell] for cell in feasible) - min(cells[cell] for cell in feasible) <= 1
+        levels = Counter(one.requested for one in found.sets)
+        possible = {level for _, level in feasible}
+        assert max(levels[level] for level in possible) - min(levels[level] for level in possible) <= 1
+        for level in possible:
+            firsts = [cells[cell] for cell in feasible if cell[1] == level]
+            assert max(firsts) - min(firsts) <= 1
     used = Counter(frozenset(one.policies) for one in found.sets)
     for one in found.sets:
         if one.repeat:

@@ -10,9 +10,8 @@ from pytest_agentbench.core.conversation import View
 from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.llm.answer_text import read_answer
-from pytest_agentbench.users.llm.flipped import flipped
 from pytest_agentbench.users.llm.prompt import TEMPLATE, system_prompt
-from pytest_agentbench.users.llm.turn import TypedTurn, written
+from pytest_agentbench.users.llm.turn import TypedTurn, flipped, written
 from tests.users.llm.chat import LAMP
 
 FRENCH = {"goal": "Vous voulez renvoyer la lampe de votre commande W1001."}

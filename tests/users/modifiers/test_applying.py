@@ -2,8 +2,7 @@
 
 from pytest_agentbench.core.conversation import View
 from pytest_agentbench.core.transcript import Message
-from pytest_agentbench.users.modifiers.applying import apply, in_force, waiting
-from pytest_agentbench.users.modifiers.behaviour import Behaviour
+from pytest_agentbench.users.modifiers.applying import Behaviour, apply, in_force, waiting
 
 FORGETS = Behaviour(
     name="forgets_identifier",

@@ -11,8 +11,7 @@ from pytest_agentbench.core.conversation import View
 from pytest_agentbench.core.modifier import MODIFIER_NAMES, ModifierSpec
 from pytest_agentbench.core.scenario import Scenario, Task
 from pytest_agentbench.core.transcript import Message, Transcript
-from pytest_agentbench.users.modifiers.applying import apply
-from pytest_agentbench.users.modifiers.behaviour import Behaviour, Swap
+from pytest_agentbench.users.modifiers.applying import Behaviour, Swap, apply
 from pytest_agentbench.users.modifiers.plan import plan
 from pytest_agentbench.users.modifiers.records import normal
 from pytest_agentbench.users.modifiers.shown import shown

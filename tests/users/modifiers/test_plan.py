@@ -8,7 +8,7 @@ import pytest
 from pytest_agentbench.core.modifier import MODIFIER_NAMES, ModifierSpec
 from pytest_agentbench.core.scenario import Scenario, Task
 from pytest_agentbench.core.tool import ToolSpec
-from pytest_agentbench.users.modifiers.behaviour import Behaviour
+from pytest_agentbench.users.modifiers.applying import Behaviour
 from pytest_agentbench.users.modifiers.plan import plan
 from pytest_agentbench.users.modifiers.records import Records
 

@@ -7,12 +7,14 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from functools import cached_property
+from typing import Any, cast
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.matchers import REFERENCES, is_matcher, is_reference
 from pytest_agentbench.core.moments import clock_misfits, is_moment
 from pytest_agentbench.core.policy import Policy
+from pytest_agentbench.core.state import State
 from pytest_agentbench.core.text import shorten
 from pytest_agentbench.core.tool import Toolset, ToolSpec
 from pytest_agentbench.generation.tools.world import Opened, World
@@ -42,7 +44,7 @@ class Facts:
     answers: Mapping[str, Any] = field(default_factory=dict)
     now: datetime | None = None
 
-    @property
+    @cached_property
     def columns(self) -> dict[str, set[str]]:
         """The columns of all tables, each with the texts that it holds where these are few, else with none."""
         found: dict[str, list[Any]] = {}
@@ -175,7 +177,8 @@ async def facts_of(world: World, now: datetime | None = None) -> Facts:
             async with world.open() as opened:
                 answers[spec.name] = await _answer(opened, spec, state or {})
     known = {name: answer for name, answer in answers.items() if answer is not None}
-    return Facts(tools=tools, state=state, answers=known, now=now)
+    shown = cast("State", world.redactor.json(state)) if state is not None else None
+    return Facts(tools=tools, state=shown, answers=known, now=now)
 
 
 async def _answer(opened: Opened, spec: ToolSpec, state: Mapping[str, Any]) -> Any:

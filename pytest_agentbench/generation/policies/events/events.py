@@ -1,4 +1,4 @@
-"""One set of policies becomes one draft: owner, requests, fresh rows, calls made for real, wrong runs of each rule.
+"""One set of policies becomes one draft: owner, requests, fresh rows, calls made for real, wrong runs of its rules.
 
 The set is refused, with the stage and the reason, where some policy of it is decided by no call, refusal or turn of the
 event, so that the complexity that an event has is the one that was asked for.
@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from pytest_agentbench.checks.rules_values import decoded
 from pytest_agentbench.core.scenario import ExpectedCall
+from pytest_agentbench.core.state import State
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.core.values import JsonValue, same
+from pytest_agentbench.core.values import JsonValue, decoded, same
 from pytest_agentbench.generation.draft import (
     Draft,
     Event,
@@ -79,6 +79,7 @@ class Attempt:
     made: dict[str, Made] = field(default_factory=dict)
     decides: dict[str, list[Wrong]] = field(default_factory=dict)
     turns: tuple[Turn, ...] = ()
+    initial: State | None = None
 
 
 @dataclass(kw_only=True)
@@ -148,6 +149,7 @@ class EventMaker:
         done: list[str] = []
         later: list[tuple[Request, list[str]]] = []
         async with self.runs.world.open(state) as opened:
+            event.initial = await opened.snapshot() if self.runs.book.reads_state else None
             for act in event.acts:
                 for call in (act.request, *act.calls):
                     event.arguments[key_of(call)] = call.arguments(rows, self.runs.samples)
@@ -181,13 +183,13 @@ class EventMaker:
         """Hold the right run against every rule of the suite, and find which wrong runs each rule tells apart."""
         book = self.runs.book
         right = written(book, event.acts, event.made, event.arguments)
-        verdicts = book.verdicts(right.transcript, self.runs.initial, right.states)
+        verdicts = book.verdicts(right.transcript, event.initial, right.states)
         if broken := book.broken(verdicts):
             raise EventError("plan", "the right run breaks a rule", ", ".join(sorted(broken)))
         for wrong in wrong_ways(event.acts):
             other = written(book, event.acts, event.made, event.arguments, wrong)
             own = event.acts[wrong.act].broken if wrong.kind == "forbidden" else None
-            verdicts = book.verdicts(other.transcript, self.runs.initial, other.states, only=policies)
+            verdicts = book.verdicts(other.transcript, event.initial, other.states, only=policies)
             for policy in book.broken(verdicts):
                 if (own is None or policy in own) and not book.depends_on_words(policy):
                     event.decides.setdefault(policy, []).append(wrong)
@@ -205,7 +207,7 @@ class EventMaker:
             first = min(wrong, key=lambda one: _ORDER.index(one.kind))
             return PolicyPart(
                 policy=policy,
-                event=_event_of(first, event.acts, policy),
+                event=_event_of(first, event.acts, is_limit=bool(self.runs.book.limits(policy))),
                 involves=self._change(first, event),
                 wrong_runs=tuple(
                     self._wrong_run(one, event) for one in [first, *(w for w in wrong if w != first)][:_MOST_WRONG]
@@ -368,12 +370,11 @@ class EventMaker:
     def _provenance(self, one: PolicySet, event: Attempt, attempt: int) -> dict[str, Any]:
         """Give the symbolic event (IntellAgent, Table 3), as the scenario keeps it."""
         symbol_of = {place: row.symbol for place, row in event.fresh.fresh.items()}
-        said = [
-            f"{symbol_of[event.root]} asks for {act.request.tool} about "
-            f"{symbol_of.get(act.request.focus, 'a row of somebody else in ' + act.request.focus[0])}, {_ENDS[act.ending]}"
-            + (f" ({', '.join(sorted(act.broken))})" if act.broken else "")
-            for act in event.acts
-        ]
+        said = []
+        for act in event.acts:
+            about = symbol_of.get(act.request.focus, f"a row of somebody else in {act.request.focus[0]}")
+            why = f" ({', '.join(sorted(act.broken))})" if act.broken else ""
+            said.append(f"{symbol_of[event.root]} asks for {act.request.tool} about {about}, {_ENDS[act.ending]}{why}")
         return {
             "set": one.id,
             "requested": one.requested,
@@ -405,7 +406,7 @@ def _turn_of(act: int, acts: Sequence[Act]) -> int:
     return act + sum(one.asked or one.ending == "declined" for one in acts[:act])
 
 
-def _event_of(wrong: Wrong, acts: Sequence[Act], policy: str) -> Event:
+def _event_of(wrong: Wrong, acts: Sequence[Act], *, is_limit: bool) -> Event:
     act = acts[wrong.act]
     if act.ending == "declined":
         return "declined" if wrong.kind == "declined" else "kept"
@@ -413,8 +414,7 @@ def _event_of(wrong: Wrong, acts: Sequence[Act], policy: str) -> Event:
         return "kept"
     if act.ending == "unproven":
         return "unproven"
-    same_tool = [one for one in acts[: wrong.act] if one.request.tool == act.request.tool and one.ending == "made"]
-    return "at_limit" if same_tool else "requested"
+    return "at_limit" if is_limit else "requested"
 
 
 def _plainly(values: Iterable[JsonValue]) -> list[JsonValue]:
@@ -440,6 +440,8 @@ def _path_to(value: JsonValue, calls: Sequence[PlannedCall], said: Collection[Js
     if not isinstance(value, str | int) or isinstance(value, bool):
         return None
     for number in range(len(calls) - 1, -1, -1):
+        if any(same(one, value) for one in scalars_of(dict(calls[number].call.arguments))):
+            continue  # it gives back what it was given
         path = next(_standing(decoded(calls[number].answer), value, said), None)
         if path is not None:
             return number, path

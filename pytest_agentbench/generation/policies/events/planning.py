@@ -16,7 +16,7 @@ from pytest_agentbench.generation.policies.events.requests import Request, Rows
 from pytest_agentbench.generation.policies.events.right_run import Act, RightRuns, Wrong, wrong_ways
 from pytest_agentbench.generation.policies.events.samples import Place
 
-MOST_ACTS = 4
+MOST_ACTS = 5
 """Requests of one event."""
 
 _MOST_FOCUSES = 4
@@ -159,7 +159,9 @@ class Planner:
 
         need.sort(key=lambda policy: sum(involved(one, policy) for one in usable))
         while left := [policy for policy in need if not any(involved(one, policy) for one in chosen)]:
-            fitting = [one for one in usable if involved(one, left[0]) and _goes_with(one, chosen, left)]
+            about = [one for one in usable if involved(one, left[0])]
+            fitting = [one for one in about if _goes_with(one, chosen, left)]
+            fitting = fitting or [one for one in about if _goes_with(one, chosen, left, same_row=True)]
             if not fitting:
                 raise PlanError(f"no request of one owner is about {left[0]} beside the others")
             kinds = sorted({one.event_of(left[0]) for one in fitting})
@@ -257,7 +259,7 @@ class Planner:
         done = [one.acts[0] for one in options if one.acts[0].ending == "made" and one.accepted]
         for policy in self.runs.book.rules:
             for limit in self.runs.book.limits(policy):
-                if limit.times + 1 > MOST_ACTS:
+                if limit.times + 1 >= MOST_ACTS:
                     continue
                 about = [
                     act for act in done if isinstance(limit.about.calls, str) or act.request.tool in limit.about.calls
@@ -312,8 +314,11 @@ def _companion(options: Sequence[Option], acts: Sequence[Act], random: Random) -
     return random.choice(done)
 
 
-def _goes_with(option: Option, chosen: Sequence[Option], left: Sequence[str]) -> bool:
-    """Whether an option may stand beside others: no row is asked about twice, and nobody proves and does not prove."""
+def _goes_with(option: Option, chosen: Sequence[Option], left: Sequence[str], *, same_row: bool = False) -> bool:
+    """Whether an option may stand beside others: nothing is asked twice, and nobody proves and does not prove.
+
+    `same_row` allows for two changes of one row, which may come to nothing when they are made.
+    """
     acts = [act for one in chosen for act in one.acts]
     if len(acts) + len(option.acts) > MOST_ACTS:
         return False
@@ -327,6 +332,6 @@ def _goes_with(option: Option, chosen: Sequence[Option], left: Sequence[str]) ->
     for act in option.acts:
         if (act.request.tool, act.request.focus) in taken:
             return False
-        if act.request.focus in writes and act.ending == "made":
+        if act.request.focus in writes and act.ending == "made" and not same_row:
             return False
     return True

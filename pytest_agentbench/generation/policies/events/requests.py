@@ -92,7 +92,7 @@ Role = Literal["key", "column", "choice", "number", "text", "fields"]
 
 @dataclass(frozen=True, kw_only=True)
 class Argument:
-    """What an argument takes: the key of a row, the value of a column, a choice, a number, words, or fields of these."""
+    """What an argument takes: the key of a row, the value of a column, a choice, a number, words, or fields."""
 
     name: str
     role: Role
@@ -292,7 +292,7 @@ class _Scene:
             yield Many(tuple(cells))
 
     def numbers(self, column: str, named: Sequence[Any]) -> Iterator[Value]:
-        """Give numbers: the focus's own of that name, its other amounts, one more of each, and those that rules name."""
+        """Give numbers: the focus's own of that name, its other amounts, one more of each, those that rules name."""
         row = self.samples.row(self.focus)
         table = self.samples.schema.get(self.focus[0])
         links = {name for link in table.references for name in link.columns} | set(table.key) if table else set()
@@ -327,7 +327,7 @@ class _Scene:
         for place in others[:_MOST_VALUES]:
             row = self.samples.row(place)
             if row.get(column) is not None and not all(row.get(name) in mine_of.get(name, ()) for name in together):
-                yield Const(_another(row[column], 1))
+                yield Const(row[column])
 
     def _home(self, together: Sequence[str]) -> Table | None:
         """Find the table that most of the columns asked for together stand in."""
@@ -387,7 +387,7 @@ def _resolved(value: Value, rows: Rows, samples: Samples) -> Any:
             if value.renewed:
                 other = _another(found, value.renewed)
                 return f"{found}-{value.renewed + 1}" if other == found else other
-            return round(found + value.plus, 2) if value.plus else found
+            return round(found + value.plus, 2) if value.plus and is_number(found) else found
 
 
 def _another(value: Any, number: int) -> Any:

@@ -30,7 +30,7 @@ from pytest_agentbench.checks.rules import (
 )
 from pytest_agentbench.checks.rules_judge import judge_rule
 from pytest_agentbench.checks.rules_points import every
-from pytest_agentbench.checks.rules_values import Facts, decoded
+from pytest_agentbench.checks.rules_values import Facts
 from pytest_agentbench.core.acts import Act as UserAct
 from pytest_agentbench.core.acts import ActKind
 from pytest_agentbench.core.codec import dumps
@@ -43,6 +43,7 @@ from pytest_agentbench.core.state import State
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.tool import ToolCall, Toolset
 from pytest_agentbench.core.transcript import Message, Transcript
+from pytest_agentbench.core.values import decoded
 from pytest_agentbench.generation.policies.events.requests import Request, Rows, ToolArguments, cells_of, linked
 from pytest_agentbench.generation.policies.events.samples import Place, Samples
 from pytest_agentbench.generation.tools.world import Answer, World
@@ -369,8 +370,8 @@ class RightRuns:
         calls = [call for act in acts for call in (*act.calls, act.request)]
         made = {key_of(call): one for call in calls if (one := await self.made(call)) is not None}
         arguments = {key_of(call): call.arguments({}, self.samples) for call in calls}
-        one = written(self.book, acts, made, arguments, wrong)
-        return self.book.verdicts(one.transcript, self.initial, one.states)
+        talk = written(self.book, acts, made, arguments, wrong)
+        return self.book.verdicts(talk.transcript, self.initial, talk.states)
 
     async def _broken(self, act: Act) -> frozenset[str]:
         """Give the rules that an act breaks though the user agrees to it and everything due is said."""

@@ -137,7 +137,7 @@ class RowChecker:
             except Exception as error:  # noqa: BLE001 - validators are the user's, and say no by raising too
                 told = str(error) or type(error).__name__
             if told:
-                return [f"{row.table} {_short(dict(row.values))}: {told}"]
+                return [f"{row.table}: {told}: {_short(dict(row.values))}"]
         return []
 
     def _all(self) -> Rows:

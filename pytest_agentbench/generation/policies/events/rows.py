@@ -162,6 +162,8 @@ class RowMaker:
 
     def _named(self, table: str, columns: Sequence[str], random: Random) -> dict[str, str]:
         """Put a name together from parts of those there are, such that no row has it; with an initial if all are."""
+        if not columns:
+            return {}
         rows = self.samples.rows[table]
         taken = {tuple(row.get(name) for name in columns) for row in rows}
         parts = {
@@ -174,7 +176,7 @@ class RowMaker:
                 first, last = random.choice(parts[name]), random.choice(parts[name])
                 words = [*first[:1], *last[1:]] if len(columns) == 1 else first
                 made[name] = " ".join(words)
-            if round_ >= 10 and columns:
+            if round_ >= 10:
                 letter = chr(ord("A") + random.randrange(26))
                 first_column = made[columns[0]].split()
                 made[columns[0]] = " ".join([first_column[0], f"{letter}.", *first_column[1:]])

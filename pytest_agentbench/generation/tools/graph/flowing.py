@@ -17,6 +17,7 @@ from pytest_agentbench.generation.tools.probing.closed import (
     Closed,
     closed_slots,
     is_about_another,
+    looks_up,
     unknown_accepted,
     unknown_refused,
 )
@@ -25,7 +26,6 @@ from pytest_agentbench.generation.tools.probing.reading import LISTED, inner, pa
 from pytest_agentbench.generation.tools.probing.schemas import Slot
 from pytest_agentbench.generation.tools.probing.session import ProbedTool, ProbeRecord, ProbeSession
 from pytest_agentbench.generation.tools.probing.strategies import as_argument, is_echo, is_specific, is_time
-from pytest_agentbench.generation.tools.probing.verdicts import is_silent
 from pytest_agentbench.generation.tools.values import Enabling, Flow
 
 _CERTAIN = 0.8
@@ -180,7 +180,7 @@ def _into(
             continue
         if is_closed:
             joins = session.uses("by_value") and _proves(
-                spot, slot, fitting, vain=vain, like=like, looks_up=_looks_up(tool, slot), counts=counts
+                spot, slot, fitting, vain=vain, like=like, is_lookup=looks_up(tool, slot), counts=counts
             )
         else:
             is_named = session.uses("by_name") and _is_named(slot, fitting, like)
@@ -214,24 +214,15 @@ def _is_planted(session: ProbeSession, text: str, spot: _Spot, key: str) -> bool
     return all(put(world, since) for world, since in spot.since[key].items())
 
 
-def _looks_up(tool: ProbedTool, slot: Slot) -> bool:
-    """Whether made-up values meet silence or a refusal: one thing is looked up, where a search gives no entries."""
-    return any(
-        record.verdict in ("refused", "broken") or (record.verdict == "empty" and is_silent(record.answer.content))
-        for record in tool.records
-        if slot.path in record.unknown
-    )
-
-
 def _proves(
-    spot: _Spot, slot: Slot, fitting: list[Any], *, vain: int, like: float, looks_up: bool, counts: bool
+    spot: _Spot, slot: Slot, fitting: list[Any], *, vain: int, like: float, is_lookup: bool, counts: bool
 ) -> bool:
     """Whether accepted values of a place show that an argument which takes known values only takes them from there."""
     specific = [value for value in fitting if is_specific(value)]
     if vain > len(fitting) * (_MIXED if specific else 1):
         return False
     if specific:
-        return looks_up or like >= _SIGHT
+        return is_lookup or like >= _SIGHT
     if counts:  # a small number is a count, unless it is called as what it is a number of
         if not _NUMBERED & set(words(slot.name)) and spot.pattern == "":
             return False
@@ -240,8 +231,8 @@ def _proves(
     if spot.recurs and like < _CERTAIN:
         return False
     if like >= _SIGHT:
-        return looks_up or len(fitting) >= 2
-    return looks_up and spot.pattern in ("", LISTED) and len(fitting) >= 2 and not vain
+        return is_lookup or len(fitting) >= 2
+    return is_lookup and spot.pattern in ("", LISTED) and len(fitting) >= 2 and not vain
 
 
 def _is_named(slot: Slot, fitting: list[Any], like: float) -> bool:
@@ -330,18 +321,8 @@ def unfit_of(session: ProbeSession) -> tuple[Flow, ...]:
 
 
 def enablings_of(session: ProbeSession) -> tuple[Enabling, ...]:
-    """Give calls that were refused, then accepted with equal arguments, after one other tool alone had written."""
-    found: dict[tuple[str, str], Enabling] = {}
-    failed: dict[str, tuple[int, ProbeRecord]] = {}
-    for position, record in enumerate(session.records if session.uses("enabling") else ()):
-        key = dumps([record.world, record.tool, record.arguments])
-        if record.verdict in ("refused", "broken"):
-            failed.setdefault(key, (position, record))
-        elif record.ok and key in failed:
-            since, before = failed[key]
-            between = [one for one in session.records[since + 1 : position] if one.ok and one.tool != record.tool]
-            wrote = sorted({one.tool for one in between if not session.tools[one.tool].is_read})
-            if len(wrote) == 1:
-                reason = f"refused before ({before.judged.reason[:120]}), accepted after"
-                found.setdefault((wrote[0], record.tool), Enabling(source=wrote[0], target=record.tool, reason=reason))
-    return tuple(found[pair] for pair in sorted(found))
+    """Give calls that were refused in a fresh environment, and accepted there after one other tool alone had written."""
+    return tuple(
+        Enabling(source=source, target=target, reason=f"refused before ({said}), accepted after")
+        for (source, target), said in sorted(session.enabled.items())
+    )

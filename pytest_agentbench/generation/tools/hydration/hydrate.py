@@ -421,7 +421,6 @@ class _Attempt:
         verdict = judge(answer).verdict
         key = call_key(card.tool, arguments)
         if (verdict == "ok" and not is_void) or (fails and not answer.error and verdict in ("empty", "refused")):
-            self._used.add(key)
             self._gone |= watched.gone
             return answer
         self._memory.failed(changes_of(self._choices), key)
@@ -437,6 +436,7 @@ class _Attempt:
         self._memory.reached = max(self._memory.reached, len(self._choices) + 1)
         self._choices.append(Choice(len(self._choices), changes_of(self._choices), done.card.tool, key, writes))
         self._made.append(done)
+        self._used |= {key} if asked else set()  # a user may ask for what was looked up for another reason
         self._options.append(option)
         self._states = states
         call = ExpectedCall(name=done.card.tool, arguments=done.arguments, compare_args=sorted(done.arguments))

@@ -101,6 +101,7 @@ async def _settle(log: ReplayLog, tool: ProbedTool) -> None:
     again = await log.session.call(tool, tool.base.arguments, "nominal", again=True)
     tool.once = bool(first and again and first.ok and not again.ok)
     if tool.once:
+        await log.set_apart(tool)
         await log.restore(before=tool)
 
 

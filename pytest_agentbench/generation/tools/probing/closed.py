@@ -7,6 +7,7 @@ from pytest_agentbench.core.values import is_number
 from pytest_agentbench.generation.tools.probing.conforming import fits
 from pytest_agentbench.generation.tools.probing.schemas import Slot
 from pytest_agentbench.generation.tools.probing.session import ProbedTool, ProbeRecord
+from pytest_agentbench.generation.tools.probing.verdicts import is_silent
 
 Closed = frozenset[tuple[str, str]]
 """Arguments, as (tool, path), that take known values only."""
@@ -38,13 +39,25 @@ def unknown_accepted(tool: ProbedTool, slot: Slot) -> set[str]:
 
 def unknown_refused(tool: ProbedTool, slot: Slot) -> list[Any]:
     """Give the made-up values of an argument that conform, and were not accepted in a call that otherwise works."""
+    return [record.values[slot.path] for record in refusals_of_unknown(tool, slot)]
+
+
+def looks_up(tool: ProbedTool, slot: Slot) -> bool:
+    """Whether made-up values meet silence or a refusal: one thing is looked up, where a search gives no entries."""
+    return any(
+        record.verdict != "empty" or is_silent(record.answer.content) for record in refusals_of_unknown(tool, slot)
+    )
+
+
+def refusals_of_unknown(tool: ProbedTool, slot: Slot) -> list[ProbeRecord]:
+    """Give the calls that a made-up value alone kept from working, one for each value."""
     if slot.schema.get("enum") or slot.type in ("boolean", "object", "array"):
         return []
     since: dict[str, int] = {}
     for record in tool.worked():
         since.setdefault(record.rest(slot.path), record.epoch)
     marks = {char for record in tool.works() for char in str(record.values.get(slot.path, ""))}
-    found: dict[str, Any] = {}
+    found: dict[str, ProbeRecord] = {}
     verdicts: set[str] = set()
     failures = ("refused", "broken", "empty") if tool.is_read or tool.destroys else ("refused", "broken")
     for record in tool.records:
@@ -54,9 +67,9 @@ def unknown_refused(tool: ProbedTool, slot: Slot) -> list[Any]:
         if not _is_alike(value, marks) or is_about_another(record, slot.path):
             continue
         if record.epoch >= since.get(record.rest(slot.path), record.epoch + 1):
-            found.setdefault(dumps(value), value)
+            found.setdefault(dumps(value), record)
             verdicts.add(record.verdict)
-    if verdicts == {"empty"} and _is_threshold(tool, slot, list(found.values())):
+    if verdicts == {"empty"} and _is_threshold(tool, slot, [record.values[slot.path] for record in found.values()]):
         return []
     return list(found.values())
 

@@ -9,7 +9,8 @@ from collections.abc import Collection, Iterator, Sequence
 from random import Random
 from typing import Any
 
-from pytest_agentbench.generation.tools.probing.closed import unknown_refused
+from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.generation.tools.probing.closed import looks_up, unknown_refused
 from pytest_agentbench.generation.tools.probing.conforming import declared, fits, sibling
 from pytest_agentbench.generation.tools.probing.replay import ReplayLog
 from pytest_agentbench.generation.tools.probing.schemas import Slot, build
@@ -27,7 +28,12 @@ _TRIES = 4
 """Values of one tool that are tried on one argument, until one is accepted."""
 _COMPANION = 0.8
 """Likeness from which a value that stands beside another is handed on with it."""
+_ENABLERS = 4
+"""Tools that are tried alone as what makes a call possible."""
 _SIGHT = 0.5
+"""Likeness of names from which a value is meant by its name."""
+_LOOKS = 0.3
+"""Worth of a value that looks like those that are accepted."""
 _VARIANTS = 3
 """Forms of an answer that are asked for: values of an enum among a read's arguments."""
 
@@ -107,14 +113,15 @@ def _worth_trying(session: ProbeSession, tool: ProbedTool, slot: Slot, source: s
             continue
         worth = one.likeness
         if is_closed and worth < _SIGHT:
-            worth = max(worth, 0.3 * (shape(one.value) in shapes) + 0.15 * is_specific(one.value))
+            worth = max(worth, _LOOKS * (shape(one.value) in shapes) + 0.15 * is_specific(one.value))
             is_name = one.atom.form in ("", "text_lines") and isinstance(one.atom.value, str)
             worth = max(worth, 0.1 * (is_name and len(one.atom.value) < 60))
         if worth >= (0.1 if is_closed else _SIGHT):
             place = (one.atom.path, one.atom.pattern)
             ranked.append((-worth, turns[place], one))
             turns[place] += 1
-    ranked.sort(key=lambda entry: (entry[0] > -_SIGHT, entry[1], entry[0]))  # one of each place before the second
+    # what is named so, then what looks so, then the rest; one of each place before the second
+    ranked.sort(key=lambda entry: (entry[0] > -_SIGHT, entry[0] > -_LOOKS, entry[1], entry[0]))
     return list({str(one.value): one for _, _, one in reversed(ranked)}.values())[::-1][: 2 * _TRIES]
 
 
@@ -184,6 +191,51 @@ async def try_making(log: ReplayLog, makers: Sequence[ProbedTool]) -> None:
                     session.made.setdefault((maker.name, slot.path, tool.name, taker.path), []).append(name)
 
 
+async def try_enabling(log: ReplayLog, tools: Sequence[ProbedTool]) -> None:
+    """Find out which call makes another one possible that hands on no value: each that wrote meanwhile is made alone.
+
+    It takes a call that was refused before, and accepted with the same arguments after others had written.
+    """
+    session = log.session
+    if not session.uses("enabling") or not log.can_restore:
+        return
+    for tool in tools:
+        pair = _refused_then_accepted(session, tool) if tool.base is not None else None
+        if pair is None:
+            continue
+        for name in pair[1][:_ENABLERS]:
+            maker = session.tools[name]
+            if maker.base is None or not session.may_call(tool) or not await log.bare():
+                continue
+            before = await session.call(tool, pair[0], "cross_parameter", again=True)
+            made = await session.replay(maker, maker.base.arguments)
+            if before is None or before.ok or made is None or not made.ok:
+                continue
+            after = await session.call(tool, pair[0], "cross_parameter", again=True)
+            if after is not None and after.ok:
+                session.enabled[name, tool.name] = before.judged.reason[:120]
+                break
+    await log.restore()
+
+
+def _refused_then_accepted(session: ProbeSession, tool: ProbedTool) -> tuple[dict[str, Any], list[str]] | None:
+    """Give the arguments of such a call, and the tools that wrote in between."""
+    failed: dict[str, int] = {}
+    for position, record in enumerate(session.records):
+        if record.tool != tool.name:
+            continue
+        key = dumps([record.world, record.arguments])
+        if record.verdict in ("refused", "broken"):
+            failed.setdefault(key, position)
+        elif record.ok and key in failed:
+            between = session.records[failed[key] + 1 : position]
+            wrote = [one.tool for one in between if one.ok and not session.tools[one.tool].is_read]
+            makers = [name for name in dict.fromkeys(wrote) if name != tool.name]
+            if makers:
+                return record.arguments, makers
+    return None
+
+
 def _is_same(session: ProbeSession, maker: ProbedTool, slot: Slot, tool: ProbedTool, taker: Slot) -> bool:
     """Whether two arguments bear the same telling name."""
     return session.likeness(taker.path, tool.name, tuple(slot.path.split(".")), maker.name) >= 1.0
@@ -203,7 +255,7 @@ def _takers(session: ProbeSession, maker: ProbedTool, slot: Slot, name: str) -> 
         for taker in tool.slots:
             if taker.type not in ("string", "any") or taker.path not in tool.base.values or taker.schema.get("enum"):
                 continue
-            if not fits(name, taker) or not unknown_refused(tool, taker):
+            if not fits(name, taker) or not looks_up(tool, taker):
                 continue
             shapes = {shape(one.values.get(taker.path, "")) for one in tool.worked()}
             like = session.likeness(taker.path, tool.name, tuple(slot.path.split(".")), maker.name)

@@ -193,7 +193,8 @@ def _in_text(text: str, path: str, names: tuple[str, ...]) -> Iterator[Atom]:
     for match in islice(_KEYED.finditer(text), _ENTRIES):
         word = match[1].strip().lower()
         pattern = _KEYED_AFTER.format(word=re.escape(word))
-        yield Atom(match[2], path, pattern, (*names, word.replace(" ", "_")), "text_fields")
+        field = int(match[2]) if re.fullmatch(r"\d{1,15}", match[2]) else match[2]
+        yield Atom(field, path, pattern, (*names, word.replace(" ", "_")), "text_fields")
     if "\n" in stripped or not path:
         for match in islice(_LISTED.finditer(text), _ENTRIES):
             yield Atom(match[1], path, LISTED, names, "text_lines")

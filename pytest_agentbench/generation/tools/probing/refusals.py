@@ -23,12 +23,16 @@ _STATUS = re.compile(r"\s*HTTP \d{3}: (?=[{\[])")
 _QUOTED = re.compile(r"(?<!\w)(['\"`«“])\s?([^'\"`«»“”\n]{1,100}?)\s?(['\"`»”])(?!\w)")
 _OPTIONS = re.compile(r"(?:\[|\(|: ?)((?:[\w.@+-]{1,40}(?:, | \| |\|| / |/)){1,20}[\w.@+-]{1,40})")
 """Values listed one after the other: `[a, b]`, `one of: a, b`, `a|b`."""
+_PATH = re.compile(r"(?<![\w./:])(/(?:[\w.@+-]+/)*[\w.@+-]*[\w@+-])")
+"""An absolute path: a refusal often says which folders are open."""
 _PYDANTIC = re.compile(r"(?m)^([A-Za-z_][\w.]*)\n\s+\S")
 """`1 validation error for f\\norder.id\\n  Field required [type=missing, …]`: the path stands on a line of its own."""
 _EXPECTED = ("expected", "options", "enum", "allowed", "allowed_values", "permitted", "const", "values", "choices")
 """Fields in which zod, JSON Schema and problem+json list what is taken."""
 _PLACES = ("loc", "path", "instancePath", "instance_path", "field", "param", "parameter", "name", "pointer", "property")
 """Fields in which they say where: FastAPI's `loc`, zod's `path`, ajv's `instancePath`, problem+json's `pointer`."""
+_TAIL = re.compile(r"\n\s*\{.*\}\s*$", re.S)
+"""An object after a text, as servers send that give structured content beside it."""
 _USAGE = "It takes: "
 """What our own refusal of wrong arguments says before it lists all of them."""
 
@@ -55,7 +59,7 @@ def lesson_of(tool: ProbedTool, record: ProbeRecord) -> Lesson:
         for slot in _meant(tool, place):
             _blame(lesson, slot, record)
             lesson.values.setdefault(slot.path, []).extend(options)
-    message = "\n".join(_texts(value)) if entries or isinstance(value, dict | list) else content
+    message = "\n".join(_texts(value)) if entries or isinstance(value, dict | list) else _TAIL.sub("", content)
     message = (message or content).replace(tool.name, "…")
     if _USAGE in message:
         return lesson
@@ -77,6 +81,7 @@ def _read_text(lesson: Lesson, tool: ProbedTool, record: ProbeRecord, message: s
             _blame(lesson, slot, record)
     repeated = [path for path, text in own.items() if _repeats(message, text, quoted)]
     lesson.blamed += [path for path in repeated if path not in lesson.blamed]
+    quoted += _PATH.findall(message)
     names = {slot.name for slot in tool.slots} | set(own.values())
     news = [one for one in (*quoted, *listed) if one not in names and not any(one in text for text in own.values())]
     for path in [*lesson.blamed, *lesson.asked][:2]:

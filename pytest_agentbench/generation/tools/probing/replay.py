@@ -42,7 +42,8 @@ class ReplayLog:
     _bases: dict[str, tuple[dict[str, Any], int]] = field(default_factory=dict)
     _now: dict[str, Any] = field(default_factory=dict)
     _used: dict[str, int] = field(default_factory=lambda: defaultdict(int))
-    _here: tuple[int, int] | None = None
+    _here: tuple[tuple[int, ...], int] | None = None
+    _apart: set[str] = field(default_factory=set)
     _answers: dict[tuple[int, ...], tuple[ProbeRecord, bool]] = field(default_factory=dict)
 
     @property
@@ -77,7 +78,8 @@ class ReplayLog:
         reads.sort(key=lambda one: not given & {str(value) for value in one.values.values()})
         for one in reads[:_WATCHED]:
             now = await self.session.replay(self.session.tools[one.tool], one.arguments)
-            if now is not None and now.verdict in ("refused", "broken"):
+            is_about = bool(given & {str(value) for value in one.values.values()})
+            if now is not None and (now.verdict in ("refused", "broken") or (is_about and now.verdict == "empty")):
                 return True
         return False
 
@@ -89,8 +91,12 @@ class ReplayLog:
         who = before.name if before is not None else ""
         if not self.can_restore or (before is not None and self._used[who] >= _PER_TOOL):
             return False
-        upto = self._bases[who][1] if who in self._bases else len(self.kept)
-        if self._here == (upto, self.session.epoch) and not self.session.is_stuck:
+        if who in self._apart:
+            calls = [one for one in self.kept if one.tool != who]
+        else:
+            calls = self.kept[: self._bases[who][1]] if who in self._bases else list(self.kept)
+        here = tuple(map(id, calls))
+        if self._here == (here, self.session.epoch) and not self.session.is_stuck:
             return True  # nothing has changed since
         self._used[who] += 1
         try:
@@ -98,10 +104,31 @@ class ReplayLog:
         except EnvironmentFaultError:
             return False
         self._now = {}
-        await self._redo(self.kept[:upto])
-        self._here = (upto, self.session.epoch)
+        await self._redo(calls)
+        self._here = (here, self.session.epoch)
         if before is not None and before.base is not None:  # it is known to work here, and would be used up by a proof
             before.replays.append(replace(before.base, world=self.session.world_number, epoch=self.session.epoch))
+        return True
+
+    async def set_apart(self, tool: ProbedTool) -> None:
+        """Find out whether a call that works once does so after all that other tools did; from then on it is made there.
+
+        Otherwise it is made where only those had been made before which preceded it.
+        """
+        self._apart.add(tool.name)
+        is_there = await self.restore(before=tool) and tool.base is not None
+        again = await self.session.replay(tool, tool.base.arguments) if is_there and tool.base else None
+        if again is None or not again.ok:
+            self._apart.discard(tool.name)
+            tool.replays = [one for one in tool.replays if one.world != self.session.world_number or not one.ok]
+
+    async def bare(self) -> bool:
+        """Open a fresh environment in which nothing was done; give whether there is one."""
+        try:
+            await self.session.renew()
+        except EnvironmentFaultError:
+            return False
+        self._here = None
         return True
 
     async def prepared(self, tool: ProbedTool) -> bool:

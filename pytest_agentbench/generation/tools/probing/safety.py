@@ -1,9 +1,10 @@
 """What may be called to learn about it: everything where it can be undone, elsewhere what is declared harmless.
 
-What a tool does is what is declared of it, or was seen (`session.ProbedTool.effect`). A name that speaks of destruction
-is a veto where nothing can be undone, and never a permission.
+What a tool does is what is declared of it, or was seen (`session.ProbedTool.effect`). Words that speak of destruction
+are a veto where nothing can be undone, and never a permission: they err on the side of leaving a tool alone.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -17,10 +18,15 @@ Effect = Literal["read", "write", "destructive", "unknown"]
 
 _DESTROYS = frozenset({
     "delete", "remove", "erase", "purge", "wipe", "destroy", "drop", "truncate", "overwrite", "revoke", "terminate",
-    "kill", "reset", "flush", "prune", "uninstall", "unlink", "clear", "undo", "restore", "sql", "shell", "command",
-    "eval", "exec", "script",
+    "kill", "reset", "flush", "prune", "uninstall", "unlink", "clear", "undo", "restore",
 })  # fmt: skip
-"""Words of names after which a tool is left alone where nothing can be undone, and called last elsewhere."""
+"""Words of names after which a tool is called last, where all can be undone."""
+_SPEAKS_OF_IT = re.compile(
+    r"(?:delet|remov|eras|purg|wip(?:e|ing)|destroy|destruct|truncat|overwrit|revok|terminat|uninstall|irrevers)"
+    r"[a-z]*|(?:flush|prune|reset|drop|kill|clear|unlink|expunge|undo|restor|trash|obliterat)(?:s|e[sd]?|ped|p?ing)?"
+    r"|permanently|undone|sql|command|cmd|script|shell|eval|exec|execute",
+)
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _DEEPEST = 8
 
 
@@ -113,11 +119,12 @@ def effect_of(spec: ToolSpec) -> tuple[Effect, str]:
 
 
 def sign_of_destruction(spec: ToolSpec) -> str:
-    """Name what makes a tool suspicious: its declaration, or an identifier of it; "" where nothing does."""
+    """Name what makes a tool suspicious, its own declaration first; "" where nothing does."""
     if spec.destructive is True:
         return "it is declared destructive"
-    for place, name in (("name", spec.name), *(("arguments", name) for name in _identifiers(spec.parameters))):
-        if word := next((word for word in words(name) if word in _DESTROYS), ""):
+    told = [("name", spec.name), ("description", spec.description)]
+    for place, text in (*told, *(("arguments", text) for text in _texts_of(spec.parameters))):
+        if word := next((word for word in _WORD.findall(text) if _SPEAKS_OF_IT.fullmatch(word.lower())), ""):
             return f"its {place} says {word!r}"
     return ""
 
@@ -130,19 +137,19 @@ def is_called_last(spec: ToolSpec) -> bool:
     return bool(_DESTROYS & set(words(spec.name)))
 
 
-def _identifiers(schema: object, depth: int = 0) -> Iterator[str]:
-    """Give the names of arguments and the words that they admit."""
+def _texts_of(schema: object, depth: int = 0) -> Iterator[str]:
+    """Give the names of arguments, what is told of them, and the texts that they allow."""
     if isinstance(schema, list) and depth < _DEEPEST:
         for item in schema:
-            yield from _identifiers(item, depth + 1)
+            yield from _texts_of(item, depth + 1)
     if not isinstance(schema, Mapping) or depth >= _DEEPEST:
         return
     for key, value in schema.items():
         if key == "properties" and isinstance(value, Mapping):
             yield from map(str, value)
             for inner in value.values():
-                yield from _identifiers(inner, depth + 1)
-        elif key in ("enum", "const"):
+                yield from _texts_of(inner, depth + 1)
+        elif key in ("enum", "const", "description", "title"):
             yield from (text for text in (value if isinstance(value, list) else [value]) if isinstance(text, str))
         elif isinstance(value, Mapping | list):
-            yield from _identifiers(value, depth + 1)
+            yield from _texts_of(value, depth + 1)

@@ -48,6 +48,7 @@ class Search:
         self._ever: set[str] = set()
         self._asked: dict[str, list[str]] = {}
         self._focus: dict[str, tuple[dict[str, Any], str]] = {}
+        self._blamed: dict[tuple[str, str, int], Any] = {}
         self._vacuous: dict[str, ProbeRecord] = {}
         self.proposals = Proposals(session)
 
@@ -81,6 +82,8 @@ class Search:
                 return False
             if record.ok and not await self._is_vacuous(tool, record):
                 await self._log.adopt(tool, record)
+                if tool.takes_away:
+                    await self._make_new(tool, record)
                 return True
             self._learn(tool, record)
         return False
@@ -182,7 +185,7 @@ class Search:
         if focus is not None and focus[1] in slots:
             values, blamed = focus
             added = {path: value for path, value in chosen(0).items() if path not in values}
-            fresh = self._renamed(values, slots[blamed]) if values[blamed] in options[blamed] else []
+            fresh = self._renamed(tool, values, slots[blamed])
             for value in [*options[blamed][:_VARIED], *fresh]:
                 yield {**values, **added, blamed: value}
         yield chosen(0)
@@ -199,6 +202,16 @@ class Search:
             if not slot.required:
                 yield from ({**chosen(0), slot.path: value} for value in options[slot.path][:2])
 
+    async def _make_new(self, tool: ProbedTool, record: ProbeRecord) -> None:
+        """Give a call new names after one that took away what other tools know: it may make what it is given, too."""
+        values = self._on_top(record.values)
+        if values == record.values or not self._session.may_call(tool):
+            return
+        other = await self._try(tool, values)
+        if other is not None and other.ok:
+            tool.takes_away = False
+            await self._log.adopt(tool, other)
+
     def _on_top(self, base: dict[str, Any]) -> dict[str, Any]:
         """Give the arguments of a call that works with new names in the place of paths, which lead into no folder."""
         chance = Random(f"{sorted(base)}")  # noqa: S311 - no secret hangs on it
@@ -209,9 +222,10 @@ class Search:
             for path, value in base.items()
         }
 
-    def _renamed(self, values: dict[str, Any], slot: Slot) -> list[Any]:
-        """Give a name like the one that was blamed: where it is taken, the next one may be free."""
-        value = values.get(slot.path)
+    def _renamed(self, tool: ProbedTool, values: dict[str, Any], slot: Slot) -> list[Any]:
+        """Give a name like the first one that was blamed here: where it is taken, the next one may be free."""
+        key = (tool.name, slot.path, self._session.world_number)
+        value = self._blamed.setdefault(key, values.get(slot.path))
         if not isinstance(value, str) or not value:
             return []
         made = sibling(value, Random(f"{slot.path} {value}"))  # noqa: S311 - no secret hangs on it

@@ -176,6 +176,7 @@ class ProbeSession:
         self.reviver: Callable[[], Awaitable[None]] | None = None
         self.seen: list[tuple[ProbeRecord, Atom]] = []
         self.made: dict[tuple[str, str, str, str], list[str]] = {}
+        self.enabled: dict[tuple[str, str], str] = {}
         self.planted: dict[int, dict[str, str]] = {}
         self.given: dict[int, dict[str, dict[tuple[str, str], int]]] = {}
         self.proposed: dict[tuple[str, str], list[Any]] = {}
@@ -332,7 +333,7 @@ class ProbeSession:
         judged = judge(answer)
         if judged.verdict == "environment" and _FORBIDDEN.search(answer.content) and self._is_let_in(tool):
             return Judged("refused", judged.reason)
-        own = [value for value in read_slots(arguments).values() if value not in (None, "")]
+        own = [value for value in read_slots(arguments).values() if value is not None]
         if judged.verdict == "broken" and _LOOKUP.search(answer.content):
             if any(repr(value) in answer.content for value in own):
                 return Judged("refused", judged.reason)

@@ -57,7 +57,7 @@ STRATEGIES: Mapping[str, str] = {
 }
 """All heuristics of probing and of what it reads as flowing between tools, by name."""
 
-SPECIFIC = 3
+SPECIFIC = 2
 """Characters from which a text with digits and letters is unlikely to be met by chance."""
 _DIGITS = 5
 """Digits from which a number is no count."""
@@ -276,12 +276,12 @@ def is_specific(value: Any) -> bool:
         return len(text) >= _DIGITS
     has_digit = any(char.isdigit() for char in text)
     is_coded = has_digit and any(char.isalpha() for char in text)
-    is_joined = len(text) > SPECIFIC and any(char in "/_-.@:" for char in text)
+    is_joined = len(text) > 3 and any(char in "/_-.@:" for char in text)
     return " " not in text and ((is_coded and len(text) >= SPECIFIC) or is_joined)
 
 
 def shape(value: Any) -> str:
-    """Give the look of a value: digits as 9, letters as a, the rest as it is; numbers look alike."""
+    """Give the look of a value: digits as 9, letters as a, several as one; numbers look alike."""
     if isinstance(value, int | float):
         return "number"
-    return re.sub(r"[^\W\d_]", "a", re.sub(r"\d", "9", str(value)))
+    return re.sub(r"[^\W\d_]+", "a", re.sub(r"\d+", "9", str(value)))
