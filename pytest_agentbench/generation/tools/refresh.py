@@ -12,9 +12,9 @@ from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.recipe import PROVENANCE
-from pytest_agentbench.generation.tools.probing.verdicts import judge
 from pytest_agentbench.generation.tools.probing.reading import parsed
 from pytest_agentbench.generation.tools.probing.schemas import read_slots
+from pytest_agentbench.generation.tools.probing.verdicts import judge
 from pytest_agentbench.generation.tools.stories.assembly import CALLS, FACTS
 from pytest_agentbench.generation.tools.stories.facts import said_at
 from pytest_agentbench.generation.tools.stories.flows import ARGUMENT, found_at

@@ -11,9 +11,9 @@ from pytest_agentbench.core.suite import GenerateSpec
 from pytest_agentbench.generation.recipe import Told
 from pytest_agentbench.generation.tools.graph.graph import build_graph
 from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
-from pytest_agentbench.generation.tools.probing.session import Budget
 from pytest_agentbench.generation.tools.probing.probing import probe, probing_hash
 from pytest_agentbench.generation.tools.probing.safety import Policy
+from pytest_agentbench.generation.tools.probing.session import Budget
 from pytest_agentbench.generation.tools.recruiting.choosing import distinct
 from pytest_agentbench.generation.tools.recruiting.pool import FAILURE, Pool
 from pytest_agentbench.generation.tools.recruiting.recruiting import Recruiter

@@ -9,10 +9,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_agentbench.core.values import JsonValue, same
-from pytest_agentbench.generation.tools.probing.verdicts import judge
 from pytest_agentbench.generation.tools.probing.reading import parsed
 from pytest_agentbench.generation.tools.probing.replay import changed, substituted
 from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
+from pytest_agentbench.generation.tools.probing.verdicts import judge
 from pytest_agentbench.generation.tools.recruiting.bench import Bench
 from pytest_agentbench.generation.tools.recruiting.pool import Pool, call_key
 from pytest_agentbench.generation.tools.recruiting.scouting import is_needed, is_sayable, trimmed

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.generation.tools.probing.verdicts import judge
 from pytest_agentbench.generation.tools.probing.reading import parsed
 from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
+from pytest_agentbench.generation.tools.probing.verdicts import judge
 from pytest_agentbench.generation.tools.recruiting.basis import founded, is_opaque
 from pytest_agentbench.generation.tools.recruiting.bench import Bench
 from pytest_agentbench.generation.tools.recruiting.choosing import alike

@@ -8,9 +8,9 @@ from random import Random
 from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.generation.tools.probing.verdicts import judge
 from pytest_agentbench.generation.tools.probing.reading import parsed
 from pytest_agentbench.generation.tools.probing.schemas import read_slots
+from pytest_agentbench.generation.tools.probing.verdicts import judge
 from pytest_agentbench.generation.tools.recruiting.choosing import alike, distinct, fresh, speakable
 from pytest_agentbench.generation.tools.recruiting.pool import FAILURE, call_key
 from pytest_agentbench.generation.tools.recruiting.stock import Stock, turns_of

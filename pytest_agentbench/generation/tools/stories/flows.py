@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from pytest_agentbench.core import patterns
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.generation.tools.stories.labelled import is_coded
 from pytest_agentbench.generation.tools.probing.reading import inner
 from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
+from pytest_agentbench.generation.tools.stories.labelled import is_coded
 from pytest_agentbench.generation.tools.values import Card, Place, SemanticType, Taxonomy
 from pytest_agentbench.generation.tools.wording.agreeing import singular
 

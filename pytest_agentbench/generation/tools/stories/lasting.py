@@ -7,9 +7,9 @@ expects them would be right on the day it was written. What is found so is not h
 from collections.abc import Sequence
 
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.generation.tools.probing.verdicts import judge
 from pytest_agentbench.generation.tools.probing.reading import parsed
 from pytest_agentbench.generation.tools.probing.schemas import read_slots
+from pytest_agentbench.generation.tools.probing.verdicts import judge
 from pytest_agentbench.generation.tools.recruiting.pool import FAILURE
 from pytest_agentbench.generation.tools.recruiting.stock import Lost, Stock
 from pytest_agentbench.generation.tools.stories.facts import said_at

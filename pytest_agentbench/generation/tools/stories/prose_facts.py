@@ -13,8 +13,8 @@ from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.text import without_accents
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.tools.graph.names import words
-from pytest_agentbench.generation.tools.stories.labelled import coded
 from pytest_agentbench.generation.tools.stories.flows import found_at
+from pytest_agentbench.generation.tools.stories.labelled import coded
 
 PROSE = "#"
 """What parts the path to a text from the value in it: `#amount.2` is the second amount of the answer."""
