@@ -6,7 +6,7 @@ ones. Nothing here reads a description.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pytest_agentbench.core.matchers import is_matcher, is_reference
@@ -77,10 +77,10 @@ class Request:
 
     tool: str
     values: tuple[tuple[str, Value], ...]
-    focus: Place
-    free: tuple[str, ...] = ()
-    from_owner: tuple[str, ...] = ()
-    odd: bool = False
+    focus: Place = field(compare=False)
+    free: tuple[str, ...] = field(default=(), compare=False)
+    from_owner: tuple[str, ...] = field(default=(), compare=False)
+    odd: bool = field(default=False, compare=False)
 
     def arguments(self, rows: Rows, samples: Samples) -> dict[str, Any]:
         """Give the arguments on these rows; a row that is not among them is the sampled one."""
