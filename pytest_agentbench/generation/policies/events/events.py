@@ -28,17 +28,10 @@ from pytest_agentbench.generation.draft import (
 )
 from pytest_agentbench.generation.language.guard import scalars_of
 from pytest_agentbench.generation.language.plain import label_of
+from pytest_agentbench.generation.policies.events.conversation import Act, Made, Wrong, key_of, written, wrong_ways
 from pytest_agentbench.generation.policies.events.planning import PlanError, Planner
 from pytest_agentbench.generation.policies.events.requests import Request, cells_of
-from pytest_agentbench.generation.policies.events.right_run import (
-    Act,
-    Made,
-    RightRuns,
-    Wrong,
-    key_of,
-    written,
-    wrong_ways,
-)
+from pytest_agentbench.generation.policies.events.right_run import RightRuns
 from pytest_agentbench.generation.policies.events.rows import FreshRows, ModelRows, RowMaker, RowsError
 from pytest_agentbench.generation.policies.events.samples import Place
 from pytest_agentbench.generation.policies.events.schema import personal, state_of_rows

@@ -12,8 +12,9 @@ from random import Random
 from typing import TypeVar
 
 from pytest_agentbench.generation.draft import Event
+from pytest_agentbench.generation.policies.events.conversation import Act, Wrong, wrong_ways
 from pytest_agentbench.generation.policies.events.requests import Request, Rows
-from pytest_agentbench.generation.policies.events.right_run import Act, RightRuns, Wrong, wrong_ways
+from pytest_agentbench.generation.policies.events.right_run import RightRuns
 from pytest_agentbench.generation.policies.events.samples import Place
 
 MOST_ACTS = 5
