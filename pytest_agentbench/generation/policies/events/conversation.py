@@ -17,12 +17,12 @@ from pytest_agentbench.generation.policies.events.rulebook import Rulebook
 from pytest_agentbench.generation.tools.world import Answer
 from pytest_agentbench.validation.values import scalars
 
-Ending = Literal["made", "refused", "declined", "unproven"]
+Ending = Literal["done", "refused", "declined", "unproven"]
 """How a request ends in a right run: done, refused for a rule, taken back by the user, refused for want of a proof."""
 
 
 @dataclass(frozen=True)
-class Made:
+class ExecutedCall:
     """A call with what it gave; `state` is what it left behind, where a rule asks for the state."""
 
     tool: str
@@ -35,27 +35,29 @@ class Made:
 class Act:
     """One request of the user in a right run: the calls before it, the call, those after it, and how it ends.
 
-    `broken` are the policies that forbid it, `asked` says that the agent asks first, `words` what it must say, `proof`
-    are the lookups for which the user of an unproven request does not know what they take.
+    `broken` are the policies that forbid it, `asked` says that the agent asks first, `words` what it must say, `due`
+    what it would have to say if the request were done, `proof` are the lookups for which the user of an unproven
+    request does not know what they take.
     """
 
     request: Request
     before: tuple[Request, ...] = ()
     after: tuple[Request, ...] = ()
-    ending: Ending = "made"
+    ending: Ending = "done"
     broken: frozenset[str] = frozenset()
     asked: bool = False
     words: tuple[str, ...] = ()
+    due: tuple[str, ...] = ()
     proof: tuple[Request, ...] = ()
 
     @property
     def calls(self) -> tuple[Request, ...]:
         """The calls of a right run, in order."""
-        return (*self.before, *((self.request,) if self.ending == "made" else ()), *self.after)
+        return (*self.before, *((self.request,) if self.ending == "done" else ()), *self.after)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wrong:
+class Deviation:
     """One thing done wrong in a run of acts, at the act `act`; for `skipped`, `call` is its number in the run."""
 
     kind: Literal["forbidden", "skipped", "declined", "unasked", "unsaid"]
@@ -78,32 +80,32 @@ class _Writer:
     def agent(self, text: str) -> None:
         self.messages.append(Message(role="assistant", content=text))
 
-    def call(self, made: Made) -> None:
-        call = ToolCall(id=f"call_{len(self.messages)}", name=made.tool, arguments=dict(made.arguments))
+    def call(self, executed: ExecutedCall) -> None:
+        call = ToolCall(id=f"call_{len(self.messages)}", name=executed.tool, arguments=dict(executed.arguments))
         self.messages.append(Message(role="assistant", tool_calls=(call,)))
-        answer = made.answer
+        answer = executed.answer
         self.messages.append(
             Message(role="tool", content=answer.content, tool_call_id=call.id, error=answer.error, wrote=answer.wrote)
         )
-        if answer.wrote and made.state is not None:
-            self.states.append(made.state)
+        if answer.wrote and executed.state is not None:
+            self.states.append(executed.state)
 
 
 @dataclass(kw_only=True)
-class Written:
+class Conversation:
     """A conversation of acts on rows, right or with one thing wrong; `made` are its calls in order."""
 
     transcript: Transcript
     states: tuple[State, ...] = ()
 
 
-def written(
+def conversation(
     book: Rulebook,
     acts: Sequence[Act],
-    made: Mapping[str, Made],
+    executed: Mapping[str, ExecutedCall],
     arguments: Mapping[str, dict[str, Any]],
-    wrong: Wrong | None = None,
-) -> Written:
+    wrong: Deviation | None = None,
+) -> Conversation:
     """Write the conversation of acts down; `made` and `arguments` have each call by `key_of`.
 
     A call that was made in an earlier act is not made again, unless a wrong run does.
@@ -124,21 +126,28 @@ def written(
             if is_skipped:
                 continue
             if call == act.request and act.asked and not (here and here.kind == "unasked"):
-                _ask(book, writer, call, arguments[key], [made[one] for one in done if one in made])
+                _ask(book, writer, call, arguments[key], [executed[one] for one in done if one in executed])
                 is_no = here is not None and here.kind == "declined"
                 writer.user("decline" if is_no else "confirm", "No, leave it." if is_no else "Yes, please.", values)
-            writer.call(made[key])
+            writer.call(executed[key])
         if act.ending == "declined":
-            _ask(book, writer, act.request, wanted, [made[one] for one in done if one in made])
+            _ask(book, writer, act.request, wanted, [executed[one] for one in done if one in executed])
             writer.user("decline", "No, leave it.", values)
-        if here and here.kind in ("forbidden", "declined") and act.ending != "made":
-            writer.call(made[key_of(act.request)])
-        said = [word for word in act.words if not (here and here.kind == "unsaid" and here.text == word)]
-        writer.agent(";\n".join([*said, "That is all."]))
-    return Written(transcript=Transcript(messages=tuple(writer.messages)), states=tuple(writer.states))
+        if here and here.kind in ("forbidden", "declined") and act.ending != "done":
+            writer.call(executed[key_of(act.request)])
+        writer.agent(";\n".join([*_words_of(act, here), "That is all."]))
+    return Conversation(transcript=Transcript(messages=tuple(writer.messages)), states=tuple(writer.states))
 
 
-def wrong_ways(acts: Sequence[Act]) -> Iterator[Wrong]:
+def _words_of(act: Act, wrong: Deviation | None) -> list[str]:
+    """Give what is said at the end of an act, but for what a wrong run leaves out; what is due where it is done."""
+    if wrong is not None and wrong.kind in ("forbidden", "declined") and act.ending != "done":
+        return list(dict.fromkeys((*act.words, *act.due)))
+    left_out = wrong.text if wrong is not None and wrong.kind == "unsaid" else None
+    return [word for word in act.words if word != left_out]
+
+
+def deviations(acts: Sequence[Act]) -> Iterator[Deviation]:
     """Give each single thing that may go wrong in a run of acts, as far as its requests and rows offer it."""
     done, number = set[str](), 0
     for at, act in enumerate(acts):
@@ -147,16 +156,16 @@ def wrong_ways(acts: Sequence[Act]) -> Iterator[Wrong]:
             if key in done and call != act.request:
                 continue
             if call != act.request:
-                yield Wrong(kind="skipped", act=at, call=number)
+                yield Deviation(kind="skipped", act=at, call=number)
             done.add(key)
             number += 1
         if act.ending == "declined":
-            yield Wrong(kind="declined", act=at)
+            yield Deviation(kind="declined", act=at)
         elif act.ending in ("refused", "unproven"):
-            yield Wrong(kind="forbidden", act=at)
+            yield Deviation(kind="forbidden", act=at)
         elif act.asked:
-            yield from (Wrong(kind="unasked", act=at), Wrong(kind="declined", act=at))
-        yield from (Wrong(kind="unsaid", act=at, text=word) for word in act.words)
+            yield from (Deviation(kind="unasked", act=at), Deviation(kind="declined", act=at))
+        yield from (Deviation(kind="unsaid", act=at, text=word) for word in act.words)
 
 
 def key_of(request: Request) -> str:
@@ -164,7 +173,9 @@ def key_of(request: Request) -> str:
     return f"{request.tool}/{request.values!r}"
 
 
-def _ask(book: Rulebook, writer: _Writer, call: Request, arguments: Mapping[str, Any], before: Sequence[Made]) -> None:
+def _ask(
+    book: Rulebook, writer: _Writer, call: Request, arguments: Mapping[str, Any], before: Sequence[ExecutedCall]
+) -> None:
     """Ask for a yes, stating every value of the call and each term that a rule says the user must hear."""
     terms: list[Any] = []
     for around, term in book.needs.terms(ToolCall(name=call.tool, arguments=dict(arguments))):
@@ -176,9 +187,9 @@ def _ask(book: Rulebook, writer: _Writer, call: Request, arguments: Mapping[str,
     writer.agent(f"I would now make this change: {readable(call.tool)}, {_listed(values)}. Shall I proceed?")
 
 
-def led_in(reference: Mapping[str, Any], made: Made) -> list[Any]:
+def led_in(reference: Mapping[str, Any], executed: ExecutedCall) -> list[Any]:
     try:
-        return [led_to(reference, dict(made.arguments), lambda: decoded(made.answer.content))]
+        return [led_to(reference, dict(executed.arguments), lambda: decoded(executed.answer.content))]
     except NotThereError:
         return []
 

@@ -12,7 +12,7 @@ from random import Random
 from typing import TypeVar
 
 from pytest_agentbench.generation.draft import Event
-from pytest_agentbench.generation.policies.events.conversation import Act, Wrong, wrong_ways
+from pytest_agentbench.generation.policies.events.conversation import Act, Deviation, deviations
 from pytest_agentbench.generation.policies.events.requests import Request, Rows
 from pytest_agentbench.generation.policies.events.right_run import RightRuns
 from pytest_agentbench.generation.policies.events.samples import Place
@@ -50,7 +50,7 @@ class Option:
     """
 
     acts: tuple[Act, ...]
-    decides: dict[str, Wrong]
+    decides: dict[str, Deviation]
     touches: frozenset[str]
     accepted: bool = True
 
@@ -178,7 +178,7 @@ class Planner:
         acts = [act for one in chosen for act in one.acts]
         if not any(act.calls for act in acts):
             acts.append(_companion(usable, acts, random))
-        order = {"made": 0, "declined": 1, "refused": 2, "unproven": 3}
+        order = {"done": 0, "declined": 1, "refused": 2, "unproven": 3}
         return tuple(sorted(acts, key=lambda act: order[act.ending]))
 
     async def _acts(self, root: Place) -> list[Act]:
@@ -205,8 +205,8 @@ class Planner:
             act = await self.runs.act(root, request, rows)
             if act is None or (request.odd and not act.broken):
                 continue
-            made = await self.runs.made(request)
-            if not foreign or (act.broken and made is not None and not made.answer.error):
+            executed = await self.runs.executed(request)
+            if not foreign or (act.broken and executed is not None and not executed.answer.error):
                 found.append(act)
         return found
 
@@ -221,7 +221,7 @@ class Planner:
         found = [await self._option((act,))]
         if act.asked:
             found.append(await self._option((replace(act, ending="declined", asked=False, after=(), words=()),)))
-        if act.ending == "made" and (proof := self._proof(act)):
+        if act.ending == "done" and (proof := self._proof(act)):
             broken = await self.runs.without(act, proof)
             plain = replace(
                 act, ending="unproven", before=(), after=(), asked=False, words=(), broken=broken, proof=tuple(proof)
@@ -243,21 +243,21 @@ class Planner:
         right = await self.runs.verdicts(acts)
         if self.runs.book.broken(right):
             return None
-        decides: dict[str, Wrong] = {}
-        for wrong in wrong_ways(acts):
+        decides: dict[str, Deviation] = {}
+        for wrong in deviations(acts):
             forbidden_by = acts[wrong.act].broken if wrong.kind == "forbidden" else None
             for policy in sorted(self.runs.book.broken(await self.runs.verdicts(acts, wrong))):
                 is_its_own = forbidden_by is None or policy in forbidden_by  # a call that is forbidden is unasked, too
                 if is_its_own and not self.runs.book.depends_on_words(policy):
                     decides.setdefault(policy, wrong)
-        last = await self.runs.made(acts[-1].request)
+        last = await self.runs.executed(acts[-1].request)
         accepted = last is not None and not last.answer.error
         return Option(acts=acts, decides=decides, touches=frozenset(right), accepted=accepted)
 
     async def _at_limits(self, options: Sequence[Option]) -> list[Option]:
         """Give requests of one kind up to a limit and one beyond it, which is refused."""
         found: list[Option] = []
-        done = [one.acts[0] for one in options if one.acts[0].ending == "made" and one.accepted]
+        done = [one.acts[0] for one in options if one.acts[0].ending == "done" and one.accepted]
         for policy in self.runs.book.rules:
             for limit in self.runs.book.limits(policy):
                 if limit.times + 1 >= MOST_ACTS:
@@ -308,7 +308,7 @@ def _companion(options: Sequence[Option], acts: Sequence[Act], random: Random) -
     done = [
         one.acts[0]
         for one in options
-        if len(one.acts) == 1 and one.acts[0].ending == "made" and not (unproven and one.acts[0].before)
+        if len(one.acts) == 1 and one.acts[0].ending == "done" and not (unproven and one.acts[0].before)
     ]
     if not done:
         raise PlanError("a right run would make no call at all")
@@ -329,10 +329,10 @@ def _goes_with(option: Option, chosen: Sequence[Option], left: Sequence[str], *,
     if any(act.ending == "unproven" for act in acts):
         return False
     taken = {(act.request.tool, act.request.focus) for act in acts}
-    writes = {act.request.focus for act in acts if act.ending == "made"}
+    writes = {act.request.focus for act in acts if act.ending == "done"}
     for act in option.acts:
         if (act.request.tool, act.request.focus) in taken:
             return False
-        if act.request.focus in writes and act.ending == "made" and not same_row:
+        if act.request.focus in writes and act.ending == "done" and not same_row:
             return False
     return True

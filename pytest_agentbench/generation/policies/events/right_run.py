@@ -10,7 +10,14 @@ from dataclasses import dataclass, field, replace
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.tool import ToolCall
-from pytest_agentbench.generation.policies.events.conversation import Act, Made, Wrong, key_of, led_in, written
+from pytest_agentbench.generation.policies.events.conversation import (
+    Act,
+    Deviation,
+    ExecutedCall,
+    conversation,
+    key_of,
+    led_in,
+)
 from pytest_agentbench.generation.policies.events.requests import Request, Rows, ToolArguments, cells_of, linked
 from pytest_agentbench.generation.policies.events.rulebook import Rulebook
 from pytest_agentbench.generation.policies.events.samples import Place, Samples
@@ -30,13 +37,13 @@ class RightRuns:
     arguments: ToolArguments
     book: Rulebook
     initial: State
-    _answers: dict[str, Made] = field(default_factory=dict)
+    _answers: dict[str, ExecutedCall] = field(default_factory=dict)
     _found: dict[tuple[str, Place, Place], tuple[Request, ...]] = field(default_factory=dict)
 
     async def act(self, root: Place, request: Request, rows: Rows) -> Act | None:
         """Give how a right run ends a request that stands alone; None where the tool fails for no rule's reason."""
-        made = await self.made(request)
-        if made is None:
+        executed = await self.executed(request)
+        if executed is None:
             return None
         alike = (request.tool, root, request.focus)
         known = self._found.get(alike, ())
@@ -46,14 +53,15 @@ class RightRuns:
         self._found.setdefault(alike, act.before)
         if act.broken and any(self.book.depends_on_words(one) for one in act.broken):
             return None
-        if not act.broken and made.answer.error:
+        if not act.broken and executed.answer.error:
             return None
         words = await self._words(act)
-        call = ToolCall(name=request.tool, arguments=dict(made.arguments))
-        asked = act.ending == "made" and self.book.needs.must_confirm(call)
-        return replace(act, words=words, asked=asked)
+        call = ToolCall(name=request.tool, arguments=dict(executed.arguments))
+        asked = act.ending == "done" and self.book.needs.must_confirm(call)
+        due = await self._words(replace(act, ending="done"))
+        return replace(act, words=words, asked=asked, due=due)
 
-    async def made(self, request: Request) -> Made | None:
+    async def executed(self, request: Request) -> ExecutedCall | None:
         """Make a call on the suite's own rows, in an environment of its own; None where the tool hangs or crashes."""
         arguments = request.arguments({}, self.samples)
         key = f"{request.tool}/{dumps(arguments)}"
@@ -61,7 +69,7 @@ class RightRuns:
             async with self.world.open() as opened:
                 answer = await opened.call(request.tool, arguments)
                 state = await opened.snapshot() if self.book.reads_state and answer.wrote else None
-            self._answers[key] = Made(request.tool, arguments, answer, state)
+            self._answers[key] = ExecutedCall(request.tool, arguments, answer, state)
         found = self._answers[key]
         return None if found.answer.hung or found.answer.crashed or found.answer.unreachable else found
 
@@ -82,17 +90,17 @@ class RightRuns:
         """Give the rules that an act breaks without some of its lookups."""
         return await self._broken(replace(act, before=tuple(one for one in act.before if one not in lookups)))
 
-    async def verdicts(self, acts: Sequence[Act], wrong: Wrong | None = None) -> dict[str, bool | None]:
+    async def verdicts(self, acts: Sequence[Act], wrong: Deviation | None = None) -> dict[str, bool | None]:
         """Judge a conversation of acts as it would be on the suite's own rows."""
         calls = [call for act in acts for call in (*act.calls, act.request)]
-        made = {key_of(call): one for call in calls if (one := await self.made(call)) is not None}
+        executed = {key_of(call): one for call in calls if (one := await self.executed(call)) is not None}
         arguments = {key_of(call): call.arguments({}, self.samples) for call in calls}
-        talk = written(self.book, acts, made, arguments, wrong)
+        talk = conversation(self.book, acts, executed, arguments, wrong)
         return self.book.verdicts(talk.transcript, self.initial, talk.states)
 
     async def _broken(self, act: Act) -> frozenset[str]:
         """Give the rules that an act breaks though the user agrees to it and everything due is said."""
-        asking = replace(act, ending="made", asked=True, words=await self._words(act))
+        asking = replace(act, ending="done", asked=True, words=await self._words(act))
         return self.book.broken(await self.verdicts([asking]))
 
     async def _with_lookups(self, root: Place, act: Act, rows: Rows) -> Act:
@@ -176,8 +184,8 @@ class RightRuns:
             near = [place for place in self._near(act.request) if place[0] == table]
             for focus in near or [root]:
                 for call in self.arguments.requests(name, root, focus, rows)[:3]:
-                    made = await self.made(call)
-                    if made is not None and not made.answer.error and call not in act.before:
+                    executed = await self.executed(call)
+                    if executed is not None and not executed.answer.error and call not in act.before:
                         found.append(call)
                         break
         return found
@@ -193,11 +201,11 @@ class RightRuns:
         found: list[str] = []
         calls = []
         for call in act.calls:
-            made = await self.made(call)
-            if made is None:
+            executed = await self.executed(call)
+            if executed is None:
                 continue
-            as_call = ToolCall(name=call.tool, arguments=dict(made.arguments))
+            as_call = ToolCall(name=call.tool, arguments=dict(executed.arguments))
             calls.append(as_call)
             for reference in self.book.needs.told(as_call):
-                found += [str(value) for _, value in scalars(led_in(reference, made))]
+                found += [str(value) for _, value in scalars(led_in(reference, executed))]
         return tuple(dict.fromkeys([*self.book.needs.words(calls), *found]))
