@@ -37,6 +37,9 @@ _MOST_STEPS = 24
 _SHOWN = 4_000
 """Characters of a result that the model is shown."""
 
+_QUOTED = 80
+"""Characters of its own words that a model is shown in a complaint."""
+
 _MOST_INVENTED = 3
 
 _OVERLOAD = 10
@@ -188,7 +191,7 @@ class _Plan:
             return [f"it has {len(steps)} steps; 3 to {_MOST_STEPS} are allowed, the user's first and last"]
         calls = [step.text.strip() for step in steps if step.by == "call"]
         if calls != [str(number) for number in range(1, len(self.calls) + 1)]:
-            found.append(f"calls 1 to {len(self.calls)} are wanted in this order, given were {', '.join(calls)}")
+            found.append(f"calls 1 to {len(self.calls)} are wanted in this order, given were {_told(', '.join(calls))}")
         if sum(step.by == "log" for step in steps) != bool(self.log):
             found.append(f"the log stands in it {'once' if self.log else 'not at all'}")
         for number, (one, other) in enumerate(pairwise(steps), start=2):
@@ -222,7 +225,7 @@ class _Plan:
             own, others = (users, agents) if step.by == "user" else (agents, users)
             for one in (one for row in step.text.splitlines() for one in tokens(row) if one.is_value):
                 if not own.holds(one) and not (step.by == "agent" and one.text in may_invent):
-                    yield f"step {number} states {printable(one.text)!r}, which the {step.by} has from nowhere"
+                    yield f"step {number} states {_told(one.text)}, which the {step.by} has from nowhere"
             said += [step.text] if step.by == "user" else []
             for values_ in (own, others):
                 values_.learn(step.text)
@@ -238,14 +241,18 @@ class _Plan:
         if not after:
             yield "the agent says nothing after the last call"
         yield from (f"the user does not say {one!r}" for one in self.first if not _stands(one, users))
-        yield from (f"the user does not say {one!r} after the agent" for one in self.later if not _stands(one, users))
+        last = [step.text for step in given.steps[max(calls, default=0) :] if step.by == "user"]
+        yield from (
+            f"the user does not say {one!r} after the last call" for one in self.later if not _stands(one, last)
+        )
         yield from (f"the agent does not say {one!r}" for one in self.told if not _stands(one, agents))
         for one in self.again:
             if sum(_stands(one, [text]) for text in users) < _AGAIN:
                 yield f"the user does not say {one!r} in {_AGAIN} turns"
         if self.asks_first and sum(step.by == "user" for step in given.steps[: min(calls, default=0)]) < _AGAIN:
             yield "the agent asks for no verification before the first call"
-        if self.load and max(sum(_stands(one, [text]) for one in set(self.load)) for text in agents) < self.load_size:
+        loads = [sum(_stands(one, [text]) for one in set(self.load)) for text in agents]
+        if self.load and max(loads, default=0) < self.load_size:
             yield f"no message of the agent holds {self.load_size} values of what calls returned"
         yield from self._inventions(given.invented, agents)
 
@@ -261,13 +268,13 @@ class _Plan:
         returned = [result.text for _, result in self.calls]
         for one in invented:
             if not any(token.is_value and not known.holds(token) for token in tokens(one.value)):
-                yield f"{one.value!r} is not invented, or holds no two digits"
+                yield f"{_told(one.value)} is not invented, or holds no two digits"
             if not _stands(one.value, agents):
-                yield f"the agent does not say {one.value!r}"
+                yield f"the agent does not say {_told(one.value)}"
             if one.instead_of and not _stands(one.instead_of, returned):
-                yield f"no call returned {one.instead_of!r}"
-            if one.instead_of and flat(one.instead_of) in flat(" ".join(agents)):
-                yield f"the agent says {one.instead_of!r}, too"
+                yield f"no call returned {_told(one.instead_of)}"
+            if one.instead_of and _stands(one.instead_of, agents):
+                yield f"the agent says {_told(one.instead_of)}, too"
         if self.answered and not any(one.instead_of for one in invented):
             yield "`instead_of` names the value that a call returned for the same thing"
 
@@ -335,6 +342,11 @@ def _called(messages: Sequence[Message]) -> Iterator[tuple[ToolCall, Message]]:
             yield call, results[call.id]
 
 
+def _told(text: str) -> str:
+    """Give what a model wrote as a complaint may quote it."""
+    return repr(printable(shorten(text, _QUOTED)))
+
+
 def _listed(values: Iterable[str]) -> str:
     return json.dumps(sorted(dict.fromkeys(values)), ensure_ascii=False)
 
@@ -350,7 +362,13 @@ def _stands(value: str, texts: Sequence[str]) -> bool:
     for text in texts:
         said.learn(text)
     parts = list(tokens(value))
-    return flat(value) in flat(" ".join(texts)) or bool(parts and all(_is_said(part, said) for part in parts))
+    stands = bool(parts) and all(_is_said(part, said) for part in parts)
+    # 45 does not stand in 1045, whereas `LS1 5HD` stands in LS15HD
+    return stands or (not _is_number(value) and flat(value) in flat(" ".join(texts)))
+
+
+def _is_number(value: str) -> bool:
+    return not any(char.isalpha() for char in value)
 
 
 def _is_said(token: Token, said: KnownValues) -> bool:

@@ -75,6 +75,11 @@ class Message(Model):
         """The content, or the empty string."""
         return self.content or ""
 
+    @property
+    def is_wordless(self) -> bool:
+        """Whether the user neither says, calls nor decides anything in it: it leaves."""
+        return self.role == "user" and not (self.text.strip() or self.tool_calls or self.decisions)
+
     def openai(self) -> dict[str, Any]:
         """Give the message in the OpenAI chat-completions format."""
         message: dict[str, Any] = {"role": self.role, "content": self.content}

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 
 from pytest_agentbench.core.ids import codes_in, shape
 from pytest_agentbench.core.moments import moment_of
@@ -16,6 +16,9 @@ from pytest_agentbench.generation.language.guard import scalars_of
 
 NEAR = timedelta(days=400)
 """Days from today within which a date may come to mean something else before the scenario is run."""
+
+_DAY = re.compile(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
+"""A date, by itself, before a time, or within a text."""
 
 _GENERIC = frozenset({"id", "_id", "uid", "uuid", "key", "name"})
 """Names of fields that say of every kind of thing what it is, so that they name no owner."""
@@ -206,12 +209,10 @@ def near_dates(draft: Draft, today: date, state: State | None) -> Iterator[str]:
     said += [("what must be told", one.text) for turn in draft.turns for one in turn.wanted]
     said += [("what must be told", text) for text in draft.communicate]
     for where, value in said:
-        moment = moment_of(value)
-        if moment is None:
-            continue
-        day = moment.date() if isinstance(moment, datetime) else moment
-        if abs(day - today) <= NEAR and str(value) not in rows:
-            yield f"{where}: {value} is within {NEAR.days} days of {today.isoformat()}"
+        for text in _DAY.findall(value) if isinstance(value, str) else ():
+            day = moment_of(text)
+            if day is not None and abs(day - today) <= NEAR and text not in rows:
+                yield f"{where}: {text} is within {NEAR.days} days of {today.isoformat()}"
 
 
 def arguments_of(call: PlannedCall) -> Iterator[tuple[str, JsonValue]]:

@@ -6,7 +6,7 @@ critic refuses, keeps its plain words.
 
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import ClassVar
 
@@ -36,7 +36,6 @@ class _Stored:
     """A source of drafts that were accepted before, without their words."""
 
     stored: Sequence[Draft]
-    lost_: list[Loss] = field(default_factory=list)
 
     async def drafts(self) -> AsyncIterator[Draft | Loss]:
         """Give them in order."""
@@ -47,8 +46,7 @@ class _Stored:
         """Nothing is drawn anew."""
 
     def lost(self, loss: Loss) -> None:
-        """Note it."""
-        self.lost_.append(loss)
+        """Nothing is drawn anew."""
 
 
 def wordless(draft: Draft) -> Draft:

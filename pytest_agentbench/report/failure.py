@@ -205,7 +205,8 @@ def _message(message: Message, marks: Glyphs, limit: int) -> list[str]:
     lines = []
     if message.text.strip() or not message.tool_calls:
         label = f"{speaker} error" if message.error else speaker
-        lines.append(f"{label:6} {_text(message.text, marks, limit)}")
+        text = "(leaves without a word)" if message.is_wordless else _text(message.text, marks, limit)
+        lines.append(f"{label:6} {text}")
     for call in message.tool_calls:
         shown = call_text(call.name, call.arguments, marks, value_width=limit)
         if call.raw is not None:

@@ -1,17 +1,25 @@
 """What the report says of scenarios that wait for a reviewer, changed since, were rejected, or were never asked for."""
 
 import posixpath
+import shlex
 
 from pytest_agentbench.report.glyphs import Glyphs, Line
 from pytest_agentbench.report.table import wrap
 from pytest_agentbench.results.document import Document
 
+_COMMAND = "review: agentbench review "
+
 _MOST_NAMES = 5
 
 
 def review_lines(document: Document, marks: Glyphs, width: int) -> list[Line]:
-    """Give a line for each thing that people should know of reviews, none where there is nothing to say."""
-    return [Line(part, "warn") for text in review_texts(document) for part in wrap(marks.plain(text), width, "  ")]
+    """Give a line for each thing that people should know of reviews; the command, which they copy, is never broken."""
+    lines: list[Line] = []
+    for text in review_texts(document):
+        shown = marks.plain(text)
+        parts = [shown] if text.startswith(_COMMAND) else wrap(shown, width, "  ")
+        lines += [Line(part, "warn") for part in parts]
+    return lines
 
 
 def review_texts(document: Document) -> list[str]:
@@ -20,10 +28,8 @@ def review_texts(document: Document) -> list[str]:
     runs = [run for run in document.results if run.pending]
     if runs:
         folders = sorted({posixpath.dirname(run.file) or "." for run in runs})
-        texts.append(
-            f"pending review: {_count(len(runs), 'run')} in no rate and no gate; review the scenarios with: "
-            f"agentbench review {' '.join(folders)}"
-        )
+        texts.append(f"pending review: {_count(len(runs), 'run')} in no rate and no gate")
+        texts += [f"{_COMMAND}{shlex.quote(folder)}" for folder in folders]
     for suite in document.suites:
         name = suite.name or suite.path
         review = suite.review

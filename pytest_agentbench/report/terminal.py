@@ -124,7 +124,7 @@ def _endings(sums: Aggregate, marks: Glyphs, width: int, *, brief: bool) -> list
     lines = []
     counts = f" {marks.dot} ".join(f"{label} {count}" for label, count in sums.terminations.items())
     blames = [text for blame in sums.blames if blame.blame != "agent" for text in _blame(blame)]
-    if not brief or blames or set(sums.terminations) != {Termination.FINISHED.value}:
+    if sums.terminations and (not brief or blames or set(sums.terminations) != {Termination.FINISHED.value}):
         text = f"termination  {counts}"
         others = f"not the agent's: {', '.join(blames)}" if blames else ""
         joined = f"{text}{' ' * 10}{others}".rstrip()

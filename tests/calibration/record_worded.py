@@ -8,8 +8,10 @@ Without an address, or with an empty one, what is recorded is replayed. Either w
 
 import asyncio
 import os
+import shutil
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from pytest_agentbench.calibration.generate import Wish, generate
 from pytest_agentbench.calibration.worded import worded
@@ -24,6 +26,7 @@ HERE = Path(__file__).parent
 CASSETTE = HERE / "cassettes" / "worded.jsonl"
 PROJECT = HERE.parents[1] / "example_project"
 NOWHERE = "http://127.0.0.1:9/v1"
+_SCRATCH = shutil.ignore_patterns(".*", "__pycache__")
 WISH = Wish(per_situation=1, positives=4, languages=("en", "en", "en", "fr", "de", "es"), seed=11)
 """About 60 conversations of both services: one of each situation, and four right ones."""
 
@@ -36,9 +39,17 @@ MADE = (
 
 async def record(url: str, into: Path) -> None:
     """Ask what was not recorded yet; write the conversations of both services."""
-    sys.path.insert(0, str(PROJECT))
-    suites = {name: PROJECT / f"{name}.agentbench.yaml" for name in ("support", "weather")}
-    made = await asyncio.to_thread(lambda: {n: generate(path, WISH, environ=os.environ) for n, path in suites.items()})
+    with TemporaryDirectory() as folder:
+        # a rule that the example's policies get later may ask for one more call, and what was recorded stands on these
+        copy = Path(
+            shutil.copytree(PROJECT, Path(folder) / "project", ignore=shutil.ignore_patterns(".*", "__pycache__"))
+        )
+        shutil.copyfile(HERE / "worded_policies.yaml", copy / "bench" / "support" / "policies.yaml")
+        sys.path.insert(0, str(copy))
+        made = {
+            name: await asyncio.to_thread(generate, copy / f"{name}.agentbench.yaml", WISH, environ=os.environ)
+            for name in ("support", "weather")
+        }
     with recording(CASSETTE, None if url else Mode.REPLAY, command="record") as recorder:
         models = Models(environ={}, recorder_of=lambda _: recorder)
         spec = ModelSpec(model="writer", base_url=url or NOWHERE, seconds=2900, retries=0, in_flight=64)

@@ -119,10 +119,11 @@ def test_a_user_looks_with_its_own_tool_and_says_what_it_saw(project: Project) -
     (kept,) = (project.pytester.path / ".agentbench" / "runs").glob(f"*/{one.transcript}")
     messages = [message for message in json.loads(kept.read_text())["messages"] if message["role"] == "user"]
     assert one.passed
-    assert [[made["name"] for made in message.get("tool_calls", ())] for message in messages] == [[], ["look"], []]
+    assert [[made["name"] for made in message.get("tool_calls", ())] for message in messages] == [[], ["look"], [], []]
     assert [[act["kind"] for act in message.get("acts", ())] for message in messages] == [
         ["request"],
         [],
         ["confirm", "inform"],
+        ["close"],
     ]
     assert messages[2]["goal_items"] == [{"text": "refund"}]

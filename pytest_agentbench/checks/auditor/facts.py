@@ -18,7 +18,7 @@ from pytest_agentbench.core.audit import Claim, Consent, UserTurnObservation
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.run import Judgement, Run
 from pytest_agentbench.core.spoken import states
-from pytest_agentbench.core.transcript import CallRecord, Message
+from pytest_agentbench.core.transcript import CallRecord
 from pytest_agentbench.core.values import decoded, leaves, same, to_json
 from pytest_agentbench.core.verdict import CallExplanation
 
@@ -138,7 +138,7 @@ class StructuralFacts:
     @property
     def user_spoke_last(self) -> bool:
         """Whether no words of the agent follow the user's last turn, which may be one without words: it leaves."""
-        turns = [one.role for one in self._run.transcript.messages if one.text.strip() or _is_wordless_turn(one)]
+        turns = [one.role for one in self._run.transcript.messages if one.text.strip() or one.is_wordless]
         return [role for role in turns if role in ("user", "assistant")][-1:] == ["user"]
 
     @cached_property
@@ -284,10 +284,6 @@ class StructuralFacts:
     @cached_property
     def _told_user(self) -> str:
         return "\n".join(self._run.scenario.user_texts)
-
-
-def _is_wordless_turn(message: Message) -> bool:
-    return message.role == "user" and not message.tool_calls
 
 
 def _parts(value: str) -> list[str]:

@@ -12,6 +12,7 @@ from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.generation.policies.reading import (
     PoliciesRead,
+    coverage_of,
     graph_of,
     levels_of,
     lines_of_sets,
@@ -123,9 +124,12 @@ class _Pipeline:
         )
         report = await production.run()
         used = {draft.id for draft in report.accepted}
-        folder.save_sets([one for one in source.sets if one.id in used], production.made_from)
+        made = [one for one in source.sets if one.id in used]
+        folder.save_sets(made, production.made_from)
         left = [f"{policy} is in no set: {reason}" for policy, reason in source.left_out.items()]
-        report = replace(report, lines=(*lines, *left, *self._to_add(folder, suite)))
+        report = replace(
+            report, coverage=coverage_of(source.graph, made), lines=(*lines, *left, *self._to_add(folder, suite))
+        )
         production.store.save_report(document_of(report))
         return Outcome(lines=tuple(lines_of(report)), accepted=len(report.accepted), wanted=recipe.count)
 

@@ -18,10 +18,19 @@ from pytest_agentbench.generation.policies.graph.graph import GraphInput, policy
 from pytest_agentbench.generation.policies.graph.graph_model import ModelWeights
 from pytest_agentbench.generation.policies.roles import Roles
 from pytest_agentbench.generation.policies.sampling.paper import overshoot, paper_sample
-from pytest_agentbench.generation.policies.sampling.sampling import sample
+from pytest_agentbench.generation.policies.sampling.sampling import LIKELY, sample
 from pytest_agentbench.generation.policies.storing import PolicyFolder
-from pytest_agentbench.generation.policies.values import ExtractedPolicy, Extraction, PolicyGraph, PolicySet, Sampling
+from pytest_agentbench.generation.policies.values import (
+    ExtractedPolicy,
+    Extraction,
+    PolicyGraph,
+    PolicySet,
+    Sampling,
+    covered_pairs,
+    exercised,
+)
 from pytest_agentbench.generation.recipe import USUAL_LEVELS, recipe_of
+from pytest_agentbench.generation.report import CoverageRow
 from pytest_agentbench.generation.tools.world import world_of
 
 SIZES = (1, 3)
@@ -107,6 +116,17 @@ def lines_of_sets(recipe: GenerateSpec, graph: PolicyGraph, sampling: Sampling) 
     """Say what sets have in place of levels, and how far the paper's walk misses them."""
     _, line = levels_of(recipe, graph)
     return [*([line] if line else []), *([overshoot(sampling)] if recipe.walk == "paper" else [])]
+
+
+def coverage_of(graph: PolicyGraph, sets: Sequence[PolicySet]) -> list[CoverageRow]:
+    """Say which policies and which likely pairs of them are in some set."""
+    seen, pairs = exercised(sets), covered_pairs(sets)
+    likely = {(min(one.source, one.target), max(one.source, one.target)) for one in graph.edges if one.weight >= LIKELY}
+    missing = tuple((one.id, "in no scenario") for one in graph.policies if one.id not in seen)
+    return [
+        CoverageRow(what="policies", covered=len(seen), total=len(graph.policies), missing=missing),
+        CoverageRow(what="likely pairs", covered=len(likely & pairs), total=len(likely)),
+    ]
 
 
 def of_suite(suite: Suite) -> Extraction:

@@ -27,9 +27,6 @@ Weight = Annotated[float, Field(ge=NEVER, le=MOST_LIKELY)]
 WalkMode = Literal["weighted", "uniform", "max"]
 """How the next policy is chosen (Table 1): in proportion to the weights, evenly, or the one of highest weight."""
 
-Walk = Literal["exact", "paper"]
-"""Whether sets have exactly the level asked for, or are drawn by Algorithm 1 as it stands, which overshoots."""
-
 WeightSource = Literal["shared", "model", "conversations", "given"]
 """Where edge weights come from: shared headings, tools and columns, a model, real conversations, or a file."""
 

@@ -41,7 +41,7 @@ def labels_of(paths: Iterable[str]) -> dict[str, str]:
 def thing_of(path: str, tool: str) -> str:
     """Give the noun by which the thing that an argument takes is pointed at: *order* for `order_id`.
 
-    An argument that is only called `id` is of what stands around it, or of what the tool is about: `get_order`.
+    An argument that is only called `id` is of what stands around it, or of what the tool is about.
     """
     for name in (name_of(path), *reversed(path.split(".")[:-1]), tool):
         if telling := [word for word in words(name) if word not in IDENTIFIERS and word != "*"]:

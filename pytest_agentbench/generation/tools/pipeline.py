@@ -53,7 +53,15 @@ from pytest_agentbench.generation.tools.stage_files import (
 from pytest_agentbench.generation.tools.values import Cards, Graph, Taxonomy
 from pytest_agentbench.generation.tools.walks.conditioned import Conditioned
 from pytest_agentbench.generation.tools.walks.coverage import coverage
-from pytest_agentbench.generation.tools.walks.judging import ChainJudge, Chosen, Scores, WalksGiven, candidates, chosen
+from pytest_agentbench.generation.tools.walks.judging import (
+    ChainJudge,
+    Chosen,
+    ModelWalkJudge,
+    Scores,
+    WalksGiven,
+    candidates,
+    chosen,
+)
 from pytest_agentbench.generation.tools.walks.rehearsal import Rehearsed, rehearse
 from pytest_agentbench.generation.tools.walks.sampling import CLASSES, SHARES, Sampler, Shape
 from pytest_agentbench.generation.tools.walks.weights import weigh
@@ -303,8 +311,6 @@ class Pipeline:
             given = WalksGiven(walks=tuple(walks), cards=stock.cards)
             if chat is None:
                 return await ChainJudge(chain)(given)
-            from pytest_agentbench.generation.tools.walks.judging_llm import ModelWalkJudge  # noqa: PLC0415 - with a model
-
             return await ModelWalkJudge(chat, _random(recipe.seed, "judge"))(given)
 
         made_from = hash_of([walk.nodes for walk in walks], stock.cards, stock.taxonomy, self._roles.player("weigher"))

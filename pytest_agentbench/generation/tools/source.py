@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from random import Random
 
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.generation.draft import Draft, Loss
+from pytest_agentbench.generation.draft import Draft, Loss, Turn
 from pytest_agentbench.generation.tools.hydration.hydrate import EXHAUSTED, hydrate
 from pytest_agentbench.generation.tools.hydration.memory import HydrationError, Usage
 from pytest_agentbench.generation.tools.hydration.stock import Stock
 from pytest_agentbench.generation.tools.values import RUN_CONVERSATION, Walk
 from pytest_agentbench.generation.tools.walks.judging import Chosen
-from pytest_agentbench.generation.tools.walks.sampling import Sampler, class_of
+from pytest_agentbench.generation.tools.walks.sampling import SIMPLE, Sampler
 
 TWO_PEOPLE = "it mixes the affairs of two people"
 """The reason of a walk in which two owners meet."""
@@ -68,7 +68,7 @@ class WalkSource:
             turns=turns,
             owner=owner,
             language=self.languages[len(self.walks) % len(self.languages)],
-            tags=(class_of(walk), *(("failure",) if walk.enriched else ())),
+            tags=(_class_of(turns), *(("failure",) if walk.enriched else ())),
             provenance={"path": " > ".join(walk.nodes)},
         )
 
@@ -88,3 +88,8 @@ class WalkSource:
         if places:
             changes = (node for node in nodes[: places[-1]] if self.stock.card(node).writes is not False)
             self.draws.bar(Counter(node for node in changes if node != RUN_CONVERSATION), step)
+
+
+def _class_of(turns: Sequence[Turn]) -> str:
+    """Name the complexity class of what is expected: lookups count, planned failures do not."""
+    return "simple" if sum(not call.fails for turn in turns for call in turn.calls) <= SIMPLE[1] else "complex"

@@ -1,4 +1,4 @@
-"""What the stages hand to each other and save: cards, semantic types, the graph, walks, verified calls, stories.
+"""What the stages hand to each other and save: cards, semantic types, the graph, walks, verified calls.
 
 The stages and their values are those of tool-to-scenario (§3.3, §4.1–4.4, Annexes B and D).
 """
@@ -8,7 +8,6 @@ from typing import Any, Literal
 from pydantic import SerializerFunctionWrapHandler, model_serializer
 
 from pytest_agentbench.core.base import Model
-from pytest_agentbench.core.scenario import ExpectedCall
 
 RUN_CONVERSATION = "Run_Conversation"
 """The node of the user's turns: the start of every walk (§4.3)."""
@@ -248,81 +247,3 @@ class PoolEntry(Model):
         if not self.seen:
             saved.pop("seen", None)
         return saved
-
-
-class Provenance(Model):
-    """Where an argument's value comes from: an entry of the pool, or the result of an earlier call of the story."""
-
-    argument: str
-    source: Literal["pool", "result"]
-    entry: str = ""
-    call: int | None = None
-    path: str = ""
-
-
-class Handle(Model):
-    """What a user says instead of the arguments `replaces`: `value`, with which the verified call `entry` of `tool`
-    finds them, and `described` what the tool says of that argument.
-    """
-
-    tool: str
-    path: str
-    value: Any
-    described: str = ""
-    entry: str
-    replaces: tuple[str, ...] = ()
-
-
-class Step(Model):
-    """One arc of a story: what is said, and the call it makes, if any, with its real answer.
-
-    `facts` are what the agent tells with it: names of values and dotted paths into the answer of the call before.
-    `handle` is the name by which the user speaks of what the call is about.
-    """
-
-    operation: Literal["select", "extract", "tell", "close"]
-    source: str
-    target: str
-    sentence: str = ""
-    call: ExpectedCall | None = None
-    content: str = ""
-    provenance: tuple[Provenance, ...] = ()
-    handle: Handle | None = None
-    facts: dict[str, str] = {}
-
-
-class Persona(Model):
-    """The four fields that a simulated user gets (D.5), and the ids of the behaviour modifiers that fit."""
-
-    task_instructions: str
-    reason_for_call: str
-    known_info: str
-    unknown_info: str | None = None
-    modifiers: tuple[str, ...] = ()
-
-
-class Story(Model):
-    """A hydrated walk: real calls with real answers, the critic's summary and situation, and who lives it."""
-
-    id: str
-    walk: Walk
-    language: Literal["en", "fr"] = "en"
-    steps: tuple[Step, ...] = ()
-    summary: str = ""
-    initial_situation: str = ""
-    personas: tuple[Persona, ...] = ()
-    attempts: int = 1
-
-
-class Rejection(Model):
-    """A walk that became no scenario: at which stage, for which reason, after how many attempts.
-
-    `operation` is the narrator's whose answer was refused, "" where it was none.
-    """
-
-    walk: str
-    stage: Literal["hydration", "critic", "persona", "assembly", "validation"]
-    operation: str = ""
-    reason: str
-    detail: str = ""
-    attempts: int = 1

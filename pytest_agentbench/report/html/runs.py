@@ -195,7 +195,8 @@ def _messages(transcript: Transcript) -> JsonValue:
 
 
 def _message(turn: int, message: Message) -> dict[str, JsonValue]:
-    data: dict[str, JsonValue] = {"role": message.role, "turn": turn, "text": shown(message.text)}
+    text = "(leaves without a word)" if message.is_wordless else shown(message.text)
+    data: dict[str, JsonValue] = {"role": message.role, "turn": turn, "text": text}
     if len(message.text) > MOST_TEXT:
         data["cut"] = len(message.text)
     if message.requestor != "assistant":

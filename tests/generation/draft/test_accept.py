@@ -1,12 +1,15 @@
 """Acceptance: right drafts pass, each policy is handled as its wrong runs show, spoilt drafts are refused."""
 
+from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from pytest_agentbench.generation.decidable import near_dates
 from tests.generation.draft import right
-from tests.generation.draft.spoiling import SPOILT
-from tests.generation.draft.test_produce import produce
+from tests.generation.draft.spoiling import SPOILT, both
+from tests.generation.draft.test_produce import TODAY, produce
 
 
 def test_right_drafts_are_accepted_and_say_how_each_policy_is_handled(tmp_path: Path) -> None:
@@ -57,3 +60,13 @@ def test_spoilt_drafts_are_refused(tmp_path: Path) -> None:
 
     assert len(refused) + len(passed) >= 50
     assert len(passed) <= 2, passed
+
+
+def test_a_day_near_today_within_a_text_is_found_and_one_of_the_rows_is_not(tmp_path: Path) -> None:
+    suite = right.colis(tmp_path)
+    draft = both(right.reporting(suite), 1, 0, "motif", "en retard depuis le 2026-01-02")
+    state: dict[str, Any] = {"signalements": {"S1": {"jour": "2026-01-02"}}}
+
+    assert list(near_dates(draft, TODAY, None)) == ["signaler_probleme: 2026-01-02 is within 400 days of 2026-01-15"]
+    assert list(near_dates(draft, TODAY, state)) == []
+    assert list(near_dates(draft, date(2030, 1, 1), None)) == []

@@ -13,6 +13,7 @@ from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation.recipe import Outcome
 from pytest_agentbench.generation.rewording import reword
+from pytest_agentbench.generation.running import Asked, generate
 from pytest_agentbench.generation.store import Store
 from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.models import Models
@@ -94,6 +95,20 @@ def test_plain_scenarios_get_the_words_of_a_model(tmp_path: Path) -> None:
     assert "A member settles its loans." in text
     assert "2 reworded; 0 keep their plain words" in outcome.lines
     assert any(line.startswith("critic: 0 of 2 verdicts are rejections") for line in outcome.lines)
+
+
+def test_the_command_rewords_what_stands_in_the_folder(tmp_path: Path) -> None:
+    suite = suite_of(tmp_path, "library")
+    produce(suite, two(suite))
+    text = suite.path.read_text(encoding="utf-8")
+
+    with ModelServer(answer) as server:
+        llm = f"llm: {{model: m, base_url: {server.base_url}, api_key: none}}"
+        suite.path.write_text(text.replace("seed: 7}", f"seed: 7, {llm}}}"), encoding="utf-8")
+        outcome = generate(Asked(suite=suite.path, reword=True), environ={}, told=lambda _: None)
+
+    assert "2 reworded; 0 keep their plain words" in outcome.lines
+    assert outcome.is_complete
 
 
 def test_what_the_model_cannot_word_keeps_its_plain_words(tmp_path: Path) -> None:

@@ -113,44 +113,6 @@ def show_trip(trip_id: str) -> dict:
     assert ("list_trips", "suggest_trips") not in found
 
 
-def test_refusals_lead_to_the_call_that_works(tmp_path: Path) -> None:
-    """One names the pages there are, one wants another name, one a table with a row below its head, one its extent."""
-    tools = """
-import re
-
-def add_page(new_name: str, *, state: dict) -> dict:
-    "Add a page."
-    if new_name in state["pages"]:
-        raise ValueError(f"There is a page named '{new_name}' already.")
-    state["pages"][new_name] = []
-    return {"page": new_name}
-
-def fill_page(page: str, rows: list[list[str | int]], *, state: dict) -> str:
-    "Fill a page with rows."
-    if page not in state["pages"]:
-        raise LookupError(f"Page '{page}' not found. Available pages: {str(sorted(state['pages']))[1:-1]}.")
-    if len(rows) < 2 or not any(isinstance(cell, int) for cell in rows[1]):
-        raise ValueError("rows need a head, and numbers below")
-    state["pages"][page] = rows
-    return f"{len(rows)} rows were written"
-
-def draw_page(page: str, source: str, *, state: dict) -> dict:
-    "Draw what a page holds."
-    if page not in state["pages"]:
-        raise LookupError(f"Page '{page}' not found. Available pages: {str(sorted(state['pages']))[1:-1]}.")
-    if not re.fullmatch(r"[A-Z]\\d+:[A-Z]\\d+", source):
-        raise ValueError(f"Invalid block '{source}'. Say for example 'C2' or 'A1:C9'.")
-    if len(state["pages"][page]) < 2:
-        raise ValueError("source needs a head and a row below")
-    return {"drawing": "D-4410"}
-"""
-
-    cards = probed(written(tmp_path, tools, {"pages": {"a": []}}))
-
-    assert all(any(probe.verdict == "ok" for probe in one.probes) for one in cards.cards)
-    assert ("add_page", "fill_page") in edges_of(cards)
-
-
 def test_what_was_renamed_is_there_under_its_name_for_the_others(tmp_path: Path) -> None:
     """A tool that renames is tried, and what the others know by the old name is brought back."""
     tools = """

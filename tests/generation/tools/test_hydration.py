@@ -20,8 +20,8 @@ from pytest_agentbench.generation.tools.values import (
     SemanticType,
     Taxonomy,
 )
-from pytest_agentbench.generation.tools.walks.bars import Bars
 from pytest_agentbench.generation.tools.walks.rehearsal import rehearse
+from pytest_agentbench.generation.tools.walks.sampling import Bars
 from tests.generation.tools.making import hydrated, stocked, suite_in, turns_of
 
 CHAIN = (RUN_CONVERSATION, "find_rooms", "room_details", RUN_CONVERSATION, END_OF_SIMULATION)

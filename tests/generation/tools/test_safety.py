@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_agentbench.core.tool import ToolKind, ToolSpec
+from pytest_agentbench.core.tool import KindSource, ToolKind, ToolSpec
 from pytest_agentbench.generation.tools.probing.safety import Policy, effect_of, permission
 from tests.generation.tools.probed import card, probed, written
 
@@ -85,26 +85,25 @@ def test_what_is_denied_is_never_called(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "kind", "description", "effect"),
+    ("kind", "kind_from", "destructive", "effect"),
     [
-        ("get_order", "unknown", "", "read"),
-        ("forecast", "unknown", "Returns the forecast of a place.", "read"),
-        ("forecast", "unknown", "", "read"),
-        ("bulletin", "unknown", "", "unknown"),
-        ("sync", "unknown", "Synchronises everything.", "unknown"),
-        ("order_pizza", "unknown", "", "write"),
-        ("purge_cache", "write", "", "destructive"),
-        ("deleted_items", "read", "", "read"),
-        ("get_or_create", "unknown", "", "write"),
-        ("run_report", "read", "", "read"),
-        ("launch", "unknown", "Returns the number of the rocket that it launches.", "read"),
+        ("read", "declared", None, "read"),
+        ("generic", "declared", None, "read"),
+        ("write", "annotation", None, "write"),
+        ("write", "annotation", True, "destructive"),
+        ("read", "name", None, "read"),
+        ("unknown", "name", None, "unknown"),
     ],
 )
-def test_effects_are_judged_by_what_is_declared_then_by_words(
-    name: str, kind: ToolKind, description: str, effect: str
+def test_effects_are_what_is_declared(
+    kind: ToolKind, kind_from: KindSource, destructive: bool | None, effect: str
 ) -> None:
-    """Declared kinds come before names, names before descriptions; what nothing tells is unknown."""
-    found, why = effect_of(ToolSpec(name=name, kind=kind, description=description))
+    """A kind says what a call does, whoever settled it; an annotation of destruction beats it; no word counts."""
+    spec = ToolSpec(
+        name="purge", kind=kind, kind_from=kind_from, destructive=destructive, description="Returns what it deletes."
+    )
+
+    found, why = effect_of(spec)
 
     assert found == effect
     assert why

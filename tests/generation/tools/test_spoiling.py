@@ -186,37 +186,3 @@ def find_plants(mood: str | None = None) -> dict:
 """
 
     assert ("list_plants", "find_plants") not in edges_of(probed(written(tmp_path, tools, {})))
-
-
-def test_what_only_works_after_such_a_change_is_tried_after_it(tmp_path: Path) -> None:
-    """A note that was put away is shown no more, and can be fetched back: there is no other way to see that work."""
-    tools = """
-def list_notes(*, state: dict) -> list[dict]:
-    "List the notes."
-    return [{"note_id": key} for key, is_away in state["notes"].items() if not is_away]
-
-def show_note(note_id: str, *, state: dict) -> str:
-    "Show a note."
-    if state["notes"].get(note_id) is not False:
-        raise LookupError(f"no note {note_id}")
-    return "Water the plants on Sunday."
-
-def archive_note(note_id: str, *, state: dict) -> str:
-    "Archive a note."
-    if note_id not in state["notes"]:
-        raise LookupError(f"no note {note_id}")
-    state["notes"][note_id] = True
-    return "It is noted, thank you."
-
-def fetch_back(note_id: str, *, state: dict) -> str:
-    "Change a note that was archived to an open one."
-    if not state["notes"].get(note_id):
-        raise LookupError(f"{note_id} is not archived")
-    state["notes"][note_id] = False
-    return "It is noted, thank you."
-"""
-
-    cards = probed(written(tmp_path, tools, {"notes": {"N-40711": False}}))
-
-    assert card(cards, "fetch_back").partial == ""
-    assert ("list_notes", "archive_note") in edges_of(cards)

@@ -155,6 +155,7 @@ def _into(
         and record.verdict in ("refused", "broken", "empty")
         and not is_about_another(record, slot.path)
     }
+    first_refused, taken_at = _firsts(tool, slot, order)
     named = {str(value) for value in (*declared(slot), *described(slot, tool.spec.description))}
     takes_anything = not is_closed and bool(unknown_accepted(tool, slot) or not refused)
     for spot in spots:
@@ -169,7 +170,11 @@ def _into(
             if value is None or value == "" or not fits(value, slot) or is_time(value):
                 continue
             text = str(value)
-            here = accepted.get(text, set()) & spot.since[key].keys()
+            here = {
+                world
+                for world in accepted.get(text, set()) & spot.since[key].keys()
+                if not spot.since[key][world] < first_refused.get((text, world), -1) < taken_at.get((text, world), -1)
+            }
             if here and (text not in named or like >= _TELLING):
                 if is_closed or not _is_planted(session, text, spot, key):
                     fitting.append(value)
@@ -195,6 +200,23 @@ def _into(
                 values=tuple(fitting[:_KEPT]),
                 refused=tuple(refused[:_KEPT]),
             )
+
+
+def _firsts(
+    tool: ProbedTool, slot: Slot, order: dict[int, int]
+) -> tuple[dict[tuple[str, int], int], dict[tuple[str, int], int]]:
+    """Give where each value was first refused, and first accepted, in each environment.
+
+    What was refused although it stood somewhere, and accepted later, is not from there: another call made it.
+    """
+    refused: dict[tuple[str, int], int] = {}
+    taken: dict[tuple[str, int], int] = {}
+    rests = {record.rest(slot.path) for record in tool.worked()}
+    for record in tool.records:
+        if slot.path in record.values and (record.ok or record.rest(slot.path) in rests):
+            key = (str(record.values[slot.path]), record.world)
+            (taken if record.ok else refused).setdefault(key, order[id(record)])
+    return refused, taken
 
 
 def _is_planted(session: ProbeSession, text: str, spot: _Spot, key: str) -> bool:

@@ -240,14 +240,14 @@ class _Attempt:
         self._random.shuffle(entries)
         made = [owners.of(one) for one in self._made]
 
-        def rank(entry: PoolEntry) -> tuple[int, int, bool, int]:
+        def rank(entry: PoolEntry) -> tuple[int, int, int]:
             about = owners.of(Executed(card, entry.arguments, entry.result, entry.content, 0))
             people, things = owners.conflicts(about, made)
-            is_named = self._stock.handles.of(entry) is None
-            return people, things, is_named, self._usage.of(list(read_slots(entry.arguments).values()))
+            return people, things, self._usage.of(list(read_slots(entry.arguments).values()))
 
         entries = [entry for entry in entries if not rank(entry)[0]]
-        entries = distinct(sorted(entries, key=rank))
+        named = [entry for entry in entries if self._is_by_name and self._stock.handles.of(entry) is not None]
+        entries = distinct(sorted(named or entries, key=rank))
         fresh = [one for one in entries if self._is_fresh(card, one.arguments)]
         return fresh or entries
 
@@ -421,7 +421,6 @@ class _Attempt:
         verdict = judge(answer).verdict
         key = call_key(card.tool, arguments)
         if (verdict == "ok" and not is_void) or (fails and not answer.error and verdict in ("empty", "refused")):
-            self._used.add(key)
             self._gone |= watched.gone
             return answer
         self._memory.failed(changes_of(self._choices), key)
@@ -437,6 +436,7 @@ class _Attempt:
         self._memory.reached = max(self._memory.reached, len(self._choices) + 1)
         self._choices.append(Choice(len(self._choices), changes_of(self._choices), done.card.tool, key, writes))
         self._made.append(done)
+        self._used |= {key} if asked else set()  # a user may ask for what was looked up for another reason
         self._options.append(option)
         self._states = states
         call = ExpectedCall(name=done.card.tool, arguments=done.arguments, compare_args=sorted(done.arguments))

@@ -174,6 +174,11 @@ async def try_making(log: ReplayLog, makers: Sequence[ProbedTool]) -> None:
             name = sibling(given, Random(f"{slot.path} {maker.name} {given}"))  # noqa: S311 - no secret hangs on it
             takers = list(_takers(session, maker, slot, name))
             before = [await _verdict(session, *one, name) for one in takers]
+            if any(was == "ok" and not one[0].is_read for one, was in zip(takers, before, strict=True)):
+                # what takes a name that nobody knows may have made the thing itself
+                name = sibling(name, Random(f"{name} {maker.name}"))  # noqa: S311 - no secret hangs on it
+                takers = [one for one, was in zip(takers, before, strict=True) if was != "ok" or one[0].is_read]
+                before = [await _verdict(session, *one, name) for one in takers]
             if not any(was in ("refused", "broken", "empty") for was in before):
                 continue
             made = await session.try_values(maker, {**call.values, slot.path: name}, "observed")

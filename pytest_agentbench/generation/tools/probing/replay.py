@@ -43,6 +43,8 @@ class ReplayLog:
     _now: dict[str, Any] = field(default_factory=dict)
     _used: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     _here: tuple[tuple[int, ...], int] | None = None
+    _harmless: set[tuple[str, frozenset[str]]] = field(default_factory=set)
+    _unsteady: set[str] = field(default_factory=set)
     _apart: set[str] = field(default_factory=set)
     _answers: dict[tuple[int, ...], tuple[ProbeRecord, bool]] = field(default_factory=dict)
 
@@ -57,30 +59,45 @@ class ReplayLog:
         self._bases[tool.name] = (self._then(record.arguments), len(self.kept))
         await self.keep(record)
 
-    async def keep(self, record: ProbeRecord) -> None:
-        """Keep a call that worked to be made again, but for a change after which reads fail that worked before.
+    async def keep(self, record: ProbeRecord) -> bool:
+        """Keep a call that worked to be made again, but for a change after which reads fail that worked before; give
+        whether it is no such change.
 
         What such a change took away is brought back by going on in a fresh environment.
         """
         tool = self.session.tools[record.tool]
         if len(self.kept) >= _LONGEST or (tool.is_read and any(one.tool == record.tool for one in self.kept)):
-            return
-        if not tool.is_read and self.can_restore and await self._spoils(record):
-            tool.takes_away = True
-            await self.restore()
-            return
+            return True
+        change = (record.tool, frozenset(record.values))
+        if not tool.is_read and self.can_restore and change not in self._harmless:
+            if await self._spoils(record):
+                tool.takes_away = tool.takes_away or record is tool.base
+                return False
+            self._harmless.add(change)
         self.kept.append(_Kept(record.tool, self._then(record.arguments), self._then(record.answer.content)))
+        return True
 
     async def _spoils(self, record: ProbeRecord) -> bool:
-        """Whether reads that worked in this environment fail now: first those that were given what the change was."""
+        """Whether reads that worked in this environment fail now: first those that were given what the change was.
+
+        Where one fails, it is asked again in a fresh environment: one that fails there too says nothing.
+        """
         given = {str(value) for value in record.values.values()}
         reads = [tool.base for tool in self.session.tools.values() if tool.is_read and tool.base and not tool.given_up]
         reads.sort(key=lambda one: not given & {str(value) for value in one.values.values()})
         for one in reads[:_WATCHED]:
-            now = await self.session.replay(self.session.tools[one.tool], one.arguments)
+            if one.tool in self._unsteady:
+                continue
             is_about = bool(given & {str(value) for value in one.values.values()})
-            if now is not None and (now.verdict in ("refused", "broken") or (is_about and now.verdict == "empty")):
-                return True
+            fails = ("refused", "broken", "empty") if is_about else ("refused", "broken")
+            now = await self.session.replay(self.session.tools[one.tool], one.arguments)
+            if now is not None and now.verdict in fails:
+                base = self.session.tools[one.tool].base if await self.restore() else None
+                again = await self.session.replay(self.session.tools[one.tool], base.arguments) if base else None
+                if again is not None and again.ok:
+                    return True
+                self._unsteady.add(one.tool)
+                return False
         return False
 
     async def restore(self, before: ProbedTool | None = None) -> bool:

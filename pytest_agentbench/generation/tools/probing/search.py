@@ -21,6 +21,8 @@ _UNREADY = 3
 _VARIED = 10
 """Values of an argument that was blamed for a refusal which are tried in its place."""
 _LONGEST = 14
+_OPTIONAL = 6
+"""Optional arguments of a tool that changes something which are tried one by one."""
 _CONTEXTS = 4
 """Different accepted calls to look for: what has no effect in one may have some in another."""
 _STAGES = ("read", "unknown", "write", "destructive")
@@ -49,6 +51,7 @@ class Search:
         self._asked: dict[str, list[str]] = {}
         self._focus: dict[str, tuple[dict[str, Any], str]] = {}
         self._blamed: dict[tuple[str, str, int], Any] = {}
+        self._enriched: set[str] = set()
         self._vacuous: dict[str, ProbeRecord] = {}
         self.proposals = Proposals(session)
 
@@ -159,6 +162,8 @@ class Search:
             return
         base = tool.base.values
         made = 0
+        if not tool.is_read:
+            await self._enrich(tool, base)
         new = [] if tool.is_read else [self._on_top(base)]
         for values in [*new, *self._assignments(tool, also=tuple(base))]:
             works = {dumps({path: one.values.get(path) for path in base}) for one in tool.works()}
@@ -181,6 +186,7 @@ class Search:
             taken = [slot for slot in tool.slots if slot.required or slot.path in extra]
             return {slot.path: _nth(options[slot.path], index) for slot in taken if options[slot.path]}
 
+        yield chosen(0)
         focus = self._focus.get(tool.name)
         if focus is not None and focus[1] in slots:
             values, blamed = focus
@@ -188,7 +194,6 @@ class Search:
             fresh = self._renamed(tool, values, slots[blamed])
             for value in [*options[blamed][:_VARIED], *fresh]:
                 yield {**values, **added, blamed: value}
-        yield chosen(0)
         if len(asked) > 1:  # "either this or that" names both, and takes one
             yield from (chosen(0, [path]) for path in asked)
         varied = [slot for slot in tool.slots if slot.required or slot.path in asked]
@@ -201,6 +206,24 @@ class Search:
         for slot in tool.slots:
             if not slot.required:
                 yield from ({**chosen(0), slot.path: value} for value in options[slot.path][:2])
+
+    async def _enrich(self, tool: ProbedTool, base: dict[str, Any]) -> None:
+        """Change things with all that can be said of them: each optional argument that is taken, then all of these."""
+        taken: dict[str, Any] = {}
+        left = [slot for slot in tool.slots if slot.path not in base and slot.type not in ("boolean", "object")]
+        for slot in left[:_OPTIONAL] if tool.name not in self._enriched else ():
+            values = self.proposals.of(tool, slot)
+            record = await self._try(tool, {**base, slot.path: values[0]}) if values else None
+            if record is not None and record.ok:
+                taken[slot.path] = values[0]
+        self._enriched.add(tool.name)
+        if not taken:
+            return
+        await self._log.restore()  # one of them alone may have spoilt what the others need
+        for several in (taken, *({path: value} for path, value in taken.items())):
+            record = await self._try(tool, {**base, **several})
+            if record is not None and record.ok and await self._log.keep(record):
+                break
 
     async def _make_new(self, tool: ProbedTool, record: ProbeRecord) -> None:
         """Give a call new names after one that took away what other tools know: it may make what it is given, too."""

@@ -186,7 +186,7 @@ class ProbeSession:
         self._equal: dict[str, ProbeRecord] = {}
         self._atoms: dict[int, list[Atom]] = {}
         self._nothing: dict[str, set[str]] = {}
-        self._environments = _Environments(world)
+        self._environments = Environments(world)
         self._opened: Opened | None = None
         self._times_seen: Counter[tuple[str, str, str, str]] = Counter()
         self._hangs: Counter[str] = Counter()
@@ -400,7 +400,7 @@ def template(content: str, values: list[Any]) -> str:
     return content
 
 
-class _Environments:
+class Environments:
     """One environment after the other: where each is a process of its own, the next one starts while the last is used.
 
     Starting a server, and waiting for it to end, takes seconds in which nothing can be probed; there, both go on beside.

@@ -94,6 +94,9 @@ class Proposals:
         session = self._session
         hints = session.world.hints
         given = [*hints.get(f"{tool.name}.{slot.name}", ()), *hints.get(slot.name, ())]
+        # what changes something under a mere `id` may make a thing of that id: it is not given that of something else
+        is_bare = not tool.is_read and set(words(slot.name)) <= GENERIC
+        refers = (names_something(slot) and not is_bare) or takes_path(slot)
         sources: tuple[tuple[str, Callable[[], list[Any]]], ...] = (
             ("hints", lambda: given),
             ("model", lambda: session.proposed.get((tool.name, slot.path), [])),
@@ -103,7 +106,7 @@ class Proposals:
             ("results", lambda: [one.value for one in seen_for(session, tool, slot) if one.likeness >= 0.5][:_LIKELY]),
             ("described", lambda: described(slot, tool.spec.description)),
             ("dates", lambda: self._dates(tool, slot)),
-            ("unlike", lambda: self._unlike(tool, slot) if names_something(slot) or takes_path(slot) else []),
+            ("unlike", lambda: self._unlike(tool, slot) if refers else []),
             ("folders", lambda: self._in_folders(tool, slot) if takes_path(slot) else []),
             ("usual", lambda: usual(slot)),
             ("conforming", lambda: conforming(slot, session.chance(tool, slot))),
@@ -147,7 +150,7 @@ class Proposals:
         found: list[tuple[int, Any]] = []
         for one in seen_for(self._session, tool, slot):
             place = (one.record.tool, one.atom.path, one.atom.pattern)
-            if one.likeness < 0.5 and (is_specific(one.value) or one.likeness >= 0.2):
+            if one.likeness < 0.5 and (is_specific(one.value) or is_time(one.value) or one.likeness >= 0.2):
                 found.append((turns.get(place, 0), one.value))
                 turns[place] = turns.get(place, 0) + 1
         return [value for _, value in sorted(found, key=lambda pair: pair[0])][:_UNLIKE]

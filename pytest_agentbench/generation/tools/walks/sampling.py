@@ -13,9 +13,7 @@ from itertools import accumulate
 from random import Random
 
 from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Graph, Walk
-from pytest_agentbench.generation.tools.walks.aims import Aims
-from pytest_agentbench.generation.tools.walks.bars import Bars
-from pytest_agentbench.generation.tools.walks.coverage import Covered, covered_by
+from pytest_agentbench.generation.tools.walks.coverage import Aims, Covered, Step, covered_by
 
 SIMPLE = (2, 4)
 COMPLEX = (5, 13)
@@ -32,6 +30,25 @@ _IDLE = 50
 
 Weigh = Callable[[Sequence[str]], Mapping[str, float]]
 """Gives the weights of the next nodes for the nodes so far: what the conversation holds may count."""
+
+
+class Bars:
+    """Steps that are not taken once other tools were called."""
+
+    def __init__(self, pairs: Iterable[tuple[str, str]] = ()) -> None:
+        """Begin with pairs: no turn begins with the second tool once the first was called."""
+        self._after: dict[Step, list[Counter[str]]] = {}
+        for first, second in sorted(pairs):
+            self.add({first: 1}, (RUN_CONVERSATION, second))
+
+    def add(self, before: Mapping[str, int], step: Step) -> None:
+        """Bar a step once each of these tools was called so often; nothing is barred from the outset."""
+        if any(before.values()) and Counter(before) not in self._after.setdefault(step, []):
+            self._after[step].append(Counter(before))
+
+    def forbid(self, calls: Counter[str], step: Step) -> bool:
+        """Whether a step is barred after these calls."""
+        return any(before <= calls for before in self._after.get(step, ()))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,6 +12,8 @@ from pytest_agentbench.generation.tools.world import Answer
     [
         ('{"id": 5}', "ok"),
         ("Done.", "ok"),
+        ("Task '99' does not exist", "ok"),
+        ("Aucune tâche.", "ok"),
         ('{"id": 1, "error": null}', "ok"),
         ('{"job": 7, "name": "nightly", "owner": "ada", "exit": 2, "error": "exit 2"}', "ok"),
         ('{"errors": [], "data": {"x": 1}}', "ok"),
@@ -19,28 +21,24 @@ from pytest_agentbench.generation.tools.world import Answer
         ("The book 'Error: a love story' is not available in print, but as an e-book.\nIt costs 5.", "ok"),
         ("Error: Task '99' not found", "refused"),
         ('{"result": "Error: Task 99 not found"}', "refused"),
-        ("Task '99' does not exist", "refused"),
         ("MCP error -32602: Invalid arguments for tool read_file", "refused"),
         ('{"success": false, "message": "no such order"}', "refused"),
         ('{"error": {"code": 404, "message": "unknown key"}}', "refused"),
         ('{"status": 404, "title": "Not Found"}', "refused"),
         ('{"detail": [{"loc": ["q"], "msg": "field required"}]}', "refused"),
         ('{"errors": ["a", "b"]}', "refused"),
-        ('{"detail": "Unexpected Error"}', "broken"),
-        ('{"error": "Internal Server Error"}', "broken"),
+        ('{"error": "HTTP 500: whatever"}', "broken"),
         ("Traceback (most recent call last):\n  File x", "broken"),
         ("{}", "empty"),
         ("null", "empty"),
         ("  ", "empty"),
         ("[]", "empty"),
         ('{"results": [], "total": 0}', "empty"),
-        ('{"result": "No tasks found."}', "empty"),
         ("Error: HTTP 401: token expired", "environment"),
-        ('{"error": "Too Many Requests"}', "environment"),
     ],
 )
-def test_an_answer_without_a_flag_is_judged_by_what_it_says(content: str, verdict: Verdict) -> None:
-    """Failures that are reported as successes are failures, and emptiness is no success."""
+def test_an_answer_without_a_flag_is_judged_by_its_form(content: str, verdict: Verdict) -> None:
+    """Failures that are reported as successes are failures, and emptiness is no success; sentences are not read."""
     assert judge(Answer(content=content)).verdict == verdict
 
 
@@ -52,7 +50,7 @@ def test_an_answer_without_a_flag_is_judged_by_what_it_says(content: str, verdic
         ("Error: KeyError: 'W9'", "broken"),
         ("HTTP 403 Forbidden", "environment"),
         ("HTTP 503: try later", "environment"),
-        ("connection refused", "environment"),
+        ("Error: ConnectionRefusedError: [Errno 111]", "environment"),
         ("whatever", "refused"),
     ],
 )

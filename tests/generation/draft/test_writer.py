@@ -1,0 +1,159 @@
+"""The writer: one answer for a conversation, guarded and repaired once; it may cut at either end, or call it absurd."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_agentbench.core.model import ModelSpec
+from pytest_agentbench.core.suite import Suite
+from pytest_agentbench.environment.toolset import load_toolset
+from pytest_agentbench.generation.draft import Draft, PolicyPart
+from pytest_agentbench.generation.language.writer import ModelWording, cut, uncuttable
+from pytest_agentbench.generation.produce import Production
+from pytest_agentbench.generation.report import Report
+from pytest_agentbench.generation.store import Store
+from pytest_agentbench.generation.wording import ConversationBrief, ConversationLines
+from pytest_agentbench.llm.caller import Caller
+from pytest_agentbench.llm.models import Models
+from pytest_agentbench.testing import ModelServer
+from tests.generation.draft.test_produce import TODAY, two
+from tests.generation.drafting import Do, From, Listed, Owner, Say, drafted, suite_of
+
+PERSONA = {
+    "task_instructions": "Be brief.",
+    "reason_for_call": "You want help with your loans.",
+    "known_info": "You are member M21, and you mean 3 weeks.",
+    "unknown_info": "",
+}
+GOOD = ["What do I have at home? I am M21.", "The second one, please, for 3 more weeks."]
+
+
+def answer(**changes: Any) -> str:
+    """Give an answer of the writer's to the first of the right drafts."""
+    whole = {"absurd": "", "person": "", "first": 1, "last": 2, "lines": GOOD, "personas": [PERSONA], **changes}
+    return json.dumps(whole)
+
+
+def asked(server: ModelServer, draft: Draft) -> ConversationLines:
+    """Have the model of a server word a draft."""
+
+    async def run() -> ConversationLines:
+        models = Models(environ={})
+        try:
+            spec = ModelSpec(model="m", base_url=server.base_url, api_key="none")
+            wording = ModelWording(models.chat(spec, Caller(role="writer")), ["Never renew a loan for long."])
+            return await wording.lines(ConversationBrief(draft=draft))
+        finally:
+            await models.close()
+
+    return asyncio.run(run())
+
+
+def produced(suite: Suite, drafts: Sequence[Draft], script: Sequence[str]) -> Report:
+    """Run drafts through the driver, worded by a model that says what a script holds."""
+
+    async def run(url: str) -> Report:
+        models = Models(environ={})
+        try:
+            spec = ModelSpec(model="m", base_url=url, api_key="none")
+            production = Production(
+                suite=suite,
+                toolset=load_toolset(suite.environment, suite.root),
+                source=Listed(drafts),
+                store=Store(suite.generate.out),
+                made_from="h",
+                today=TODAY,
+                wording=ModelWording(models.chat(spec, Caller(role="writer"))),
+                wanted=len(drafts),
+            )
+            return await production.run()
+        finally:
+            await models.close()
+
+    with ModelServer(list(script)) as server:
+        return asyncio.run(run(server.base_url))
+
+
+def test_an_answer_with_faults_goes_back_once_with_them(tmp_path: Path) -> None:
+    draft = two(suite_of(tmp_path, "library"))[0]
+    bad = ["What do I have at home? I am M21, and call list_loans.", "Loan L302, please."]
+
+    with ModelServer([answer(lines=bad), answer()]) as server:
+        lines = asked(server, draft)
+
+        repair = str(server.requests[1].messages[-1]["content"])
+    assert lines.lines == tuple(GOOD)
+    assert len(server.requests) == 2
+    assert "line 1: the line names the tool 'list_loans'; a user knows no tools" in repair
+    assert "line 2: the line does not state weeks 3" in repair
+    assert "last_answer" in repair
+
+
+def test_a_persona_knows_the_values_and_no_others(tmp_path: Path) -> None:
+    draft = two(suite_of(tmp_path, "library"))[0]
+    other = {**PERSONA, "known_info": "You are member M21. Your card is K-77."}
+
+    with ModelServer([answer(personas=[other]), answer()]) as server:
+        asked(server, draft)
+
+        repair = str(server.requests[1].messages[-1]["content"])
+    assert "persona 1: known_info does not state weeks 3" in repair
+    assert "persona 1: known_info: it states 'K-77', which is no value of this turn" in repair
+
+
+def test_what_nobody_would_ask_for_is_lost_as_absurd(tmp_path: Path) -> None:
+    suite = suite_of(tmp_path, "library")
+
+    report = produced(suite, two(suite)[:1], [answer(absurd="Nobody asks twice.", lines=[], personas=[])])
+
+    (loss,) = report.losses
+    assert (loss.stage, loss.reason, loss.detail) == ("wording", "absurd", "Nobody asks twice.")
+
+
+def test_the_end_may_be_cut_and_is_not_expected_then(tmp_path: Path) -> None:
+    suite = suite_of(tmp_path, "library")
+    draft = two(suite)[0]
+    persona = {**PERSONA, "known_info": "You are member M21."}
+
+    report = produced(suite, [draft], [answer(last=1, lines=GOOD[:1], personas=[persona])])
+
+    assert [str(loss) for loss in report.losses] == []
+    assert [call.call.name for call in report.accepted[0].calls] == ["list_loans"]
+
+
+def test_what_a_kept_turn_needs_is_not_cut(tmp_path: Path) -> None:
+    draft = two(suite_of(tmp_path, "library"))[0]
+
+    assert uncuttable(draft, 1, 1) == "the turns from 2 on need an answer of one that is cut"
+    assert uncuttable(draft, 0, 0) == ""
+    decided = draft.model_copy(update={"policies": (PolicyPart(policy="one"),)})
+    assert uncuttable(decided, 0, 0) == "this conversation is fixed: keep all turns"
+
+
+def test_numbers_of_calls_move_with_a_cut_beginning(tmp_path: Path) -> None:
+    turns = [
+        Say(calls=[Do("get_member", {"member_id": "M21"})]),
+        Say(calls=[Do("list_loans", {"member_id": "M21"})]),
+        Say(calls=[Do("renew_loan", {"loan_id": From(1, "1.loan_id", "loan", 1, 2), "weeks": 3})]),
+    ]
+    draft = asyncio.run(drafted(suite_of(tmp_path, "library"), "d1", turns, owner=Owner(key="M21")))
+
+    left = cut(draft, 1, 2)
+
+    assert left.turns[1].references[0].source == 0
+    assert left.turns[1].calls[0].origins["loan_id"].call == 0
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_lines_that_do_not_fit_the_turns_are_lost(tmp_path: Path, count: int) -> None:
+    suite = suite_of(tmp_path, "library")
+    wrong = answer(lines=["I am M21, for 3 weeks."] * count)
+
+    report = produced(suite, two(suite)[:1], [wrong, wrong])
+
+    (loss,) = report.losses
+    assert (loss.stage, loss.reason) == ("wording", "not a line for each turn")
