@@ -33,6 +33,9 @@ _MOST_LIMITS = 12
 """Ways in which a limit is tried to be reached."""
 
 
+_UNPROVEN = 0.3
+"""Share of sets that a request without a proof decides alone for which there is one."""
+
 _MOST_ALIKE = 2
 """Requests of one owner that differ in a value alone."""
 
@@ -158,6 +161,9 @@ class Planner:
                 return bool(option.tools & tools_of[policy])
             return policy in option.decides
 
+        alone = [one for one in usable if _is_unproven(one) and all(involved(one, policy) for policy in need)]
+        if alone and random.random() < _UNPROVEN:
+            chosen.append(random.choice(alone))
         need.sort(key=lambda policy: sum(involved(one, policy) for one in usable))
         while left := [policy for policy in need if not any(involved(one, policy) for one in chosen)]:
             about = [one for one in usable if involved(one, left[0])]
@@ -302,6 +308,10 @@ def _combined(option: Option) -> Hashable:
     return tuple(act.request.tool for act in option.acts), tuple(sorted(option.decides))
 
 
+def _is_unproven(option: Option) -> bool:
+    return any(act.ending == "unproven" for act in option.acts)
+
+
 def _companion(options: Sequence[Option], acts: Sequence[Act], random: Random) -> Act:
     """Give a request that is done beside those that are refused: doing nothing at all must not be right."""
     unproven = any(act.ending == "unproven" for act in acts)
@@ -323,8 +333,7 @@ def _goes_with(option: Option, chosen: Sequence[Option], left: Sequence[str], *,
     acts = [act for one in chosen for act in one.acts]
     if len(acts) + len(option.acts) > MOST_ACTS:
         return False
-    unproven = any(act.ending == "unproven" for act in option.acts)
-    if unproven and (acts or not all(policy in option.decides for policy in left)):
+    if _is_unproven(option) and (acts or not all(policy in option.decides for policy in left)):
         return False
     if any(act.ending == "unproven" for act in acts):
         return False
