@@ -13,9 +13,10 @@ from pytest_agentbench.generation.draft import Draft, Loss
 from pytest_agentbench.generation.policies.events.events import EventMaker
 from pytest_agentbench.generation.policies.events.planning import Planner
 from pytest_agentbench.generation.policies.events.requests import ToolArguments
-from pytest_agentbench.generation.policies.events.right_run import RightRuns, Rulebook
+from pytest_agentbench.generation.policies.events.right_run import RightRuns
 from pytest_agentbench.generation.policies.events.row_checks import Validator
 from pytest_agentbench.generation.policies.events.rows import ModelRows, RowMaker
+from pytest_agentbench.generation.policies.events.rulebook import Rulebook
 from pytest_agentbench.generation.policies.events.samples import Samples
 from pytest_agentbench.generation.policies.events.schema import rows_of, schema_of
 from pytest_agentbench.generation.policies.values import Infeasible, PolicyGraph, PolicySet, Sampling

@@ -28,17 +28,17 @@ from pytest_agentbench.generation.draft import (
 )
 from pytest_agentbench.generation.language.guard import scalars_of
 from pytest_agentbench.generation.language.plain import label_of
+from pytest_agentbench.generation.policies.events.conversation import (
+    Act,
+    Deviation,
+    ExecutedCall,
+    conversation,
+    deviations,
+    key_of,
+)
 from pytest_agentbench.generation.policies.events.planning import PlanError, Planner
 from pytest_agentbench.generation.policies.events.requests import Request, cells_of
-from pytest_agentbench.generation.policies.events.right_run import (
-    Act,
-    Made,
-    RightRuns,
-    Wrong,
-    key_of,
-    written,
-    wrong_ways,
-)
+from pytest_agentbench.generation.policies.events.right_run import RightRuns
 from pytest_agentbench.generation.policies.events.rows import FreshRows, ModelRows, RowMaker, RowsError
 from pytest_agentbench.generation.policies.events.samples import Place
 from pytest_agentbench.generation.policies.events.schema import personal, state_of_rows
@@ -76,8 +76,8 @@ class Attempt:
     acts: tuple[Act, ...]
     fresh: FreshRows
     arguments: dict[str, dict[str, Any]] = field(default_factory=dict)
-    made: dict[str, Made] = field(default_factory=dict)
-    decides: dict[str, list[Wrong]] = field(default_factory=dict)
+    executed: dict[str, ExecutedCall] = field(default_factory=dict)
+    decides: dict[str, list[Deviation]] = field(default_factory=dict)
     turns: tuple[Turn, ...] = ()
     initial: State | None = None
 
@@ -155,39 +155,41 @@ class EventMaker:
                     event.arguments[key_of(call)] = call.arguments(rows, self.runs.samples)
                 for call in act.calls:
                     key = key_of(call)
-                    if key in event.made and call != act.request:
+                    if key in event.executed and call != act.request:
                         continue
-                    made = await self._call(opened, call.tool, event.arguments[key])
-                    if made.answer.error:
+                    executed = await self._call(opened, call.tool, event.arguments[key])
+                    if executed.answer.error:
                         raise EventError(
-                            "hydration", "a call fails on fresh rows", f"{call.tool}: {made.answer.content}"
+                            "hydration", "a call fails on fresh rows", f"{call.tool}: {executed.answer.content}"
                         )
-                    event.made[key] = made
+                    event.executed[key] = executed
                     done.append(key)
-                if act.ending != "made":
+                if act.ending != "done":
                     later.append((act.request, list(done)))
         for request, before in later:
             async with self.runs.world.open(state) as opened:
                 for key in before:
-                    await opened.call(event.made[key].tool, event.made[key].arguments)
-                event.made[key_of(request)] = await self._call(opened, request.tool, event.arguments[key_of(request)])
+                    await opened.call(event.executed[key].tool, event.executed[key].arguments)
+                event.executed[key_of(request)] = await self._call(
+                    opened, request.tool, event.arguments[key_of(request)]
+                )
 
-    async def _call(self, opened: Opened, tool: str, arguments: Mapping[str, Any]) -> Made:
+    async def _call(self, opened: Opened, tool: str, arguments: Mapping[str, Any]) -> ExecutedCall:
         answer = await opened.call(tool, arguments)
         if answer.hung or answer.crashed or answer.unreachable:
             raise EventError("hydration", "a call does not come back", f"{tool}: {answer.content}")
         state = await opened.snapshot() if self.runs.book.reads_state and answer.wrote else None
-        return Made(tool, dict(arguments), answer, state)
+        return ExecutedCall(tool, dict(arguments), answer, state)
 
     def _judge(self, event: Attempt, policies: Sequence[str]) -> None:
         """Hold the right run against every rule of the suite, and find which wrong runs each rule tells apart."""
         book = self.runs.book
-        right = written(book, event.acts, event.made, event.arguments)
+        right = conversation(book, event.acts, event.executed, event.arguments)
         verdicts = book.verdicts(right.transcript, event.initial, right.states)
         if broken := book.broken(verdicts):
             raise EventError("plan", "the right run breaks a rule", ", ".join(sorted(broken)))
-        for wrong in wrong_ways(event.acts):
-            other = written(book, event.acts, event.made, event.arguments, wrong)
+        for wrong in deviations(event.acts):
+            other = conversation(book, event.acts, event.executed, event.arguments, wrong)
             own = event.acts[wrong.act].broken if wrong.kind == "forbidden" else None
             verdicts = book.verdicts(other.transcript, event.initial, other.states, only=policies)
             for policy in book.broken(verdicts):
@@ -216,20 +218,20 @@ class EventMaker:
             )
         raise EventError("plan", "not involved", f"no wrong run of this event breaks {policy}")
 
-    def _wrong_run(self, wrong: Wrong, event: Attempt) -> WrongRun:
+    def _wrong_run(self, wrong: Deviation, event: Attempt) -> WrongRun:
         act, turn = event.acts[wrong.act], _turn_of(wrong.act, event.acts)
         change = self._change(wrong, event)
         if wrong.kind == "skipped":
             return WrongRun(kind="skipped", change=change, skip=wrong.call)
         if wrong.kind == "unsaid":
             return WrongRun(kind="unsaid", change=change, turn=turn, text=wrong.text)
-        if act.ending == "made":
+        if act.ending == "done":
             return WrongRun(kind=wrong.kind, change=change, turn=turn + act.asked)
         before = [call for one in event.turns[: turn + 1] for call in one.calls]
         call = self._planned(act.request, event, before, asked=True)
         return WrongRun(kind=wrong.kind, change=change, turn=turn + (wrong.kind == "declined"), call=call)
 
-    def _change(self, wrong: Wrong, event: Attempt) -> str:
+    def _change(self, wrong: Deviation, event: Attempt) -> str:
         act = event.acts[wrong.act]
         tool = self._calls(event)[wrong.call].tool if wrong.kind == "skipped" else act.request.tool
         return _CHANGES[wrong.kind].format(call=tool, text=shorten(printable(wrong.text), 80))
@@ -249,7 +251,7 @@ class EventMaker:
         table = samples.schema.get(event.root[0])
         names = [str(owner_row[name]) for name in owner_row if personal(name) in ("first_name", "last_name", "name")]
         key = owner_row.get(table.key[0]) if table and len(table.key) == 1 else None
-        refused = [act for act in event.acts if act.ending != "made"]
+        refused = [act for act in event.acts if act.ending != "done"]
         return Draft(
             id=one.id,
             source="policies",
@@ -284,11 +286,11 @@ class EventMaker:
             own = event.arguments[key_of(act.request)].values()
             stated: list[Stated] = []
             planned: list[PlannedCall] = []
-            for at, call in enumerate(here if act.ending == "made" else [*here, act.request]):
+            for at, call in enumerate(here if act.ending == "done" else [*here, act.request]):
                 is_asked = call == act.request
                 stated += self._stated(call, event, calls, said, at, is_asked=is_asked, asked_for=own)
                 planned.append(self._planned(call, event, calls, asked=is_asked))
-                if not is_asked or act.ending == "made":
+                if not is_asked or act.ending == "done":
                     calls.append(planned[-1])
             turns += _answered(act, planned, tuple(stated))
         return tuple(turns)
@@ -317,7 +319,7 @@ class EventMaker:
         return found
 
     def _planned(self, call: Request, event: Attempt, calls: Sequence[PlannedCall], *, asked: bool) -> PlannedCall:
-        arguments, made = event.arguments[key_of(call)], event.made[key_of(call)]
+        arguments, executed = event.arguments[key_of(call)], event.executed[key_of(call)]
         compared = [name for name in arguments if name not in call.free] if call.free else None
         origins = {}
         for name, value in arguments.items():
@@ -329,9 +331,9 @@ class EventMaker:
         return PlannedCall(
             call=ExpectedCall(name=call.tool, arguments=arguments, compare_args=compared),
             origins=origins,
-            answer=made.answer.content,
-            writes=bool(made.answer.wrote),
-            fails=made.answer.error,
+            answer=executed.answer.content,
+            writes=bool(executed.answer.wrote),
+            fails=executed.answer.error,
             asked=asked,
         )
 
@@ -391,7 +393,7 @@ class EventMaker:
 _STRANGER = "asks about what belongs to somebody else"
 
 _ENDS = {
-    "made": "which is done",
+    "done": "which is done",
     "refused": "which is refused",
     "declined": "and says no when asked",
     "unproven": "without a proof of who it is",
@@ -406,7 +408,7 @@ def _turn_of(act: int, acts: Sequence[Act]) -> int:
     return act + sum(one.asked or one.ending == "declined" for one in acts[:act])
 
 
-def _event_of(wrong: Wrong, acts: Sequence[Act], *, is_limit: bool) -> Event:
+def _event_of(wrong: Deviation, acts: Sequence[Act], *, is_limit: bool) -> Event:
     act = acts[wrong.act]
     if act.ending == "declined":
         return "declined" if wrong.kind == "declined" else "kept"

@@ -12,8 +12,9 @@ from random import Random
 from typing import TypeVar
 
 from pytest_agentbench.generation.draft import Event
+from pytest_agentbench.generation.policies.events.conversation import Act, Deviation, deviations
 from pytest_agentbench.generation.policies.events.requests import Request, Rows
-from pytest_agentbench.generation.policies.events.right_run import Act, RightRuns, Wrong, wrong_ways
+from pytest_agentbench.generation.policies.events.right_run import RightRuns
 from pytest_agentbench.generation.policies.events.samples import Place
 
 MOST_ACTS = 5
@@ -32,6 +33,9 @@ _MOST_LIMITS = 12
 """Ways in which a limit is tried to be reached."""
 
 
+_UNPROVEN = 0.3
+"""Share of sets that a request without a proof decides alone for which there is one."""
+
 _MOST_ALIKE = 2
 """Requests of one owner that differ in a value alone."""
 
@@ -49,7 +53,7 @@ class Option:
     """
 
     acts: tuple[Act, ...]
-    decides: dict[str, Wrong]
+    decides: dict[str, Deviation]
     touches: frozenset[str]
     accepted: bool = True
 
@@ -157,6 +161,9 @@ class Planner:
                 return bool(option.tools & tools_of[policy])
             return policy in option.decides
 
+        alone = [one for one in usable if _is_unproven(one) and all(involved(one, policy) for policy in need)]
+        if alone and random.random() < _UNPROVEN:
+            chosen.append(random.choice(alone))
         need.sort(key=lambda policy: sum(involved(one, policy) for one in usable))
         while left := [policy for policy in need if not any(involved(one, policy) for one in chosen)]:
             about = [one for one in usable if involved(one, left[0])]
@@ -177,7 +184,7 @@ class Planner:
         acts = [act for one in chosen for act in one.acts]
         if not any(act.calls for act in acts):
             acts.append(_companion(usable, acts, random))
-        order = {"made": 0, "declined": 1, "refused": 2, "unproven": 3}
+        order = {"done": 0, "declined": 1, "refused": 2, "unproven": 3}
         return tuple(sorted(acts, key=lambda act: order[act.ending]))
 
     async def _acts(self, root: Place) -> list[Act]:
@@ -204,8 +211,8 @@ class Planner:
             act = await self.runs.act(root, request, rows)
             if act is None or (request.odd and not act.broken):
                 continue
-            made = await self.runs.made(request)
-            if not foreign or (act.broken and made is not None and not made.answer.error):
+            executed = await self.runs.executed(request)
+            if not foreign or (act.broken and executed is not None and not executed.answer.error):
                 found.append(act)
         return found
 
@@ -220,7 +227,7 @@ class Planner:
         found = [await self._option((act,))]
         if act.asked:
             found.append(await self._option((replace(act, ending="declined", asked=False, after=(), words=()),)))
-        if act.ending == "made" and (proof := self._proof(act)):
+        if act.ending == "done" and (proof := self._proof(act)):
             broken = await self.runs.without(act, proof)
             plain = replace(
                 act, ending="unproven", before=(), after=(), asked=False, words=(), broken=broken, proof=tuple(proof)
@@ -242,21 +249,21 @@ class Planner:
         right = await self.runs.verdicts(acts)
         if self.runs.book.broken(right):
             return None
-        decides: dict[str, Wrong] = {}
-        for wrong in wrong_ways(acts):
+        decides: dict[str, Deviation] = {}
+        for wrong in deviations(acts):
             forbidden_by = acts[wrong.act].broken if wrong.kind == "forbidden" else None
             for policy in sorted(self.runs.book.broken(await self.runs.verdicts(acts, wrong))):
                 is_its_own = forbidden_by is None or policy in forbidden_by  # a call that is forbidden is unasked, too
                 if is_its_own and not self.runs.book.depends_on_words(policy):
                     decides.setdefault(policy, wrong)
-        last = await self.runs.made(acts[-1].request)
+        last = await self.runs.executed(acts[-1].request)
         accepted = last is not None and not last.answer.error
         return Option(acts=acts, decides=decides, touches=frozenset(right), accepted=accepted)
 
     async def _at_limits(self, options: Sequence[Option]) -> list[Option]:
         """Give requests of one kind up to a limit and one beyond it, which is refused."""
         found: list[Option] = []
-        done = [one.acts[0] for one in options if one.acts[0].ending == "made" and one.accepted]
+        done = [one.acts[0] for one in options if one.acts[0].ending == "done" and one.accepted]
         for policy in self.runs.book.rules:
             for limit in self.runs.book.limits(policy):
                 if limit.times + 1 >= MOST_ACTS:
@@ -301,13 +308,17 @@ def _combined(option: Option) -> Hashable:
     return tuple(act.request.tool for act in option.acts), tuple(sorted(option.decides))
 
 
+def _is_unproven(option: Option) -> bool:
+    return any(act.ending == "unproven" for act in option.acts)
+
+
 def _companion(options: Sequence[Option], acts: Sequence[Act], random: Random) -> Act:
     """Give a request that is done beside those that are refused: doing nothing at all must not be right."""
     unproven = any(act.ending == "unproven" for act in acts)
     done = [
         one.acts[0]
         for one in options
-        if len(one.acts) == 1 and one.acts[0].ending == "made" and not (unproven and one.acts[0].before)
+        if len(one.acts) == 1 and one.acts[0].ending == "done" and not (unproven and one.acts[0].before)
     ]
     if not done:
         raise PlanError("a right run would make no call at all")
@@ -322,16 +333,15 @@ def _goes_with(option: Option, chosen: Sequence[Option], left: Sequence[str], *,
     acts = [act for one in chosen for act in one.acts]
     if len(acts) + len(option.acts) > MOST_ACTS:
         return False
-    unproven = any(act.ending == "unproven" for act in option.acts)
-    if unproven and (acts or not all(policy in option.decides for policy in left)):
+    if _is_unproven(option) and (acts or not all(policy in option.decides for policy in left)):
         return False
     if any(act.ending == "unproven" for act in acts):
         return False
     taken = {(act.request.tool, act.request.focus) for act in acts}
-    writes = {act.request.focus for act in acts if act.ending == "made"}
+    writes = {act.request.focus for act in acts if act.ending == "done"}
     for act in option.acts:
         if (act.request.tool, act.request.focus) in taken:
             return False
-        if act.request.focus in writes and act.ending == "made" and not same_row:
+        if act.request.focus in writes and act.ending == "done" and not same_row:
             return False
     return True

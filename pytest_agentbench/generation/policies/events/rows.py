@@ -431,7 +431,19 @@ class ModelRows:
             for column, symbol in row.bindings.items():
                 if symbol in keys and row.values.get(column) != keys[symbol]:
                     found.append(f"{row.symbol}.{column}: must hold the key of {symbol}, {keys[symbol]!r}")
+        found += [fault for row in rows for fault in self._twins(row)]
         return found or RowChecker(self._ground, self._validators).check(self._carried(answer, made))
+
+    def _twins(self, row: EventRow) -> list[str]:
+        """Say where a person has the name of somebody in the base rows."""
+        names = [name for name, value in row.values.items() if personal(name) in _NAMES and isinstance(value, str)]
+        if not names or not self._samples.is_person(row.table):
+            return []
+        mine = [row.values[name] for name in names]
+        taken = any([one.get(name) for name in names] == mine for one in self._samples.rows[row.table])
+        return (
+            [f"{row.symbol}: {' '.join(mine)} is somebody of {row.table} already; give another name"] if taken else []
+        )
 
     def _row_faults(self, row: EventRow, values: Mapping[str, Any]) -> list[str]:
         free = {*self._open(row), *row.bindings}

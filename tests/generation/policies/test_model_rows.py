@@ -1,0 +1,77 @@
+"""Rows that a model fills in: keys and words are its own, what decides stays, nobody of the base rows comes back."""
+
+import json
+from random import Random
+
+import pytest
+
+from pytest_agentbench.environment.toolset import load_toolset
+from pytest_agentbench.generation.policies.events.rows import FreshRows, ModelRows, RowMaker, RowsError
+from pytest_agentbench.generation.policies.source import planner_of
+from pytest_agentbench.suites.suite_file import load_suite
+from tests.generation.policies.airline import airline
+from tests.users.llm.chat import PlayedChat
+
+
+async def planned(folder) -> tuple[RowMaker, FreshRows]:
+    """Give the rows of one member and a booking as they are without a model."""
+    suite = load_suite(airline(folder), environ={}, generating=True)
+    samples = (await planner_of(suite, load_toolset(suite.environment, suite.root))).runs.samples
+    maker = RowMaker(samples=samples)
+    root = ("members", 0)
+    return maker, maker.make(samples.cluster(root, samples.focuses(root, "bookings")[0]), Random(1))
+
+
+def answer(rows: FreshRows, **changes) -> str:
+    """Say each row as it is, with changes by symbol."""
+    written = [
+        {"symbol": row.symbol, "table": row.table, "values": json.dumps({**row.values, **changes.get(row.symbol, {})})}
+        for row in rows.rows
+    ]
+    return json.dumps({"rows": written})
+
+
+async def filled(maker: RowMaker, rows: FreshRows, *answers: str) -> FreshRows:
+    """Have a model with these answers fill the rows in."""
+    chat = PlayedChat(*answers)
+    return await ModelRows(chat, maker.samples, (), maker.ground)(rows, Random(1))
+
+
+async def test_keys_and_words_of_a_model_are_carried_to_every_row(tmp_path):
+    """A new key of the member stands in the rows that refer to it."""
+    maker, rows = await planned(tmp_path)
+    tied = {row.symbol: {"member_id": "M-999"} for row in rows.rows if "member_id" in row.values}
+
+    found = await filled(maker, rows, answer(rows, **{**tied, "M1": {"member_id": "M-999", "full_name": "Uwe Roth"}}))
+
+    by_symbol = {row.symbol: row.values for row in found.rows}
+    assert by_symbol["M1"]["full_name"] == "Uwe Roth"
+    assert {row["member_id"] for row in by_symbol.values() if "member_id" in row} == {"M-999"}
+
+
+@pytest.mark.parametrize(
+    ("symbol", "change", "said"),
+    [
+        ("B1", {"state": "void"}, "must stay 'open'"),
+        ("B1", {"fare": 1.0}, "must stay 120.5"),
+        ("M1", {"full_name": "Tom Weiss"}, "is somebody of members already"),
+        ("M1", {"email": "tom.weiss@mail.example"}, "stands in another row already"),
+        ("B1", {"member_id": "M-201"}, "must hold the key of M1"),
+    ],
+)
+async def test_what_decides_and_who_is_there_already_is_refused(tmp_path, symbol, change, said):
+    """Refused twice with the reason, the rows are given up."""
+    maker, rows = await planned(tmp_path)
+    wrong = answer(rows, **{symbol: change})
+
+    with pytest.raises(RowsError, match=said):
+        await filled(maker, rows, wrong, wrong)
+
+
+async def test_a_mended_answer_is_taken(tmp_path):
+    """The second answer counts where the first was at fault."""
+    maker, rows = await planned(tmp_path)
+
+    found = await filled(maker, rows, answer(rows, B1={"fare": 3.0}), answer(rows, M1={"full_name": "Uwe Roth"}))
+
+    assert next(row for row in found.rows if row.symbol == "M1").values["full_name"] == "Uwe Roth"

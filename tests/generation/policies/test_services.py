@@ -1,0 +1,90 @@
+"""Events of a service with a JSON state that has no owners: what is done, what is refused, rules about the state."""
+
+import shutil
+from pathlib import Path
+
+import yaml
+
+from pytest_agentbench.generation.running import Asked, generate
+from pytest_agentbench.suites.suite_file import load_suite
+from tests.generation.policies.kit import planned
+
+SERVICES = Path(__file__).resolve().parents[1] / "services"
+
+HOTEL = """
+agent: hotel_agent:build
+environment:
+  tools: hotel_tools
+  state: {json: hotel_state.json}
+  reads: [find_rooms, room_details, get_booking]
+  writes: [book_room, cancel_booking]
+policies:
+  - {id: look-first, text: Look first., challenge: 1,
+     rule: {before: {calls: [cancel_booking], first: [get_booking], same: [reference]}}}
+  - {id: ask, text: Ask first., challenge: 2, rule: {confirm_before: {calls: [cancel_booking]}}}
+  - {id: short-only, text: Cancel short stays alone., challenge: 3, rule: {only_if: {calls: [cancel_booking],
+     SHORT}}}
+  - {id: a-week, text: Book a week at most., challenge: 2,
+     rule: {never: {calls: [book_room], where: {nights: {$gt: 7}}}}}
+  - {id: say-so, text: Say that the stay is gone., challenge: 1,
+     rule: {when: {calls: [cancel_booking]}, then: {must_say: is cancelled}}}
+  - {id: kind, text: Be kind., challenge: 1}
+scenarios: [generated/scenarios/*.yaml]
+generate: {from: policies, count: 10, seed: 3, levels: {min: 1, max: 6}}
+"""
+SEEN = "earlier: {calls: [get_booking], same: [reference], result: {nights: {$lte: 3}}}"
+STORED = "state: {at: [bookings, {$argument: reference}], value: {nights: {$lte: 3}}}"
+
+
+def hotel(folder: Path, short: str) -> Path:
+    """Write the suite of the hotel."""
+    for name in ("hotel_tools.py", "hotel_state.json"):
+        shutil.copy(SERVICES / name, folder / name)
+    (folder / "hotel_agent.py").write_text("def build():\n    return lambda message: 'Hello'\n", encoding="utf-8")
+    file = folder / "agentbench.yaml"
+    file.write_text(HOTEL.replace("SHORT", short), encoding="utf-8")
+    return file
+
+
+def test_scenarios_of_the_hotel_are_accepted_and_their_wrong_runs_fail(tmp_path: Path) -> None:
+    """The right run passes, each wrong one has a finding, and a stay that is too long is not cancelled."""
+    file = hotel(tmp_path, SEEN)
+
+    outcome = generate(Asked(suite=file), environ={}, told=lambda _: None)
+
+    assert outcome.is_complete, outcome.lines
+    stays = yaml.safe_load((tmp_path / "hotel_state.json").read_text(encoding="utf-8"))["bookings"]
+    for one in load_suite(file, environ={}).scenarios:
+        rows = {**stays, **one.task.initial_state.initialization_data["agent_data"]["bookings"]}
+        for call in one.expected_calls:
+            if call.name == "cancel_booking":
+                assert rows[call.arguments["reference"]]["nights"] <= 3
+        for wrong in one.provenance["wrong_runs"]:
+            assert wrong["finding"]
+
+
+async def test_rules_about_the_state_are_judged_on_the_rows_of_the_event(tmp_path: Path) -> None:
+    """The fresh booking is in the state that the rule reads, so a short one may be cancelled and a long one may not."""
+    found = await planned(hotel(tmp_path, STORED), 10, 1, 6)
+
+    events = {(part.policy, part.event) for draft in found.drafts for part in draft.policies}
+    assert ("short-only", "requested") in events
+    for draft in found.drafts:
+        for call in draft.calls:
+            if call.call.name == "cancel_booking":
+                assert draft.state["bookings"][call.call.arguments["reference"]]["nights"] <= 3
+
+
+async def test_what_must_be_said_has_a_run_that_leaves_it_out(tmp_path: Path) -> None:
+    """A rule about words is decided by a run without them; one without a rule or tool is in no set."""
+    found = await planned(hotel(tmp_path, SEEN), 10, 1, 6)
+
+    kinds = {
+        run.kind
+        for draft in found.drafts
+        for part in draft.policies
+        for run in part.wrong_runs
+        if part.policy == "say-so"
+    }
+    assert kinds == {"unsaid"}
+    assert found.source.left_out == {"kind": "it has no rule and names no tool"}
