@@ -206,7 +206,7 @@ def _models(report: Report) -> list[str]:
         lines.append(
             f"critic: {found.rejected} of {found.verdicts} verdicts are rejections "
             f"({100 * found.rejected / found.verdicts:.0f} %): {found.implausible} implausible, {found.invented} with "
-            f"invented values ({100 * found.invented / rejected:.0f} %), {other} with other writes; the paper: 63 %, of "
-            "them 79 % invented"
+            f"invented values ({100 * found.invented / rejected:.0f} %), {other} with other writes; the paper: 63 %, "
+            "79 % of them invented"
         )
     return lines
