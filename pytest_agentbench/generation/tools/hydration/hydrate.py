@@ -384,10 +384,13 @@ class _Attempt:
 
     async def _prepare(self, card: Card, option: Option, deep: int) -> bool:
         """Make the calls that rules want before a call, about the same things where they can be."""
-        for names in list(self._stock.rules.needed(card.tool, option.arguments, self._made)):
+        for _ in range(_NEEDED):
+            names = next(self._stock.rules.needed(card.tool, option.arguments, self._made), None)
+            if names is None:
+                return True
             if deep >= _NEEDED or not await self._first_of(names, option, deep):
                 return False
-        return True
+        return next(self._stock.rules.needed(card.tool, option.arguments, self._made), None) is None
 
     async def _first_of(self, tools: Sequence[str], option: Option, deep: int) -> bool:
         """Make a call of one of the tools: first those that tell whose the things are that the call is about."""

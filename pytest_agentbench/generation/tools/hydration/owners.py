@@ -136,7 +136,9 @@ def owners_of(state: JsonValue, pool: Pool) -> Owners:
     """Find the owner columns of a service, in its state and in verified calls with their answers."""
     kinds = _kinds_of(state, pool)
     tables = {kind: _by_key(rows) for kind, rows in kinds.items()}
-    persons = {kind: tables[kind] for kind, rows in kinds.items() if any(map(_is_person, rows.values()))}
+    persons = {
+        kind: _by_key({key: row for key, row in rows.items() if _is_person(row)}) for kind, rows in kinds.items()
+    }
     listing = {column for entry in pool.entries for column in _listed_by(entry)}
     people: dict[str, Table] = {}
     shared: set[str] = set()

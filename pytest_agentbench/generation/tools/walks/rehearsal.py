@@ -26,7 +26,7 @@ REPEATS = 4
 _WAYS = 2
 """Ways to a tool that works only behind others, along which an edge from it is tried."""
 _ATTEMPTS = 8
-"""Times that a pair is tried."""
+"""Times that an edge or a pair is tried."""
 
 Step = tuple[str, str]
 
@@ -72,7 +72,7 @@ async def _vain(ways: list[tuple[str, ...]], stock: Stock, seed: int, *, memory:
         walk = Walk(id="rehearsal", nodes=(RUN_CONVERSATION, *way, RUN_CONVERSATION, END_OF_SIMULATION))
         random = Random(f"rehearsal/{seed}/{way}")  # noqa: S311 - a choice, no secret
         try:
-            await hydrate(walk, stock, random, memory=memory)
+            await hydrate(walk, stock, random, attempts=_ATTEMPTS, memory=memory)
         except HydrationError as error:
             why = f"tried in vain: {error.reason}"
         else:
