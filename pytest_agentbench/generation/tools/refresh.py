@@ -77,7 +77,8 @@ def _moved(
 ) -> list[str]:
     """Name the arguments whose value no longer stands in the result that it was taken from."""
     stale = []
-    for path, origin in origins.items():
+    for written, origin in origins.items():
+        path = written.replace(".0", ".*")
         if not isinstance(origin, Mapping) or path not in slots:
             continue
         call, where = int(origin.get("call", -1)), str(origin.get("path", ""))

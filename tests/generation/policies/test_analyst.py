@@ -166,6 +166,11 @@ def test_rules_that_hold_have_no_fault(rule):
     assert FACTS.faults(rule, 'Close with "good bye".') == []
 
 
+def test_without_tools_no_rule_holds():
+    """A rule about tools that nobody has shown cannot be held against anything."""
+    assert "no tool" in Facts().faults({"never": {"calls": ["void_booking"]}}, "Void nothing.")[0]
+
+
 async def test_facts_are_seen_in_a_sandbox_and_never_where_nothing_is_undone():
     """Answers of tools are those of calls that were made, writes among them; without reset only reads are called."""
     suite = load_suite(TOOLHIRE / "agentbench.yaml", environ={}, generating=True)

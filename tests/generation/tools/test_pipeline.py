@@ -186,7 +186,7 @@ TOOLS = {
         "no call of any tool was answered",
     ),
     "one tool": (
-        "def look(name: str) -> str:\n    '''Look up a name, for example Ada.'''\n    return f'{name} is fine'\n",
+        "def look(name: str) -> str:\n    '''Look up a name, for example \"Ada\".'''\n    return f'{name} is fine'\n",
         None,
         "scenarios short: the source has no further drafts",
     ),

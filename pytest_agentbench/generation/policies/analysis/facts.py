@@ -79,6 +79,8 @@ class Facts:
         wrong = [str(one) for one in rule_misfits(rule)]
         if wrong or not isinstance(rule, Mapping):
             return wrong or ["a rule is a mapping"]
+        if not self.tools:
+            return ["no tool of the service is known, so that nothing can be checked on calls"]
         policy = Policy(id="proposed", text=text or "-", rule=dict(rule))
         found = [message for _, message, _ in rule_faults(policy, Toolset(specs=self.tools))]
         if self.state is None:

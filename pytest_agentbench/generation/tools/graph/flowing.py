@@ -133,6 +133,45 @@ def _cells(content: str) -> Iterator[tuple[str, str]]:
     yield from walk(parsed(content), "", 0)
 
 
+class _Tried:
+    """What was tried on an argument: values accepted and refused, by environment and order of the calls."""
+
+    def __init__(self, tool: ProbedTool, slot: Slot, order: dict[int, int]) -> None:
+        self.accepted: dict[str, set[int]] = defaultdict(set)
+        self.refused_last: dict[tuple[str, int], int] = {}
+        self.refused_first: dict[tuple[str, int], int] = {}
+        self.taken_first: dict[tuple[str, int], int] = {}
+        self.stated = {str(value) for value in (*declared(slot), *described(slot, tool.spec.description))}
+        rests = set()
+        for record in tool.worked():
+            rests.add(record.rest(slot.path))
+            if slot.path in record.values:
+                self.accepted[str(record.values[slot.path])].add(record.world)
+        for record in tool.records:
+            if slot.path not in record.values or record.verdict == "environment":
+                continue
+            key = (str(record.values[slot.path]), record.world)
+            if record.ok:
+                self.taken_first.setdefault(key, order[id(record)])
+            elif not is_about_another(record, slot.path):
+                self.refused_last[key] = order[id(record)]
+                if record.rest(slot.path) in rests:
+                    self.refused_first.setdefault(key, order[id(record)])
+
+    def is_from(self, text: str, world: int, since: int) -> bool:
+        """Whether a value was accepted in an environment where it stood: what was refused there at first was made by
+        another call.
+        """
+        if world not in self.accepted.get(text, ()):
+            return False
+        return not since < self.refused_first.get((text, world), -1) < self.taken_first.get((text, world), -1)
+
+    def was_vain(self, text: str, since: dict[int, int]) -> bool:
+        """Whether a value was never accepted, and refused after it stood somewhere."""
+        is_refused = any(self.refused_last.get((text, world), -1) > at for world, at in since.items())
+        return text not in self.accepted and is_refused
+
+
 def _into(
     session: ProbeSession,
     tool: ProbedTool,
@@ -144,46 +183,16 @@ def _into(
 ) -> Iterator[Flow]:
     is_closed = (tool.name, slot.path) in closed
     refused = unknown_refused(tool, slot)
-    accepted: dict[str, set[int]] = defaultdict(set)
-    for record in tool.worked():
-        if slot.path in record.values:
-            accepted[str(record.values[slot.path])].add(record.world)
-    turned_away = {
-        (str(record.values[slot.path]), record.world): order[id(record)]
-        for record in tool.records
-        if slot.path in record.values
-        and record.verdict in ("refused", "broken", "empty")
-        and not is_about_another(record, slot.path)
-    }
-    first_refused, taken_at = _firsts(tool, slot, order)
-    named = {str(value) for value in (*declared(slot), *described(slot, tool.spec.description))}
+    tried = _Tried(tool, slot, order)
     takes_anything = not is_closed and bool(unknown_accepted(tool, slot) or not refused)
-    for spot in spots:
-        if spot.tool == tool.name:
-            continue
+    for spot in (one for one in spots if one.tool != tool.name):
         like = session.likeness(slot.path, tool.name, spot.names, spot.tool)
-        fitting: list[Any] = []
-        counts = True
-        vain = 0
-        for key, raw in spot.values.items():
-            value = as_argument(raw, slot)
-            if value is None or value == "" or not fits(value, slot) or is_time(value):
-                continue
-            text = str(value)
-            here = {
-                world
-                for world in accepted.get(text, set()) & spot.since[key].keys()
-                if not spot.since[key][world] < first_refused.get((text, world), -1) < taken_at.get((text, world), -1)
-            }
-            if here and (text not in named or like >= _TELLING):
-                if is_closed or not _is_planted(session, text, spot, key):
-                    fitting.append(value)
-                    counts = counts and not isinstance(raw, str)  # what counts is given as a number
-            elif text not in accepted:
-                vain += any(turned_away.get((text, world), -1) > at for world, at in spot.since[key].items())
+        found, vain = _fitting(session, tried, slot, spot, is_closed=is_closed, like=like)
+        fitting = [value for value, _ in found]
         if not fitting:
             continue
         if is_closed:
+            counts = not any(isinstance(raw, str) for _, raw in found)  # what counts is given as a number
             joins = session.uses("by_value") and _proves(
                 spot, slot, fitting, vain=vain, like=like, is_lookup=looks_up(tool, slot), counts=counts
             )
@@ -202,21 +211,23 @@ def _into(
             )
 
 
-def _firsts(
-    tool: ProbedTool, slot: Slot, order: dict[int, int]
-) -> tuple[dict[tuple[str, int], int], dict[tuple[str, int], int]]:
-    """Give where each value was first refused, and first accepted, in each environment.
-
-    What was refused although it stood somewhere, and accepted later, is not from there: another call made it.
-    """
-    refused: dict[tuple[str, int], int] = {}
-    taken: dict[tuple[str, int], int] = {}
-    rests = {record.rest(slot.path) for record in tool.worked()}
-    for record in tool.records:
-        if slot.path in record.values and (record.ok or record.rest(slot.path) in rests):
-            key = (str(record.values[slot.path]), record.world)
-            (taken if record.ok else refused).setdefault(key, order[id(record)])
-    return refused, taken
+def _fitting(
+    session: ProbeSession, tried: _Tried, slot: Slot, spot: _Spot, *, is_closed: bool, like: float
+) -> tuple[list[tuple[Any, Any]], int]:
+    """Give the values of a place that were accepted, each also as it stands there, and how many were tried in vain."""
+    found: list[tuple[Any, Any]] = []
+    vain = 0
+    for key, raw in spot.values.items():
+        value = as_argument(raw, slot)
+        if value is None or value == "" or not fits(value, slot) or is_time(value):
+            continue
+        text = str(value)
+        is_from = any(tried.is_from(text, world, since) for world, since in spot.since[key].items())
+        if not is_from or (text in tried.stated and like < _TELLING):
+            vain += tried.was_vain(text, spot.since[key])
+        elif is_closed or not _is_planted(session, text, spot, key):
+            found.append((value, raw))
+    return found, vain
 
 
 def _is_planted(session: ProbeSession, text: str, spot: _Spot, key: str) -> bool:
@@ -343,7 +354,7 @@ def unfit_of(session: ProbeSession) -> tuple[Flow, ...]:
 
 
 def enablings_of(session: ProbeSession) -> tuple[Enabling, ...]:
-    """Give calls that were refused in a fresh environment, and accepted there after one other tool alone had written."""
+    """Give calls that were refused in a fresh environment, and accepted there after one other tool alone wrote."""
     return tuple(
         Enabling(source=source, target=target, reason=f"refused before ({said}), accepted after")
         for (source, target), said in sorted(session.enabled.items())

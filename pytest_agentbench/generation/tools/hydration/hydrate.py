@@ -31,7 +31,7 @@ from pytest_agentbench.generation.tools.hydration.memory import (
     changes_of,
 )
 from pytest_agentbench.generation.tools.hydration.stock import Stock, turns_of
-from pytest_agentbench.generation.tools.hydration.turns import turns_of_calls, unsteady_values
+from pytest_agentbench.generation.tools.hydration.turns import numbered, turns_of_calls, unsteady_values
 from pytest_agentbench.generation.tools.probing.reading import parsed
 from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
 from pytest_agentbench.generation.tools.probing.verdicts import judge
@@ -99,7 +99,7 @@ async def hydrate(
             if memory.is_over:
                 break
             continue
-        return turns
+        return tuple(map(numbered, turns))
     assert last is not None  # noqa: S101 - at least one attempt was made, and it failed
     raise last
 

@@ -62,6 +62,9 @@ class Owners:
         """Give the owners that a call is about, by column: as its arguments say, else as the one row of its answer."""
         rows = list(rows_in(one.result))
         found = self.of_values(read_slots(one.arguments))
+        if not rows and isinstance(one.result, str):  # a lookup that gives nothing but the key
+            named = {column: one.result for column, table in self.people.items() if one.result in table.rows}
+            return {**named, **found}
         if len(rows) != 1:
             return found
         row = {column: value for column, value in rows[0].items() if _is_key(value)}

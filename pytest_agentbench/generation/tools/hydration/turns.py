@@ -53,6 +53,21 @@ def turns_of_calls(made: Sequence[tuple[PlannedCall, Option]], wanted: Sequence[
     return [request, *answers]
 
 
+def numbered(turn: Turn) -> Turn:
+    """Give a turn whose paths name the first entry of a list by its number, as drafts do: `item_ids.0`."""
+
+    def of(path: str) -> str:
+        return path.replace(".*", ".0")
+
+    calls = [
+        call.model_copy(update={"origins": {of(path): one for path, one in call.origins.items()}})
+        for call in turn.calls
+    ]
+    states = [one.model_copy(update={"argument": of(one.argument)}) for one in turn.states]
+    references = [one.model_copy(update={"argument": of(one.argument)}) for one in turn.references]
+    return turn.model_copy(update={"calls": tuple(calls), "states": tuple(states), "references": tuple(references)})
+
+
 async def unsteady_values(turns: Sequence[Turn], stock: Stock) -> set[Unsteady]:
     """Give the values that another environment has not; the calls are made again in a fresh one to find out.
 

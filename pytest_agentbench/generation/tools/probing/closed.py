@@ -1,4 +1,4 @@
-"""Which arguments take known values only: made-up ones of the same look are refused where the rest of the call works."""
+"""Which arguments take known values only: made-up ones of that look are refused where the rest of the call works."""
 
 from typing import Any
 

@@ -162,38 +162,48 @@ async def try_making(log: ReplayLog, makers: Sequence[ProbedTool]) -> None:
         return
     await log.restore()
     for maker in makers:
-        if maker.is_read or maker.destroys or maker.base is None:
-            continue
-        for slot in maker.slots:
-            call = next((one for one in (maker.base, *maker.works()) if slot.path in one.values), maker.base)
-            given = call.values.get(slot.path)
-            if not isinstance(given, str) or not given or " " in given or len(given) > 200 or slot.schema.get("enum"):
-                continue
-            if is_time(given) or (maker.once and not await log.restore(before=maker)):
-                continue
-            name = sibling(given, Random(f"{slot.path} {maker.name} {given}"))  # noqa: S311 - no secret hangs on it
-            takers = list(_takers(session, maker, slot, name))
-            before = [await _verdict(session, *one, name) for one in takers]
-            if any(was == "ok" and not one[0].is_read for one, was in zip(takers, before, strict=True)):
-                # what takes a name that nobody knows may have made the thing itself
-                name = sibling(name, Random(f"{name} {maker.name}"))  # noqa: S311 - no secret hangs on it
-                takers = [one for one, was in zip(takers, before, strict=True) if was != "ok" or one[0].is_read]
-                before = [await _verdict(session, *one, name) for one in takers]
-            if not any(was in ("refused", "broken", "empty") for was in before):
-                continue
-            made = await session.try_values(maker, {**call.values, slot.path: name}, "observed")
-            if made is None or not made.ok:
-                continue
-            after = [
-                await _verdict(session, *one, name) if was not in ("ok", "") else ""
-                for one, was in zip(takers, before, strict=True)
-            ]
-            outcomes = list(zip(takers, before, after, strict=True))
-            if any(was == now == "refused" and _is_same(session, maker, slot, *one) for one, was, now in outcomes):
-                continue  # who should know such a thing does not: the name was only written down
-            for (tool, taker), was, now in outcomes:
-                if now == "ok" or (now == "empty" and was in ("refused", "broken")):  # it is there, with nothing in it
-                    session.made.setdefault((maker.name, slot.path, tool.name, taker.path), []).append(name)
+        for slot in () if maker.is_read or maker.destroys or maker.base is None else maker.slots:
+            await _try_name(log, maker, slot)
+
+
+async def _try_name(log: ReplayLog, maker: ProbedTool, slot: Slot) -> None:
+    session = log.session
+    call = next((one for one in (maker.base, *maker.works()) if one and slot.path in one.values), None)
+    given = call.values.get(slot.path) if call else None
+    if (
+        call is None
+        or not isinstance(given, str)
+        or not given
+        or " " in given
+        or len(given) > 200
+        or slot.schema.get("enum")
+    ):
+        return
+    if is_time(given) or (maker.once and not await log.restore(before=maker)):
+        return
+    name = sibling(given, Random(f"{slot.path} {maker.name} {given}"))  # noqa: S311 - no secret hangs on it
+    takers = list(_takers(session, maker, slot, name))
+    before = [await _verdict(session, *one, name) for one in takers]
+    if any(was == "ok" and not one[0].is_read for one, was in zip(takers, before, strict=True)):
+        # what takes a name that nobody knows may have made the thing itself
+        name = sibling(name, Random(f"{name} {maker.name}"))  # noqa: S311 - no secret hangs on it
+        takers = [one for one, was in zip(takers, before, strict=True) if was != "ok" or one[0].is_read]
+        before = [await _verdict(session, *one, name) for one in takers]
+    if not any(was in ("refused", "broken", "empty") for was in before):
+        return
+    made = await session.try_values(maker, {**call.values, slot.path: name}, "observed")
+    if made is None or not made.ok:
+        return
+    after = [
+        await _verdict(session, *one, name) if was not in ("ok", "") else ""
+        for one, was in zip(takers, before, strict=True)
+    ]
+    outcomes = list(zip(takers, before, after, strict=True))
+    if any(was == now == "refused" and _is_same(session, maker, slot, *one) for one, was, now in outcomes):
+        return  # who should know such a thing does not: the name was only written down
+    for (tool, taker), was, now in outcomes:
+        if now == "ok" or (now == "empty" and was in ("refused", "broken")):  # it is there, with nothing in it
+            session.made.setdefault((maker.name, slot.path, tool.name, taker.path), []).append(name)
 
 
 async def try_enabling(log: ReplayLog, tools: Sequence[ProbedTool]) -> None:

@@ -180,6 +180,14 @@ def _in_text(text: str, path: str, names: tuple[str, ...]) -> Iterator[Atom]:
             for match in islice(re.finditer(pattern, text), _ENTRIES):
                 value: Any = int(match[1]) if form == "text_numbers" else match[1]
                 yield Atom(value, path, pattern, (*names, name), form)
+    yield from _named_in(text, path, names)
+    if "\n" in stripped or not path:
+        for match in islice(_LISTED.finditer(text), _ENTRIES):
+            yield Atom(match[1], path, LISTED, names, "text_lines")
+
+
+def _named_in(text: str, path: str, names: tuple[str, ...]) -> Iterator[Atom]:
+    """Give what stands after a word that names it: numbers, quoted values, fields."""
     for match in islice(_COUNTED.finditer(text), _ENTRIES):
         if not (match[1].isupper() and match.end(1) == match.start(2)):  # `CE1` is a code, no number of a thing
             word = match[1].lower()
@@ -195,6 +203,3 @@ def _in_text(text: str, path: str, names: tuple[str, ...]) -> Iterator[Atom]:
         pattern = _KEYED_AFTER.format(word=re.escape(word))
         field = int(match[2]) if re.fullmatch(r"\d{1,15}", match[2]) else match[2]
         yield Atom(field, path, pattern, (*names, word.replace(" ", "_")), "text_fields")
-    if "\n" in stripped or not path:
-        for match in islice(_LISTED.finditer(text), _ENTRIES):
-            yield Atom(match[1], path, LISTED, names, "text_lines")

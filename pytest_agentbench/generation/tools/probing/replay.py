@@ -128,7 +128,7 @@ class ReplayLog:
         return True
 
     async def set_apart(self, tool: ProbedTool) -> None:
-        """Find out whether a call that works once does so after all that other tools did; from then on it is made there.
+        """Find out whether a call that works once does so after all that other tools did; it is then made there.
 
         Otherwise it is made where only those had been made before which preceded it.
         """

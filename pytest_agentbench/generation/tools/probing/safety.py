@@ -107,8 +107,9 @@ def permission(spec: ToolSpec, policy: Policy, *, resettable: bool) -> Permissio
 
 
 def effect_of(spec: ToolSpec) -> tuple[Effect, str]:
-    """Say what a call does and by what that is known: annotations, HTTP methods, the declared kind; where the suite only
-    guesses it from the name, that orders the calls and allows none.
+    """Say what a call does and by what that is known: annotations, HTTP methods, the declared kind.
+
+    Where the suite only guesses it from the name, that orders the calls and allows none.
     """
     if spec.destructive is True:
         return "destructive", "declared destructive"

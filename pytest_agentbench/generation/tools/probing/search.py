@@ -92,7 +92,7 @@ class Search:
         return False
 
     async def _is_vacuous(self, tool: ProbedTool, record: ProbeRecord) -> bool:
-        """Whether made-up texts in the place of those of a read get the same answer: it found nothing, or does not look.
+        """Whether made-up texts in the place of those of a read get the same answer: nothing was found, or looked for.
 
         A service may say in any words that there is no such thing; what it says then is known from here on.
         """

@@ -1,4 +1,4 @@
-"""Where probes are made: one open environment at a time, a budget per tool, every answer judged, remembered, bounded."""
+"""Where probes are made: one open environment at a time, a budget per tool, every answer judged and remembered."""
 
 import asyncio
 import re
@@ -334,9 +334,9 @@ class ProbeSession:
         if judged.verdict == "environment" and _FORBIDDEN.search(answer.content) and self._is_let_in(tool):
             return Judged("refused", judged.reason)
         own = [value for value in read_slots(arguments).values() if value is not None]
-        if judged.verdict == "broken" and _LOOKUP.search(answer.content):
-            if any(repr(value) in answer.content for value in own):
-                return Judged("refused", judged.reason)
+        is_lookup = judged.verdict == "broken" and _LOOKUP.search(answer.content)
+        if is_lookup and any(repr(value) in answer.content for value in own):
+            return Judged("refused", judged.reason)
         if judged.verdict == "empty" and tool.permission.effect in ("write", "destructive"):
             silent_success = answer.wrote is True or (answer.wrote is None and answer.content.strip() in ("", "null"))
             return Judged("ok", "it says nothing") if silent_success else judged
@@ -403,7 +403,7 @@ def template(content: str, values: list[Any]) -> str:
 class Environments:
     """One environment after the other: where each is a process of its own, the next one starts while the last is used.
 
-    Starting a server, and waiting for it to end, takes seconds in which nothing can be probed; there, both go on beside.
+    Starting a server, and waiting for it to end, takes seconds in which nothing can be probed: both go on beside.
     """
 
     def __init__(self, world: World) -> None:

@@ -27,7 +27,7 @@ _BROKEN = re.compile(
     re.I,
 )
 _STARTS = re.compile(
-    r"\s*(?:<[\w ]+>\s*)?\W{0,3}(?:[\w ]{0,20}?error|errors|erreur|fehler|fatal|failed|failure|[a-z]*exception|traceback"
+    r"\s*(?:<[\w ]+>\s*)?\W{0,3}(?:[\w ]{0,20}?error|errors|fatal|failed|failure|[a-z]*exception|traceback"
     r"|HTTP [45]\d\d)\b",
     re.I,
 )

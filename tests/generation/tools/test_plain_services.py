@@ -1,0 +1,41 @@
+"""Edges of plain Python services, against graphs that were labelled by hand before probing saw them."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from pytest_agentbench.generation.tools.probing.probing import probe
+from pytest_agentbench.generation.tools.probing.seeding import hints_of, state_of
+from pytest_agentbench.generation.tools.values import Cards
+from pytest_agentbench.generation.tools.world import world_of
+from pytest_agentbench.suites.suite_file import load_suite
+from tests.generation.tools.probed import edges_of
+
+HERE = Path(__file__).parents[1]
+
+
+def cards_of(service: str) -> Cards:
+    """Probe a service with what its state holds, as `agentbench generate` does."""
+    suite = load_suite(HERE / "services" / f"{service}.agentbench.yaml", environ={}, generating=True)
+
+    async def probed() -> Cards:
+        world = world_of(suite)
+        known = hints_of(world.toolset, await state_of(world), {})
+        return await probe(world_of(suite, hints={name: list(values) for name, values in known.items()}))
+
+    return asyncio.run(probed())
+
+
+@pytest.mark.parametrize("service", ["hotel", "library", "colis"])
+def test_edges_are_found_and_none_is_made_up(service: str) -> None:
+    """Most edges are found, in English and French, and nearly all that is found is one."""
+    truth = json.loads((HERE / "truth" / f"{service}_edges.json").read_text())
+    wanted = {tuple(pair) for pair in truth["edges"]}
+    beside = {tuple(pair) for pair in truth.get("not_counted", [])}
+
+    found = edges_of(cards_of(service)) - beside
+
+    assert len(found & wanted) >= 0.8 * len(wanted)
+    assert len(found & wanted) >= 0.85 * len(found)
