@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
@@ -104,20 +104,6 @@ class RowMaker:
                 return FreshRows(rows=tuple(made.values()), entities=entities, relations=relations, fresh=made)
             fault = faults[0]
         raise RowsError(fault)
-
-    def changed(self, made: FreshRows, changes: Mapping[Place, Mapping[str, Any]]) -> FreshRows:
-        """Give rows with other values in some of them; raise `RowsError` where that puts one at fault."""
-        if not changes:
-            return made
-        fresh = {
-            place: row.model_copy(update={"values": {**row.values, **changes.get(place, {})}})
-            for place, row in made.fresh.items()
-        }
-        faults = RowChecker(self.ground, self.validators).check(fresh.values())
-        if faults:
-            raise RowsError(faults[0])
-        symbols_of = {row.symbol: row for row in fresh.values()}
-        return replace(made, rows=tuple(symbols_of[row.symbol] for row in made.rows), fresh=fresh)
 
     def _renamed(self, cluster: Cluster, random: Random) -> dict[str, str | int]:
         """Give a fresh key for each key of the cluster, and fresh names of persons."""

@@ -20,7 +20,6 @@ from pytest_agentbench.checks.rules import (
     Says,
     When,
     read_rule,
-    tools_of,
 )
 from pytest_agentbench.checks.rules_judge import judge_rule
 from pytest_agentbench.checks.rules_points import every
@@ -110,11 +109,6 @@ class Rulebook:
         """Give the tools whose calls set a rule off."""
         triggers = [part.trigger for part in _parts(self.rules[policy]) if isinstance(part, When)]
         return [one.calls for one in triggers if isinstance(one, Described) and not isinstance(one.calls, str)]
-
-    def is_about(self, policy: str, tool: str) -> bool:
-        """Whether a rule is about calls of a tool."""
-        named = tools_of(self.rules[policy])
-        return bool(named & {"any", "writes", tool})
 
 
 def _wanted(rule: Rule, *, earlier: bool) -> Iterator[tuple[str, ...]]:
