@@ -1,6 +1,7 @@
 """Speed of events from policies, levels realised, rows at fault, how policies take part: policy_events SUITE [N].
 
     python -m benchmarks.policy_events example_project/generated.agentbench.yaml 1000
+    python -m benchmarks.policy_events ruled 1000    # the support desk with the rules of the tests
 
 A level is realised where each policy of the set is decided by a call, a refusal or a turn of the event. IntellAgent,
 whose walk stops at the level or above, realises the requested level in 41 to 45 % of its events on its own graphs
@@ -9,6 +10,7 @@ whose walk stops at the level or above, realises the requested level in 41 to 45
 
 import asyncio
 import sys
+import tempfile
 import time
 from collections import Counter
 from functools import partial
@@ -23,6 +25,7 @@ from pytest_agentbench.generation.policies.reading import of_suite, sets_of
 from pytest_agentbench.generation.policies.source import PolicySource, policy_source
 from pytest_agentbench.generation.recipe import recipe_of
 from pytest_agentbench.suites.suite_file import load_suite
+from tests.generation.policies.kit import ruled_support
 
 
 async def measure(file: Path, count: int) -> str:
@@ -78,4 +81,7 @@ def _rows(source: PolicySource, drafts: list[Draft]) -> tuple[int, int]:
 
 
 if __name__ == "__main__":
-    print(asyncio.run(measure(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1_000)))
+    with tempfile.TemporaryDirectory() as folder:
+        name = sys.argv[1]
+        file = ruled_support(Path(folder)).with_name("generated.agentbench.yaml") if name == "ruled" else Path(name)
+        print(asyncio.run(measure(file, int(sys.argv[2]) if len(sys.argv) > 2 else 1_000)))

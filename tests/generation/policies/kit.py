@@ -1,5 +1,6 @@
 """What the tests of events share: drafts of sets sampled for a suite, rows held against a real database."""
 
+import shutil
 import sqlite3
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -16,7 +17,8 @@ from pytest_agentbench.generation.policies.source import PolicySource, policy_so
 from pytest_agentbench.suites.suite_file import load_suite
 
 PROJECT = Path(__file__).resolve().parents[3]
-SUPPORT = PROJECT / "example_project" / "support.agentbench.yaml"
+RULED = Path(__file__).with_name("support_policies.yaml")
+"""The support desk's policies with a rule wherever one can say what a policy means."""
 
 
 @dataclass
@@ -48,6 +50,15 @@ async def planned(file: Path, count: int, low: int, high: int, *, seed: int = 7,
         if len(found.drafts) == count:
             break
     return found
+
+
+def ruled_support(folder: Path) -> Path:
+    """Copy the example's support desk into a folder, with rules for most of its policies; give the suite's file."""
+    project = folder / "project"
+    ignored = shutil.ignore_patterns(".agentbench", "__pycache__", "generated")
+    shutil.copytree(PROJECT / "example_project", project, ignore=ignored)
+    shutil.copyfile(RULED, project / "bench" / "support" / "policies.yaml")
+    return project / "support.agentbench.yaml"
 
 
 @cache

@@ -8,15 +8,15 @@ import yaml
 
 from pytest_agentbench.generation.draft import ANSWERS
 from tests.generation.policies.airline import airline
-from tests.generation.policies.kit import PROJECT, SUPPORT, database_faults, planned
+from tests.generation.policies.kit import PROJECT, database_faults, planned, ruled_support
 
 BENCH = PROJECT / "example_project" / "bench" / "support"
 
 
 @pytest.fixture(scope="module")
-def support():
+def support(tmp_path_factory):
     """Sixty events of the support desk."""
-    return asyncio.run(planned(SUPPORT, 60, 2, 11))
+    return asyncio.run(planned(ruled_support(tmp_path_factory.mktemp("support")), 60, 2, 11))
 
 
 @pytest.fixture(scope="module")
