@@ -109,7 +109,8 @@ def build(tools):
         lines.append(turn.message)
         fitting = [form for form in forms if [words(line) for line in form["says"]][: len(lines)] == lines]
         made = list(segments(fitting[0]))[len(lines) - 1] if fitting else []
-        return "; ".join(str(by_name[call["name"]](**call["arguments"])) for call in made) or "Goodbye."
+        answers = [by_name[call["name"]](**call["arguments"]) for call in made]
+        return "; ".join(str(value) for answer in answers for value in answer.values()) or "Goodbye."
 
     return reply
 '''
