@@ -308,8 +308,10 @@ class ScriptedUser:
             return self._next(view, heard.text)  # "By card." is what its author has the user say to "Card or transfer?"
         if line := self._script.take_answer(lambda about: heard.is_about(about, alone=has_facts)):
             return self._say(line, view, heard.text)
-        if heard.contradicted:
+        if heard.contradicted and not (left and heard.lists_what(left[0].text)):
             return self._correct(heard)
+        if heard.contradicted:
+            return self._next(view, heard.text)  # a list is no question: the line that says which one comes next
         open_ones = [one for one in heard.matter if one.name or not left]
         if not heard.stated:  # "To which card?" after a yes to "Refund W1?" is about something else
             open_ones = [one for one in open_ones if repr(one.value) not in self._confirmed]

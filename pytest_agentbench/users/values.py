@@ -153,6 +153,12 @@ class Heard:
         self.is_choice = all(one.others and one in self.stated for one in self.contradicted)
         self.others = tuple(raw for code, raw in codes_in(source).items() if code not in wanted | known)
 
+    def lists_what(self, line: str) -> bool:
+        """Whether the message states each value that it contradicts, too, and a line of the user says which is meant."""
+        wanted = [one.value for one in self.contradicted]
+        own = {one.value for one in self.stated}
+        return all(value in own and states(value, line, self._locale) for value in wanted)
+
     def is_about(self, values: Sequence[object], *, alone: bool) -> bool:
         """Whether the message, or one of those before it, states one of `values`; without any, a wanted value.
 

@@ -39,7 +39,7 @@ SUITE = """
 agent: keys_agent:build
 environment: {tools: keys_tools, reads: [find_key, owner_of]}
 scenarios: [generated/scenarios/*.yaml]
-generate: {from: tools, count: 3, seed: 1, values: {key: [K1, K2, K3, K4]}}
+generate: {from: tools, count: 3, seed: 1, review: off, values: {key: [K1, K2, K3, K4], name: [Ada Roy, Ben Low, Cleo Dee, Dan Orr]}}
 """
 
 
@@ -109,7 +109,8 @@ def build(tools):
         lines.append(turn.message)
         fitting = [form for form in forms if [words(line) for line in form["says"]][: len(lines)] == lines]
         made = list(segments(fitting[0]))[len(lines) - 1] if fitting else []
-        return "; ".join(str(by_name[call["name"]](**call["arguments"])) for call in made) or "Goodbye."
+        answers = [by_name[call["name"]](**call["arguments"]) for call in made]
+        return "; ".join(str(value) for answer in answers for value in answer.values()) or "Goodbye."
 
     return reply
 '''

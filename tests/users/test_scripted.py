@@ -255,6 +255,16 @@ def test_what_contradicts_a_wanted_value_gets_it_instead(expect: dict[str, Any],
     assert [act.facts for act in talk.turn.acts or ()] == [expect if len(expect) == 1 else {"order_id": "W1"}]
 
 
+def test_a_list_that_holds_what_is_meant_gets_the_line_that_says_which() -> None:
+    """Others of its kind stand in a list that the user asked for; its next line names the one, so nothing is denied."""
+    talk = Talk("List my orders.", {"request": "Refund W1."}, expect={"order_id": "W1"})
+    talk.open()
+
+    said = talk.hear("Your orders: W1, status open; W2, status sent.")
+
+    assert said == "Refund W1."
+
+
 def test_the_script_s_own_answer_comes_first() -> None:
     """A confirm or decline line says it in the author's words, about what the question states."""
     talk = opened("Refund W1", {"confirm": "Not a problem, do that"}, expect=EXPECTED)

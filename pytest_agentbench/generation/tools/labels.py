@@ -41,12 +41,20 @@ def labels_of(paths: Iterable[str]) -> dict[str, str]:
 def thing_of(path: str, tool: str) -> str:
     """Give the noun by which the thing that an argument takes is pointed at: *order* for `order_id`.
 
-    An argument that is only called `id` is of what stands around it, or of what the tool is about.
+    An argument that is only called `id` is of what stands around it, or of what the tool is about; a `key` or a `code`
+    is called so.
     """
+    if "." not in path and not _is_bare(name_of(path)) and not set(words(name_of(path))) - IDENTIFIERS:
+        return label_of(path)
     for name in (name_of(path), *reversed(path.split(".")[:-1]), tool):
         if telling := [word for word in words(name) if word not in IDENTIFIERS and word != "*"]:
             return " ".join(telling[-1:] if name == tool else telling)
     return label_of(path)
+
+
+def _is_bare(name: str) -> bool:
+    """Whether a name says no more than that it tells things apart: `id`, `ids`, `uuid`."""
+    return not set(words(name)) - {"id", "ids", "uuid"}
 
 
 def pointed_at(where: str, path: str, tool: str) -> str:
