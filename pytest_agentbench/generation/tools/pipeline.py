@@ -142,8 +142,9 @@ class Pipeline:
             save(self._recipe.out / WALKS, WalkFile(walks=tuple(walks)), hash_of(graph, self._recipe.seed))
             rows = coverage(graph, walks, why, offered=offered)
             covered = [f"{row.what}: {row.covered} of {row.total}" for row in rows]
-            return self._stopped(until, [f"{len(walks)} walks", *covered])
-        source = WalkSource(draws, stock, self._recipe.seed, self._languages)
+            left = [rehearsed.left] if rehearsed.left else []
+            return self._stopped(until, [f"{len(walks)} walks", *covered, *left])
+        source = WalkSource(draws, stock, self._recipe.seed, self._languages, left=rehearsed.left)
         return await self._scenarios(source, graph, made, why, state)
 
     async def _scenarios(
@@ -173,7 +174,8 @@ class Pipeline:
         kinds = kinds_told(self.toolset.of("assistant"), stock.cards, stock.pool) if state is None else []
         named = {name for row in rows for name, _ in row.missing}
         rest = [f"no verified call of {tool}: {reason}" for tool, reason in made.why.items() if tool not in named]
-        report = replace(report, coverage=rows, lines=(*left_alone(stock.cards), *kinds, *sorted(rest)))
+        left = [source.left] if source.left else []
+        report = replace(report, coverage=rows, lines=(*left_alone(stock.cards), *kinds, *left, *sorted(rest)))
         production.store.save_report(document_of(report))
         return Outcome(lines=tuple(lines_of(report)), accepted=len(report.accepted), wanted=recipe.count)
 

@@ -24,13 +24,17 @@ TWO_PEOPLE = "it mixes the affairs of two people"
 
 @dataclass
 class WalkSource:
-    """Gives drafts of walks (`draft.Source`), the same for the same seed and the same answers about them."""
+    """Gives drafts of walks (`draft.Source`), the same for the same seed and the same answers about them.
+
+    `left` says what was not rehearsed before they were drawn.
+    """
 
     draws: Sampler | Chosen
     stock: Stock
     seed: int
     languages: Sequence[str] = ("en",)
     told: Callable[[str], None] = lambda _: None
+    left: str = ""
     walks: dict[str, Walk] = field(default_factory=dict)
     _usage: Usage = field(default_factory=Usage)
 

@@ -46,6 +46,10 @@ from pytest_agentbench.validation.values import scalars
 
 ATTEMPTS = 24
 """Times that a walk is hydrated before it is lost."""
+TRIES = 600
+"""Calls that are tried for one walk, over all attempts: where rules leave hardly any, each costs others before it."""
+TRIED_OUT = "too many calls were tried"
+"""The reason of a walk of which nobody knows whether another try would have led to its end."""
 EXHAUSTED = frozenset((
     "no verified call left", "nothing to hand on", "verified calls fail behind others", "a change fails behind others",
     "it would break a rule", "it would mix the affairs of two people",
@@ -73,28 +77,30 @@ async def hydrate(
     random: Random,
     *,
     attempts: int = ATTEMPTS,
+    tries: int = TRIES,
     memory: Memory | None = None,
     usage: Usage | None = None,
 ) -> tuple[Turn, ...]:
-    """Give the turns of a walk; raise `HydrationError` where no attempt comes to its end.
+    """Give the turns of a walk; raise `HydrationError` where no attempt comes to its end, or after so many tries.
 
     `memory` is what attempts learn; what `usage` counts least is used first.
     """
     memory = memory or Memory()
     memory.unsteady |= stock.unsteady
+    most = memory.tries + tries
     last: HydrationError | None = None
     furthest = -1
     for number in range(attempts):
         memory.reached = 0
         try:
             async with stock.world.open() as opened:
-                attempt = _Attempt(stock, opened, random, memory, usage or Usage(), by_name=number % 2 == 0)
+                attempt = _Attempt(stock, opened, random, memory, usage or Usage(), most=most, by_name=number % 2 == 0)
                 turns = await attempt.run(walk)
             if lost := await unsteady_values(turns, stock):
                 memory.unsteady |= lost
                 raise HydrationError(OF_ONE, ", ".join(f"{one} -> {other} ({at})" for one, other, at in sorted(lost)))
         except HydrationError as error:
-            if memory.reached >= furthest:
+            if memory.reached >= furthest and (last is None or error.reason != TRIED_OUT):
                 last, furthest = error, memory.reached
             if memory.is_over:
                 break
@@ -108,13 +114,14 @@ class _Attempt:
     """One attempt at one walk."""
 
     def __init__(
-        self, stock: Stock, opened: Opened, random: Random, memory: Memory, usage: Usage, *, by_name: bool
+        self, stock: Stock, opened: Opened, random: Random, memory: Memory, usage: Usage, *, most: int, by_name: bool
     ) -> None:
         self._stock = stock
         self._opened = opened
         self._random = random
         self._memory = memory
         self._usage = usage
+        self._most = most
         self._is_by_name = by_name
         self._turns: list[Turn] = []
         self._made: list[Executed] = []
@@ -335,6 +342,10 @@ class _Attempt:
     async def _try(self, card: Card, option: Option, *, fails: bool = False, asked: bool = True, deep: int = 0) -> bool:
         """Make what rules want first, then the call; False where it is not answered as the draft needs it."""
         stock, owners = self._stock, self._stock.owners
+        if self._memory.tries >= self._most:
+            self._memory.is_over = True
+            raise HydrationError(TRIED_OUT, card.tool)
+        self._memory.tries += 1
         key = call_key(card.tool, option.arguments)
         turn = len(self._turns)
         before = changes_of(self._choices)
@@ -411,7 +422,7 @@ class _Attempt:
         for tool in tools:
             card = self._stock.card(tool)
             entries = [one for one in self._stock.pool.of(tool) if self._may_try(card, one.arguments)]
-            for one in self._worth_trying(card, [of_entry(entry) for entry in sorted(entries, key=rank)]):
+            for one in self._worth_trying(card, [of_entry(entry) for entry in sorted(entries, key=rank)])[:_TRIED]:
                 if await self._try(card, one, asked=False, deep=deep + 1):
                     return True
         return False

@@ -41,10 +41,14 @@ class Choice:
 
 @dataclass
 class Memory:
-    """What is not tried again; `is_over` where no other choice is left, `reached` how many calls an attempt made."""
+    """What is not tried again; `is_over` where no other choice is left, `reached` how many calls an attempt made.
+
+    `tries` counts the calls that were tried in all attempts, those among them that a rule did not let be made too.
+    """
 
     unsteady: set[Unsteady] = field(default_factory=set)
     is_over: bool = False
+    tries: int = 0
     reached: int = 0
     _failed: set[tuple[Changes, str]] = field(default_factory=set)
     _barren: set[tuple[int, Changes, str]] = field(default_factory=set)

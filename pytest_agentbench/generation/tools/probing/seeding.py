@@ -30,7 +30,8 @@ def hints_of(
     toolset: Toolset, state: State | None, given: Mapping[str, tuple[JsonValue, ...]]
 ) -> dict[str, tuple[JsonValue, ...]]:
     """Give known values by `argument` or `tool.argument`; what the recipe names goes before what the state holds: what
-    stands under the argument's name, then the keys of a table called as the argument or as what the tool is about.
+    stands under the argument's name, then the keys of a table called as the argument. Keys of a table called as what
+    the tool is about are for an argument that nothing else is known of, or that is only called `id`: no street.
     """
     hints = dict(given)
     if not state:
@@ -42,7 +43,8 @@ def hints_of(
             if name in hints or f"{spec.name}.{name}" in hints or slot.type == "boolean" or slot.schema.get("enum"):
                 continue
             own = (*columns.of(name), *_keys(state, name))[:_MOST]
-            about = _keys(state, spec.name)[:_MOST] if slot.required else ()
+            is_only_id = not any(word not in GENERIC for word in words(name))
+            about = _keys(state, spec.name)[:_MOST] if slot.required and (is_only_id or not own) else ()
             if known := tuple(dict.fromkeys((*own, *about))):
                 hints[f"{spec.name}.{name}"] = known
     return hints

@@ -71,7 +71,8 @@ def proposed(asked: Asked, shown: Shown) -> list[Arguments]:
     suggested = {str(value) for one in asked.suggested for value in read_slots(one).values()}
     every = [_wanted(trimmed(one, asked.card), asked) for one in (*_proven(asked.card), *_combined(asked))]
     every = [one for one in every if is_sayable(one) and _joins_two(one)]
-    told = [one for one in every if _keeps_to(one, asked) and is_shown(one, shown, suggested)]
+    given = [read_slots(one) for one in asked.suggested]
+    told = [one for one in every if _keeps_to(one, asked.known, given) and is_shown(one, shown, suggested)]
     found: dict[str, Arguments] = {}
     for arguments in told or every:
         key = call_key("", arguments)
@@ -200,11 +201,13 @@ def _joins_two(arguments: Mapping[str, JsonValue]) -> bool:
     return len(texts) == len(set(texts))
 
 
-def _keeps_to(arguments: Mapping[str, JsonValue], asked: Asked) -> bool:
+def _keeps_to(
+    arguments: Arguments, known: Mapping[str, Sequence[JsonValue]], given: Sequence[Mapping[str, JsonValue]]
+) -> bool:
     """Whether each argument that values are known for has one of them, or one that a result suggests there."""
-    for path, value in read_slots(dict(arguments)).items():
-        known = asked.known.get(path)
-        given = [read_slots(one).get(path) for one in asked.suggested]
-        if known and not any(same(value, one) for one in (*known, *given)):
-            return False
-    return True
+    return not any(
+        known.get(path)
+        and not any(same(value, one) for one in known[path])
+        and not any(same(value, one.get(path)) for one in given)
+        for path, value in read_slots(arguments).items()
+    )
