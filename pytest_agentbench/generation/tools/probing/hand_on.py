@@ -18,6 +18,7 @@ from pytest_agentbench.generation.tools.probing.session import ProbedTool, Probe
 from pytest_agentbench.generation.tools.probing.strategies import (
     Seen,
     as_argument,
+    is_plain,
     is_specific,
     is_time,
     seen_for,
@@ -79,9 +80,11 @@ async def _try_slot(log: ReplayLog, tool: ProbedTool, slot: Slot, sources: Colle
         here = (one for one in (*tool.records, *tool.replays) if one.ok and one.world == session.world_number)
         accepted = {str(one.values.get(slot.path)) for one in here}
         several = _worth_trying(session, tool, slot, source)
-        if source in done or any(str(one.value) in accepted for one in several):
+        known = [one for one in several if str(one.value) in accepted]
+        # one word may be accepted by chance, two of one place hardly
+        if source in done or len(known) > 1 or any(is_specific(one.value) or one.likeness >= _SIGHT for one in known):
             continue
-        for one in several[:_TRIES]:
+        for one in [one for one in several if one not in known][:_TRIES]:
             if not session.may_call(tool, most):
                 return
             base = tool.base.values if tool.base is not None else {}
@@ -114,8 +117,7 @@ def _worth_trying(session: ProbeSession, tool: ProbedTool, slot: Slot, source: s
         worth = one.likeness
         if is_closed and worth < _SIGHT:
             worth = max(worth, _LOOKS * (shape(one.value) in shapes) + 0.15 * is_specific(one.value))
-            is_name = one.atom.form in ("", "text_lines") and isinstance(one.atom.value, str)
-            worth = max(worth, 0.1 * (is_name and len(one.atom.value) < 60))
+            worth = max(worth, 0.1 * is_plain(one.atom))
         if worth >= (0.1 if is_closed else _SIGHT):
             place = (one.atom.path, one.atom.pattern)
             ranked.append((-worth, turns[place], one))
