@@ -8,7 +8,8 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -20,6 +21,7 @@ from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.reviewing import (
     Reviewed,
     Surroundings,
+    read_again,
     read_file,
     scenario_files,
     surroundings_of,
@@ -75,13 +77,19 @@ class Reviewing:
         except Stopped:
             pass
         left = len(scenarios) - self.done.total()
-        parts = [f"{self.done[word]} {word}" for word in ("accepted", "rejected", "skipped") if self.done[word]]
+        words = ("accepted", "rejected", "skipped", "gone")
+        parts = [f"{self.done[word]} {word}" for word in words if self.done[word]]
         return ", ".join([*parts, *([f"{left} left"] if left or not parts else [])])
 
     def _one(self, one: Reviewed, which: str) -> str:
         """Show a scenario until something was decided about it; give what."""
         desk = self._desk
+        now: Reviewed | None = self._again(one)  # an earlier screen may have changed the file
         while True:
+            if now is None:
+                desk.say(f"{one.file}: no generated scenario {printable(one.scenario.id)!r} is left in it\n")
+                return "gone"
+            one = now
             desk.say("\n" + "\n".join(screen(view_of(one, self._around), which, desk.marks, desk.width)) + "\n")
             chosen = self._choice()
             try:
@@ -99,10 +107,10 @@ class Reviewing:
                         self._write(one, rejected(reason.strip(), desk.by, desk.on))
                         return "rejected"
                     continue
-                one = self._edited(one)
+                now = self._edited(one)
             except (AgentBenchError, OSError) as error:
                 desk.say(f"not changed: {printable(str(error), newlines=True)}\n")
-                one = self._again(one)
+                now = self._again(one)
 
     def _choice(self) -> str:
         desk = self._desk
@@ -127,25 +135,16 @@ class Reviewing:
         text = one.file.read_bytes().decode("utf-8")
         write_atomic(one.file, with_review(text, one.file, one.index, review), encoding="utf-8")
 
-    def _edited(self, one: Reviewed) -> Reviewed:
+    def _edited(self, one: Reviewed) -> Reviewed | None:
         wrong = self._desk.edit(one.file)
         if wrong:
             self._desk.say(f"{printable(wrong)}\n")
-        return self._read(one)
+        return read_again(one, self._environ)
 
-    def _read(self, one: Reviewed) -> Reviewed:
-        """Read a scenario again; raise `SuiteFaultError` where it is gone."""
-        found = read_file(one.file, self._environ)
-        same = next((other for other in found if other.scenario.id == one.scenario.id), None)
-        same = same or next((other for other in found if other.index == one.index), None)
-        if same is None:
-            raise SuiteFaultError(f"{one.file} holds the scenario {one.scenario.id!r} no more")
-        return same
-
-    def _again(self, one: Reviewed) -> Reviewed:
+    def _again(self, one: Reviewed) -> Reviewed | None:
         try:
-            return self._read(one)
-        except AgentBenchError:
+            return read_again(one, self._environ)
+        except (AgentBenchError, OSError):
             return replace(one, written=None)  # what cannot be read is never accepted
 
 
@@ -163,7 +162,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="also those that were accepted or rejected")
     parser.add_argument("--suite", type=Path, metavar="FILE", help="the suite that lists them, where it is not found")
     parser.add_argument(
-        "--by", default="", metavar="NAME", help="who reviews (else $AGENTBENCH_REVIEWER, or the login)"
+        "--by", type=_name, metavar="NAME", help="who reviews (else $AGENTBENCH_REVIEWER, or the login)"
     )
     parser.add_argument("--on", type=_day, metavar="DATE", help="the day that is written down (else today)")
 
@@ -185,7 +184,7 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
         write_atomic(options.html, page, encoding="utf-8")
         return f"{len(chosen)} scenarios written to {options.html}; decide with: agentbench review {options.folder}", 0
     desk = Desk(
-        by=options.by or environ.get("AGENTBENCH_REVIEWER", "") or _login(),
+        by=options.by or _reviewer(environ),
         on=options.on or date.today(),
         width=min(shutil.get_terminal_size((100, 24)).columns, _WIDTH),
         marks=marks,
@@ -264,11 +263,21 @@ def _edit(file: Path) -> str:
     return f"the editor {editor!r} ended with status {done.returncode}" if done.returncode else ""
 
 
-def _login() -> str:
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError, ImportError):
-        raise SuiteFaultError("nobody is named as the reviewer; say who with --by NAME") from None
+def _reviewer(environ: Mapping[str, str]) -> str:
+    """Name who reviews where `--by` does not: the environment, else the login; raise `SuiteFaultError` for neither."""
+    named = environ.get("AGENTBENCH_REVIEWER", "").strip()
+    with suppress(OSError, KeyError, ImportError):
+        named = named or getpass.getuser().strip()
+    if not named or not named.isprintable():
+        raise SuiteFaultError(f"nobody is named as the reviewer, found {named!r}; say who with --by NAME")
+    return named
+
+
+def _name(text: str) -> str:
+    """Read the name of a reviewer; it stands in a file, on one line."""
+    if not text.strip() or not text.isprintable():
+        raise argparse.ArgumentTypeError(f"a name on one line, not {text!r}")
+    return text.strip()
 
 
 def _day(text: str) -> date:

@@ -75,11 +75,7 @@ def _form(draft: Draft, persona: Persona | None, *, name: str, hashes: Hashes, s
         "never": [_call(call) for call in draft.forbidden],
         "communicate": [text for _, text in told],
         "faults": [one.model_dump(mode="json") for one in draft.faults],
-        # where nothing is written and nothing told, the state alone would pass an agent that does nothing
-        "match": {
-            **({"order": "in_order"} if draft.ordered else {}),
-            **({} if writes or told else {"expected_calls": "all"}),
-        },
+        "match": _match(draft, is_decided=writes or bool(told)),
         "policies": [one.policy for one in draft.policies],
     }
     return {
@@ -89,6 +85,18 @@ def _form(draft: Draft, persona: Persona | None, *, name: str, hashes: Hashes, s
         "tags": list(dict.fromkeys(["generated", *draft.tags])),
         "provenance": _provenance(draft, told, hashes, seed),
     }
+
+
+def _match(draft: Draft, *, is_decided: bool) -> dict[str, JsonValue]:
+    """Ask for reads, or an order, only where nothing is refused or declined.
+
+    Where nothing is written and nothing told, the state alone would pass an agent that does nothing, so reads decide.
+    A right agent that refuses, or asks "Shall I?" and hears no, may have read nothing: what it must say decides there,
+    or the draft is lost as vacuous.
+    """
+    if any(turn.refused or turn.act == "decline" for turn in draft.turns):
+        return {}
+    return {**_if("order", draft.ordered and "in_order"), **_if("expected_calls", not is_decided and "all")}
 
 
 def _if(key: str, value: JsonValue) -> dict[str, JsonValue]:

@@ -43,12 +43,13 @@ _PARENTS = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Reviewed:
-    """A scenario to review: where it stands (file, place in a list), as written, and as read."""
+    """A scenario to review: where it stands (file with its ids, place in a list), as written, and as read."""
 
     file: Path
     index: int | None
     written: JsonValue
     scenario: Scenario
+    ids: frozenset[str] = frozenset()
 
     @property
     def state(self) -> str:
@@ -103,15 +104,32 @@ def read_file(file: Path, environ: Mapping[str, str]) -> list[Reviewed]:
             found.append((entry, scenario))
     if problems := [*substitution.problems, *problems]:
         raise SuiteError([substitution.mask_problem(problem) for problem in problems])
+    ids = frozenset(scenario.id for _, scenario in found)
     return [
         Reviewed(
             file=file,
             index=next((step for step in entry.path if isinstance(step, int)), None),
             written=entry.written,
             scenario=scenario,
+            ids=ids,
         )
         for entry, scenario in found
     ]
+
+
+def read_again(one: Reviewed, environ: Mapping[str, str]) -> Reviewed | None:
+    """Give a scenario as its file holds it now, None where it is gone; raise `SuiteError` for a file that is wrong.
+
+    It may be called otherwise by now: then what stands in its place has a name that the file did not hold before. A
+    neighbour, which takes that place where the scenario was deleted, has one that it held.
+    """
+    if not one.file.exists():
+        return None
+    found = read_file(one.file, environ)
+    named = [other for other in found if other.scenario.id == one.scenario.id]
+    if named:
+        return next((other for other in named if other.index == one.index), named[0])  # a file may hold an id twice
+    return next((other for other in found if other.index == one.index and other.scenario.id not in one.ids), None)
 
 
 def surroundings_of(place: Path, suite_file: Path | None, environ: Mapping[str, str]) -> Surroundings:

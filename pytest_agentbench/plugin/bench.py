@@ -31,7 +31,7 @@ from pytest_agentbench.runs.output import OutputRouter, kept_apart
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.pool import Pool, Slots, Work
 from pytest_agentbench.runs.recorded import judge_recorded
-from pytest_agentbench.runs.result import blank, deserves_another, result_of
+from pytest_agentbench.runs.result import deserves_another, result_of
 
 Role = Literal["single", "controller", "worker"]
 
@@ -215,16 +215,16 @@ class Bench:
         """Give what the pool starts for a plan of which so much is `known`; a spoilt run is played once more."""
         return lambda: self._conduct_again(plan, known)
 
-    def work_once(self, plan: RunPlan, nodeid: str, agent: AgentBuilder | None) -> Work[Finished]:
-        """Give what the pool starts for a simulation of a test."""
-        return lambda: self._conduct(plan, blank(plan, nodeid=nodeid), agent, self.conductor)
+    def work_once(self, plan: RunPlan, known: Result, agent: AgentBuilder | None) -> Work[Finished]:
+        """Give what the pool starts for a simulation of a test of which so much is `known`."""
+        return lambda: self._conduct(plan, known, agent, self.conductor)
 
-    async def conduct_here(self, plan: RunPlan, nodeid: str, agent: AgentBuilder | None) -> Finished:
+    async def conduct_here(self, plan: RunPlan, known: Result, agent: AgentBuilder | None) -> Finished:
         """Play a plan on the running loop, which is not the session's: slots and locks belong to loops."""
         models = self.accounts.models()
         conductor = Conductor(isolation=self._isolation, models=models, seed=self.options.seed)
         try:
-            return await self._conduct(plan, blank(plan, nodeid=nodeid), agent, conductor)
+            return await self._conduct(plan, known, agent, conductor)
         finally:
             await models.close()
 

@@ -29,6 +29,7 @@ from pytest_agentbench.plugin.simulation import Simulation
 from pytest_agentbench.runs.conduct import Stage
 from pytest_agentbench.runs.judging import own_states
 from pytest_agentbench.runs.plan import RunPlan
+from pytest_agentbench.runs.result import blank
 from pytest_agentbench.suites.calls import approvals_of, call_form, handoffs_of, stated_calls
 
 _FILTERS = frozenset({"policy", "complexity", "tag", "scenario", "variant", "fault"})
@@ -119,7 +120,7 @@ class AgentBench:
         """
         plan = self._plan(agent, says=says, knows=knows, expect=expect, communicate=communicate)
         key = plan.key
-        self.bench.pool.start(key, self.bench.work_once(plan, self.item.nodeid, _builder(agent)))
+        self.bench.pool.start(key, self.bench.work_once(plan, self._known(plan), _builder(agent)))
         return self._simulation(self.bench.pool.take(key, limit=plan.limits.seconds))
 
     async def simulate_async(
@@ -133,7 +134,7 @@ class AgentBench:
     ) -> Simulation:
         """Play one conversation on the loop of the test itself; see `simulate`."""
         plan = self._plan(agent, says=says, knows=knows, expect=expect, communicate=communicate)
-        return self._simulation(await self.bench.conduct_here(plan, self.item.nodeid, _builder(agent)))
+        return self._simulation(await self.bench.conduct_here(plan, self._known(plan), _builder(agent)))
 
     def _plan(self, agent: Any, **given: Any) -> RunPlan:
         if agent is not None:
@@ -144,10 +145,16 @@ class AgentBench:
             raise ValueError(f"knows must be a mapping of names to values, got {given['knows']!r}")
         plan = self.plan or _bare_plan(self.item, agent, given["says"])
         begun = self.item.stash[BEGUN] = self.item.stash.get(BEGUN, 0) + 1
-        blank = blank_of(self.item)
-        name = blank.key.scenario if begun == 1 else f"{blank.key.scenario}-{begun}"
-        scenario = _changed(plan.scenario, given).model_copy(update={"id": name})
-        return replace(plan, suite_key=blank.key.suite, scenario=scenario)
+        own = blank_of(self.item).key
+        name = own.scenario if begun == 1 else f"{own.scenario}-{begun}"
+        # whoever asserts on a scenario vouches for it, so that a test of the user's own waits for no reviewer
+        scenario = _changed(plan.scenario, given).model_copy(update={"id": name, "review": None})
+        return replace(plan, suite_key=own.suite, scenario=scenario)
+
+    def _known(self, plan: RunPlan) -> Result:
+        """Give what is known of a simulation before it starts; where its scenario stands only its suite's key tells."""
+        file = blank(self.plan or plan).file
+        return blank(plan, nodeid=self.item.nodeid).model_copy(update={"file": file})
 
     def _simulation(self, finished: Finished) -> Simulation:
         self.item.stash.setdefault(SIMULATED, []).append(finished.result)

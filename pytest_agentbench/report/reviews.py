@@ -2,6 +2,7 @@
 
 import posixpath
 import shlex
+from collections import Counter
 
 from pytest_agentbench.report.glyphs import Glyphs, Line
 from pytest_agentbench.report.table import wrap
@@ -27,9 +28,17 @@ def review_texts(document: Document) -> list[str]:
     texts = []
     runs = [run for run in document.results if run.pending]
     if runs:
-        folders = sorted({posixpath.dirname(run.file) or "." for run in runs})
+        places = {(run.file, run.key.scenario) for run in runs}
+        suites = {suite.path for suite in document.suites}
+        folders = sorted({posixpath.dirname(file) or "." for file, _ in places if file not in suites})
+        inside = Counter(file for file, _ in places if file in suites)  # the command reads scenario files alone
         texts.append(f"pending review: {_count(len(runs), 'run')} in no rate and no gate")
         texts += [f"{_COMMAND}{shlex.quote(folder)}" for folder in folders]
+        texts += [
+            f"{file}: {_count(number, 'scenario')} pending review {_verb(number, 'stand')} in the suite itself; "
+            f"remove the key `review` to count {_them(number)}, or move {_them(number)} to a scenario file"
+            for file, number in sorted(inside.items())
+        ]
     for suite in document.suites:
         name = suite.name or suite.path
         review = suite.review
@@ -38,10 +47,9 @@ def review_texts(document: Document) -> list[str]:
             more = f" and {len(review.lapsed) - _MOST_NAMES} more" if len(review.lapsed) > _MOST_NAMES else ""
             texts.append(f"{name}: changed since they were accepted, and pending again: {named}{more}")
         if review.unreviewed:
-            verb = "counts" if review.unreviewed == 1 else "count"
             texts.append(
-                f"{name}: {_count(review.unreviewed, 'generated scenario')} {verb}, though nobody reviewed "
-                f"{'it' if review.unreviewed == 1 else 'them'}"
+                f"{name}: {_count(review.unreviewed, 'generated scenario')} {_verb(review.unreviewed, 'count')}, "
+                f"though nobody reviewed {_them(review.unreviewed)}"
             )
         if review.rejected:
             texts.append(f"{name}: {_count(review.rejected, 'scenario')} rejected in review, not collected")
@@ -50,3 +58,11 @@ def review_texts(document: Document) -> list[str]:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _verb(number: int, verb: str) -> str:
+    return f"{verb}s" if number == 1 else verb
+
+
+def _them(number: int) -> str:
+    return "it" if number == 1 else "them"

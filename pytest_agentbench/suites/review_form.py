@@ -11,6 +11,7 @@ from pytest_agentbench.core.errors import AgentBenchError, SuiteError
 from pytest_agentbench.core.review import Review
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.suites.schema_forms import REASON, Schema, mapping
+from pytest_agentbench.suites.shape import misfits
 from pytest_agentbench.suites.yaml_reader import read_yaml
 
 KEY = "review"
@@ -95,7 +96,12 @@ def was_decided(form: JsonValue) -> bool:
 
 
 def with_review(text: str, file: Path, index: int | None, value: JsonValue) -> str:
-    """Give the text of a scenario file with another `review`, all else as it was; raise `ReviewError`."""
+    """Give the text of a scenario file with another `review`, all else as it was; raise `ReviewError`.
+
+    What the form refuses is not written: the file would load no more.
+    """
+    for wrong in misfits(value, REVIEW, path=(KEY,)):
+        raise ReviewError(f"{file}: {'.'.join(map(str, wrong.path))}: {wrong.message}")
     node = _scenario_node(text, index)
     if node is None or node.flow_style or not node.value:
         raise ReviewError(f"{file}: the scenario is not written as YAML of one key a line; write its `review` by hand")

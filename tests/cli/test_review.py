@@ -170,6 +170,103 @@ def test_unknown_keys_and_an_empty_reason_change_nothing(project: Path, review: 
     assert state(project, "a").state == state(project, "b").state == "pending"
 
 
+@pytest.mark.parametrize("name", ["", " ", "\t", "A\nB", "\udcff"])
+def test_a_name_that_is_none_is_refused(project: Path, review: Run, name: str) -> None:
+    """It would stand in a file that loads no more; nothing is written."""
+    told = review("--by", name, keys="a\na\n", status=2)
+
+    assert "--by" in told
+    assert state(project, "a").state == state(project, "b").state == "pending"
+
+
+def test_a_blank_reviewer_of_the_environment_is_none(
+    project: Path, review: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The login is asked next; where that is blank too, `--by` is asked for."""
+    monkeypatch.setenv("AGENTBENCH_REVIEWER", " ")
+    monkeypatch.setattr("getpass.getuser", lambda: " bob ")
+
+    review(keys="a\nq\n")
+
+    assert state(project, "a").by == "bob"
+    monkeypatch.setattr("getpass.getuser", lambda: " ")
+    assert "--by NAME" in review(keys="a\n", status=2)
+    assert state(project, "b").state == "pending"
+
+
+LIST = """\
+- id: refund-a
+  review: pending
+  says: ["Refund W1"]
+  expect: [{refund: {order_id: W1}}]
+- id: refund-b
+  review: pending
+  says: ["Refund W2"]
+  expect: [{refund: {order_id: W2}}]
+- id: refund-c
+  review: pending
+  says: ["Refund W3"]
+  expect: [{refund: {order_id: W3}}]
+"""
+"""Three pending scenarios in one file, four lines each."""
+
+
+@pytest.fixture
+def listed(project: Path) -> Path:
+    """The file of a project whose scenarios stand in one list."""
+    folder = project / "generated" / "scenarios"
+    for file in folder.glob("*.yaml"):
+        file.unlink()
+    (folder / "list.yaml").write_text(LIST)
+    return folder / "list.yaml"
+
+
+def test_a_scenario_deleted_in_the_editor_is_gone(listed: Path, review: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its neighbour, which takes its place in the list, is shown in its own turn and once."""
+    monkeypatch.setenv("VISUAL", "sed -i 1,4d")
+
+    shown = review("--by", "Ann", keys="e\na\na\n")
+
+    assert "no generated scenario 'refund-a' is left" in shown
+    assert [shown.count(f"Refund {order}") for order in ("W1", "W2", "W3")] == [1, 1, 1]
+    assert shown.splitlines()[-1] == "agentbench review: 2 accepted, 1 gone"
+
+
+def test_a_scenario_deleted_on_an_earlier_screen_is_gone(
+    listed: Path, review: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is not shown as it was when the command began."""
+    monkeypatch.setenv("VISUAL", "sed -i 5,8d")
+
+    shown = review("--by", "Ann", keys="e\na\na\n")
+
+    assert [shown.count(f"Refund {order}") for order in ("W1", "W2", "W3")] == [2, 0, 1]
+    assert shown.splitlines()[-1] == "agentbench review: 2 accepted, 1 gone"
+
+
+def test_a_scenario_renamed_in_the_editor_is_still_the_one_shown(
+    listed: Path, review: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The name that stands in its place is new to the file, so it is no neighbour."""
+    monkeypatch.setenv("VISUAL", "sed -i s/refund-a/refund-first/")
+
+    shown = review("--by", "Ann", keys="e\na\nq\n")
+
+    assert "refund-first" in shown
+    first = load_scenarios(listed, environ={})[0]
+    assert (first.id, first.review and first.review.state) == ("refund-first", "accepted")
+
+
+def test_a_file_deleted_in_the_editor_is_gone(project: Path, review: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next one is shown."""
+    monkeypatch.setenv("VISUAL", "rm")
+
+    shown = review("--by", "Ann", keys="e\na\n")
+
+    assert shown.splitlines()[-1] == "agentbench review: 1 accepted, 1 gone"
+    assert state(project, "b").state == "accepted"
+
+
 def test_a_list_changes_nothing(project: Path, review: Run) -> None:
     """A table of all scenarios, and how many are in which state."""
     review("--by", "Ann", "--on", "2026-11-24", keys="a\nr\nunclear\n")

@@ -5,6 +5,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+import yaml
 
 from pytest_agentbench.cli import main
 from pytest_agentbench.suites.review_form import accepted, rejected
@@ -43,7 +44,7 @@ def test_a_failing_pending_run_is_missed_without_gates(everywhere: Project, work
 
     assert result.ret == 0
     result.stdout.fnmatch_lines(["*1 passed*2 pending review*", "all * 1 * 1 *100*", "pending review * 2 * 1 *50*"])
-    result.stdout.fnmatch_lines(["missed, pending review", "*g2*", "*agentbench review bench*"])
+    result.stdout.fnmatch_lines(["missed, pending review", "*g2*", "*2 scenarios*stand in the suite itself*"])
     assert any("g2" in line and "MISSED (pending review)" in line for line in result.outlines)
     assert any("g1" in line and "PASSED (pending review)" in line for line in result.outlines)
 
@@ -213,3 +214,59 @@ def test_a_pending_run_that_takes_its_process_down_is_missed(everywhere: Project
     assert result.ret == 0
     assert everywhere.verdicts() == {"a": "passed", "b": "passed", "g9": "failed"}
     result.stdout.fnmatch_lines(["pending review * 1 * 0 *"])
+
+
+OWN = """
+import pytest
+
+@pytest.mark.agentbench("bench/agentbench.yaml", scenario="g2")
+def test_refunds(agentbench):
+    run = agentbench.simulate()
+    assert run.called("refund", order_id="W2")
+"""
+"""A test of the user's own, which plays a scenario that nobody has reviewed."""
+
+
+def test_a_test_of_your_own_counts_whatever_reviewers_said(everywhere: Project) -> None:
+    """Who writes the assertion vouches for it: red, in its own row, and nothing of it waits for a reviewer."""
+    everywhere.suite("a", generated("g2", "W2"), agent=ONE_WRONG)
+    everywhere.write("test_own.py", OWN)
+
+    result = everywhere.run("--agentbench-json=results.json")
+
+    assert result.ret == 1
+    result.assert_outcomes(failed=1, passed=1)
+    result.stdout.fnmatch_lines(["*1 passed*1 pending review*", "pending review * 1 * 0 *"])
+    result.stdout.fnmatch_lines(["tests of your own*", "*test_own.py * 1 * 0 *", "worst first", "*test_refunds*"])
+    result.stdout.fnmatch_lines(["pending review: 1 run in no rate and no gate"])
+    assert not [line for line in result.outlines if "agentbench review ." in line]
+    assert main(["report", "--gate", str(everywhere.pytester.path / "results.json")]) == 1
+
+
+def test_a_test_of_your_own_alone_waits_for_nobody(everywhere: Project) -> None:
+    """Without the suite beside it, all that there is counts, and its file is where the root has it."""
+    everywhere.suite("a", generated("g2", "W2"), agent=ONE_WRONG)
+    everywhere.write("test_own.py", OWN)
+
+    result = everywhere.run("test_own.py")
+
+    (run,) = everywhere.document.results
+    assert (result.ret, run.pending, run.scored, run.file) == (1, False, True, "bench/agentbench.yaml")
+    assert "pending" not in result.stdout.str()
+
+
+def test_a_pending_scenario_of_the_suite_file_is_reviewed_by_hand(
+    everywhere: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command reads scenario files; where there is none it is not named, and where there is it works."""
+    folder = "bench/generated/scenarios"
+    everywhere.write(f"{folder}/g1.yaml", yaml.safe_dump(generated("g1", "W1")))
+    everywhere.suite("a", agent=ONE_WRONG, scenarios=["generated/scenarios/*.yaml", generated("g2", "W2")])
+
+    result = everywhere.run()
+
+    commands = [line for line in result.outlines if "agentbench review" in line]
+    assert commands == [f"review: agentbench review {folder}"]
+    result.stdout.fnmatch_lines(["bench/agentbench.yaml: 1 scenario*stands in the suite itself*"])
+    assert main(["review", "--list", str(everywhere.pytester.path / folder)]) == 0
+    assert "1 pending" in capsys.readouterr().out

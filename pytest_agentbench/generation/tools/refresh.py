@@ -51,7 +51,7 @@ async def _refreshed(scenario: Scenario, world: World) -> Freshness:
     stale: list[str] = []
     differing: list[str] = []
     results: list[JsonValue] = []
-    async with world.open() as opened:
+    async with world.open(_state_of(scenario, world)) as opened:
         for call, origin in zip(scenario.expected_calls, origins, strict=False):
             slots = read_slots(call.arguments)
             stale += _moved(call.name, slots, origin.get("arguments") or {}, results)
@@ -67,6 +67,14 @@ async def _refreshed(scenario: Scenario, world: World) -> Freshness:
                 differing.append(f"{call.name}({_shown(call.arguments)}) is answered otherwise")
     stale += _untold(scenario, results)
     return Freshness(id=scenario.id, stale=tuple(stale), differing=tuple(differing))
+
+
+def _state_of(scenario: Scenario, world: World) -> Mapping[str, JsonValue]:
+    """Give what a scenario adds to the suite's state, as its runs have it."""
+    initial = scenario.task.initial_state
+    whole = initial.model_dump() if initial is not None else {}
+    rows: Mapping[str, JsonValue] = (whole.get("initialization_data") or {}).get("agent_data") or {}
+    return whole if world.spec.tau2 else rows
 
 
 def _moved(

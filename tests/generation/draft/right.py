@@ -58,7 +58,8 @@ def refusing(suite: Suite, name: str = "refuse") -> Draft:
     call = draft.turns[0].refused[0]
     wrong = WrongRun(kind="forbidden", change="renews by three weeks all the same", turn=0, call=call)
     part = PolicyPart(policy="one-week", event="requested", wrong_runs=(wrong,))
-    return draft.model_copy(update={"policies": (part,), "forbidden": (call.call,)})
+    said = ("two weeks",)  # how long it may be, without which an agent that does nothing would pass
+    return draft.model_copy(update={"policies": (part,), "forbidden": (call.call,), "communicate": said})
 
 
 def reserving(suite: Suite, name: str = "reserve") -> Draft:

@@ -58,10 +58,10 @@ def theatre(folder: Path, *, clock: str = "", refuses: str = "", now: str = "") 
 
 
 def asked(suite: Suite, seats: int, *wrong: tuple[str, WrongRun], refused: bool) -> Draft:
-    """Ask for seats, which a right run books or does not."""
+    """Ask for seats, which a right run books, or does not and says how many are free."""
     book = Do("book_seats", {"row": "A", "seats": seats})
     look = Do("find_seat", {"row": "A"})
-    say = Say(calls=[look], refused=[book]) if refused else Say(calls=[look, book])
+    say = Say(calls=[look], refused=[book], wanted=[(0, "free")]) if refused else Say(calls=[look, book])
     draft = asyncio.run(drafted(suite, "d1", [say], owner=Owner(role="visitor")))
     parts: dict[str, list[WrongRun]] = {}
     for policy, run in wrong:

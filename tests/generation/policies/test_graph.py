@@ -169,6 +169,19 @@ def test_challenges_follow_failures_as_far_as_runs_tell():
     assert policies_of_results(runs[:1]) == [("p0", "p1")]
 
 
+def test_runs_that_count_nowhere_teach_no_weights():
+    """Pending ones, those that others spoilt and those that were not run say nothing of conversations."""
+    outcomes = tuple(PolicyOutcome(policy=name, exercised=True, kept=True) for name in ("p0", "p1"))
+    counted = result("a", "passed", policies=outcomes)
+    others = [
+        result("b", "passed", policies=outcomes, pending=True),
+        result("c", "error", "environment", policies=outcomes),
+        result("d", "passed", policies=outcomes, not_run="the budget is spent"),
+    ]
+
+    assert policies_of_results([counted, *others]) == [("p0", "p1")]
+
+
 def rows(first, second, score):
     """Answer a block of pairs."""
     return json.dumps(

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from pytest_agentbench.cli import main
+from tests.generation.policies.airline import airline
 from tests.generation.tools.making import run, suite_in
 
 
@@ -20,6 +21,17 @@ def test_a_world_as_it_was_is_fresh(hotel: Path, capsys: pytest.CaptureFixture[s
     """Nothing changed: nothing is stale, and no answer differs."""
     assert main(["validate", "--refresh", str(hotel)]) == 0
     assert "6 generated scenarios: 0 stale, 0 answered otherwise" in capsys.readouterr().out
+
+
+def test_the_rows_of_a_scenario_itself_are_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Scenarios from policies bring rows of their own (`state`): calls about these are answered as before."""
+    path = airline(tmp_path, count=3)
+    main(["generate", str(path)])
+
+    status = main(["validate", "--refresh", str(path)])
+
+    assert "3 generated scenarios: 0 stale, 0 answered otherwise" in capsys.readouterr().out
+    assert status == 0
 
 
 def test_a_world_that_changed_makes_values_stale(hotel: Path, capsys: pytest.CaptureFixture[str]) -> None:

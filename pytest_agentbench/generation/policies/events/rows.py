@@ -148,14 +148,15 @@ class RowMaker:
 
     def _named(self, table: str, columns: Sequence[str], random: Random) -> dict[str, str]:
         """Put a name together from parts of those there are, such that no row has it; with an initial if all are."""
-        if not columns:
-            return {}
         rows = self.samples.rows[table]
-        taken = {tuple(row.get(name) for name in columns) for row in rows}
         parts = {
-            name: [row[name].split() for row in rows if isinstance(row.get(name), str) and row[name]]
+            name: [row[name].split() for row in rows if isinstance(row.get(name), str) and row[name].strip()]
             for name in columns
         }
+        columns = [name for name in columns if parts[name]]  # a column may be empty in all rows
+        if not columns:
+            return {}
+        taken = {tuple(row.get(name) for name in columns) for row in rows}
         for round_ in range(20):
             made = {}
             for name in columns:
@@ -173,9 +174,11 @@ class RowMaker:
     def _address(self, parts: Sequence[str], old: str, random: Random) -> str:
         domain = old.partition("@")[2] or "example.com"
         local = ".".join(_plain(part) for part in parts) or old.partition("@")[0]
-        while (made := f"{local}{random.randrange(10, 1000)}@{domain}") in self._texts:
-            pass
-        return made
+        for round_ in range(200):
+            made = f"{local}{random.randrange(10, 10 ** (3 + round_ // 20))}@{domain}"
+            if made not in self._texts:
+                return made
+        raise RowsError(f"no address like {old!r} is free")
 
     def _integer_keys(self, place: Place, table: Table, renamed: Mapping[str, str | int]) -> dict[str, Any]:
         """Give keys and references that are numbers, whose texts alone would not tell what they are."""

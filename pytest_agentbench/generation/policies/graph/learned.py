@@ -44,8 +44,11 @@ def learn_weights(graph: PolicyGraph, conversations: Iterable[Collection[str]], 
 
 
 def policies_of_results(results: Iterable[Result]) -> list[tuple[str, ...]]:
-    """Give for each run the policies that it exercised, as its checks saw; runs of which none is known are left out."""
-    found = [tuple(one.policy for one in result.policies if one.exercised) for result in results]
+    """Give for each scored run the policies that it exercised, as its checks saw; those of which none is known are out.
+
+    What nobody reviewed, or somebody else than the agent spoilt, says nothing of what conversations are about.
+    """
+    found = [tuple(one.policy for one in result.policies if one.exercised) for result in results if result.scored]
     return [one for one in found if one]
 
 

@@ -17,6 +17,7 @@ from pytest_agentbench.generation.tools.probing.closed import (
     Closed,
     closed_slots,
     is_about_another,
+    knows,
     looks_up,
     unknown_accepted,
     unknown_refused,
@@ -143,7 +144,9 @@ class _Tried:
         self.taken_first: dict[tuple[str, int], int] = {}
         self.stated = {str(value) for value in (*declared(slot), *described(slot, tool.spec.description))}
         rests = set()
-        for record in tool.worked():
+        known = knows(tool, slot)
+        is_known = set(map(id, known))
+        for record in known:
             rests.add(record.rest(slot.path))
             if slot.path in record.values:
                 self.accepted[str(record.values[slot.path])].add(record.world)
@@ -151,7 +154,7 @@ class _Tried:
             if slot.path not in record.values or record.verdict == "environment":
                 continue
             key = (str(record.values[slot.path]), record.world)
-            if record.ok:
+            if id(record) in is_known:
                 self.taken_first.setdefault(key, order[id(record)])
             elif not is_about_another(record, slot.path):
                 self.refused_last[key] = order[id(record)]
@@ -350,6 +353,19 @@ def unfit_of(session: ProbeSession) -> tuple[Flow, ...]:
                             refused=tuple(dict.fromkeys(vain))[:_KEPT],
                         )
                     )
+    for (maker, path, taker, into), names in session.made_in_vain.items():
+        if (maker, path, taker, into) not in session.made:
+            several = tuple(names[:_KEPT])
+            found.append(
+                Flow(
+                    source=maker,
+                    source_path=path,
+                    origin="argument",
+                    target=taker,
+                    target_path=into,
+                    refused=several,
+                )
+            )
     return tuple(found)
 
 

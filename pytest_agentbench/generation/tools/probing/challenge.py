@@ -77,14 +77,19 @@ def _read_nothing(session: ProbeSession, tool: ProbedTool) -> None:
     """Find out what a read says of things that are not there: two made-up values get it, and the known one does not."""
     if not tool.is_read or tool.base is None or not session.uses("nothing"):
         return
-    known = template(tool.base.answer.content, list(tool.base.values.values()))
+    values = tool.base.values
+    # other calls changed what it answers since it was made first: each answer to the same values counts
+    same = [
+        one for one in tool.worked() if {path: one.values[path] for path in one.values if path != STRANGE} == values
+    ]
+    known = {template(one.answer.content, list(values.values())) for one in (tool.base, *same)}
     for slot in tool.slots:
         strange = [one for one in tool.works() if slot.path in one.unknown and _differs_in(one, tool.base, slot)]
         told: dict[str, list[ProbeRecord]] = {}
         for one in strange:
             told.setdefault(template(one.answer.content, list(one.values.values())), []).append(one)
         several = max(told.values(), key=len, default=[])
-        if len(several) >= 2 and template(several[0].answer.content, list(several[0].values.values())) != known:
+        if len(several) >= 2 and template(several[0].answer.content, list(several[0].values.values())) not in known:
             session.is_nothing(tool, several)
 
 

@@ -49,6 +49,17 @@ def looks_up(tool: ProbedTool, slot: Slot) -> bool:
     )
 
 
+def knows(tool: ProbedTool, slot: Slot) -> list[ProbeRecord]:
+    """Give the calls that show that a tool knows a value of an argument: those that worked, and of reads that refuse made-up
+    values those with an empty answer: the thing is there, and holds nothing.
+    """
+    verdicts = {record.verdict for record in refusals_of_unknown(tool, slot)}
+    if not tool.is_read or not verdicts or "empty" in verdicts:
+        return tool.worked()
+    known = [one for one in (*tool.records, *tool.replays) if one.ok or one.verdict == "empty"]
+    return sorted(known, key=lambda one: one.epoch)
+
+
 def refusals_of_unknown(tool: ProbedTool, slot: Slot) -> list[ProbeRecord]:
     """Give the calls that a made-up value alone kept from working, one for each value."""
     if slot.schema.get("enum") or slot.type in ("boolean", "object", "array"):

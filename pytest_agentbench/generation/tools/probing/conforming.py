@@ -31,7 +31,8 @@ _CODED = re.compile(r"(?<![\w.-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[A-Za-z0-9]+(?:[-
 """A word of letters and digits, as codes are that a description gives for example: `W1041`, `AB-12`."""
 _DATE_FORM = re.compile(r"\b[A-Z]{4}[-/.][A-Z]{2}[-/.][A-Z]{2}\b")
 """How descriptions write the form of a date: `YYYY-MM-DD`, `AAAA-MM-JJ`."""
-_SENTENCES = re.compile(r"(?<=[.;\n])\s+")
+_SENTENCES = re.compile(r"(?<=[;\n])\s+|(?<=\.)\s*\n\s*|(?<=\.)[^\S\n]+(?![\sa-z'\"`«])")
+"""Ends of sentences. The dot of an abbreviation is none: `its name, e.g. 'Oak'`."""
 _STEM = re.compile(r"[A-Za-z0-9]+(?=(?:\.[A-Za-z]{1,5})?$)")
 _SPAN = re.compile(r"(?<![\w.-])(-?\d+(?:\.\d+)?)\s*(?:-|–|…|\.\.\.?|[a-zà]{1,3})\s*(-?\d+(?:\.\d+)?)(?![\w.-])")
 """Two numbers with little between them: `1-15`, `0 to 5`, `0 à 5`."""

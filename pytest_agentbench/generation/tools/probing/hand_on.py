@@ -10,14 +10,16 @@ from random import Random
 from typing import Any
 
 from pytest_agentbench.core.codec import dumps
-from pytest_agentbench.generation.tools.probing.closed import looks_up, unknown_refused
+from pytest_agentbench.generation.tools.probing.closed import knows, looks_up, unknown_refused
 from pytest_agentbench.generation.tools.probing.conforming import declared, fits, sibling
 from pytest_agentbench.generation.tools.probing.replay import ReplayLog
+from pytest_agentbench.generation.tools.probing.safety import is_called_last
 from pytest_agentbench.generation.tools.probing.schemas import Slot, build
 from pytest_agentbench.generation.tools.probing.session import ProbedTool, ProbeSession
 from pytest_agentbench.generation.tools.probing.strategies import (
     Seen,
     as_argument,
+    is_plain,
     is_specific,
     is_time,
     seen_for,
@@ -56,11 +58,12 @@ async def hand_on(log: ReplayLog, tools: Sequence[ProbedTool], sources: Collecti
 
 
 async def _look(log: ReplayLog, sources: Collection[str] | None) -> None:
-    """Ask the reads again in this environment, once each, in each form that an argument chooses."""
+    """Ask the reads again after the last change in this environment, in each form that an argument chooses."""
     session = log.session
     if not log.can_restore or all(tool.is_read for tool in session.tools.values()):  # all environments are one
         return
-    looked = {one.tool for one in session.records if one.world == session.world_number and one.ok}
+    here = (one for one in session.records if one.world == session.world_number and one.epoch == session.epoch)
+    looked = {one.tool for one in here if one.ok}
     for tool in session.tools.values():
         if not tool.is_read or tool.base is None or tool.name in looked or (sources and tool.name not in sources):
             continue
@@ -76,20 +79,22 @@ async def _try_slot(log: ReplayLog, tool: ProbedTool, slot: Slot, sources: Colle
     session = log.session
     done: set[str] = set()
     for source in _sources(session, tool, slot, sources):
-        here = (one for one in (*tool.records, *tool.replays) if one.ok and one.world == session.world_number)
+        here = [one for one in knows(tool, slot) if one.world == session.world_number]
         accepted = {str(one.values.get(slot.path)) for one in here}
         several = _worth_trying(session, tool, slot, source)
-        if source in done or any(str(one.value) in accepted for one in several):
+        known = [one for one in several if str(one.value) in accepted]
+        # one word may be accepted by chance, two of one place hardly
+        if source in done or len(known) > 1 or any(is_specific(one.value) or one.likeness >= _SIGHT for one in known):
             continue
-        for one in several[:_TRIES]:
+        for one in [one for one in several if one not in known][:_TRIES]:
             if not session.may_call(tool, most):
                 return
             base = tool.base.values if tool.base is not None else {}
             values = {**base, slot.path: one.value, **_companions(session, tool, slot, one)}
             record = await session.try_values(tool, values, "observed")
-            if record is not None and record.ok:
+            if record is not None and any(record is known for known in knows(tool, slot)):
                 done.add(source)
-                if tool.once or tool.takes_away:
+                if record.ok and (tool.once or tool.takes_away):
                     if not await log.restore(before=tool):
                         return
                     await _look(log, sources)
@@ -114,8 +119,7 @@ def _worth_trying(session: ProbeSession, tool: ProbedTool, slot: Slot, source: s
         worth = one.likeness
         if is_closed and worth < _SIGHT:
             worth = max(worth, _LOOKS * (shape(one.value) in shapes) + 0.15 * is_specific(one.value))
-            is_name = one.atom.form in ("", "text_lines") and isinstance(one.atom.value, str)
-            worth = max(worth, 0.1 * (is_name and len(one.atom.value) < 60))
+            worth = max(worth, 0.1 * is_plain(one.atom))
         if worth >= (0.1 if is_closed else _SIGHT):
             place = (one.atom.path, one.atom.pattern)
             ranked.append((-worth, turns[place], one))
@@ -162,24 +166,22 @@ async def try_making(log: ReplayLog, makers: Sequence[ProbedTool]) -> None:
         return
     await log.restore()
     for maker in makers:
-        for slot in () if maker.is_read or maker.destroys or maker.base is None else maker.slots:
+        for slot in () if maker.is_read or is_called_last(maker.spec) or maker.base is None else maker.slots:
             await _try_name(log, maker, slot)
+            if maker.takes_away:  # what it moved is to be there for the others
+                await log.restore()
 
 
 async def _try_name(log: ReplayLog, maker: ProbedTool, slot: Slot) -> None:
     session = log.session
-    call = next((one for one in (maker.base, *maker.works()) if one and slot.path in one.values), None)
-    given = call.values.get(slot.path) if call else None
-    if (
-        call is None
-        or not isinstance(given, str)
-        or not given
-        or " " in given
-        or len(given) > 200
-        or slot.schema.get("enum")
-    ):
+    given = _name_given(maker, slot)
+    if not isinstance(given, str) or not given or " " in given or len(given) > 200 or slot.schema.get("enum"):
         return
-    if is_time(given) or (maker.once and not await log.restore(before=maker)):
+    if is_time(given) or ((maker.once or maker.takes_away) and not await log.restore(before=maker)):
+        return
+    given = _name_given(maker, slot)
+    call = next((one for one in (maker.base, *maker.works()) if one and slot.path in one.values), None)
+    if call is None or given is None:
         return
     name = sibling(given, Random(f"{slot.path} {maker.name} {given}"))  # noqa: S311 - no secret hangs on it
     takers = list(_takers(session, maker, slot, name))
@@ -201,9 +203,25 @@ async def _try_name(log: ReplayLog, maker: ProbedTool, slot: Slot) -> None:
     outcomes = list(zip(takers, before, after, strict=True))
     if any(was == now == "refused" and _is_same(session, maker, slot, *one) for one, was, now in outcomes):
         return  # who should know such a thing does not: the name was only written down
-    for (tool, taker), was, now in outcomes:
-        if now == "ok" or (now == "empty" and was in ("refused", "broken")):  # it is there, with nothing in it
-            session.made.setdefault((maker.name, slot.path, tool.name, taker.path), []).append(name)
+    # an empty answer where it was refused before: it is there, with nothing in it
+    known = [now == "ok" or (now == "empty" and was in ("refused", "broken")) for _, was, now in outcomes]
+    for is_known, ((tool, taker), was, now) in zip(known, outcomes, strict=True):
+        pair = (maker.name, slot.path, tool.name, taker.path)
+        if is_known:
+            session.made.setdefault(pair, []).append(name)
+        elif was == now == "refused" and any(known):
+            session.made_in_vain.setdefault(pair, []).append(name)
+
+
+def _name_given(maker: ProbedTool, slot: Slot) -> str | None:
+    """Give a name that a call was given: that of the first call, unless others knew it and another call was given one
+    that nobody knew, in no folder of another environment.
+    """
+    several = [one for one in (maker.base, *maker.works()) if one and isinstance(one.values.get(slot.path), str)]
+    new = (one for one in several[1:] if slot.path in one.unknown and "/" not in one.values[slot.path])
+    is_known = bool(several) and slot.path not in several[0].unknown
+    chosen = next((one for one in new if len(one.values[slot.path]) > 1), None) if is_known else None
+    return (chosen or several[0]).values[slot.path] if several else None
 
 
 async def try_enabling(log: ReplayLog, tools: Sequence[ProbedTool]) -> None:
@@ -263,7 +281,11 @@ async def _verdict(session: ProbeSession, tool: ProbedTool, slot: Slot, value: s
 
 
 def _takers(session: ProbeSession, maker: ProbedTool, slot: Slot, name: str) -> Iterator[tuple[ProbedTool, Slot]]:
-    """Give the arguments that may take what a tool makes: they refuse what nobody knows, or are those of reads."""
+    """Give the arguments that may take what a tool makes: they refuse what nobody knows, or are those of reads.
+
+    What was known to others and is not after a call may go on under a new name: whoever knew the old one is tried.
+    """
+    moved = {str(one) for one in maker.base.values.values()} if maker.takes_away and maker.base is not None else set()
     for tool in session.tools.values():
         if tool is maker or tool.base is None or tool.once or tool.destroys:
             continue
@@ -274,5 +296,6 @@ def _takers(session: ProbeSession, maker: ProbedTool, slot: Slot, name: str) -> 
                 continue
             shapes = {shape(one.values.get(taker.path, "")) for one in tool.worked()}
             like = session.likeness(taker.path, tool.name, tuple(slot.path.split(".")), maker.name)
-            if like >= 0.3 or shape(name) in shapes:
+            is_moved = any(str(one.values.get(taker.path)) in moved for one in tool.worked())
+            if like >= 0.3 or shape(name) in shapes or is_moved:
                 yield tool, taker

@@ -176,6 +176,7 @@ class ProbeSession:
         self.reviver: Callable[[], Awaitable[None]] | None = None
         self.seen: list[tuple[ProbeRecord, Atom]] = []
         self.made: dict[tuple[str, str, str, str], list[str]] = {}
+        self.made_in_vain: dict[tuple[str, str, str, str], list[str]] = {}
         self.enabled: dict[tuple[str, str], str] = {}
         self.planted: dict[int, dict[str, str]] = {}
         self.given: dict[int, dict[str, dict[tuple[str, str], int]]] = {}
@@ -331,9 +332,11 @@ class ProbeSession:
         with is no content.
         """
         judged = judge(answer)
+        own = [value for value in read_slots(arguments).values() if value is not None]
+        if judged.verdict == "ok" and (rest := _after_own(answer.content, own)):
+            judged = judge(replace(answer, content=rest))
         if judged.verdict == "environment" and _FORBIDDEN.search(answer.content) and self._is_let_in(tool):
             return Judged("refused", judged.reason)
-        own = [value for value in read_slots(arguments).values() if value is not None]
         is_lookup = judged.verdict == "broken" and _LOOKUP.search(answer.content)
         if is_lookup and any(repr(value) in answer.content for value in own):
             return Judged("refused", judged.reason)
@@ -390,6 +393,13 @@ class ProbeSession:
                 tool.given_up = f"the environment is in the way: {record.judged.reason}"
         else:
             self._environmental[tool.name] = 0
+
+
+def _after_own(content: str, values: list[Any]) -> str:
+    """Give what an answer says of a value of the call that it begins with: `a.txt: Error - no such file`."""
+    heads = (f"{value}:" for value in values if isinstance(value, str) and value)
+    head = next((one for one in sorted(heads, key=len, reverse=True) if content.startswith(one)), "")
+    return content[len(head) :].strip() if head else ""
 
 
 def template(content: str, values: list[Any]) -> str:

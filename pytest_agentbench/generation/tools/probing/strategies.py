@@ -3,7 +3,7 @@ switched off (`python -m benchmarks.generation SUITE --without NAME` prints what
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -38,6 +38,7 @@ STRATEGIES: Mapping[str, str] = {
     "usual": "the most usual values by format and name (usual_values.toml)",
     "unlike": "references of answers that stand under other names",
     "conforming": "any value of the declared type",
+    "plain": "short texts of answers, for text arguments that nothing else fits, until a call works",
     "blame": "vary the argument alone that the last refusal is about",
     "asked": "add optional arguments that a refusal asks for",
     "companions": "values that stand beside one another in an answer are handed on together",
@@ -64,6 +65,8 @@ _DIGITS = 5
 _LIKELY = 8
 _UNLIKE = 8
 _TAKEN = 2
+_SHORT = 60
+"""Characters up to which a text may be the name of something."""
 _FOLDER = re.compile(r"/(?:[\w.@+-]+/)*[\w@+-]+/?")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")
 _EPOCH = re.compile(r"1\d{9}(?:\d{3})?(?:\.\d+)?")
@@ -89,8 +92,8 @@ class Proposals:
         self._session = session
         self.learnt: dict[tuple[str, str], list[tuple[int, Any]]] = {}
 
-    def of(self, tool: ProbedTool, slot: Slot) -> list[Any]:
-        """Give values to try for an argument, the most promising first."""
+    def of(self, tool: ProbedTool, slot: Slot, *, is_last: bool = False) -> list[Any]:
+        """Give values to try for an argument, the most promising first; `is_last` adds what fits by its type alone."""
         session = self._session
         hints = session.world.hints
         given = [*hints.get(f"{tool.name}.{slot.name}", ()), *hints.get(slot.name, ())]
@@ -111,6 +114,7 @@ class Proposals:
             ("usual", lambda: usual(slot)),
             ("conforming", lambda: conforming(slot, session.chance(tool, slot))),
             ("unlike", lambda: self._unlike(tool, slot)),
+            ("plain", lambda: self._plain(tool, slot) if is_last else []),
         )
         if slot.schema.get("enum"):
             sources = tuple(one for one in sources if one[0] in ("hints", "model", "declared", "conforming"))
@@ -146,14 +150,41 @@ class Proposals:
         """Give references that stand in results under other names, one of each place before the second of any."""
         if slot.type not in ("string", "integer", "any"):
             return []
-        turns: dict[tuple[str, str, str], int] = {}
-        found: list[tuple[int, Any]] = []
-        for one in seen_for(self._session, tool, slot):
-            place = (one.record.tool, one.atom.path, one.atom.pattern)
-            if one.likeness < 0.5 and (is_specific(one.value) or is_time(one.value) or one.likeness >= 0.2):
-                found.append((turns.get(place, 0), one.value))
-                turns[place] = turns.get(place, 0) + 1
-        return [value for _, value in sorted(found, key=lambda pair: pair[0])][:_UNLIKE]
+        several = seen_for(self._session, tool, slot)
+        return _of_each_place(
+            one
+            for one in several
+            if one.likeness < 0.5 and (is_specific(one.value) or is_time(one.value) or one.likeness >= 0.2)
+        )
+
+    def _plain(self, tool: ProbedTool, slot: Slot) -> list[Any]:
+        """Give short texts of answers, such as the name of a person, one of each place before the second of any.
+
+        Only a text argument that no answer names, and that declares no form, is given them.
+        """
+        is_free = slot.type == "string" and not {"format", "pattern"} & slot.schema.keys()
+        if not is_free or takes_path(slot) or takes_dates(slot, tool.spec.description):
+            return []
+        several = seen_for(self._session, tool, slot)
+        if any(one.likeness >= 0.5 for one in several):
+            return []
+        return _of_each_place(one for one in several if is_plain(one.atom))
+
+
+def _of_each_place(several: Iterable[Seen]) -> list[Any]:
+    """Give values, one of each place before the second of any."""
+    turns: dict[tuple[str, str, str], int] = {}
+    found: list[tuple[int, Any]] = []
+    for one in several:
+        place = (one.record.tool, one.atom.path, one.atom.pattern)
+        found.append((turns.get(place, 0), one.value))
+        turns[place] = turns.get(place, 0) + 1
+    return [value for _, value in sorted(found, key=lambda pair: pair[0])][:_UNLIKE]
+
+
+def is_plain(atom: Atom) -> bool:
+    """Whether a value is a short text that stands for itself: a whole field, or a line of a text."""
+    return isinstance(atom.value, str) and atom.form in ("", "text_lines") and len(atom.value) < _SHORT
 
 
 def names_something(slot: Slot) -> bool:

@@ -1,0 +1,54 @@
+"""What an assembled scenario asks for: a refusal or a decline never asks for reads."""
+
+from pathlib import Path
+from typing import Any
+
+from pytest_agentbench.generation.assemble import scenario_forms
+from pytest_agentbench.generation.draft import Draft
+from pytest_agentbench.generation.recipe import Hashes
+from tests.generation.draft.right import declining, library, make, refusing
+from tests.generation.draft.test_produce import produce
+from tests.generation.drafting import Do, Owner, Say
+
+HASHES = Hashes(recipe="r", tools="t", policies="p")
+
+
+def form_of(draft: Draft) -> dict[str, Any]:
+    """Assemble the only scenario of a draft."""
+    (form,) = scenario_forms(draft, hashes=HASHES, seed=7)
+    return form
+
+
+def untold(draft: Draft) -> Draft:
+    """Leave out what the agent must say."""
+    turns = tuple(turn.model_copy(update={"wanted": ()}) for turn in draft.turns)
+    return draft.model_copy(update={"turns": turns, "communicate": ()})
+
+
+def test_a_scenario_that_only_reads_asks_for_its_reads(tmp_path: Path) -> None:
+    """Nothing else could tell an agent that does nothing from a right one."""
+    suite = library(tmp_path)
+    draft = make(suite, "read", [Say(calls=[Do("list_loans", {"member_id": "M21"})])], owner=Owner(key="M21"))
+
+    assert form_of(draft)["match"] == {"expected_calls": "all"}
+
+
+def test_a_refusal_or_decline_asks_for_no_reads_and_no_order(tmp_path: Path) -> None:
+    """A right agent asks "Shall I?", hears no, and has nothing to look up."""
+    suite = library(tmp_path)
+
+    for draft in (untold(declining(suite)), untold(refusing(suite)), declining(suite)):
+        assert "match" not in form_of(draft.model_copy(update={"ordered": True}))
+
+
+def test_a_refusal_that_nothing_decides_is_lost_as_vacuous(tmp_path: Path) -> None:
+    """An agent that does nothing passes it; what must be said decides where there is something."""
+    suite = library(tmp_path)
+
+    report, _ = produce(suite, [untold(declining(suite, "d1")), untold(refusing(suite, "d2")), declining(suite, "d3")])
+
+    assert [(loss.draft, loss.reason) for loss in report.losses] == [
+        ("d1", "validation: vacuous"),
+        ("d2", "validation: vacuous"),
+    ]
+    assert [draft.id for draft in report.accepted] == ["d3"]
