@@ -14,6 +14,7 @@ from pytest_agentbench.generation.draft import Draft, Loss, Turn
 from pytest_agentbench.generation.tools.hydration.hydrate import EXHAUSTED, hydrate
 from pytest_agentbench.generation.tools.hydration.memory import HydrationError, Usage
 from pytest_agentbench.generation.tools.hydration.stock import Stock
+from pytest_agentbench.generation.tools.hydration.turns import unsteady_values
 from pytest_agentbench.generation.tools.values import RUN_CONVERSATION, Walk
 from pytest_agentbench.generation.tools.walks.judging import Chosen
 from pytest_agentbench.generation.tools.walks.sampling import SIMPLE, Sampler
@@ -46,6 +47,9 @@ class WalkSource:
                 draft = await self._draft(walk)
             except HydrationError as error:
                 self._learn(walk, error)
+                if (shorter := await self._shorter(walk, error.turns)) is not None:
+                    yield shorter
+                    continue
                 detail = shorten(printable(error.detail), 300)
                 yield Loss(draft=walk.id, stage="hydration", reason=error.reason, detail=detail)
                 continue
@@ -62,7 +66,21 @@ class WalkSource:
 
     async def _draft(self, walk: Walk) -> Draft:
         random = Random(f"{self.seed}/{walk.id}")  # noqa: S311 - a choice, no secret
-        turns = await hydrate(walk, self.stock, random, usage=self._usage)
+        return self._of_turns(walk, await hydrate(walk, self.stock, random, usage=self._usage))
+
+    async def _shorter(self, walk: Walk, turns: tuple[Turn, ...]) -> Draft | None:
+        """Give the draft of the turns before the one that the world did not bear, None where they make no scenario."""
+        if not turns or await unsteady_values(turns, self.stock):
+            return None
+        if (cut := self.draws.shortened(walk, len(turns))) is None:
+            return None
+        self.walks[walk.id] = cut
+        try:
+            return self._of_turns(cut, turns)
+        except HydrationError:
+            return None
+
+    def _of_turns(self, walk: Walk, turns: tuple[Turn, ...]) -> Draft:
         owner = self.stock.owners.owner_of(turns, self.stock.card)
         if owner is None:
             raise HydrationError(TWO_PEOPLE, walk.id)
@@ -90,8 +108,9 @@ class WalkSource:
             self.draws.end(walk, step)
         places = [place for place in range(1, len(nodes)) if nodes[place - 1 : place + 1] == step]
         if places:
-            changes = (node for node in nodes[: places[-1]] if self.stock.card(node).writes is not False)
-            self.draws.bar(Counter(node for node in changes if node != RUN_CONVERSATION), step)
+            before = [node for node in nodes[: places[-1]] if node != RUN_CONVERSATION]
+            changes = [node for node in before if self.stock.card(node).writes is not False]
+            self.draws.bar(Counter(changes or before), step)  # reads alone bar it where they named somebody else
 
 
 def _class_of(turns: Sequence[Turn]) -> str:

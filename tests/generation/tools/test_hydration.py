@@ -3,10 +3,13 @@
 import asyncio
 from collections import Counter
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
 
 from pytest_agentbench.generation.draft import Turn
+from pytest_agentbench.generation.tools.hydration.hydrate import hydrate
 from pytest_agentbench.generation.tools.hydration.memory import Choice, HydrationError, Memory, Usage
 from pytest_agentbench.generation.tools.hydration.stock import Stock
 from pytest_agentbench.generation.tools.recruiting.pool import Pool
@@ -19,6 +22,7 @@ from pytest_agentbench.generation.tools.values import (
     Place,
     SemanticType,
     Taxonomy,
+    Walk,
 )
 from pytest_agentbench.generation.tools.walks.rehearsal import rehearse
 from pytest_agentbench.generation.tools.walks.sampling import Bars
@@ -168,6 +172,30 @@ def test_an_edge_that_the_world_does_not_bear_is_closed(hotel: tuple[Stock, Grap
 
     assert ("get_booking", "book_room") in found.closed
     assert ("find_rooms", "room_details") not in found.closed
+
+
+@pytest.mark.parametrize(("bound", "why"), [({"tries": 1}, "all tries are used up"), ({"seconds": 0.0}, "the time is")])
+def test_a_rehearsal_ends_and_says_what_it_left(hotel: tuple[Stock, Graph], bound: dict[str, Any], why: str) -> None:
+    """Nothing that was not tried is closed."""
+    stock, graph = hotel
+
+    found = asyncio.run(rehearse(graph, stock, seed=1, **bound))
+
+    assert found.left.startswith("not rehearsed: ")
+    assert " edges" in found.left
+    assert why in found.left
+    assert found.closed == {}
+    assert found.barred == frozenset()
+
+
+def test_a_walk_gives_up_after_so_many_tries(hotel: tuple[Stock, Graph]) -> None:
+    """It is lost, whatever attempts are left, and has the turns that came before."""
+    stock, _ = hotel
+
+    with pytest.raises(HydrationError, match="too many calls were tried") as caught:
+        asyncio.run(hydrate(Walk(id="w", nodes=CHAIN), stock, Random(1), tries=1))
+
+    assert caught.value.turns == ()
 
 
 def test_a_tool_without_verified_calls_is_said(hotel: tuple[Stock, Graph]) -> None:

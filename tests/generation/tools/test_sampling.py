@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pytest_agentbench.generation.tools.hydration.stock import turns_of
 from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Edge, Graph, Walk
 from pytest_agentbench.generation.tools.walks.coverage import coverage
 from pytest_agentbench.generation.tools.walks.sampling import Sampler, Shape, calls_of, class_of, reweighed, sample
@@ -95,6 +96,23 @@ def test_a_tool_that_no_walk_can_hold_counts_as_not_covered() -> None:
 
     assert (rows[0].covered, rows[0].total) == (tools, tools + 1)
     assert rows[0].missing == (("broken", "nothing was accepted"),)
+
+
+def test_a_walk_that_the_world_bears_in_part_ends_earlier() -> None:
+    """Its first turns stay, and no later walk is the same; one call alone is no walk."""
+    sampler = Sampler(RING, Shape(shortest=3), seed=4)
+    walks = [walk for _ in range(30) if (walk := sampler.draw()) is not None]
+    long = next(walk for walk in walks if len(calls_of(walk)) > 7 and walk.nodes.count(RUN_CONVERSATION) > 3)
+    turns = len(turns_of(long)) - 1
+
+    cut = sampler.shortened(long, turns)
+
+    assert cut is not None
+    assert long.nodes[: len(cut.nodes) - 2] == cut.nodes[:-2]
+    assert cut.nodes[-2:] == (RUN_CONVERSATION, END_OF_SIMULATION)
+    assert turns_of(cut) == turns_of(long)[:turns]
+    assert sampler.shortened(long, turns) is None
+    assert sampler.shortened(long, 0) is None
 
 
 def test_a_lost_walk_opens_what_it_covered_again() -> None:

@@ -46,7 +46,7 @@ from pytest_agentbench.validation.values import scalars
 
 ATTEMPTS = 24
 """Times that a walk is hydrated before it is lost."""
-TRIES = 600
+TRIES = 240
 """Calls that are tried for one walk, over all attempts: where rules leave hardly any, each costs others before it."""
 TRIED_OUT = "too many calls were tried"
 """The reason of a walk of which nobody knows whether another try would have led to its end."""
@@ -90,12 +90,17 @@ async def hydrate(
     most = memory.tries + tries
     last: HydrationError | None = None
     furthest = -1
+    longest: tuple[Turn, ...] = ()
     for number in range(attempts):
         memory.reached = 0
         try:
             async with stock.world.open() as opened:
                 attempt = _Attempt(stock, opened, random, memory, usage or Usage(), most=most, by_name=number % 2 == 0)
-                turns = await attempt.run(walk)
+                try:
+                    turns = await attempt.run(walk)
+                except HydrationError:
+                    longest = max(longest, attempt.turns, key=len)
+                    raise
             if lost := await unsteady_values(turns, stock):
                 memory.unsteady |= lost
                 raise HydrationError(OF_ONE, ", ".join(f"{one} -> {other} ({at})" for one, other, at in sorted(lost)))
@@ -107,6 +112,7 @@ async def hydrate(
             continue
         return tuple(map(numbered, turns))
     assert last is not None  # noqa: S101 - at least one attempt was made, and it failed
+    last.turns = tuple(map(numbered, longest))
     raise last
 
 
@@ -132,6 +138,11 @@ class _Attempt:
         self._used: set[str] = set()
         self._withdrawn: set[str] = set()
         self._gone: set[str] = set()
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """The turns that are complete."""
+        return tuple(self._turns)
 
     async def run(self, walk: Walk) -> tuple[Turn, ...]:
         """Hydrate turn after turn."""

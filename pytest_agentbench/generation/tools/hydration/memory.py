@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.generation.draft import Draft
+from pytest_agentbench.generation.draft import Draft, Turn
 
 Changes = tuple[str, ...]
 """The changes that were made before a call, in order."""
@@ -20,12 +20,16 @@ the argument, or where it stands."""
 
 
 class HydrationError(Exception):
-    """A walk cannot be hydrated: for which reason (a few words), and in detail."""
+    """A walk cannot be hydrated: for which reason (a few words), and in detail.
 
-    def __init__(self, reason: str, detail: str = "") -> None:
+    `turns` are those that came before, in the attempt that came furthest.
+    """
+
+    def __init__(self, reason: str, detail: str = "", turns: Sequence[Turn] = ()) -> None:
         super().__init__(f"{reason}: {detail}" if detail else reason)
         self.reason = reason
         self.detail = detail
+        self.turns = tuple(turns)
 
 
 @dataclass(frozen=True)

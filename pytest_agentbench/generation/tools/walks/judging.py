@@ -107,6 +107,10 @@ class Chosen:
         """Say that a walk became no scenario."""
         self._sampler.lost(walk)
 
+    def shortened(self, walk: Walk, turns: int) -> Walk | None:
+        """Give a walk that ends after so many turns in place of one."""
+        return self._sampler.shortened(walk, turns)
+
     def spare(self, walk: Walk, tool: str) -> None:
         """Say that a walk had more calls of a tool than the world bears."""
         self._sampler.spare(walk, tool)

@@ -114,6 +114,24 @@ class Sampler:
         self._idle = 0
         self._barren.discard(class_of(walk))
 
+    def shortened(self, walk: Walk, turns: int) -> Walk | None:
+        """Give a walk that ends after so many turns in place of one that the world does not bear to its end.
+
+        None where it is too short, of another class, without the failure that was planned, or was drawn before.
+        """
+        ends = [place for place, node in enumerate(walk.nodes) if node in (RUN_CONVERSATION, END_OF_SIMULATION)]
+        nodes = (*walk.nodes[: ends[min(turns, len(ends) - 1)]], RUN_CONVERSATION, END_OF_SIMULATION)
+        cut = walk.model_copy(update={"nodes": nodes})
+        calls = len(calls_of(cut))
+        is_usual = len(nodes) >= self._shape.shortest and calls >= SIMPLE[0] and class_of(cut) == class_of(walk)
+        if walk.enriched or not is_usual or nodes in self._seen:
+            return None
+        self._seen.add(nodes)
+        self._aims.reopen(walk)
+        self._aims.close(cut)
+        self._idle = 0
+        return cut
+
     def passed_over(self, walk: Walk) -> None:
         """Say that a walk was drawn and not chosen: its class is short of one, what it covers others cover."""
         self._drawn[class_of(walk)] -= 1
