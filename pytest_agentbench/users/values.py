@@ -154,7 +154,7 @@ class Heard:
         self.others = tuple(raw for code, raw in codes_in(source).items() if code not in wanted | known)
 
     def lists_what(self, line: str) -> bool:
-        """Whether the message states each value that it contradicts, too, and a line of the user says which is meant."""
+        """Whether the message also states each value it contradicts, and a line of the user says which is meant."""
         wanted = [one.value for one in self.contradicted]
         own = {one.value for one in self.stated}
         return all(value in own and states(value, line, self._locale) for value in wanted)

@@ -39,7 +39,9 @@ SUITE = """
 agent: keys_agent:build
 environment: {tools: keys_tools, reads: [find_key, owner_of]}
 scenarios: [generated/scenarios/*.yaml]
-generate: {from: tools, count: 3, seed: 1, review: off, values: {key: [K1, K2, K3, K4], name: [Ada Roy, Ben Low, Cleo Dee, Dan Orr]}}
+generate:
+  {from: tools, count: 3, seed: 1, review: off,
+   values: {key: [K1, K2, K3, K4], name: [Ada Roy, Ben Low, Cleo Dee, Dan Orr]}}
 """
 
 
