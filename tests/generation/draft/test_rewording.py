@@ -134,9 +134,12 @@ def test_what_kept_its_plain_words_is_asked_about_again(tmp_path: Path) -> None:
     """By the next rewording, with a better model."""
     suite = suite_of(tmp_path, "library")
     produce(suite, two(suite))
-    run(suite, spoilt=True)
+    is_spoilt = True
+    with ModelServer(lambda request: answer(request, spoilt=is_spoilt)) as server:
+        asyncio.run(reworded(suite, server))
+        is_spoilt = False
 
-    run(suite)
+        asyncio.run(reworded(suite, server))
 
     assert {draft.worded_by for draft in Store(suite.generate.out).accepted()} == {"m"}
 
