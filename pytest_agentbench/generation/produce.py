@@ -32,8 +32,9 @@ from pytest_agentbench.generation.language.plain import PlainWording, label_of
 from pytest_agentbench.generation.language.writer import ModelWording, cut, persona_faults, uncuttable
 from pytest_agentbench.generation.recipe import Told, hashes_of, recipe_of
 from pytest_agentbench.generation.report import CriticCount, Report, estimate_of
-from pytest_agentbench.generation.store import DRAFTS, SCENARIOS, Finished, ScenarioFile, Store, hash_of
+from pytest_agentbench.generation.store import SCENARIOS, Finished, Saved, ScenarioFile, Store, hash_of
 from pytest_agentbench.generation.wording import ConversationBrief, ToolLine, Wording
+from pytest_agentbench.results.files import LineLog
 from pytest_agentbench.users.modifiers.plan import plan as plan_modifiers
 from pytest_agentbench.validation.scenario import Shared
 
@@ -57,8 +58,9 @@ class Production:
     """One recipe at work: `source` gives drafts, `wording` their lines. `made_from` is the hash of all behind it.
 
     `wanted` None takes the recipe's count. `today` is the date that expectations may not be near, `state` the initial
-    state where it can be read. Where a model plays the `critic`, it decides in the blind solver's place. `fallback` are
-    accepted drafts by their ids, written where the draft of this name is lost now; `beside` are written as they are.
+    state where it can be read. Where a model plays the `critic`, it decides in the blind solver's place. `replaces`
+    names, by their drafts, the files that its own stand for, and all others stay; `log` is then the caller's affair.
+    None: its files stand for all of earlier sessions, where at least one draft is accepted.
     """
 
     suite: Suite
@@ -68,8 +70,8 @@ class Production:
     made_from: str
     today: date
     casting: Casting | None = None
-    fallback: Mapping[str, Draft] = field(default_factory=dict)
-    beside: Sequence[Draft] = ()
+    replaces: Mapping[str, str] | None = None
+    log: str = ""
     wording: Wording = field(default_factory=PlainWording)
     state: State | None = None
     wanted: int | None = None
@@ -103,9 +105,7 @@ class Production:
                 suite=self.suite, toolset=self.toolset, shared=shared, today=self.today, state=self.state
             )
             await self._all()
-        kept = [self.fallback[loss.draft] for loss in self.losses if loss.draft in self.fallback]
-        files = [self._file(draft) for draft in (*self.accepted, *kept, *self.beside)]
-        saved = self.store.save_scenarios(files, review=recipe.review)
+        saved = self._saved(files := [self._file(draft) for draft in self.accepted])
         return Report(
             name=self.suite.name,
             source=recipe.source,
@@ -114,8 +114,11 @@ class Production:
             out=self.store.path / SCENARIOS,
             accepted=tuple(self.accepted),
             losses=tuple(self.losses),
-            scenarios=sum(len(one.forms) for one in files[: len(self.accepted)]),
+            scenarios=sum(len(one.forms) for one in files),
             kept=len(saved.kept),
+            foreign=tuple(file.name for file in saved.foreign),
+            removed=len(saved.removed),
+            left=0 if self.accepted or self.replaces is not None else self.store.count_open(),
             stopped=self.stopped,
             critic=self.critic.count if self.critic else CriticCount(),
             usage=self.casting.usage if self.casting else {},
@@ -123,6 +126,14 @@ class Production:
             estimate=estimate,
             **more,
         )
+
+    def _saved(self, files: Sequence[ScenarioFile]) -> Saved:
+        """Write the files; those of earlier sessions, and the log of theirs, stay where nothing was accepted."""
+        is_whole = bool(self.accepted) and self.replaces is None
+        saved = self.store.save_scenarios(files, review=recipe_of(self.suite).review, whole=is_whole)
+        if is_whole:
+            self.store.finish(self.log)
+        return saved
 
     @property
     def _wanted(self) -> int:
@@ -134,18 +145,16 @@ class Production:
 
     async def _all(self) -> None:
         """Take drafts until there are as many scenarios as asked for, no draft is left, or there is no hope."""
-        known = {} if self.force else self.store.finished(self.made_from)
-        log = self.store.log(DRAFTS, self.made_from, anew=self.force)
+        self.log = self.log or self.store.log_of(self.made_from, anew=self.force)
+        known = self.store.finished(self.made_from, self.log)
+        log = self.store.log(self.log)
         most = _MORE * self._wanted + _SPARE
         try:
             async with aclosing(_generator(self.source)) as drafts:
                 while (missing := self._wanted - len(self.accepted)) > 0 and not self.stopped:
                     size = min(missing, CONCURRENT) if self._has_model else 1
                     taken = [one for _ in range(size) if (one := await anext(drafts, None)) is not None]
-                    finished = await asyncio.gather(*(self._finished(one, known) for one in taken))
-                    for planned, outcome in zip(taken, finished, strict=True):
-                        if isinstance(planned, Draft) and known.get(planned.id) is not outcome:
-                            log.append(outcome.model_dump(mode="json"))
+                    for outcome in await self._round(taken, known, log):
                         self._note(outcome)
                     if not taken:
                         self.stopped = "the source has no further drafts (ask for fewer, or give it more to work on)"
@@ -155,6 +164,21 @@ class Production:
                         self.stopped = f"the first {len(self.losses)} drafts were all lost"
         finally:
             log.close()
+
+    async def _round(
+        self, taken: Sequence[Draft | Loss], known: Mapping[str, Finished], log: LineLog
+    ) -> Sequence[Finished]:
+        """Work on drafts at the same time; what is finished is logged, in order, even where another one breaks off."""
+        tasks = [asyncio.create_task(self._finished(one, known)) for one in taken]
+        try:
+            await asyncio.gather(*tasks, return_exceptions=True)
+        finally:
+            for planned, task in zip(taken, tasks, strict=True):
+                if isinstance(planned, Loss) or not task.done() or task.cancelled() or task.exception() is not None:
+                    continue
+                if known.get(planned.id) is not task.result():
+                    log.append(task.result().model_dump(mode="json"))
+        return [task.result() for task in tasks]
 
     def _note(self, one: Finished) -> None:
         if one.draft is not None:
@@ -166,7 +190,7 @@ class Production:
             self.source.lost(one.loss)
             self.told(f"{one.id} lost: {one.loss.stage}: {one.loss.reason}: {one.loss.detail}")
 
-    async def _finished(self, planned: Draft | Loss, known: dict[str, Finished]) -> Finished:
+    async def _finished(self, planned: Draft | Loss, known: Mapping[str, Finished]) -> Finished:
         if isinstance(planned, Loss):
             return Finished(id=planned.draft, planned="", loss=planned)
         mark = hash_of(planned)
@@ -255,7 +279,12 @@ class Production:
 
     def _file(self, draft: Draft) -> ScenarioFile:
         forms = scenario_forms(draft, hashes=self._hashes, seed=recipe_of(self.suite).seed)
-        return ScenarioFile(name=scenario_id(draft), forms=forms, notes=notes_of(draft, self.suite.path.name))
+        return ScenarioFile(
+            name=scenario_id(draft),
+            forms=forms,
+            notes=notes_of(draft, self.suite.path.name),
+            replaces=(self.replaces or {}).get(draft.id, ""),
+        )
 
 
 def tool_lines(toolset: Toolset) -> tuple[ToolLine, ...]:

@@ -48,7 +48,9 @@ class CriticCount(Model):
 class Report:
     """What became of a recipe: drafts that were accepted, losses, files, and what models took by role.
 
-    `coverage` and `lines` are the source's own. `stopped` says why no further draft was tried.
+    `coverage` and `lines` are the source's own. `stopped` says why no further draft was tried. `kept` files a reviewer
+    decided about, those of `foreign` names somebody else wrote, `removed` ones are gone, and `left` ones of earlier
+    sessions stay, since nothing was accepted.
     """
 
     name: str
@@ -60,6 +62,9 @@ class Report:
     losses: Sequence[Loss] = ()
     scenarios: int = 0
     kept: int = 0
+    foreign: Sequence[str] = ()
+    removed: int = 0
+    left: int = 0
     stopped: str = ""
     coverage: Sequence[CoverageRow] = ()
     lines: Sequence[str] = ()
@@ -102,7 +107,7 @@ def lines_of(report: Report) -> list[str]:
         f"{len(report.accepted)} of {report.wanted} scenarios"
         + (f", {sum(calls) / len(calls):.1f} calls on average" if calls else "")
         + (f"; {report.scenarios} with all personas" if report.scenarios > len(report.accepted) else ""),
-        f"written to {report.out}" + (f"; {report.kept} reviewed files kept as they are" if report.kept else ""),
+        *_files(report),
         *report.lines,
         f"drafts tried: {report.tried}, lost: {lost}{share}",
     ]
@@ -119,6 +124,20 @@ def lines_of(report: Report) -> list[str]:
     return lines
 
 
+def _files(report: Report) -> list[str]:
+    """Say where files are written, and what became of those that stood there."""
+    told = [f"written to {report.out}"]
+    told += [f"{report.kept} reviewed files kept as they are"] if report.kept else []
+    told += [f"{report.removed} files of earlier sessions removed"] if report.removed else []
+    lines = ["; ".join(told)]
+    if report.left:
+        lines.append(f"nothing was accepted: the {report.left} files of earlier sessions stay")
+    if report.foreign:
+        names = ", ".join(printable(name) for name in report.foreign)
+        lines.append(f"not written over, since somebody else wrote it: {names}; move it to have the scenario written")
+    return lines
+
+
 def document_of(report: Report) -> dict[str, JsonValue]:
     """Give the report as JSON."""
     return {
@@ -129,6 +148,9 @@ def document_of(report: Report) -> dict[str, JsonValue]:
         "accepted": [draft.id for draft in report.accepted],
         "scenarios": report.scenarios,
         "kept": report.kept,
+        "foreign": list(report.foreign),
+        "removed": report.removed,
+        "left": report.left,
         "tried": report.tried,
         "lost": [loss.model_dump() for loss in report.losses],
         "worded": dict(Counter(draft.worded_by for draft in report.accepted)),

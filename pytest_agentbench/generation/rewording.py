@@ -1,7 +1,8 @@
 """`agentbench generate SUITE --reword`: scenarios that plain phrases worded get the words of the recipe's model.
 
 Calls, values and rows stay; each is guarded, criticised and accepted anew. One that the model cannot word, or that its
-critic refuses, keeps its plain words.
+critic refuses, keeps its file as it is, with the hashes of what it was made from; so does one that a person wrote or
+reviewed. A rewording that is broken off changes nothing, and goes on from its own log.
 """
 
 import time
@@ -15,13 +16,17 @@ from pytest_agentbench.core.errors import SuiteFaultError
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import Toolset
+from pytest_agentbench.generation.assemble import scenario_id
 from pytest_agentbench.generation.casting import Casting, Chats
 from pytest_agentbench.generation.draft import Draft, Loss
 from pytest_agentbench.generation.language.plain import PLAIN
 from pytest_agentbench.generation.produce import CRITIC, WRITER, Production
 from pytest_agentbench.generation.recipe import Outcome, Told, hashes_of, recipe_of
 from pytest_agentbench.generation.report import document_of, lines_of
-from pytest_agentbench.generation.store import DRAFTS, Finished, Store, hash_of
+from pytest_agentbench.generation.store import DRAFTS, Store
+
+REWORDED = "reworded.jsonl"
+"""The log of a rewording, until it has written its files."""
 
 
 @dataclass
@@ -71,14 +76,20 @@ async def reword(
     if recipe.model is None or chats is None:
         raise SuiteFaultError(f"{suite.path}: generate.llm: names no model; `--reword` has one word the scenarios")
     store = Store(recipe.out)
-    stored = store.accepted()
+    origin, records = store.stored()
+    stored = [one.draft for one in records if one.draft is not None and store.file_of(scenario_id(one.draft)).is_file()]
     if not stored:
         raise SuiteFaultError(f"{store.path / DRAFTS}: no scenarios are stored; run `agentbench generate` first")
-    plain = [draft for draft in stored if draft.worded_by == PLAIN]
-    done = [draft for draft in stored if draft.worded_by != PLAIN]
-    told(f"{len(plain)} scenarios to reword, {len(done)} have the words of a model")
+    pending = [draft for draft in stored if store.is_open(scenario_id(draft))]
+    plain = [draft for draft in pending if draft.worded_by == PLAIN]
+    left = len(stored) - len(pending)
+    told(
+        f"{len(plain)} scenarios to reword, {len(pending) - len(plain)} have the words of a model"
+        + (f", {left} are left alone: reviewed, or written by somebody else" if left else "")
+    )
     roles = {"roles": _of_wording(recipe.roles)}
     made_from = digest([hashes_of(suite, toolset).model_dump(), "reword"])
+    store.begin(REWORDED, made_from)
     production = Production(
         suite=suite,
         toolset=toolset,
@@ -91,21 +102,20 @@ async def reword(
         told=told,
         now=now,
         casting=_Roles(recipe.model_copy(update=roles), chats),
-        fallback={draft.id: draft for draft in plain},
-        beside=tuple(done),
+        replaces={draft.id: scenario_id(draft) for draft in plain},
+        log=REWORDED,
     )
     report = await production.run()
-    kept = [production.fallback[loss.draft] for loss in report.losses if loss.draft in production.fallback]
-    everything = [*done, *report.accepted, *kept]
-    store.write(DRAFTS, [_finished(draft) for draft in everything], made_from)
-    line = f"{len(report.accepted)} reworded; {len(kept)} keep their plain words"
+    reworded = {draft.id: draft for draft in report.accepted}
+    now_stored = [
+        one if one.id not in reworded else one.model_copy(update={"draft": reworded[one.id]}) for one in records
+    ]
+    store.write(DRAFTS, now_stored, origin)
+    store.remove(REWORDED)
+    line = f"{len(report.accepted)} reworded; {len(plain) - len(reworded)} keep their plain words"
     report = replace(report, lines=(line,))
     store.save_report(document_of(report))
-    return Outcome(lines=tuple(lines_of(report)), accepted=len(everything), wanted=len(stored))
-
-
-def _finished(draft: Draft) -> Finished:
-    return Finished(id=draft.id, planned=hash_of(wordless(draft)), draft=draft)
+    return Outcome(lines=tuple(lines_of(report)), accepted=len(stored), wanted=len(stored))
 
 
 def _of_wording(roles: Sequence[str]) -> tuple[str, ...]:

@@ -6,12 +6,16 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation.draft import Draft, Loss
+from pytest_agentbench.generation.language.plain import PlainWording
 from pytest_agentbench.generation.produce import Production
 from pytest_agentbench.generation.report import Report, document_of, lines_of
 from pytest_agentbench.generation.store import Store
+from pytest_agentbench.generation.wording import ConversationBrief, ConversationLines
 from pytest_agentbench.suites.suite_file import load_suite
 from tests.generation.drafting import Do, From, Listed, Owner, Say, drafted, suite_of
 
@@ -20,13 +24,13 @@ TODAY = date(2026, 1, 15)
 
 def produce(suite: Suite, drafts: Sequence[Draft | Loss], **more: Any) -> tuple[Report, Listed]:
     """Run drafts through the driver."""
-    source = Listed(drafts)
+    source = more.pop("source", Listed)(drafts)
     production = Production(
         suite=suite,
         toolset=load_toolset(suite.environment, suite.root),
         source=source,
         store=Store(suite.generate.out),
-        made_from="h",
+        made_from=more.pop("made_from", "h"),
         today=TODAY,
         wanted=more.pop("wanted", len(drafts)),
         **more,
@@ -134,3 +138,89 @@ def test_a_file_that_somebody_accepted_is_kept_and_others_of_earlier_times_go(tm
     assert sorted(file.name for file in folder.iterdir()) == ["get-member-d2.yaml", "list-loans-renew-loan-d3.yaml"]
     assert accepted.read_bytes() == kept
     assert report.kept == 1
+
+
+def test_a_session_that_accepts_nothing_removes_nothing(tmp_path: Path) -> None:
+    """Neither the files nor what is known of them; the report says so."""
+    suite = suite_of(tmp_path, "library")
+    produce(suite, two(suite))
+    log = suite.generate.out / "drafts.jsonl"
+    before = log.read_bytes()
+
+    report, _ = produce(suite, [Loss(draft="d5", stage="plan", reason="no call worked")], made_from="other")
+
+    assert len(list((suite.generate.out / "scenarios").iterdir())) == 2
+    assert log.read_bytes() == before
+    assert any("nothing was accepted: the 2 files of earlier sessions stay" in line for line in lines_of(report))
+
+
+def test_the_report_says_which_files_went_and_which_are_a_persons_own(tmp_path: Path) -> None:
+    suite = suite_of(tmp_path, "library")
+    drafts = two(suite)
+    produce(suite, drafts)
+    own = suite.generate.out / "scenarios" / "get-member-d4.yaml"
+    own.write_text("id: get-member-d4\nsays: [Hello]\n", encoding="utf-8")
+
+    report, _ = produce(suite, [one.model_copy(update={"id": f"d{at}"}) for at, one in enumerate(drafts, 3)])
+
+    text = "\n".join(lines_of(report))
+    assert "2 files of earlier sessions removed" in text
+    assert "not written over, since somebody else wrote it: get-member-d4.yaml" in text
+    assert (document_of(report)["removed"], document_of(report)["foreign"]) == (2, ["get-member-d4.yaml"])
+
+
+class Breaking(Listed):
+    """A source that breaks off behind its drafts."""
+
+    async def drafts(self) -> Any:
+        """Give them in order, then raise."""
+        for one in self.planned:
+            yield one
+        raise OSError("the server is gone")
+
+
+def test_a_session_that_is_broken_off_leaves_what_stands_there(tmp_path: Path) -> None:
+    """The log of the files stays; what was finished is taken up by the next session of the same recipe."""
+    suite = suite_of(tmp_path, "library")
+    drafts = two(suite)
+    produce(suite, drafts[:1])
+    folder = suite.generate.out
+    log = (folder / "drafts.jsonl").read_bytes()
+
+    with pytest.raises(OSError, match="the server is gone"):
+        produce(suite, [drafts[1]], made_from="other", source=Breaking, wanted=2)
+
+    assert (folder / "drafts.jsonl").read_bytes() == log
+    assert [file.name for file in (folder / "scenarios").iterdir()] == ["list-loans-renew-loan-d1.yaml"]
+    unfinished = (folder / "unfinished.jsonl").read_bytes()
+
+    produce(suite, [drafts[1]], made_from="other")
+
+    assert (folder / "drafts.jsonl").read_bytes() == unfinished
+    assert not (folder / "unfinished.jsonl").exists()
+    assert [file.name for file in (folder / "scenarios").iterdir()] == ["get-member-d2.yaml"]
+
+
+def test_what_its_round_finished_is_logged_where_one_of_it_breaks_off(tmp_path: Path) -> None:
+    """It may have been paid for."""
+    suite = suite_of(tmp_path, "library")
+
+    with pytest.raises(OSError, match="no answer for d1"):
+        produce(suite, two(suite), wording=Silent("d1"))
+
+    assert list(Store(suite.generate.out).finished("h")) == ["d2"]
+
+
+class Silent:
+    """Plain words, as by a model that answers for all drafts but one."""
+
+    name = "m"
+
+    def __init__(self, draft: str) -> None:
+        self.draft = draft
+
+    async def lines(self, asked: ConversationBrief, /) -> ConversationLines:
+        """Give plain lines, or raise."""
+        if asked.draft.id == self.draft:
+            raise OSError(f"no answer for {self.draft}")
+        return await PlainWording().lines(asked)

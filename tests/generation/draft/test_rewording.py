@@ -7,17 +7,19 @@ from typing import Any
 
 import pytest
 
-from pytest_agentbench.core.errors import SuiteFaultError
+from pytest_agentbench.core.errors import ProviderError, SuiteFaultError
 from pytest_agentbench.core.model import ModelSpec
+from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.environment.toolset import load_toolset
+from pytest_agentbench.generation import produce as produce_module
 from pytest_agentbench.generation.recipe import Outcome
 from pytest_agentbench.generation.rewording import reword
 from pytest_agentbench.generation.running import Asked, generate
 from pytest_agentbench.generation.store import Store
 from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.models import Models
-from pytest_agentbench.testing import ModelServer
+from pytest_agentbench.testing import ModelServer, fault
 from pytest_agentbench.testing.request import ModelRequest
 from tests.generation.draft.test_produce import TODAY, produce, two
 from tests.generation.drafting import suite_of
@@ -120,6 +122,99 @@ def test_what_the_model_cannot_word_keeps_its_plain_words(tmp_path: Path) -> Non
     assert "0 reworded; 2 keep their plain words" in outcome.lines
     assert {draft.worded_by for draft in Store(suite.generate.out).accepted()} == {"plain"}
     assert len(list((suite.generate.out / "scenarios").iterdir())) == 2
+
+
+def files_of(suite: Suite) -> dict[str, bytes]:
+    """Give the drafts and the scenario files of a recipe."""
+    folder = suite.generate.out
+    return {file.name: file.read_bytes() for file in [folder / "drafts.jsonl", *(folder / "scenarios").iterdir()]}
+
+
+def test_what_kept_its_plain_words_is_asked_about_again(tmp_path: Path) -> None:
+    """By the next rewording, with a better model."""
+    suite = suite_of(tmp_path, "library")
+    produce(suite, two(suite))
+    is_spoilt = True
+    with ModelServer(lambda request: answer(request, spoilt=is_spoilt)) as server:
+        asyncio.run(reworded(suite, server))
+        is_spoilt = False
+
+        asyncio.run(reworded(suite, server))
+
+    assert {draft.worded_by for draft in Store(suite.generate.out).accepted()} == {"m"}
+
+
+def test_a_rewording_that_no_model_answers_changes_nothing(tmp_path: Path) -> None:
+    suite = suite_of(tmp_path, "library")
+    produce(suite, two(suite))
+    before = files_of(suite)
+
+    with ModelServer(lambda _: fault.status(401)) as server, pytest.raises(ProviderError):
+        asyncio.run(reworded(suite, server))
+
+    assert files_of(suite) == before
+    run(suite)
+    assert {draft.worded_by for draft in Store(suite.generate.out).accepted()} == {"m"}
+
+
+def test_a_rewording_that_is_broken_off_goes_on_where_it_stood(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No scenario is lost, and no answer is asked for twice."""
+    monkeypatch.setattr(produce_module, "CONCURRENT", 1)
+    suite = suite_of(tmp_path, "library")
+    produce(suite, two(suite))
+    before = files_of(suite)
+
+    def half(request: ModelRequest) -> Any:
+        data = str(request.messages[-1]["content"])
+        is_first = "second of those" in data or '"turn": 2' in data
+        return answer(request) if is_first or is_back else fault.status(401)
+
+    is_back = False
+    with ModelServer(half) as server:
+        with pytest.raises(ProviderError):
+            asyncio.run(reworded(suite, server))
+        assert files_of(suite) == before
+        is_back, asked = True, len(server.requests)
+
+        outcome = asyncio.run(reworded(suite, server))
+
+        assert len(server.requests) - asked == 2  # writer and critic of the second draft
+    assert "2 reworded; 0 keep their plain words" in outcome.lines
+    assert set(files_of(suite)) == set(before)
+
+
+def test_only_what_is_reworded_is_written(tmp_path: Path) -> None:
+    """What keeps its words keeps its file with the hashes in it, so that collection says what changed since."""
+    suite = suite_of(tmp_path, "library")
+    produce(suite, two(suite))
+    before = files_of(suite)
+    changed = suite.model_copy(update={"policies": (Policy(id="new", text="Be kind."),)})
+
+    run(changed, spoilt=True)
+
+    assert files_of(suite) == before
+
+
+def test_what_a_person_decided_removed_or_wrote_is_not_asked_about(tmp_path: Path) -> None:
+    suite = suite_of(tmp_path, "library")
+    renewing, reading = two(suite)
+    produce(suite, [renewing, reading, *(reading.model_copy(update={"id": f"d{at}"}) for at in (3, 4))])
+    folder = suite.generate.out / "scenarios"
+    accepted, own, removed = (folder / f"get-member-d{at}.yaml" for at in (2, 3, 4))
+    decision = "review: {accepted: {by: Ann, on: 2026-01-15, hash: '0123456789abcdef'}}"
+    accepted.write_text(accepted.read_text(encoding="utf-8").replace("review: pending", decision), encoding="utf-8")
+    own.write_text(own.read_text(encoding="utf-8").split("\n", 1)[1], encoding="utf-8")
+    removed.unlink()
+    before = files_of(suite)
+
+    with ModelServer(answer) as server:
+        outcome = asyncio.run(reworded(suite, server))
+        asked = len(server.requests)
+
+    assert asked == 2
+    assert "1 reworded; 0 keep their plain words" in outcome.lines
+    after = files_of(suite)
+    assert {name for name in before if after[name] != before[name]} == {"drafts.jsonl", "list-loans-renew-loan-d1.yaml"}
 
 
 def test_without_a_model_or_scenarios_it_says_what_is_missing(tmp_path: Path) -> None:

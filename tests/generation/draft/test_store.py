@@ -93,6 +93,27 @@ def test_a_file_is_kept_whole_where_one_persona_of_it_was_decided_about(store: S
     assert [one.review.state for one in read if one.review] == ["pending", "accepted"]
 
 
+def test_a_file_that_a_person_wrote_is_left_alone(store: Store) -> None:
+    """A scenario of the same name is not written over it, and it is counted as theirs."""
+    own = "id: d\ntitle: my own\nsays: [Hello]\n"
+    file(store, "d").write_text(own, encoding="utf-8")
+
+    saved = store.save_scenarios([scenarios("a"), scenarios("d")])
+
+    assert file(store, "d").read_text(encoding="utf-8") == own
+    assert ([one.name for one in saved.foreign], saved.kept) == (["d.yaml"], ())
+
+
+def test_only_a_file_that_another_stands_for_is_removed(store: Store) -> None:
+    """Those who word some scenarios anew leave all others alone."""
+    files = [scenarios("e").model_copy(update={"replaces": "b"})]
+
+    saved = store.save_scenarios(files, whole=False)
+
+    assert [one.name for one in saved.removed] == ["b.yaml"]
+    assert sorted(one.stem for one in (store.path / "scenarios").iterdir()) == ["a", "c", "e"]
+
+
 def test_a_file_that_a_person_broke_is_left_alone(store: Store) -> None:
     """Collecting says what is wrong with it."""
     file(store, "a").write_text(file(store, "a").read_text() + "says: [")
