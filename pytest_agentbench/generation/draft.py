@@ -175,7 +175,7 @@ class Draft(Model):
     """
 
     id: str
-    source: Literal["tools", "policies", "goals"]
+    source: Literal["tools", "policies"]
     turns: tuple[Turn, ...] = ()
     state: dict[str, JsonValue] = {}
     forbidden: tuple[ExpectedCall, ...] = ()
