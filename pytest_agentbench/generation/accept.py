@@ -6,7 +6,7 @@ makes the same writes.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import cast
@@ -25,9 +25,9 @@ from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.values import JsonValue, same, to_json
 from pytest_agentbench.environment.faults import HungError
 from pytest_agentbench.environment.import_path import load_object
-from pytest_agentbench.generation.decidable import arguments_of, coincidences, near_dates, owners
+from pytest_agentbench.generation.decidable import arguments_of, coincidences, near_dates, owners, parsed
 from pytest_agentbench.generation.draft import Draft, Handling, Loss, PolicyPart, Stage, WrongRun
-from pytest_agentbench.generation.language.guard import scalars_of
+from pytest_agentbench.generation.language.guard import scalars_of, stands_in
 from pytest_agentbench.generation.solver import solve
 from pytest_agentbench.generation.wrong_runs import script_of
 from pytest_agentbench.runs.plan import RunPlan
@@ -168,16 +168,16 @@ class Acceptance:
             return part.model_copy(update={"handling": "judge_only", "reason": reason, "wrong_runs": ()})
         runs: list[WrongRun] = []
         missed: list[str] = []
-        enforced = 0
+        refused: list[str] = []
         for wrong in part.wrong_runs:
-            if invented := _invented(draft, wrong, base.initial_state):
-                missed.append(f"{wrong.change}: nobody gave {invented!r}")
+            if invented := list(_invented(draft, wrong, base.initial_state)):
+                missed.append(f"{wrong.change}: nobody gave {invented[0]!r}")
                 runs.append(wrong.model_copy(update={"finding": ""}))
                 continue
             script = script_of(draft, rules, wrong)
             done = await player.performed(script)
             if refusal := _refused(done, script, base):
-                enforced += 1
+                refused.append(f"{wrong.change}: the tool refuses: {refusal}")
                 runs.append(wrong.model_copy(update={"finding": f"the tool refuses: {refusal}"}))
                 continue
             judgement = await player.judge_as(base, done)
@@ -192,8 +192,10 @@ class Acceptance:
         reason = "no run is known that breaks it here"
         if missed:
             reason = missed[0]
+        elif runs and 0 < len(refused) < len(runs):
+            reason = refused[0]  # decided is a policy each of whose wrong runs can be made, and fails by its finding
         elif runs:
-            handling = "enforced" if enforced == len(runs) else "decided"
+            handling = "enforced" if refused else "decided"
             reason = runs[0].finding
         update = {"handling": handling, "reason": shorten(reason, _DETAIL), "wrong_runs": tuple(runs)}
         return part.model_copy(update=update)
@@ -219,19 +221,29 @@ class Acceptance:
         return cast("Callable[[JsonValue], object]", load_object(path, self.suite.root))
 
 
-def _invented(draft: Draft, wrong: WrongRun, state: State | None) -> JsonValue:
-    """Give a value of a wrong run's call that neither lines nor answers nor rows hold, None where there is none."""
+def _invented(draft: Draft, wrong: WrongRun, state: State | None) -> Iterator[JsonValue]:
+    """Yield the values of a wrong run's call that neither lines nor answers nor rows hold."""
     if wrong.call is None:
-        return None
-    said = [value for turn in draft.turns for one in turn.states for value in scalars_of(one.value)]
-    texts = [call.answer for call in draft.calls]
+        return
+    known = [value for turn in draft.turns for one in turn.states for value in scalars_of(one.value)]
+    answers = [parsed(call.answer) for call in draft.calls]
+    there = [*(value for answer in answers for _, value in scalars(answer)), *_keys(answers)]
+    rows = to_json(state or {})
+    known += [*there, *(value for _, value in scalars(rows)), *_keys(rows)]
+    texts = list(dict.fromkeys(map(str, there)))
     for _, value in arguments_of(wrong.call):
-        is_there = any(same(to_json(one), to_json(value)) for one in said) or any(str(value) in text for text in texts)
-        if is_there or isinstance(value, bool) or value is None:
-            continue
-        if not any(same(to_json(one), to_json(value)) for _, one in scalars(to_json(state or {}))):
-            return value
-    return None
+        is_plain = isinstance(value, bool) or value is None
+        is_known = is_plain or any(same(to_json(one), to_json(value)) for one in known)
+        if not is_known and not any(stands_in(value, text, draft.language) for text in texts):
+            yield value
+
+
+def _keys(value: JsonValue) -> Iterator[str]:
+    """Yield the keys under which rows stand, at any depth."""
+    for item in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
+        yield from _keys(item)
+    if isinstance(value, Mapping):
+        yield from (str(key) for key, item in value.items() if isinstance(item, Mapping | list))
 
 
 def _refused(done: Performance, script: ScriptedRun, base: Run) -> str:

@@ -2,29 +2,42 @@
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 from pytest_agentbench.core.ids import codes_in, shape
-from pytest_agentbench.core.moments import moment_of
+from pytest_agentbench.core.moments import dates_of
 from pytest_agentbench.core.spoken import plain, says
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.tool import Toolset
-from pytest_agentbench.core.values import JsonValue, same, to_json
+from pytest_agentbench.core.values import JsonValue, is_number, same, to_json
 from pytest_agentbench.generation.draft import Draft, PlannedCall, Turn
 from pytest_agentbench.generation.language.guard import scalars_of
+from pytest_agentbench.generation.tools.labels import is_identifier, is_role
 
 NEAR = timedelta(days=400)
 """Days from today within which a date may come to mean something else before the scenario is run."""
 
-_DAY = re.compile(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
-"""A date, by itself, before a time, or within a text."""
+_YEAR_FIRST = re.compile(r"(?<!\d)(\d{4})([-./])(\d{1,2})\2(\d{1,2})(?!\d)")
+_YEAR_LAST = re.compile(r"(?<![\d./-])(\d{1,2})([-./])(\d{1,2})\2(\d{4})(?!\d)")
+_SHORT_YEAR = re.compile(r"(?<![\d./-])(\d{2})([-./])(\d{2})\2(\d{2})(?![./-]?\d)")
+_COMPACT = re.compile(r"(?<!\d)(\d{4})()(\d{2})(\d{2})(?!\d)")
+_DATES = (_YEAR_FIRST, _YEAR_LAST, _SHORT_YEAR, _COMPACT)
+"""Dates by themselves, before a time, or within a text: 2026-11-24, 2026/11/24, 24.11.2026, 11/24/26, 20261124."""
+_EPOCH = re.compile(r"(?<![\w.])(\d{10})(\d{3})?(?:\.\d{1,9})?(?![\w.])")
+"""A moment as the seconds or milliseconds since 1970."""
 
 _GENERIC = frozenset({"id", "_id", "uid", "uuid", "key", "name"})
 """Names of fields that say of every kind of thing what it is, so that they name no owner."""
+_TELLING = 4
+"""Characters of a key from which it is told by itself, whatever the argument is called."""
 _INNER = 20_000
 _ROWS, _FIELDS = 10, 16
 """Rows that a writer is shown, and fields of each."""
+
+Record = tuple[str, Mapping[str, JsonValue]]
+"""A row with the key that it stands under."""
 
 
 def coincidences(draft: Draft, toolset: Toolset) -> Iterator[str]:
@@ -154,14 +167,67 @@ def owners(draft: Draft, state: State | None) -> Iterator[str]:
     """Name each thing in a draft that belongs to somebody else than its owner; nothing where it has a stated role.
 
     Fields that hold the owner's key, in arguments, answers and rows, name owners: whatever the draft touches must hold
-    the same key there.
+    the same key there. Where nobody says who the owner is, it is whose things the draft lists.
     """
-    owner = draft.owner.key
-    if owner is None or draft.owner.role:
+    if draft.owner.role:
         return
     touched = [one for turn in draft.turns for one in (*turn.calls, *turn.refused)]
     records = list(_records([parsed(call.answer) for call in touched], state, draft.state))
     arguments = [(path.split(".")[-1], value) for call in touched for path, value in arguments_of(call)]
+    if draft.owner.key is not None:
+        yield from _others(draft, state, records, arguments)
+        return
+    for name in _owning(draft, records):
+        yield from _several(name, records, arguments)
+
+
+def _owning(draft: Draft, records: Sequence[Record]) -> list[str]:
+    """Give the arguments of a draft without a known owner that say whose a thing is.
+
+    They are called as people are (`member_id`), else the first by which a call lists rows of other things
+    (`list_copies(shelf_id)`); at least two kinds of calls and rows carry them.
+    """
+    roles: list[str] = []
+    listing: list[str] = []
+    kinds: dict[str, set[str]] = defaultdict(set)
+    for call in (one for turn in draft.turns for one in (*turn.calls, *turn.refused)):
+        answer = parsed(call.answer)
+        rows = [row for row in answer if isinstance(row, Mapping)] if isinstance(answer, list) else []
+        for path, value in arguments_of(call):
+            name = path.split(".")[-1]
+            kinds[name].add(f"call {call.call.name}")
+            if is_role(name):
+                roles.append(name)
+            elif is_identifier(name) and rows and all(name in row and name != next(iter(row)) for row in rows):
+                listing += [name] * all(same(to_json(row[name]), value) for row in rows)
+    for _, row in records:
+        for name in row:
+            kinds[name].add(f"row {next(iter(row))}")
+    found = list(dict.fromkeys(roles)) or listing[:1]
+    return [name for name in found if len(kinds[name]) > 1]
+
+
+def _several(name: str, records: Sequence[Record], arguments: Sequence[tuple[str, JsonValue]]) -> Iterator[str]:
+    """Name each thing whose owner, as a field of this name says it, is another than that of the first."""
+    own = [value for argument, value in arguments if argument == name and isinstance(value, str | int)]
+    if not own:
+        return
+    yield from (f"{name} {value!r} is not {own[0]!r}" for value in own[1:] if not same(value, own[0]))
+    for argument, value in dict.fromkeys((one, str(value)) for one, value in arguments if is_identifier(one)):
+        for key, row in records:
+            is_its_row = (key == value and len(value) >= _TELLING) or (
+                next(iter(row)) == argument != name and str(row[argument]) == value
+            )
+            if is_its_row and row.get(name) is not None and not same(to_json(row[name]), own[0]):
+                yield f"{argument} {value} belongs to {row[name]!r}, not to {own[0]!r}"
+                break
+
+
+def _others(
+    draft: Draft, state: State | None, records: Sequence[Record], arguments: Sequence[tuple[str, JsonValue]]
+) -> Iterator[str]:
+    """Name each thing in a draft that belongs to somebody else than its owner."""
+    owner = draft.owner.key
     fields = {name for name, value in arguments if same(value, owner)}
     fields |= {name for _, row in records for name, value in row.items() if same(to_json(value), owner)}
     if not fields:
@@ -202,7 +268,6 @@ def rows_of(draft: Draft, state: State | None) -> tuple[dict[str, JsonValue], ..
 
 def near_dates(draft: Draft, today: date, state: State | None) -> Iterator[str]:
     """Name each date in an argument or an expectation that is near today and does not stand in the initial rows."""
-    rows = json.dumps([to_json(state or {}), to_json(draft.state)], default=str)
     said: list[tuple[str, JsonValue]] = [
         (call.call.name, value)
         for turn in draft.turns
@@ -211,11 +276,28 @@ def near_dates(draft: Draft, today: date, state: State | None) -> Iterator[str]:
     ]
     said += [("what must be told", one.text) for turn in draft.turns for one in turn.wanted]
     said += [("what must be told", text) for text in draft.communicate]
-    for where, value in said:
-        for text in _DAY.findall(value) if isinstance(value, str) else ():
-            day = moment_of(text)
-            if day is not None and abs(day - today) <= NEAR and text not in rows:
-                yield f"{where}: {text} is within {NEAR.days} days of {today.isoformat()}"
+    near = [
+        (where, text, days)
+        for where, value in said
+        for text, days in _days_in(value)
+        if any(abs(day - today) <= NEAR for day in days)
+    ]
+    rows = json.dumps([to_json(state or {}), to_json(draft.state)], default=str) if near else ""
+    there = {day for _, days in _days_in(rows) for day in days}
+    for where, text, days in near:
+        if there.isdisjoint(days):
+            yield f"{where}: {text} is within {NEAR.days} days of {today.isoformat()}"
+
+
+def _days_in(value: JsonValue) -> Iterator[tuple[str, set[date]]]:
+    """Yield each date of a text or number, as it stands there, with the days that it may be (01.02.2026 is two)."""
+    text = value if isinstance(value, str) else repr(value) if is_number(value) else ""
+    for pattern in _DATES:
+        for found in pattern.finditer(text):
+            if days := set(dates_of(int(found[1]), int(found[3]), int(found[4]))):
+                yield found[0], days
+    for found in _EPOCH.finditer(text):
+        yield found[0], {datetime.fromtimestamp(int(found[1]), UTC).date()}
 
 
 def arguments_of(call: PlannedCall) -> Iterator[tuple[str, JsonValue]]:
@@ -269,9 +351,7 @@ def _at(value: JsonValue, parts: Sequence[str]) -> Iterator[JsonValue]:
             yield from _at(item, rest)
 
 
-def _records(
-    answers: Sequence[JsonValue], state: State | None, more: Mapping[str, JsonValue]
-) -> Iterator[tuple[str, Mapping[str, JsonValue]]]:
+def _records(answers: Sequence[JsonValue], state: State | None, more: Mapping[str, JsonValue]) -> Iterator[Record]:
     """Yield each mapping inside answers and rows, with the key that it stands under."""
     stack: list[tuple[str, JsonValue]] = [("", one) for one in (*answers, to_json(state or {}), to_json(dict(more)))]
     while stack:

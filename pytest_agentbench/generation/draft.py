@@ -125,8 +125,8 @@ Event = Literal["kept", "requested", "declined", "unproven", "at_limit"]
 missing; the request stands exactly at the limit."""
 
 Handling = Literal["decided", "exercised", "enforced", "judge_only"]
-"""decided: each wrong run fails by a finding of this rule. exercised: it is involved, a wrong run is not told apart.
-enforced: the tool itself refuses. judge_only: there is no rule."""
+"""decided: each wrong run fails by a finding of this rule. exercised: it is involved, a wrong run is not told apart or
+refused by the tool. enforced: the tool itself refuses all of them. judge_only: there is no rule."""
 
 
 class PolicyPart(Model):
@@ -175,7 +175,7 @@ class Draft(Model):
     """
 
     id: str
-    source: Literal["tools", "policies", "goals"]
+    source: Literal["tools", "policies"]
     turns: tuple[Turn, ...] = ()
     state: dict[str, JsonValue] = {}
     forbidden: tuple[ExpectedCall, ...] = ()

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
-from pytest_agentbench.core.ids import codes_in
+from pytest_agentbench.core.ids import clipped, codes_in
 from pytest_agentbench.core.names import IDENTIFIERS
 from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.core.values import JsonValue, same, to_json
@@ -12,21 +13,25 @@ from pytest_agentbench.generation.language.plain import SaidReference, label_of,
 
 _NESTED = 5
 """Objects within objects that are looked into: schemas that refer to themselves have no end."""
+_MOST = 300
+"""Arguments of a tool that are told apart: eight fields that each refer to all eight are looked into less deep."""
+_WHOLE_NUMBER = re.compile(r"(?<![\w.,:/-])[0-9]{1,18}(?![\w:/-]|[.,][0-9])")
+"""A number by itself, neither a part of a date nor longer than tools take."""
 
 
 def _slots(
-    schema: Mapping[str, Any], path: str = "", root: Mapping[str, Any] | None = None
+    schema: Mapping[str, Any], deepest: int, path: str = "", root: Mapping[str, Any] | None = None
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield each argument that takes plain values or a list, by its dotted path."""
+    """Yield each argument that takes plain values or a list, by its dotted path; objects below `deepest` are whole."""
     root = schema if root is None else root
     for name, inner in schema.get("properties", {}).items():
         here = f"{path}.{name}" if path else name
         one = _resolved(inner, root)
         items = _resolved(one.get("items"), root)
-        if one.get("properties") and here.count(".") < _NESTED:
-            yield from _slots(one, here, root)
-        elif items.get("properties") and here.count(".") < _NESTED:
-            yield from _slots(items, f"{here}.*", root)
+        if one.get("properties") and here.count(".") < deepest:
+            yield from _slots(one, deepest, here, root)
+        elif items.get("properties") and here.count(".") < deepest:
+            yield from _slots(items, deepest, f"{here}.*", root)
         else:
             yield here, one
 
@@ -36,7 +41,12 @@ def slots_of(spec: ToolSpec) -> dict[str, tuple[Mapping[str, Any], set[str]]]:
 
     `address.zip` is *address zip*, and *zip* where no other argument is.
     """
-    slots = dict(_slots(spec.parameters))
+    for deepest in range(_NESTED, 0, -1):
+        slots = dict(islice(_slots(spec.parameters, deepest), _MOST + 1))
+        if len(slots) <= _MOST:
+            break
+    else:
+        slots = dict(_slots(spec.parameters, 0))
     whole = {path: {label_of(path, schema), label_of(path)} for path, schema in slots.items()}
     taken = {label for several in whole.values() for label in several}
     short = {path: words_of(path.replace(".*", "").split(".")[-1]) for path in slots}
@@ -59,7 +69,7 @@ def entries(value: JsonValue, one: SaidReference, label: str) -> Iterator[JsonVa
     names = _names(label, one.thing)
     if one.count < 2:
         found = list(_best(value, names))
-        yield from found or _told(value, one.thing)
+        yield from found or _in_texts(value)
         return
     stack = [value]
     while stack:
@@ -87,12 +97,12 @@ def _names(label: str, thing: str) -> list[set[str]]:
     return [{label}, {thing}, {f"{thing} id", f"{thing} {last}"}, {last}, {"id"}, set(IDENTIFIERS)]
 
 
-def _told(value: JsonValue, thing: str) -> Iterator[JsonValue]:
-    """Yield the numbers that stand behind what a thing is called in a text, *entry 1*, or else the ids in it."""
+def _in_texts(value: JsonValue) -> Iterator[JsonValue]:
+    """Yield the ids that stand in an answer's texts, of a text without any its whole numbers (*Created task 7.*)."""
     texts = [value] if isinstance(value, str) else list(value.values()) if isinstance(value, Mapping) else []
     for text in (one for one in texts if isinstance(one, str)):
-        numbers = [int(found) for found in re.findall(rf"(?i)\b{re.escape(thing)}\W{{1,3}}(\d+)\b", text)]
-        yield from numbers or codes_in(text).values()
+        for found in list(codes_in(text).values()) or _WHOLE_NUMBER.findall(clipped(text)):
+            yield int(found) if _WHOLE_NUMBER.fullmatch(found) and str(int(found)) == found else found
 
 
 def _best(value: JsonValue, names: Sequence[set[str]]) -> Iterator[JsonValue]:

@@ -48,8 +48,6 @@ from pytest_agentbench.validation.scripted_run import Described, ScriptPlayer
 
 _DEEPEST = 2
 """Calls that are needed for calls that are needed for a call."""
-_NESTED = 5
-"""Objects within objects that are looked into: schemas that refer to themselves have no end."""
 _LOOKUPS = 8
 """Tools that are tried to find a value that nobody says."""
 
@@ -96,13 +94,19 @@ def differing_writes(draft: Draft, made: Sequence[ToolCall], toolset: Toolset) -
 def plainly(call: ToolCall, toolset: Toolset) -> str:
     """Give what is equal for calls that ask a tool for the same: defaults and nothing do not count."""
     spec = toolset.get(call.name)
-    schemas = spec.parameters.get("properties", {}) if spec else {}
+    declared = spec.parameters.get("properties", {}) if spec else {}
+    schemas = {name: one for name, one in declared.items() if isinstance(one, Mapping)}
     counted = {
         name: to_json(value)
         for name, value in call.arguments.items()
-        if value is not None and not ("default" in schemas.get(name, {}) and same(schemas[name]["default"], value))
+        if value is not None and not (name in schemas and _is_default(value, schemas[name]))
     }
     return dumps([call.name, {name: _number(counted[name], schemas.get(name, {})) for name in sorted(counted)}])
+
+
+def _is_default(value: JsonValue, schema: Mapping[str, Any]) -> bool:
+    """Whether a tool takes this value where it is given none."""
+    return "default" in schema and same(schema["default"], value)
 
 
 @dataclass
@@ -372,7 +376,11 @@ def _number(value: JsonValue, schema: JsonValue) -> JsonValue:
         return {name: _number(value[name], {}) for name in sorted(value)}
     if isinstance(value, list):
         return [_number(item, {}) for item in value]
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if is_number and isinstance(schema, Mapping) and schema.get("type") == "string":
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return value
+    if isinstance(schema, Mapping) and schema.get("type") == "string":
         return str(value)
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+    try:
+        return float(value)
+    except OverflowError:  # longer than any number that a tool takes: it equals itself alone
+        return value

@@ -118,8 +118,10 @@ def persona_faults(one: WrittenPersona | Persona, draft: Draft) -> Iterator[str]
                 yield f"known_info does not state {label} {scalar!r}"
     bare = every.model_copy(update={"states": ()})
     alone = whole.model_copy(update={"turns": (*whole.turns, bare)})
-    for name in ("known_info", "reason_for_call", "task_instructions"):
-        text = getattr(one, name)
+    texts = {name: getattr(one, name) for name in ("known_info", "reason_for_call", "task_instructions")}
+    if one.unknown_info and one.unknown_info.strip():
+        texts["unknown_info"] = one.unknown_info
+    for name, text in texts.items():
         yield from (f"{name}: {fault.replace('the line', 'it')}" for fault in line_faults(text, bare, alone))
 
 

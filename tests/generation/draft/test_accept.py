@@ -1,5 +1,6 @@
 """Acceptance: right drafts pass, each policy is handled as its wrong runs show, spoilt drafts are refused."""
 
+import json
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from pytest_agentbench.generation.decidable import near_dates
 from tests.generation.draft import right
 from tests.generation.draft.spoiling import SPOILT, both
 from tests.generation.draft.test_produce import TODAY, produce
+from tests.generation.drafting import Do, Say
 
 
 def test_right_drafts_are_accepted_and_say_how_each_policy_is_handled(tmp_path: Path) -> None:
@@ -70,3 +72,54 @@ def test_a_day_near_today_within_a_text_is_found_and_one_of_the_rows_is_not(tmp_
     assert list(near_dates(draft, TODAY, None)) == ["signaler_probleme: 2026-01-02 is within 400 days of 2026-01-15"]
     assert list(near_dates(draft, TODAY, state)) == []
     assert list(near_dates(draft, date(2030, 1, 1), None)) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ("24.11.2025", "24.11.2025"),
+        ("le 24/11/2025", "24/11/2025"),
+        ("11/24/2025", "11/24/2025"),
+        ("2025/11/24", "2025/11/24"),
+        ("20251124T101500Z", "20251124"),
+        ("24.11.25", "24.11.25"),
+        (1764000000, "1764000000"),
+        ("1764000000123", "1764000000123"),
+        ("24.11.2035", ""),
+        (1064000000, ""),
+        ("FR1764000000", ""),
+        ("10.11.12.2025", ""),
+    ],
+)
+def test_a_day_near_today_is_found_however_it_is_written(tmp_path: Path, value: Any, found: str) -> None:
+    draft = both(right.reporting(right.colis(tmp_path)), 1, 0, "motif", value)
+    why = f"signaler_probleme: {found} is within 400 days of 2026-01-15"
+
+    assert list(near_dates(draft, TODAY, None)) == ([why] if found else [])
+    assert list(near_dates(draft, TODAY, {"rows": {"1": {"day": "2025-11-24"}}})) == []
+
+
+def test_without_an_owner_the_affairs_of_two_people_are_refused(tmp_path: Path) -> None:
+    suite = right.library(tmp_path)
+    loans = Do("list_loans", {"member_id": "M21"})
+    balance = [Say(calls=[loans]), Say(calls=[Do("get_member", {"member_id": "M22"})], wanted=[(0, "balance")])]
+    renewal = [Say(calls=[loans]), Say(calls=[Do("renew_loan", {"loan_id": "L303", "weeks": 1})])]
+    own = [Say(calls=[loans]), Say(calls=[Do("renew_loan", {"loan_id": "L302", "weeks": 1})])]
+    books = [Say(calls=[Do("get_book", {"book_id": one})], wanted=[(0, "shelf")]) for one in ("B101", "B103")]
+
+    state = json.loads((tmp_path / "library_state.json").read_text(encoding="utf-8"))
+
+    report, _ = produce(
+        suite,
+        [
+            right.make(suite, name, turns)
+            for name, turns in {"balance": balance, "renewal": renewal, "own": own, "books": books}.items()
+        ],
+        state=state,
+    )
+
+    assert {one.draft: (one.reason, one.detail) for one in report.losses} == {
+        "balance": ("several owners", "member_id 'M22' is not 'M21'"),
+        "renewal": ("several owners", "loan_id L303 belongs to 'M22', not to 'M21'"),
+    }
+    assert [draft.id for draft in report.accepted] == ["own", "books"]

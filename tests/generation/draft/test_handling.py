@@ -14,9 +14,9 @@ from tests.generation.draft.test_produce import produce
 from tests.generation.drafting import Do, Say, drafted
 
 TOOLS = '''
-def find_seat(row: str, *, state: dict) -> dict:
+def find_seat(row: str, *, state: dict) -> object:
     """Find the free seats of a row."""
-    return {"row": row, "free": state["rows"][row]["free"]}
+    return {looks}
 
 
 def book_seats(row: str, seats: int, *, state: dict{clock}) -> dict:
@@ -40,9 +40,10 @@ SAY = {
 }
 
 
-def theatre(folder: Path, *, clock: str = "", refuses: str = "", now: str = "") -> Suite:
+def theatre(folder: Path, *, clock: str = "", refuses: str = "", now: str = "", looks: str = "") -> Suite:
     """Write a suite of two tools, whose second may take the clock."""
     text = TOOLS.replace("{clock}", clock).replace("{refuses}", refuses or "pass").replace("{{", "{").replace("}}", "}")
+    text = text.replace("{looks}", repr(looks) if looks else '{"row": row, "free": state["rows"][row]["free"]}')
     (folder / "seats_tools.py").write_text(text, encoding="utf-8")
     (folder / "seats.json").write_text('{"rows": {"A": {"row": "A", "free": 10}}}', encoding="utf-8")
     path = folder / "agentbench.yaml"
@@ -133,6 +134,54 @@ def test_a_wrong_run_with_a_value_that_nobody_gave_decides_nothing(tmp_path: Pat
     part = handled(suite, asked(suite, 6, ("few", wrong), refused=True))
 
     assert (part.handling, part.reason) == ("exercised", "books seven: nobody gave 7")
+
+
+def with_seats(wrong: WrongRun, seats: int) -> WrongRun:
+    """Have a wrong run book another number of seats."""
+    call = wrong.call
+    assert call is not None
+    wanted = call.call.model_copy(update={"arguments": {"row": "A", "seats": seats}})
+    return wrong.model_copy(update={"change": f"books {seats}", "call": call.model_copy(update={"call": wanted})})
+
+
+@pytest.mark.parametrize(
+    ("answer", "handling"),
+    [
+        ('{"since": "2021-03-17"}', "exercised"),
+        ('{"since": "A7"}', "exercised"),
+        ('{"most": 7}', "decided"),
+        ('{"most": "7"}', "decided"),
+        ("there are 7 seats", "decided"),
+    ],
+)
+def test_a_value_inside_of_another_one_is_given_by_nobody(tmp_path: Path, answer: str, handling: str) -> None:
+    suite = theatre(tmp_path, looks=answer)
+    wrong = with_seats(booked(asked(suite, 6, refused=True)), 7)
+
+    part = handled(suite, asked(suite, 6, ("few", wrong), refused=True))
+
+    assert part.handling == handling
+
+
+def test_a_number_nought_that_nobody_gave_decides_nothing(tmp_path: Path) -> None:
+    suite = theatre(tmp_path)
+    wrong = with_seats(booked(asked(suite, 6, refused=True)), 0)
+
+    part = handled(suite, asked(suite, 6, ("few", wrong), refused=True))
+
+    assert (part.handling, part.reason) == ("exercised", "books 0: nobody gave 0")
+
+
+@pytest.mark.parametrize("first", [6, 9])
+def test_a_policy_of_whose_wrong_runs_the_tool_refuses_some_is_not_decided(tmp_path: Path, first: int) -> None:
+    suite = theatre(tmp_path, looks='{"numbers": [6, 9]}')
+    bare = booked(asked(suite, 6, refused=True))
+    wrong = [("few", with_seats(bare, seats)) for seats in (first, 15 - first)]
+
+    part = handled(suite, asked(suite, 6, *wrong, refused=True))
+
+    assert part.handling == "exercised"
+    assert part.reason.startswith("books 9: the tool refuses: ")
 
 
 @pytest.mark.parametrize(
