@@ -128,7 +128,9 @@ class _Pipeline:
         folder.save_sets(made, production.made_from)
         left = [f"{policy} is in no set: {reason}" for policy, reason in source.left_out.items()]
         report = replace(
-            report, coverage=coverage_of(source.graph, made), lines=(*lines, *left, *self._to_add(folder, suite))
+            report,
+            coverage=coverage_of(source.graph, made),
+            lines=(*lines, *source.not_called, *left, *self._to_add(folder, suite)),
         )
         production.store.save_report(document_of(report))
         return Outcome(lines=tuple(lines_of(report)), accepted=len(report.accepted), wanted=recipe.count)

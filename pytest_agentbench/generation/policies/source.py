@@ -20,6 +20,8 @@ from pytest_agentbench.generation.policies.events.rulebook import Rulebook
 from pytest_agentbench.generation.policies.events.samples import Samples
 from pytest_agentbench.generation.policies.events.schema import rows_of, schema_of
 from pytest_agentbench.generation.policies.values import Infeasible, PolicyGraph, PolicySet, Sampling
+from pytest_agentbench.generation.tools.kinds_told import left_alone
+from pytest_agentbench.generation.tools.probing.safety import Permission, permission, policy_of
 from pytest_agentbench.generation.tools.world import World, how_to_reset, world_of
 from pytest_agentbench.llm.seams import Chat
 
@@ -42,7 +44,8 @@ class Draw(Protocol):
 class PolicySource:
     """Gives a draft for each set of policies, and draws others for those that were lost.
 
-    `left_out` says of policies why no set has them; `sets` are those that were drawn.
+    `left_out` says of policies why no set has them, `not_called` which tools no event calls, and what would have them
+    called; `sets` are those that were drawn.
     """
 
     maker: EventMaker
@@ -52,6 +55,7 @@ class PolicySource:
     seed: int = 0
     languages: Sequence[str] = ("en",)
     left_out: dict[str, str] = field(default_factory=dict)
+    not_called: Sequence[str] = ()
     sets: list[PolicySet] = field(default_factory=list)
     infeasible: tuple[Infeasible, ...] = ()
     _accepted: int = 0
@@ -125,7 +129,14 @@ async def policy_source(
         seed=seed,
         languages=languages,
         left_out=left_out,
+        not_called=left_alone(permissions(suite, toolset, planner.runs.world)),
     )
+
+
+def permissions(suite: Suite, toolset: Toolset, world: World) -> list[Permission]:
+    """Say of each tool whether events may call it: what cannot be undone is called only where the recipe allows it."""
+    policy = policy_of(suite.generate)
+    return [permission(spec, policy, resettable=world.resets(spec)) for spec in toolset.of("assistant")]
 
 
 async def planner_of(suite: Suite, toolset: Toolset) -> Planner:
@@ -148,7 +159,9 @@ async def planner_of(suite: Suite, toolset: Toolset) -> Planner:
         )
     schema = schema_of(suite, state)
     samples = Samples(schema=schema, rows=rows_of(state, with_keys=not schema.ddl))
-    tools = await _with_kinds(toolset.of("assistant"), suite.policies, samples, world)
+    called = {one.tool for one in permissions(suite, toolset, world) if one.called}
+    callable_ = [spec for spec in toolset.of("assistant") if spec.name in called]
+    tools = await _with_kinds(callable_, suite.policies, samples, world)
     changed = {spec.name: spec for spec in tools}
     known = toolset.model_copy(
         update={"specs": tuple(changed.get(one.name, one) if one.requestor == "assistant" else one for one in toolset)}

@@ -4,13 +4,13 @@ A call of unknown kind is neither read nor write where no state can be read, so 
 twice; what was learnt from calling the tools should not be lost.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from pytest_agentbench.core.names import listing
 from pytest_agentbench.core.tool import ToolSpec
-from pytest_agentbench.generation.tools.probing.safety import line_for
+from pytest_agentbench.generation.tools.probing.safety import Permission, line_for
 from pytest_agentbench.generation.tools.recruiting.pool import Pool
-from pytest_agentbench.generation.tools.values import Cards, Cure
+from pytest_agentbench.generation.tools.values import Card, Cards, Cure
 
 _WAYS: dict[Cure, str] = {
     "environment.reads": "nobody has declared what they do and nothing can be reset; if they only read, write",
@@ -21,12 +21,12 @@ _WAYS: dict[Cure, str] = {
 }
 
 
-def left_alone(cards: Cards) -> list[str]:
+def left_alone(tools: Iterable[Card | Permission]) -> list[str]:
     """Give a line for each way in which tools that were left alone may be called; [] where all were called."""
     by_cure: dict[Cure, list[str]] = {}
-    for card in cards.cards:
-        if not card.called and card.cure:
-            by_cure.setdefault(card.cure, []).append(card.tool)
+    for one in tools:
+        if not one.called and one.cure:
+            by_cure.setdefault(one.cure, []).append(one.tool)
     return [f"not called: {listing(tools)}; {_WAYS[cure]}: {line_for(cure, tools)}" for cure, tools in by_cure.items()]
 
 

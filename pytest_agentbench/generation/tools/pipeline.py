@@ -29,7 +29,7 @@ from pytest_agentbench.generation.tools.hydration.rules import SuiteRules
 from pytest_agentbench.generation.tools.hydration.stock import Stock
 from pytest_agentbench.generation.tools.kinds_told import kinds_told, left_alone, seen_writing
 from pytest_agentbench.generation.tools.probing.probing import probe, probing_hash
-from pytest_agentbench.generation.tools.probing.safety import Policy
+from pytest_agentbench.generation.tools.probing.safety import policy_of
 from pytest_agentbench.generation.tools.probing.seeding import hints_of, state_of
 from pytest_agentbench.generation.tools.probing.session import Budget
 from pytest_agentbench.generation.tools.recruiting.choosing import distinct
@@ -106,7 +106,7 @@ class Pipeline:
         if until == "cards":
             partial = [f"partial: {card.tool}: {card.partial}" for card in cards.cards if card.partial]
             return self._stopped(
-                until, [f"{len(cards.cards)} cards in {self._recipe.out}", *left_alone(cards), *partial]
+                until, [f"{len(cards.cards)} cards in {self._recipe.out}", *left_alone(cards.cards), *partial]
             )
         self._learn_kinds(cards)
         world.toolset = self.toolset
@@ -117,11 +117,11 @@ class Pipeline:
         if until == "graph":
             typed = sum(bool(edge.via) for edge in graph.edges)
             counted = f"{len(graph.tools)} tools, {len(graph.edges)} edges, {typed} of them by types"
-            return self._stopped(until, [f"{counted}, in {self._recipe.out}", *left_alone(cards)])
+            return self._stopped(until, [f"{counted}, in {self._recipe.out}", *left_alone(cards.cards)])
         made = await self._pool(world, cards, taxonomy, graph)
         if not made.pool.entries:
             reasons = [f"  {tool}: {reason}" for tool, reason in made.why.items()]
-            listed = "\n".join([*reasons, *left_alone(cards)])
+            listed = "\n".join([*reasons, *left_alone(cards.cards)])
             raise EnvironmentFaultError(f"no call of any tool was answered as it should:\n{listed}")
         stock = Stock(
             world=world,
@@ -174,8 +174,12 @@ class Pipeline:
         kinds = kinds_told(self.toolset.of("assistant"), stock.cards, stock.pool) if state is None else []
         named = {name for row in rows for name, _ in row.missing}
         rest = [f"no verified call of {tool}: {reason}" for tool, reason in made.why.items() if tool not in named]
+<<<<<<< HEAD
         left = [source.left] if source.left else []
         report = replace(report, coverage=rows, lines=(*left_alone(stock.cards), *kinds, *left, *sorted(rest)))
+=======
+        report = replace(report, coverage=rows, lines=(*left_alone(stock.cards.cards), *kinds, *sorted(rest)))
+>>>>>>> w/mende
         production.store.save_report(document_of(report))
         return Outcome(lines=tuple(lines_of(report)), accepted=len(report.accepted), wanted=recipe.count)
 
@@ -226,10 +230,7 @@ class Pipeline:
 
     async def _cards(self, world: World) -> Cards:
         recipe, roles = self._recipe, self._roles
-        policy = Policy(
-            writes=recipe.allow_writes, trust_annotations=recipe.trust_annotations, allow=frozenset(recipe.allow)
-        )
-        budget, seed, chat = Budget(), recipe.seed, roles.chat("prober")
+        policy, budget, seed, chat = policy_of(recipe), Budget(), recipe.seed, roles.chat("prober")
         made_from = probing_hash(world, seed=seed, policy=policy, budget=budget, model=roles.player("prober"))
 
         async def make() -> Cards:
@@ -356,7 +357,7 @@ def _why(cards: Cards, made: PoolFile, rehearsed: Rehearsed) -> dict[str, str]:
 
 def _reasons(cards: Cards) -> str:
     why = [f"  {card.tool}: {card.partial or 'nothing was tried'}" for card in cards.cards]
-    return "\n".join([*why, *left_alone(cards)])
+    return "\n".join([*why, *left_alone(cards.cards)])
 
 
 def _random(seed: int, what: str) -> Random:

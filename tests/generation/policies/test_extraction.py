@@ -1,6 +1,7 @@
 """Entries are found in documents by their structure, with places, and under ids that survive edits."""
 
 from pathlib import Path
+from time import perf_counter
 
 import pytest
 from hypothesis import given, settings
@@ -69,6 +70,24 @@ def test_a_tag_on_its_own_line_is_a_heading_and_swallows_nothing():
     ]
     assert len(blocks(text, without=["tags"])) == 2
     assert blocks(text, without=["tags"])[0].headings == ()
+
+
+def test_a_tag_ends_on_its_line():
+    """What is no tag hides no rule below it."""
+    text = "<note\n\nRefund once.\n\nBe kind.\n\n>\n\nBe quick.\n"
+
+    assert [one for one in texts(text) if one.startswith(("Refund", "Be"))] == ["Refund once.", "Be kind.", "Be quick."]
+
+
+def test_comments_without_an_end_are_read_in_one_pass():
+    """Time grows with the document, not with its square; a comment that ends is passed over before them."""
+    text = "Be quick. <!-- Be rude. -->\n\n" + "<!-- " * 40_000
+
+    started = perf_counter()
+    found = blocks(text)
+
+    assert "rude" not in found[0].text
+    assert perf_counter() - started < 15
 
 
 def test_names_that_the_author_gave_are_kept():

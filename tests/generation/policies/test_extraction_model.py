@@ -77,6 +77,17 @@ async def test_what_is_invented_is_refused_once_then_for_good(wrong, why):
         await extracted([wrong], [wrong])
 
 
+async def test_a_quote_full_of_marks_is_looked_for_in_one_pass():
+    """Marks of Markdown stand between words and in forms; a quote of many costs no more than another."""
+    form = f"Signature: {'_' * 60}"
+    hostile = rule(1, f"Signature: {'__ ' * 8}x", "Sign.")
+
+    extraction, asked = await extracted([hostile], [rule(1, "Signature: __ __", "Sign.")], text=form)
+
+    assert "the quote does not stand in the block" in asked[1][-1]["content"]
+    assert [one.text for one in extraction.policies] == ["Sign."]
+
+
 async def test_the_document_cannot_end_its_own_delimiters():
     """Every line of the document is marked, between lines with a nonce that it does not hold."""
     _, asked = await extracted([])

@@ -48,8 +48,8 @@ def test_a_blank_part_of_a_name_is_not_drawn():
 def test_names_of_another_script_leave_the_address_what_it_was():
     """An address of letters that none can have in it is made of the old one."""
     users = [
-        {"id": "U10", "name": "太郎 山田", "email": "taro@y.jp"},
-        {"id": "U11", "name": "Олег Иванов", "email": "oleg@y.jp"},
+        {"id": "U10", "first_name": "太郎", "last_name": "山田", "email": "taro@y.jp"},
+        {"id": "U11", "first_name": "Олег", "last_name": "Иванов", "email": "oleg@y.jp"},
     ]
 
     assert {made(users, seed)["email"].rstrip("@y.jp0123456789") for seed in range(6)} == {"taro"}

@@ -90,3 +90,47 @@ async def test_what_must_be_said_has_a_run_that_leaves_it_out(tmp_path: Path) ->
     }
     assert kinds == {"unsaid"}
     assert found.source.left_out == {"kind": "it has no rule and names no tool"}
+
+
+BACKUPS = """
+from pathlib import Path
+
+LOG = Path(__file__).with_name("log.txt")
+
+
+def delete_backup(reference: str) -> str:
+    \"Delete the backup of a booking.\"
+    with LOG.open("a") as file:
+        file.write("delete_backup\\n")
+    return "deleted"
+"""
+
+
+def with_backups(folder: Path, recipe: str = "") -> tuple[Path, Path]:
+    """Add a function that takes no state and destroys; give the suite's file and the log of its calls."""
+    file = hotel(folder, SEEN)
+    tools = (folder / "hotel_tools.py").read_text(encoding="utf-8")
+    (folder / "hotel_tools.py").write_text(f"{tools}\n{BACKUPS}", encoding="utf-8")
+    text = file.read_text(encoding="utf-8").replace("count: 10", f"count: 2{recipe}")
+    file.write_text(text.replace("cancel_booking]\npol", "cancel_booking, delete_backup]\npol"), encoding="utf-8")
+    return file, folder / "log.txt"
+
+
+def test_what_destroys_outside_of_the_state_is_not_called(tmp_path: Path) -> None:
+    """A declared write is no permission where the state does not hold what it takes away; the outcome says so."""
+    file, log = with_backups(tmp_path)
+
+    outcome = generate(Asked(suite=file), environ={}, told=lambda _: None)
+
+    assert not log.exists()
+    assert "generate: {allow: [delete_backup]}" in "\n".join(outcome.lines)
+
+
+def test_what_the_recipe_allows_by_name_is_called(tmp_path: Path) -> None:
+    """The line that the outcome gives has the tool called."""
+    file, log = with_backups(tmp_path, ", allow: [delete_backup]")
+
+    outcome = generate(Asked(suite=file), environ={}, told=lambda _: None)
+
+    assert log.exists()
+    assert "not called" not in "\n".join(outcome.lines)

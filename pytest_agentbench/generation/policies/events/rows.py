@@ -173,7 +173,8 @@ class RowMaker:
 
     def _address(self, parts: Sequence[str], old: str, random: Random) -> str:
         domain = old.partition("@")[2] or "example.com"
-        local = ".".join(_plain(part) for part in parts) or old.partition("@")[0]
+        # names of other scripts leave nothing that an address is made of
+        local = ".".join(plain for part in parts if (plain := _plain(part))) or old.partition("@")[0]
         for round_ in range(200):
             made = f"{local}{random.randrange(10, 10 ** (3 + round_ // 20))}@{domain}"
             if made not in self._texts:

@@ -23,8 +23,7 @@ _LARGEST = 2_000_000
 """Characters of a document that are read; more is not a policy document."""
 
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---[ \t]*(?=\n|\Z)", re.DOTALL)
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_TAG = re.compile(r"^[ \t]*<(?P<close>/?)(?P<name>[A-Za-z][\w:.-]*)(?:\s[^<>]*)?>[ \t]*$", re.MULTILINE)
+_TAG = re.compile(r"^[ \t]*<(?P<close>/?)(?P<name>[A-Za-z][\w:.-]*)(?:[ \t][^<>\n]*)?>[ \t]*$", re.MULTILINE)
 _LINE = re.compile(r"\r\n|\r|\n")
 
 _TAG_LEVEL = 0
@@ -76,9 +75,7 @@ class _Reader:
         self.starts = [0, *(line.end() for line in _LINE.finditer(self.document))]
         self.lines = _LINE.split(self.document)
         text = "\n".join(self.lines).replace("\0", " ")
-        for hidden in (_FRONT_MATTER, _COMMENT):
-            # as many lines as before, so that places stay what they are
-            text = hidden.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+        text = _without_comments(_FRONT_MATTER.sub(lambda match: _blank(match[0]), text))
         if "tags" not in self.without:
             text = _TAG.sub(self._tag, text)
         # a block of HTML would swallow the lines below a tag
@@ -155,6 +152,21 @@ class _Reader:
         shown = piece.strip()
         at = max(source.find(shown), 0)
         return self.starts[line] + at, self.starts[line] + at + (len(shown) if at or shown in source else len(source))
+
+
+def _blank(text: str) -> str:
+    """Give as many lines, so that places stay what they are."""
+    return re.sub(r"[^\n]", " ", text)
+
+
+def _without_comments(text: str) -> str:
+    """Blank the comments of a document; one without an end is text."""
+    parts, at = [], 0
+    # an expression would look for the end of each that has none, through all that follows
+    while (start := text.find("<!--", at)) >= 0 and (end := text.find("-->", start + 4)) >= 0:
+        parts += [text[at:start], _blank(text[start : end + 3])]
+        at = end + 3
+    return "".join([*parts, text[at:]])
 
 
 def _plain(token: "Token") -> str:

@@ -133,8 +133,11 @@ def _placed(policy: ExtractedPolicy, rule: FoundRule, found: Sequence[Block], te
 
 def _find(quote: str, text: str) -> tuple[int, int] | None:
     """Find a quote whatever its spaces and the marks of Markdown between its words."""
-    words = [re.escape(word) for word in re.findall(r"\w+|[^\w\s]", quote) if word not in "*_`|"]
-    if not words:
-        return None
-    match = re.search(r"[\s*_`|]*".join(words), text)
-    return match.span() if match else None
+    sought = "".join(char for char in quote if not _is_mark(char))
+    places = [at for at, char in enumerate(text) if not _is_mark(char)]
+    start = "".join(text[at] for at in places).find(sought) if sought else -1
+    return (places[start], places[start + len(sought) - 1] + 1) if start >= 0 else None
+
+
+def _is_mark(char: str) -> bool:
+    return char in "*_`|" or char.isspace()

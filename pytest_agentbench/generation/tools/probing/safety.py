@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from pytest_agentbench.core.suite import GenerateSpec
 from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.generation.tools.graph.names import words
 from pytest_agentbench.generation.tools.values import Cure
@@ -44,6 +45,13 @@ class Policy:
     trust_annotations: bool = False
     allow: frozenset[str] = frozenset()
     deny: frozenset[str] = frozenset()
+
+
+def policy_of(recipe: GenerateSpec | None) -> Policy:
+    """Give what a recipe allows; nothing without one."""
+    if recipe is None:
+        return Policy()
+    return Policy(writes=recipe.allow_writes, trust_annotations=recipe.trust_annotations, allow=frozenset(recipe.allow))
 
 
 @dataclass(frozen=True, kw_only=True)
