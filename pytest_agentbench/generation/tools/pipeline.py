@@ -174,12 +174,8 @@ class Pipeline:
         kinds = kinds_told(self.toolset.of("assistant"), stock.cards, stock.pool) if state is None else []
         named = {name for row in rows for name, _ in row.missing}
         rest = [f"no verified call of {tool}: {reason}" for tool, reason in made.why.items() if tool not in named]
-<<<<<<< HEAD
         left = [source.left] if source.left else []
-        report = replace(report, coverage=rows, lines=(*left_alone(stock.cards), *kinds, *left, *sorted(rest)))
-=======
-        report = replace(report, coverage=rows, lines=(*left_alone(stock.cards.cards), *kinds, *sorted(rest)))
->>>>>>> w/mende
+        report = replace(report, coverage=rows, lines=(*left_alone(stock.cards.cards), *kinds, *left, *sorted(rest)))
         production.store.save_report(document_of(report))
         return Outcome(lines=tuple(lines_of(report)), accepted=len(report.accepted), wanted=recipe.count)
 
