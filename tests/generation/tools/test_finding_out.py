@@ -252,3 +252,45 @@ def owner_of(key: str) -> dict:
 
     assert any(probe.verdict == "ok" for probe in card(cards, "find_key").probes)
     assert ("owner_of", "find_key") in edges_of(cards)
+
+
+SHELVES = """
+SHELVES = {"oak-11": ["Emma"], "elm-22": ["Dune"], "yew-33": []}
+
+def list_shelves() -> dict:
+    "List the shelves."
+    return {"shelves": list(SHELVES)}
+
+def list_books(place: str) -> list[str]:
+    "List the books of a place."
+    if place != "hall":
+        raise LookupError("no such place")
+    return [{"stack": "yew-33", "books": 0}]
+
+def read_shelf(shelf: str) -> str:
+    "Say what stands on a shelf."
+    if shelf not in SHELVES:
+        return f"{shelf}: Error - there is no such shelf"
+    return "".join(f"{book}\\n" for book in SHELVES[shelf])
+"""
+
+
+def test_a_failure_that_begins_with_a_value_of_the_call_is_one(tmp_path: Path) -> None:
+    """`oak-99: Error - …` is no answer about a shelf."""
+    world = written(tmp_path, SHELVES, reads=["list_shelves", "list_books", "read_shelf"])
+
+    probes = card(probed(world), "read_shelf").probes
+
+    assert {probe.verdict for probe in probes if ": Error" in probe.content} == {"refused"}
+
+
+def test_an_empty_answer_where_made_up_values_are_refused_joins_two_tools(tmp_path: Path) -> None:
+    """The stack that `list_books` names is there, and holds nothing."""
+    world = written(
+        tmp_path,
+        SHELVES,
+        reads=["list_shelves", "list_books", "read_shelf"],
+        hints={"place": ["hall"], "shelf": ["oak-11"]},
+    )
+
+    assert ("list_books", "read_shelf") in edges_of(probed(world))

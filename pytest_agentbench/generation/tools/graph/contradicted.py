@@ -22,7 +22,8 @@ class Contradictions:
     def of(self, one: SemanticType, source: str, target: str) -> bool:
         """Whether a type joins two tools in vain: its values were tried, none was taken, or none of prose was tried.
 
-        What a form finds in prose (a hash, a path) need not be of one kind, so that only trying it joins two tools.
+        What a form finds in prose (a hash, a path), and a name that a call was given, need not be of one kind, so that
+        only trying it joins two tools.
         """
         pairs = {
             self.between(given, taken)
@@ -31,8 +32,8 @@ class Contradictions:
             for taken in one.consumed
             if taken.tool == target
         }
-        is_prose = all(given.pattern for given in one.produced if given.tool == source)
-        return False not in pairs and (True in pairs or is_prose)
+        is_mixed = all(given.pattern or given.origin == "argument" for given in one.produced if given.tool == source)
+        return False not in pairs and (True in pairs or is_mixed)
 
     def between(self, source: Place, target: Place) -> bool | None:
         """Whether values of a place were refused at another and none accepted; None where none was tried."""

@@ -50,7 +50,7 @@ def looks_up(tool: ProbedTool, slot: Slot) -> bool:
 
 
 def knows(tool: ProbedTool, slot: Slot) -> list[ProbeRecord]:
-    """Give calls that show that a tool knows a value of an argument: those that worked, and of reads that refuse
+    """Give the calls that show that a tool knows a value of an argument: those that worked, and of a read that refuses
     made-up values those with an empty answer: the thing is there, and holds nothing.
     """
     verdicts = {record.verdict for record in refusals_of_unknown(tool, slot)}

@@ -164,6 +164,7 @@ async def try_making(log: ReplayLog, makers: Sequence[ProbedTool]) -> None:
     session = log.session
     if not session.uses("making"):
         return
+    log.refill()
     await log.restore()
     for maker in makers:
         for slot in () if maker.is_read or is_called_last(maker.spec) or maker.base is None else maker.slots:
