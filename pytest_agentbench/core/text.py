@@ -47,6 +47,13 @@ def shorten(text: str, width: int) -> str:
     return text if len(text) <= width else text[: max(width - 1, 0)] + "…"
 
 
+def percentage(rate: float) -> str:
+    """Show a rate as `92 %`; only a rate of exactly 1 or 0 shows as such."""
+    if 0.995 <= rate < 1:
+        return ">99 %"
+    return "<1 %" if 0 < rate < 0.005 else f"{rate * 100:.0f} %"
+
+
 def stable(text: str) -> str:
     """Drop memory addresses, so that two runs that go alike say the same."""
     return _ADDRESS.sub("", text)

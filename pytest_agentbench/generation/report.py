@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.model import ModelSpec, Usage
-from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.core.text import percentage, printable, shorten
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.draft import Draft, Loss
 from pytest_agentbench.llm.prices import cost_of
@@ -185,7 +185,7 @@ def _coverage(rows: Sequence[CoverageRow], most: int = 10) -> list[str]:
     width = max(8, *(len(row.what) + 1 for row in rows))
     lines = ["", f"{'':<{width}}{'covered':>8}{'of':>7}"]
     for row in rows:
-        share = f"{100 * row.covered / row.total:.0f} %" if row.total else "-"
+        share = percentage(row.covered / row.total) if row.total else "-"
         lines.append(f"{row.what:<{width}}{row.covered:>8}{row.total:>7}{share:>7}")
     for row in rows:
         lines += [f"missing {row.what}: {name} ({reason})" for name, reason in row.missing[:most]]

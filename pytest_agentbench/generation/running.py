@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -21,10 +22,14 @@ from pytest_agentbench.llm.cassette.recorder import CassetteRecorder
 from pytest_agentbench.llm.models import Models
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.results.redact import Redactor
+from pytest_agentbench.suites.call_check import check_calls
 from pytest_agentbench.suites.suite_file import load_suite
 
 CASSETTE = "cassette.jsonl"
 """The file in the recipe's folder in which model calls of generation are recorded."""
+
+GRAPH = "graph.json"
+"""The file of both sources; that of tools names its schema."""
 
 Chats = Callable[[str], Chat]
 """Gives the model of a role."""
@@ -74,15 +79,35 @@ def generate(asked: Asked, *, environ: Mapping[str, str], told: Told) -> Outcome
 def read(asked: Asked, *, environ: Mapping[str, str]) -> tuple[Suite, Toolset]:
     """Give the suite with the changed recipe, and its tools; raise `SuiteError` where either cannot be read."""
     suite = load_suite(asked.suite, environ=environ, generating=True)
+    # what earlier sessions saw of the tools is not read: the same seed writes the same, whatever ran before
+    suite = suite.model_copy(update={"environment": suite.environment.model_copy(update={"seen": ()})})
     recipe = recipe_of(suite)
     changes = asked.changes
     given = {"source": changes.source, "count": changes.count, "seed": changes.seed}
     recipe = recipe.model_copy(update={name: value for name, value in given.items() if value is not None})
     suite = suite.model_copy(update={"generate": recipe})
     try:
-        return suite, load_toolset(suite.environment, suite.root)
+        toolset = load_toolset(suite.environment, suite.root)
     except AgentBenchError as error:
         raise SuiteError([Problem(file=suite.path, key="environment", message=str(error))]) from error
+    if problems := check_calls(suite.model_copy(update={"scenarios": ()}), toolset):
+        raise SuiteError(problems)
+    return suite, toolset
+
+
+def _check_folder(recipe: GenerateSpec) -> None:
+    """Raise `SuiteFaultError` where the recipe's folder holds what was made from the other source."""
+    file = recipe.out / GRAPH
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return
+    written = "tools" if isinstance(found, dict) and "schema" in found else "policies"
+    if written != recipe.source:
+        raise SuiteFaultError(
+            f"{recipe.out} holds scenarios that were made from {written} ({GRAPH}), and those from {recipe.source} "
+            f"would take their place: name another folder (`generate: {{out: …}}`), or make all anew with --force"
+        )
 
 
 async def _pipeline(suite: Suite, toolset: Toolset, asked: Asked, models: Models, told: Told) -> Outcome:
@@ -94,6 +119,8 @@ async def _pipeline(suite: Suite, toolset: Toolset, asked: Asked, models: Models
 
     if asked.reword:
         return await _reworded(suite, toolset, chat if recipe.model else None, told)
+    if not asked.force:
+        _check_folder(recipe)
     if recipe.source == "policies":
         try:
             policies = import_module("pytest_agentbench.generation.policies.pipeline")

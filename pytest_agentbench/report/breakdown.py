@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from pytest_agentbench.core.gates import parse_gate
 from pytest_agentbench.core.run import Result
+from pytest_agentbench.core.text import percentage
 from pytest_agentbench.report.glyphs import Glyphs, Line, Style
 from pytest_agentbench.report.table import Align, natural_width, table
 from pytest_agentbench.results.aggregate import Aggregate, Row, make_row
@@ -96,12 +97,8 @@ def own_rows(runs: Sequence[Result]) -> tuple[Row, ...]:
 
 
 def percent(rate: float | None, glyphs: Glyphs) -> str:
-    """Show a rate as `92 %`; only a rate of exactly 1 or 0 shows as such."""
-    if rate is None:
-        return glyphs.dash
-    if 0.995 <= rate < 1:
-        return ">99 %"
-    return "<1 %" if 0 < rate < 0.005 else f"{rate * 100:.0f} %"
+    """Show a rate as `92 %`, and none as a dash."""
+    return glyphs.dash if rate is None else percentage(rate)
 
 
 def _right(columns: int) -> list[Align]:

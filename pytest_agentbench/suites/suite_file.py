@@ -287,6 +287,8 @@ class _SuiteReader:
             if self._generating and self._is_generated(form):
                 continue
             files = find_scenario_files(self._root, form)
+            if isinstance(files, str) and self._generating and self._is_recipe_wrong():
+                continue  # nobody can tell whether the recipe will write it
             if isinstance(files, str):
                 self._problems.append(self._document.problem(path, files, self._hint(form)))
                 continue
@@ -305,6 +307,11 @@ class _SuiteReader:
             return f"{hint}; the suite has no recipe: add `generate: {{from: tools}}`" if self._generating else hint
         written = os.path.relpath(self._recipe.out, self._root.resolve())
         return f"{hint}; what `generate` writes is {written}/scenarios/*.yaml"
+
+    def _is_recipe_wrong(self) -> bool:
+        """Whether there is a recipe that does not fit, or a key that must be a misspelt `generate`."""
+        keys = self._document.value.keys()
+        return self._recipe is None and any(key == "generate" or suggestion(key, ["generate"]) for key in keys)
 
     def _is_generated(self, pattern: JsonValue) -> bool:
         """Whether a pattern leads into the folder that the recipe writes."""

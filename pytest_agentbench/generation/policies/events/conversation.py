@@ -37,7 +37,8 @@ class Act:
 
     `broken` are the policies that forbid it, `asked` says that the agent asks first, `words` what it must say, `due`
     what it would have to say if the request were done, `proof` are the lookups for which the user of an unproven
-    request does not know what they take.
+    request does not know what they take. `not_why` are those of `broken` that are not
+    why its tool refuses it.
     """
 
     request: Request
@@ -49,6 +50,12 @@ class Act:
     words: tuple[str, ...] = ()
     due: tuple[str, ...] = ()
     proof: tuple[Request, ...] = ()
+    not_why: frozenset[str] = frozenset()
+
+    @property
+    def decides(self) -> frozenset[str]:
+        """The policies that a call of what is forbidden decides."""
+        return self.broken - self.not_why
 
     @property
     def calls(self) -> tuple[Request, ...]:

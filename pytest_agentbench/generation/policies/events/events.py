@@ -170,9 +170,13 @@ class EventMaker:
             async with self.runs.world.open(state) as opened:
                 for key in before:
                     await opened.call(event.executed[key].tool, event.executed[key].arguments)
-                event.executed[key_of(request)] = await self._call(
-                    opened, request.tool, event.arguments[key_of(request)]
-                )
+                executed = await self._call(opened, request.tool, event.arguments[key_of(request)])
+            alone = await self.runs.executed(request)
+            if executed.answer.error and alone is not None and not alone.answer.error:
+                # a booking is cancelled before: that is why it cannot be extended by too many nights
+                detail = f"{request.tool}: {executed.answer.content}"
+                raise EventError("plan", "a request is refused for what was done before it", detail)
+            event.executed[key_of(request)] = executed
 
     async def _call(self, opened: Opened, tool: str, arguments: Mapping[str, Any]) -> ExecutedCall:
         answer = await opened.call(tool, arguments)
@@ -190,7 +194,7 @@ class EventMaker:
             raise EventError("plan", "the right run breaks a rule", ", ".join(sorted(broken)))
         for wrong in deviations(event.acts):
             other = conversation(book, event.acts, event.executed, event.arguments, wrong)
-            own = event.acts[wrong.act].broken if wrong.kind == "forbidden" else None
+            own = event.acts[wrong.act].decides if wrong.kind == "forbidden" else None
             verdicts = book.verdicts(other.transcript, event.initial, other.states, only=policies)
             for policy in book.broken(verdicts):
                 if (own is None or policy in own) and not book.depends_on_words(policy):

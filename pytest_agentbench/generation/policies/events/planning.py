@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from pytest_agentbench.generation.draft import Event
 from pytest_agentbench.generation.policies.events.conversation import Act, Deviation, deviations
+from pytest_agentbench.generation.policies.events.refusals import Tried, refused_otherwise
 from pytest_agentbench.generation.policies.events.requests import Request, Rows
 from pytest_agentbench.generation.policies.events.right_run import RightRuns
 from pytest_agentbench.generation.policies.events.samples import Place
@@ -88,6 +89,8 @@ class Planner:
 
     runs: RightRuns
     _options: dict[Place, list[Option]] = field(default_factory=dict)
+    _acts_of: dict[Place, list[Act]] = field(default_factory=dict)
+    _tried_requests: list[Tried] = field(default_factory=list)
 
     @property
     def roots(self) -> list[Place]:
@@ -119,7 +122,9 @@ class Planner:
     async def options(self, root: Place) -> list[Option]:
         """Give what may be asked for about the rows of an owner."""
         if root not in self._options:
-            acts = _varied(await self._acts(root), _kind_of)
+            for other in self.roots if not self._acts_of else ():
+                self._acts_of[other] = await self._acts(other)
+            acts = _varied([self._explained(act) for act in self._acts_of[root]], _kind_of)
             single = [option for act in acts for option in await self._endings(act)]
             self._options[root] = [*single, *_varied(await self._at_limits(single), _combined)]
         return self._options[root]
@@ -204,15 +209,26 @@ class Planner:
                     found += await self._tried(root, tool, other, foreign=True)
         return found
 
+    def _explained(self, act: Act) -> Act:
+        """Note the rules that forbid a request and are not why its tool refuses it, as all that was tried shows."""
+        own = next(
+            (one for one in self._tried_requests if one.request == act.request and one.broken == act.broken), None
+        )
+        return act if own is None else replace(act, not_why=refused_otherwise(own, self._tried_requests))
+
     async def _tried(self, root: Place, tool: str, focus: Place, *, foreign: bool) -> list[Act]:
         rows = self.rows_of(root, focus, foreign=foreign)
         found: list[Act] = []
         for request in self.runs.arguments.requests(tool, root, focus, rows, foreign=foreign):
             act = await self.runs.act(root, request, rows)
+            executed = await self.runs.executed(request)
+            is_refused = executed is not None and executed.answer.error
+            if act is not None or request in self.runs.refused:
+                broken = act.broken if act is not None else frozenset()
+                self._tried_requests.append(Tried(request=request, broken=broken, refused=is_refused))
             if act is None or (request.odd and not act.broken):
                 continue
-            executed = await self.runs.executed(request)
-            if not foreign or (act.broken and executed is not None and not executed.answer.error):
+            if not foreign or (act.broken and executed is not None and not is_refused):
                 found.append(act)
         return found
 
@@ -251,7 +267,7 @@ class Planner:
             return None
         decides: dict[str, Deviation] = {}
         for wrong in deviations(acts):
-            forbidden_by = acts[wrong.act].broken if wrong.kind == "forbidden" else None
+            forbidden_by = acts[wrong.act].decides if wrong.kind == "forbidden" else None
             for policy in sorted(self.runs.book.broken(await self.runs.verdicts(acts, wrong))):
                 is_its_own = forbidden_by is None or policy in forbidden_by  # a call that is forbidden is unasked, too
                 if is_its_own and not self.runs.book.depends_on_words(policy):
@@ -301,7 +317,7 @@ def _varied(found: Sequence[T], kind: Callable[[T], Hashable]) -> list[T]:
 
 
 def _kind_of(act: Act) -> Hashable:
-    return act.request.tool, act.request.focus, act.ending, act.before, act.broken
+    return act.request.tool, act.request.focus, act.ending, act.before, act.broken, act.not_why
 
 
 def _combined(option: Option) -> Hashable:
@@ -328,7 +344,7 @@ def _companion(options: Sequence[Option], acts: Sequence[Act], random: Random) -
 def _goes_with(option: Option, chosen: Sequence[Option], left: Sequence[str], *, same_row: bool = False) -> bool:
     """Whether an option may stand beside others: nothing is asked twice, and nobody proves and does not prove.
 
-    `same_row` allows for two changes of one row, which may come to nothing when they are made.
+    `same_row` allows for a change of a row that another request is about, which may come to nothing when they are made.
     """
     acts = [act for one in chosen for act in one.acts]
     if len(acts) + len(option.acts) > MOST_ACTS:
@@ -338,10 +354,11 @@ def _goes_with(option: Option, chosen: Sequence[Option], left: Sequence[str], *,
     if any(act.ending == "unproven" for act in acts):
         return False
     taken = {(act.request.tool, act.request.focus) for act in acts}
+    about = {act.request.focus for act in acts}
     writes = {act.request.focus for act in acts if act.ending == "done"}
     for act in option.acts:
         if (act.request.tool, act.request.focus) in taken:
             return False
-        if act.request.focus in writes and act.ending == "done" and not same_row:
+        if act.request.focus in (about if act.ending == "done" else writes) and not same_row:
             return False
     return True

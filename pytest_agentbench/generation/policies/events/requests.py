@@ -7,6 +7,7 @@ ones. Nothing here reads a description.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import floor
 from typing import Any, Literal
 
 from pytest_agentbench.core.matchers import is_matcher, is_reference
@@ -35,12 +36,16 @@ Rows = Mapping[Place, Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Cell:
-    """The value of a column of a row, `plus` so much; `renewed` numbers values like it that no row has."""
+    """The value of a column of a row, `plus` so much; `renewed` numbers values like it that no row has.
+
+    `whole` gives it as an integer, whatever type the column has.
+    """
 
     place: Place
     column: str
     plus: float = 0
     renewed: int = 0
+    whole: bool = False
 
 
 @dataclass(frozen=True)
@@ -92,7 +97,10 @@ Role = Literal["key", "column", "choice", "number", "text", "fields"]
 
 @dataclass(frozen=True, kw_only=True)
 class Argument:
-    """What an argument takes: the key of a row, the value of a column, a choice, a number, words, or fields."""
+    """What an argument takes: the key of a row, the value of a column, a choice, a number, words, or fields.
+
+    A number is `whole` where the schema says integer, and lies between `least` and `most` where it bounds it.
+    """
 
     name: str
     role: Role
@@ -102,6 +110,9 @@ class Argument:
     other: bool = False
     choices: tuple[Any, ...] = ()
     fields: "tuple[Argument, ...]" = ()
+    whole: bool = False
+    least: float | None = None
+    most: float | None = None
 
 
 class ToolArguments:
@@ -188,14 +199,15 @@ class ToolArguments:
             return Argument(name=name, role="key", table=keyed.name, column=keyed.key[0], many=many, other=other)
         if many:
             return None
-        if any(
+        has_column = any(
             self._samples.rows.get(one.name) and one.column(bare) is not None for one in self._samples.schema.tables
-        ):
-            role: Role = "number" if kind in ("number", "integer") else "column"
-            return Argument(name=name, role=role, column=bare)
+        )
         if kind in ("number", "integer"):
-            bounds = [form[one] for one in ("minimum", "maximum") if is_number(form.get(one))]
-            return Argument(name=name, role="number", choices=tuple(bounds))
+            least, most = (form[one] if is_number(form.get(one)) else None for one in ("minimum", "maximum"))
+            column = bare if has_column else ""
+            return Argument(name=name, role="number", column=column, whole=kind == "integer", least=least, most=most)
+        if has_column:
+            return Argument(name=name, role="column", column=bare)
         examples = tuple(form.get("examples") or ())
         return Argument(name=name, role="choice" if examples else "text", choices=examples)
 
@@ -230,7 +242,7 @@ class ToolArguments:
             case "key":
                 yield from scene.keys(argument)
             case "number":
-                yield from scene.numbers(argument.column, [*named, *argument.choices])
+                yield from scene.numbers(argument, [one for one in named if is_number(one)])
             case "column":
                 yield from scene.column(argument.column, [one.column for one in arguments if one.role == "column"])
                 yield from (Const(one) for one in named if isinstance(one, str))
@@ -291,20 +303,28 @@ class _Scene:
         if argument.many and not argument.other and len(cells) > 1:
             yield Many(tuple(cells))
 
-    def numbers(self, column: str, named: Sequence[Any]) -> Iterator[Value]:
-        """Give numbers: the focus's own of that name, its other amounts, one more of each, those that rules name."""
-        row = self.samples.row(self.focus)
-        table = self.samples.schema.get(self.focus[0])
-        links = {name for link in table.references for name in link.columns} | set(table.key) if table else set()
-        amounts = [name for name, value in row.items() if is_number(value) and value > 0 and name not in links]
-        for name in dict.fromkeys((*((column,) if column in amounts else ()), *amounts)):
-            yield Cell(self.focus, name)
-            yield Cell(self.focus, name, plus=1)
-        for number in (one for one in named if is_number(one)):
-            yield Const(number)
-            yield Const(number + 1)
-        if not amounts and not named:
-            yield from map(Const, (1, 2, 3))
+    def numbers(self, argument: Argument, named: Sequence[Any]) -> Iterator[Value]:
+        """Give numbers: a column of the argument's own name and one more, those at the rules' figures, the bounds."""
+        found: list[Value] = []
+        column = argument.column
+        for place in [one for one in (self.focus, *self.rows) if self.samples.row(one).get(column)][:1]:
+            value = self.samples.row(place)[column]
+            if is_number(value) and value > 0 and (not argument.whole or value == int(value)):
+                found += [Cell(place, column, whole=argument.whole), Cell(place, column, plus=1, whole=argument.whole)]
+        for number in named:
+            at = floor(number) if argument.whole else number
+            found += [Const(at), Const(at + 1), *([Const(at - 1)] if at > 1 and at == number else [])]
+        bounds = [one for one in (argument.least, argument.most) if one is not None]
+        found += [Const(int(one) if argument.whole else one) for one in bounds]
+        kept = [one for one in found if self._is_within(one, argument)]
+        yield from kept or [one for one in map(Const, (1, 2, 3)) if self._is_within(one, argument)]
+
+    def _is_within(self, value: Value, argument: Argument) -> bool:
+        """Whether a number is one that the schema of an argument admits."""
+        number = _resolved(value, {}, self.samples)
+        return (argument.least is None or number >= argument.least) and (
+            argument.most is None or number <= argument.most
+        )
 
     def column(self, column: str, together: Sequence[str]) -> Iterator[Value]:
         """Give the value of a column: for a lookup the owner's own, for a change that of another row, or a new one."""
@@ -387,7 +407,8 @@ def _resolved(value: Value, rows: Rows, samples: Samples) -> Any:
             if value.renewed:
                 other = _another(found, value.renewed)
                 return f"{found}-{value.renewed + 1}" if other == found else other
-            return round(found + value.plus, 2) if value.plus and is_number(found) else found
+            number = round(found + value.plus, 2) if value.plus and is_number(found) else found
+            return int(number) if value.whole and is_number(number) else number
 
 
 def _another(value: Any, number: int) -> Any:

@@ -30,13 +30,17 @@ _MOST_LOOKUPS = 6
 
 @dataclass(kw_only=True)
 class RightRuns:
-    """Finds right runs on the suite's own rows; answers are asked for once, reads in one environment for all."""
+    """Finds right runs on the suite's own rows; answers are asked for once, reads in one environment for all.
+
+    `refused` are requests that no rule forbids, and that their tool refuses all the same.
+    """
 
     world: World
     samples: Samples
     arguments: ToolArguments
     book: Rulebook
     initial: State
+    refused: set[Request] = field(default_factory=set)
     _answers: dict[str, ExecutedCall] = field(default_factory=dict)
     _found: dict[tuple[str, Place, Place], tuple[Request, ...]] = field(default_factory=dict)
 
@@ -54,6 +58,7 @@ class RightRuns:
         if act.broken and any(self.book.depends_on_words(one) for one in act.broken):
             return None
         if not act.broken and executed.answer.error:
+            self.refused.add(request)
             return None
         words = await self._words(act)
         call = ToolCall(name=request.tool, arguments=dict(executed.arguments))
