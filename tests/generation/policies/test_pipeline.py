@@ -3,6 +3,10 @@
 import pytest
 
 from pytest_agentbench.core.errors import AgentBenchError
+from pytest_agentbench.core.suite import GenerateSpec
+from pytest_agentbench.generation.policies.graph.graph import GraphInput, shared_graph
+from pytest_agentbench.generation.policies.reading import levels_of, sets_of
+from pytest_agentbench.generation.policies.values import ExtractedPolicy, Extraction
 from pytest_agentbench.generation.running import Asked, Changes, generate
 from pytest_agentbench.suites.suite_file import load_suite
 from tests.generation.policies.airline import airline
@@ -130,6 +134,19 @@ def test_policies_of_a_document_are_reviewed_and_used(tmp_path):
     assert "no-promise is in no set" in lines
     assert "add `policies: generated/policies.yaml` to agentbench.yaml" in lines
     assert "no challenge for 3 policies: 1 to 3 in a set" in lines
+
+
+def test_challenges_count_for_all_policies_or_for_none():
+    """Where some policies have none and no level is asked for, sets have a size, whatever the others' challenges."""
+    policies = [ExtractedPolicy(id=f"p{at}", text=f"Rule {at}.", challenge=5 if at else None) for at in range(4)]
+    graph = shared_graph(GraphInput(extraction=Extraction(policies=tuple(policies)), tools=()))
+    recipe = GenerateSpec(source="policies", count=6)
+
+    sets = sets_of(recipe, graph, 6, seed=1).sets
+
+    assert {len(one.policies) for one in sets} <= {1, 2, 3}
+    assert {policy for one in sets for policy in one.policies} == {"p0", "p1", "p2", "p3"}
+    assert "those of the others do not count" in levels_of(recipe, graph)[1]
 
 
 def test_levels_need_challenges_and_say_which_are_missing(tmp_path):
