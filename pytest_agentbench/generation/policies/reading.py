@@ -148,11 +148,13 @@ async def _extracted(recipe: GenerateSpec, roles: Roles, before: Extraction | No
     text = recipe.document.read_text(encoding="utf-8")
     chat = roles.chat("extractor")
     document = PolicyDocument(name=recipe.document.name, text=text, previous=before)
-    if chat is None:
-        return extract(document)
-    by = f"llm:{chat.spec.model}"
-    if before is not None and before.by == by and before.document_hash == extract(document).document_hash:
+    by_structure = extract(document)
+    is_unchanged = before is not None and before.document_hash == by_structure.document_hash
+    # what a model read of the same document stays where a session has none: people may have reviewed it
+    if before is not None and is_unchanged and (chat is None or before.by == f"llm:{chat.spec.model}"):
         return before
+    if chat is None:
+        return by_structure
     return await ModelExtractor(chat, random=Random(f"extractor/{recipe.seed}"))(document)  # noqa: S311 - a nonce
 
 
