@@ -99,14 +99,20 @@ def levels_of(recipe: GenerateSpec, graph: PolicyGraph) -> tuple[tuple[int, int]
             f"or let a model propose them (generate.llm, role analyst)"
         )
     low, high = SIZES
-    return SIZES, f"no challenge for {len(bare)} policies: {low} to {high} in a set, complexity is the expected calls"
+    others = "" if len(bare) == len(graph.policies) else "; those of the others do not count"
+    return SIZES, (
+        f"no challenge for {len(bare)} policies{others}: {low} to {high} in a set, complexity is the expected calls"
+    )
 
 
 def sets_of(
     recipe: GenerateSpec, graph: PolicyGraph, count: int, *, seed: int, taken: Sequence[PolicySet] = ()
 ) -> Sampling:
     """Draw sets as the recipe says; `taken` were drawn before."""
-    (low, high), _ = levels_of(recipe, graph)
+    (low, high), is_size = levels_of(recipe, graph)
+    if is_size:  # a level is a number of policies or a sum of challenges, never some of both
+        bare = tuple(one.model_copy(update={"challenge": None}) for one in graph.policies)
+        graph = graph.model_copy(update={"policies": bare})
     if recipe.walk == "paper":
         return paper_sample(graph, count, low, high, seed=seed, steps=recipe.steps, taken=taken)
     return sample(graph, count, low, high, seed=seed, walk=recipe.steps, taken=taken)
@@ -142,11 +148,13 @@ async def _extracted(recipe: GenerateSpec, roles: Roles, before: Extraction | No
     text = recipe.document.read_text(encoding="utf-8")
     chat = roles.chat("extractor")
     document = PolicyDocument(name=recipe.document.name, text=text, previous=before)
-    if chat is None:
-        return extract(document)
-    by = f"llm:{chat.spec.model}"
-    if before is not None and before.by == by and before.document_hash == extract(document).document_hash:
+    by_structure = extract(document)
+    is_unchanged = before is not None and before.document_hash == by_structure.document_hash
+    # what a model read of the same document stays where a session has none: people may have reviewed it
+    if before is not None and is_unchanged and (chat is None or before.by == f"llm:{chat.spec.model}"):
         return before
+    if chat is None:
+        return by_structure
     return await ModelExtractor(chat, random=Random(f"extractor/{recipe.seed}"))(document)  # noqa: S311 - a nonce
 
 

@@ -57,6 +57,12 @@ async def test_keys_and_words_of_a_model_are_carried_to_every_row(tmp_path):
         ("M1", {"full_name": "Tom Weiss"}, "is somebody of members already"),
         ("M1", {"email": "tom.weiss@mail.example"}, "stands in another row already"),
         ("B1", {"member_id": "M-201"}, "must hold the key of M1"),
+        ("M1", {"full_name": "tom  Weiss "}, "is somebody of members already"),
+        ("M1", {"full_name": "Uwe \x1b[31mRoth"}, "characters that can be read"),
+        ("M1", {"full_name": "Uwe " * 25_000}, "200 characters at most"),
+        ("M1", {"full_name": {"first": "Uwe"}}, "must be a text"),
+        ("M1", {"full_name": " "}, "must be filled"),
+        ("M1", {"full_name": float("nan")}, "values must be a JSON object"),
     ],
 )
 async def test_what_decides_and_who_is_there_already_is_refused(tmp_path, symbol, change, said):

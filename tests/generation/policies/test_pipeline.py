@@ -2,7 +2,14 @@
 
 import pytest
 
+from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import AgentBenchError
+from pytest_agentbench.core.suite import GenerateSpec
+from pytest_agentbench.generation.policies.analysis.review import read_forms, review
+from pytest_agentbench.generation.policies.graph.graph import GraphInput, shared_graph
+from pytest_agentbench.generation.policies.reading import levels_of, sets_of
+from pytest_agentbench.generation.policies.storing import PolicyFolder
+from pytest_agentbench.generation.policies.values import ExtractedPolicy, Extraction
 from pytest_agentbench.generation.running import Asked, Changes, generate
 from pytest_agentbench.suites.suite_file import load_suite
 from tests.generation.policies.airline import airline
@@ -130,6 +137,37 @@ def test_policies_of_a_document_are_reviewed_and_used(tmp_path):
     assert "no-promise is in no set" in lines
     assert "add `policies: generated/policies.yaml` to agentbench.yaml" in lines
     assert "no challenge for 3 policies: 1 to 3 in a set" in lines
+
+
+def test_an_unchanged_document_keeps_what_a_model_read(tmp_path):
+    """A session without a model reads nothing anew: entries and their rules stay in the file."""
+    file = airline(tmp_path, extra=", document: rules.md")
+    text = "# Bookings\n\nVoid a booking once, and ask first.\n"
+    (tmp_path / "rules.md").write_text(text, encoding="utf-8")
+    at_most, asked = {"calls": ["void_booking"], "times": 1}, {"calls": ["void_booking"]}
+    rules = {"once": {"at_most": at_most}, "ask": {"confirm_before": asked}}
+    policies = tuple(ExtractedPolicy(id=name, text=name, challenge=1, rule=rule) for name, rule in rules.items())
+    read = Extraction(document="rules.md", document_hash=digest(text), by="llm:some", policies=policies)
+    folder = PolicyFolder(tmp_path / "generated")
+    review(folder.found, (), policies, document="rules.md")
+    folder.save_extraction(read)
+
+    run(file, until="cards")
+
+    assert {form["id"]: form["rule"] for form in read_forms(folder.found)} == rules
+
+
+def test_challenges_count_for_all_policies_or_for_none():
+    """Where some policies have none and no level is asked for, sets have a size, whatever the others' challenges."""
+    policies = [ExtractedPolicy(id=f"p{at}", text=f"Rule {at}.", challenge=5 if at else None) for at in range(4)]
+    graph = shared_graph(GraphInput(extraction=Extraction(policies=tuple(policies)), tools=()))
+    recipe = GenerateSpec(source="policies", count=6)
+
+    sets = sets_of(recipe, graph, 6, seed=1).sets
+
+    assert {len(one.policies) for one in sets} <= {1, 2, 3}
+    assert {policy for one in sets for policy in one.policies} == {"p0", "p1", "p2", "p3"}
+    assert "those of the others do not count" in levels_of(recipe, graph)[1]
 
 
 def test_levels_need_challenges_and_say_which_are_missing(tmp_path):

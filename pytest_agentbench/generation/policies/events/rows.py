@@ -35,6 +35,8 @@ ROWS = "rows.v1"
 """The template by which a model fills rows in."""
 
 _NAMES = ("first_name", "last_name", "name")
+_LONGEST = 200
+"""Characters of a text that a model writes; twice as many as there were, where that is more."""
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
@@ -430,7 +432,8 @@ class ModelRows:
         if not names or not self._samples.is_person(row.table):
             return []
         mine = [row.values[name] for name in names]
-        taken = any([one.get(name) for name in names] == mine for one in self._samples.rows[row.table])
+        heard = _as_heard(mine)
+        taken = any(_as_heard([one.get(name) for name in names]) == heard for one in self._samples.rows[row.table])
         return (
             [f"{row.symbol}: {' '.join(mine)} is somebody of {row.table} already; give another name"] if taken else []
         )
@@ -441,17 +444,39 @@ class ModelRows:
         changed = [
             name for name in row.values if name in values and name not in free and values[name] != row.values[name]
         ]
-        emptied = [name for name in self._open(row) if name in values and values[name] in (None, "")]
+        filled = [(name, values[name], len(row.values[name])) for name in self._open(row) if name in values]
         return [
             *(f"{row.symbol}: the column {name} is missing" for name in missing),
             *(f"{row.symbol}.{name}: must stay {row.values[name]!r}" for name in changed),
-            *(f"{row.symbol}.{name}: must be filled" for name in emptied),
+            *(f"{row.symbol}.{name}: {wrong}" for name, value, size in filled if (wrong := _text_fault(value, size))),
         ]
+
+
+def _text_fault(value: Any, size: int) -> str:
+    """Say what is wrong with a text that a model wrote in the place of one of this size; "" where nothing is."""
+    most = max(_LONGEST, 2 * size)
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return "must be filled"
+    if not isinstance(value, str):
+        return "must be a text"
+    if len(value) > most:
+        return f"{most} characters at most"
+    # columns of several lines keep them
+    return "" if value.replace("\n", "").isprintable() else "only characters that can be read"
+
+
+def _as_heard(names: Sequence[Any]) -> list[str]:
+    """Give names as people tell them apart: not by spaces, capitals or accents."""
+    return [" ".join(without_accents(str(name)).casefold().split()) for name in names]
+
+
+def _no_number(text: str) -> None:
+    raise ValueError(text)
 
 
 def _object(text: str) -> dict[str, Any] | None:
     try:
-        value = json.loads(text)
+        value = json.loads(text, parse_constant=_no_number)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
