@@ -8,7 +8,9 @@ import yaml
 
 from pytest_agentbench.core.errors import AgentBenchError
 from pytest_agentbench.environment.toolset import load_toolset
+from pytest_agentbench.generation.policies.analysis.review import read_forms, review
 from pytest_agentbench.generation.policies.pipeline import run
+from pytest_agentbench.generation.policies.values import ExtractedPolicy
 from pytest_agentbench.generation.running import Asked, generate
 from pytest_agentbench.suites.suite_file import load_suite
 from tests.generation.policies.airline import airline
@@ -189,3 +191,27 @@ def test_only_what_changed_is_asked_about_and_people_s_entries_are_not(desk):
     assert "rules.md changed: 0 new, 2 changed, 0 gone" in lines
     assert reviewed(desk)[2]["void-a-booking-once"]["challenge"] == 5
     assert reviewed(desk)[2]["look-with-get_booking-first"]["source"] == "Look with get_booking before."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# ours\n\n  - id: mine  # by hand\n    text: Be kind.\n",
+        "# ours\n[]\n",
+        "# ours\n- id: gone\n  text: Old.\n# about mine\n- id: mine\n  text: Be kind.\n",
+    ],
+    ids=["indented", "empty", "a comment above"],
+)
+def test_lines_of_a_person_stay_however_they_are_laid_out(tmp_path, text):
+    """Heads, comments above entries and indented lists are kept; new entries are laid out like them."""
+    file = tmp_path / "policies.yaml"
+    file.write_text(text, encoding="utf-8")
+    old = ExtractedPolicy(id="gone", text="Old.")
+
+    review(file, [old], [ExtractedPolicy(id="new", text="Be quick.")])
+
+    now = file.read_text(encoding="utf-8")
+    assert [line for line in text.splitlines() if "gone" not in line and "Old" not in line and line != "[]"] == [
+        line for line in now.splitlines() if line in text.splitlines() and line != "[]"
+    ]
+    assert [form["id"] for form in read_forms(file)] == [*(["mine"] if "mine" in text else []), "new"]

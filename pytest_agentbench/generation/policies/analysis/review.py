@@ -7,6 +7,7 @@ edited, there, or gone. Kept entries keep their lines, comments included.
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from textwrap import indent as indented
 from typing import Any
 
 import yaml
@@ -23,8 +24,6 @@ _HEAD = """\
 # Policies of {document}, for review. What you change stays as you write it; what you remove stays away.
 # `rule` is what a run is judged by (docs/policies.md), null: nothing; `challenge` is 1 to 5, for `levels:`.
 """
-
-_ENTRY = re.compile(r"^- ", re.MULTILINE)
 
 
 class Reviewed(Model):
@@ -112,12 +111,19 @@ def _write(
     file: Path, kept: Sequence[tuple[int | None, ExtractedPolicy]], forms: Sequence[Mapping[str, Any]], document: str
 ) -> None:
     text = file.read_text(encoding="utf-8") if file.is_file() else ""
-    starts = [match.start() for match in _ENTRY.finditer(text)]
+    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    indent = " " * (root.start_mark.column if root is not None and forms else 0)
+    dashes = [match.start() for match in re.finditer(rf"^{indent}- ", text, re.MULTILINE)]
+    # a comment above an entry is about it; what stands above the first is the head
+    above = re.finditer(rf"(?:^{indent}#.*\n)*^{indent}- ", text, re.MULTILINE)
+    starts = [*dashes[:1], *(match.start() for match in list(above)[1:])]
     head = text[: starts[0]] if starts else _HEAD.format(document=document or "the suite")
+    if root is not None and not forms:  # an empty list with what a person wrote around it
+        head = text[: root.start_mark.index] + text[root.end_mark.index :].lstrip("\n")
     ends = [*starts[1:], len(text)]
     lines = {index: text[starts[index] : ends[index]] for index in range(len(forms)) if len(starts) == len(forms)}
     parts = [
-        lines[index].rstrip("\n") + "\n" if index is not None and index in lines else _dumped(one)
+        lines[index].rstrip("\n") + "\n" if index is not None and index in lines else indented(_dumped(one), indent)
         for index, one in kept
     ]
     file.parent.mkdir(parents=True, exist_ok=True)
