@@ -10,12 +10,12 @@ whose walk stops at the level or above, realises the requested level in 41 to 45
 
 import asyncio
 import sys
-import tempfile
 import time
 from collections import Counter
 from functools import partial
 from pathlib import Path
 
+from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation.draft import Draft, Loss
 from pytest_agentbench.generation.policies.events.row_checks import Ground, RowChecker
@@ -28,9 +28,8 @@ from pytest_agentbench.suites.suite_file import load_suite
 from tests.generation.policies.kit import ruled_support
 
 
-async def measure(file: Path, count: int) -> str:
+async def measure(suite: Suite, count: int) -> str:
     """Make events of a suite's own policies; give the figures as text."""
-    suite = load_suite(file, environ={}, generating=True)
     toolset = load_toolset(suite.environment, suite.root)
     began, cpu = time.perf_counter(), time.process_time()
     graph = shared_graph(GraphInput(extraction=of_suite(suite), tools=toolset.of("assistant")))
@@ -81,7 +80,6 @@ def _rows(source: PolicySource, drafts: list[Draft]) -> tuple[int, int]:
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as folder:
-        name = sys.argv[1]
-        file = ruled_support(Path(folder)).with_name("generated.agentbench.yaml") if name == "ruled" else Path(name)
-        print(asyncio.run(measure(file, int(sys.argv[2]) if len(sys.argv) > 2 else 1_000)))
+    name, number = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1_000
+    chosen = ruled_support() if name == "ruled" else load_suite(Path(name), environ={}, generating=True)
+    print(asyncio.run(measure(chosen, number)))

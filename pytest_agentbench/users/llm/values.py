@@ -37,7 +37,7 @@ _SHORTEST = 4
 _ROUND = 50
 """What a number is a multiple of that somebody estimates; it divides a hundred, so that two digits tell."""
 
-_WHOLE = re.compile(r"(?<![\w.-])\d{1,9}(?![\w-]|\.\d)")
+_WHOLE = re.compile(r"(?<![\w.-])\d{1,4}(?![\w-]|\.\d)")
 _LEAST_AMOUNT, _MOST_NUMBERS = 10, 40
 """Numbers that are reckoned with: from which one on, and how many of the last."""
 

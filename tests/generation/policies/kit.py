@@ -1,11 +1,14 @@
 """What the tests of events share: drafts of sets sampled for a suite, rows held against a real database."""
 
-import shutil
 import sqlite3
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
 
+import yaml
+
+from pytest_agentbench.core.policy import Policy
+from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.environment.rows import parse
 from pytest_agentbench.environment.sqlite_rows import write_rows
 from pytest_agentbench.environment.toolset import load_toolset
@@ -34,9 +37,9 @@ def _drawn(low, high, graph, count, *, seed, taken=()):
     return sample(graph, count, low, high, seed=seed, taken=taken)
 
 
-async def planned(file: Path, count: int, low: int, high: int, *, seed: int = 7, **more) -> Planned:
+async def planned(of: Path | Suite, count: int, low: int, high: int, *, seed: int = 7, **more) -> Planned:
     """Plan drafts of sampled sets until there are as many as asked for."""
-    suite = load_suite(file, environ={}, generating=True)
+    suite = load_suite(of, environ={}, generating=True) if isinstance(of, Path) else of
     toolset = load_toolset(suite.environment, suite.root)
     graph = shared_graph(GraphInput(extraction=of_suite(suite), tools=toolset.of("assistant")))
     draw = partial(_drawn, low, high)
@@ -52,13 +55,11 @@ async def planned(file: Path, count: int, low: int, high: int, *, seed: int = 7,
     return found
 
 
-def ruled_support(folder: Path) -> Path:
-    """Copy the example's support desk into a folder, with rules for most of its policies; give the suite's file."""
-    project = folder / "project"
-    ignored = shutil.ignore_patterns(".agentbench", "__pycache__", "generated")
-    shutil.copytree(PROJECT / "example_project", project, ignore=ignored)
-    shutil.copyfile(RULED, project / "bench" / "support" / "policies.yaml")
-    return project / "support.agentbench.yaml"
+def ruled_support() -> Suite:
+    """Give the example's support desk with its recipe, and with rules for most of its policies."""
+    suite = load_suite(PROJECT / "example_project" / "generated.agentbench.yaml", environ={}, generating=True)
+    entries = yaml.safe_load(RULED.read_text(encoding="utf-8"))
+    return suite.model_copy(update={"policies": tuple(Policy.model_validate(one) for one in entries)})
 
 
 @cache

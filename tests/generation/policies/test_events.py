@@ -14,9 +14,9 @@ BENCH = PROJECT / "example_project" / "bench" / "support"
 
 
 @pytest.fixture(scope="module")
-def support(tmp_path_factory):
+def support():
     """Sixty events of the support desk."""
-    return asyncio.run(planned(ruled_support(tmp_path_factory.mktemp("support")), 60, 2, 11))
+    return asyncio.run(planned(ruled_support(), 60, 2, 11))
 
 
 @pytest.fixture(scope="module")
