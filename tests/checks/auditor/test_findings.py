@@ -25,6 +25,7 @@ from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.fault import FaultHit, FaultSpec
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Judgement, PolicyOutcome, Run
+from pytest_agentbench.core.tool import Toolset, ToolSpec
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.core.verdict import Blame, Finding, Flag, Verdict
 from tests.checks.auditor.observations import DONE, YES, claim, heard, item, policy, user_turn
@@ -524,13 +525,20 @@ def test_scenario_suspected() -> None:
 
 
 def test_scenario_suspected_needs_that_nothing_else_is_wrong() -> None:
-    """A value that a row, the user or a result holds is the agent's to tell, and so is one behind a call not made."""
+    """A value that a row, the user or a result holds is the agent's to tell, and so is one behind a call not made.
+
+    A lookup that nothing expects may hold it, too.
+    """
     known = refund_run(expect=GOAL, communicate=["17.35"], initial_state={"fees": {"F1": {"amount": 17.35}}})
     reckoned = refund_run(expect=GOAL, communicate=["13.00"], scenario={"knows": {"price": 13}})
     unmade = refund_run(expect=[*GOAL, want("get_user", id="U1")], communicate=["17.35"], scenario=ALL)
     extra = run_of(user("Refund W1"), call("refund", order_id="W1"), call("cancel_order", order_id="W1"),
                    agent("I have refunded order W1."), expect=GOAL, communicate=["17.35"])  # fmt: skip
 
+    tools = Toolset(specs=(ToolSpec(name="refund", kind="write"), ToolSpec(name="get_fee", kind="read")))
+    unlooked = refund_run(expect=GOAL, communicate=["17.35"], toolset=tools)
+
+    assert came_to(made(unlooked, goal=[item()])) == AGENTS
     assert came_to(made(known, goal=[item()])) == AGENTS
     assert came_to(made(reckoned, goal=[item()])) == AGENTS
     assert came_to(made(unmade, goal=[item()])) == AGENTS
