@@ -87,9 +87,13 @@ def wanted_from_nowhere(run: Run, calls: Sequence[CallExplanation], prompt: str 
 
     Looked in are the user's texts, known values and turns, results, rows, policies, tools and context, and what follows
     from them by reckoning. A value counts by a word that is no date or time: `tomorrow` may stand for these. Of a run
-    whose agent called nothing with success, or left out an expected call, nothing is told: it may not have looked.
+    whose agent called nothing with success, left out an expected call, or has a lookup that it never called, nothing is
+    told: it may not have looked.
     """
     if any(one.expected is not None and one.status in ("not_attempted", "substituted") for one in calls):
+        return []
+    called = {one.call.name for one in run.calls if not one.failed}
+    if any(one.kind == "read" and one.name not in called for one in run.toolset.of("assistant")):
         return []
     wanted = [*run.scenario.communicate_info, *(value for call in calls for value, _ in call.differing.values())]
     asked = [(value, found) for value in wanted if (found := list(_looked_for(value)))]

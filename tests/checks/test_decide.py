@@ -12,7 +12,7 @@ from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.scenario import InitialState
 from pytest_agentbench.core.termination import Termination
-from pytest_agentbench.core.tool import ToolCall, Toolset
+from pytest_agentbench.core.tool import ToolCall, Toolset, ToolSpec
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.core.verdict import Blame, Finding, Verdict
 from tests.checks.builders import agent, call, run_of, user, want
@@ -48,9 +48,17 @@ def test_a_value_that_nobody_can_know_is_noted() -> None:
     looked = [user("refund W1"), call("get_order", order_id="W1"), RIGHT, agent("Done.")]
     wrong = [user("refund W1"), call("refund", order_id="W1", method="paypal_1", amount=20), agent("Done.")]
     amount = [want("refund", order_id="W1", method="paypal_1", amount=99.95)]
+    refund = ToolSpec(name="refund", kind="write")
+    both = Toolset(specs=(refund, ToolSpec(name="get_order", kind="read")))
+    fees = Toolset(specs=(*both.specs, ToolSpec(name="get_fee", kind="read")))
 
-    assert failures(run_of(*looked, expect=GOAL, communicate=["12.5"])) == [f"the agent never said '12.5'; {NOWHERE}"]
-    assert failures(run_of(*wrong, expect=amount)) == [f"refund: argument 'amount' was 20, expected 99.95; {NOWHERE}"]
+    assert failures(run_of(*looked, expect=GOAL, communicate=["12.5"], toolset=both)) == [
+        f"the agent never said '12.5'; {NOWHERE}"
+    ]
+    assert failures(run_of(*looked, expect=GOAL, communicate=["12.5"], toolset=fees)) == ["the agent never said '12.5'"]
+    assert failures(run_of(*wrong, expect=amount, toolset=Toolset(specs=(refund,)))) == [
+        f"refund: argument 'amount' was 20, expected 99.95; {NOWHERE}"
+    ]
     rows = {"orders": {"W1": {"price": 12.5}}}
     assert failures(run_of(*looked, expect=GOAL, communicate=["12.5"], initial_state=rows)) == [
         "the agent never said '12.5'"

@@ -510,9 +510,13 @@ def test_a_lie_stands_where_a_tool_was_broken() -> None:
     assert judgement.also[0].blame is Blame.ENVIRONMENT
 
 
+CALLED = Toolset(specs=(ToolSpec(name="refund", kind="write"), ToolSpec(name="get_order", kind="read")))
+"""The tools that the run of a refund calls."""
+
+
 def test_scenario_suspected() -> None:
     """The agent did and told all else rightly, and what it is asked to tell nobody can know."""
-    run = refund_run(expect=GOAL, communicate=["17.35"])
+    run = refund_run(expect=GOAL, communicate=["17.35"], toolset=CALLED)
 
     judgement = made(run, goal=[item()], claims=[claim()])
 
@@ -535,7 +539,7 @@ def test_scenario_suspected_needs_that_nothing_else_is_wrong() -> None:
     extra = run_of(user("Refund W1"), call("refund", order_id="W1"), call("cancel_order", order_id="W1"),
                    agent("I have refunded order W1."), expect=GOAL, communicate=["17.35"])  # fmt: skip
 
-    tools = Toolset(specs=(ToolSpec(name="refund", kind="write"), ToolSpec(name="get_fee", kind="read")))
+    tools = Toolset(specs=(*CALLED.specs, ToolSpec(name="get_fee", kind="read")))
     unlooked = refund_run(expect=GOAL, communicate=["17.35"], toolset=tools)
 
     assert came_to(made(unlooked, goal=[item()])) == AGENTS
