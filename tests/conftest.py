@@ -6,8 +6,11 @@ import os
 import pkgutil
 import sys
 
+import h11  # noqa: F401  # these are imported late, and pytester forgets what was imported inside a session
+import httpcore2  # noqa: F401
 import hypothesis
-import regex  # noqa: F401  # imported late by the plugin, and pytester forgets what was imported inside
+import markdown_it  # noqa: F401
+import regex  # noqa: F401
 
 import pytest_agentbench
 

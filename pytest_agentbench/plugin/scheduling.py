@@ -4,6 +4,7 @@ xdist's own load scheduling hands out few items and then waits when tests take l
 worker that could hold eight conversations at once.
 """
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -64,7 +65,7 @@ class WindowScheduling(LoadScheduling):  # type: ignore[misc]  # xdist ships no 
 
     def _send_tests(self, node: WorkerController, num: int) -> None:
         if self._owners is None:
-            super()._send_tests(node, num)
+            self._hand_out(node, num)
             return
         nodeids = self.collection or ()
         chosen = own_first(self.pending, nodeids, self._owners, node)[:num]
@@ -72,7 +73,12 @@ class WindowScheduling(LoadScheduling):  # type: ignore[misc]  # xdist ships no 
         taken = set(chosen)
         self.pending[:] = [*chosen, *(index for index in self.pending if index not in taken)]
         if chosen:
-            super()._send_tests(node, len(chosen))
+            self._hand_out(node, len(chosen))
+
+    def _hand_out(self, node: WorkerController, num: int) -> None:
+        """Send runs to a worker; one that has just died gets them on its list, from which others take them over."""
+        with contextlib.suppress(OSError):  # it is reported down next
+            super()._send_tests(node, num)
 
 
 def make_window_scheduler(
