@@ -196,7 +196,7 @@ class GenerateSpec(Model):
     `weights` says where transition probabilities come from, `traces` from which logs; of `candidates` walks drawn a
     scenario a judge keeps the plausible ones. `values` are known ones by argument, or by `tool.argument`.
     With `review: off` scenarios that nobody reviewed count.
-    `model` plays `roles` (() means all of them); None leaves all to their deterministic twins.
+    `model` plays `roles` (() means all of them); with None, code does what it can without them.
     """
 
     source: Literal["tools", "policies"]

@@ -1,4 +1,4 @@
-"""Which roles of a pipeline a model plays, and what that takes; the others are their deterministic twins'."""
+"""Which roles of a pipeline a model plays, and what that takes; the others nobody plays, or plain rules do."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ Chats = Callable[[str], Chat]
 
 @dataclass
 class Casting:
-    """Gives each role to the model that is asked for, or to its twin; nothing falls back from the one to the other.
+    """Gives each role to the model that is asked for, or to nobody; a role that a model plays falls back on nothing.
 
     `known` are the roles that a model can play, in pipeline order, `successors` the roles that are gone, and which one
     does the work of each.
@@ -43,7 +43,7 @@ class Casting:
             raise SuiteFaultError("generate.roles: a model plays roles, and generate.llm names none")
 
     def chat(self, role: str) -> Chat | None:
-        """Give the model that plays a role, None where its twin does."""
+        """Give the model that plays a role, None where none does."""
         if self.recipe.model is None or self.chats is None or (self.recipe.roles and role not in self.recipe.roles):
             return None
         if role not in self._given:
@@ -51,7 +51,7 @@ class Casting:
         return self._given[role]
 
     def player(self, role: str) -> str:
-        """Name the model that plays a role, "" where its twin does."""
+        """Name the model that plays a role, "" where none does."""
         chat = self.chat(role)
         return chat.spec.model if chat is not None else ""
 

@@ -5,8 +5,6 @@ session of something else keeps a log of its own until it writes its files. A fi
 rejected is never written over.
 """
 
-import contextlib
-import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TypeVar
@@ -211,15 +209,7 @@ def _pending(form: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
 
 
 def _write_text(path: Path, text: str) -> None:
-    """Write UTF-8 beside `path`, then move it there; an equal file is left as it is."""
+    """Write a text as UTF-8, lone surrogates escaped; an equal file is left as it is."""
     data = text.encode("utf-8", "backslashreplace")
-    if path.is_file() and path.read_bytes() == data:
-        return
-    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        draft.write_bytes(data)
-        draft.replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            draft.unlink()
-        raise
+    if not path.is_file() or path.read_bytes() != data:
+        write_atomic(path, data.decode("utf-8"), encoding="utf-8")

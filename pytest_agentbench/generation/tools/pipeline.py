@@ -310,7 +310,7 @@ class Pipeline:
             given = WalksGiven(walks=tuple(walks), cards=stock.cards)
             if chat is None:
                 return await ChainJudge(chain)(given)
-            return await ModelWalkJudge(chat, _random(recipe.seed, "judge"))(given)
+            return await ModelWalkJudge(chat, recipe.seed)(given)
 
         made_from = hash_of([walk.nodes for walk in walks], stock.cards, stock.taxonomy, self._roles.player("weigher"))
         scores = await resumed(recipe.out / SCORES, Scores, made_from, make, force=self.force)

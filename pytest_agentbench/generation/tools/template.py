@@ -2,4 +2,6 @@
 
 from pytest_agentbench.llm.templates import Templates
 
-render = Templates("pytest_agentbench.generation.tools").render
+TEMPLATES = Templates("pytest_agentbench.generation.tools")
+
+render = TEMPLATES.render

@@ -116,6 +116,23 @@ def test_a_model_that_rates_badly_is_refused(folder: Path, ratings: Callable[[in
         generate(Asked(suite=_judged(folder, server), until="walks"), environ={}, told=lambda _: None)
 
 
+def test_a_model_that_rates_badly_once_is_told_what_was_wrong(folder: Path) -> None:
+    """It is asked once more, with its answer and the fault."""
+    seen: list[dict[str, object]] = []
+
+    def player(request: ModelRequest) -> str:
+        data = json.loads(request.last.split("\n", 1)[1].rsplit("\n", 1)[0])
+        seen.append(data)
+        return json.dumps({"ratings": [5] * (len(data["walks"]) - ("faults" not in data))})
+
+    with ModelServer(player) as server:
+        outcome = generate(Asked(suite=_judged(folder, server), until="walks"), environ={}, told=lambda _: None)
+
+    assert outcome.lines[1] == "8 walks"
+    assert ["faults" in one for one in seen] == [False, True, False, True]
+    assert "give 20, one each, from 0 to 10" in str(seen[1]["faults"])
+
+
 def test_a_model_plays_the_judge_of_walks(folder: Path) -> None:
     """It sees tools and walks, and what it rates highest comes first among what covers as much."""
     seen: list[int] = []

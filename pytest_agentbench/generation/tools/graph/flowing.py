@@ -74,19 +74,9 @@ def flows_of(session: ProbeSession) -> tuple[Flow, ...]:
         for slot in tool.slots:
             if slot.type not in ("boolean", "object", "array") and not slot.schema.get("enum"):
                 found += _into(session, tool, slot, spots, closed=closed, order=order)
-    for (maker, path, taker, into), names in session.made.items():
+    for way, names in session.made.items():
         several = tuple(names[:_KEPT])
-        found.append(
-            Flow(
-                source=maker,
-                source_path=path,
-                origin="argument",
-                target=taker,
-                target_path=into,
-                values=several,
-                refused=several,
-            )
-        )
+        found.append(_named_flow(way, values=several, refused=several))
     return tuple(sorted(_best(found), key=lambda one: (one.source, one.target, one.target_path, one.source_path)))
 
 
@@ -353,20 +343,24 @@ def unfit_of(session: ProbeSession) -> tuple[Flow, ...]:
                             refused=tuple(dict.fromkeys(vain))[:_KEPT],
                         )
                     )
-    for (maker, path, taker, into), names in session.made_in_vain.items():
-        if (maker, path, taker, into) not in session.made:
-            several = tuple(names[:_KEPT])
-            found.append(
-                Flow(
-                    source=maker,
-                    source_path=path,
-                    origin="argument",
-                    target=taker,
-                    target_path=into,
-                    refused=several,
-                )
-            )
+    for way, names in session.made_in_vain.items():
+        if way not in session.made:
+            found.append(_named_flow(way, refused=tuple(names[:_KEPT])))
     return tuple(found)
+
+
+def _named_flow(way: tuple[str, str, str, str], *, values: tuple[Any, ...] = (), refused: tuple[Any, ...] = ()) -> Flow:
+    """Give the flow of a name that one tool was given and another takes: `way` is maker, path, taker, argument."""
+    maker, path, taker, into = way
+    return Flow(
+        source=maker,
+        source_path=path,
+        origin="argument",
+        target=taker,
+        target_path=into,
+        values=values,
+        refused=refused,
+    )
 
 
 def enablings_of(session: ProbeSession) -> tuple[Enabling, ...]:

@@ -8,7 +8,7 @@ plausible as its steps are on the average, given what the conversation holds at 
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from random import Random
+from functools import partial
 
 from pydantic import BaseModel, Field
 
@@ -16,7 +16,8 @@ from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.errors import UnusableAnswerError
 from pytest_agentbench.core.seams import Role
 from pytest_agentbench.core.text import shorten
-from pytest_agentbench.generation.tools.asking import ask
+from pytest_agentbench.generation.asking import ask
+from pytest_agentbench.generation.tools.template import TEMPLATES
 from pytest_agentbench.generation.tools.values import Cards, Walk
 from pytest_agentbench.generation.tools.walks.conditioned import Conditioned
 from pytest_agentbench.generation.tools.walks.sampling import CLASSES, Sampler, class_of, reweighed
@@ -71,25 +72,38 @@ class Ratings(BaseModel):
 class ModelWalkJudge:
     """Asks a model for ratings, some walks at a time."""
 
-    def __init__(self, chat: Chat, random: Random) -> None:
+    def __init__(self, chat: Chat, seed: int) -> None:
         self._chat = chat
-        self._random = random
+        self._seed = seed
 
     async def __call__(self, given: WalksGiven, /) -> Scores:
-        """Give the scores; raise `UnusableAnswerError` where they are not one for each walk, from 0 to 10."""
+        """Give the scores; raise `UnusableAnswerError` where they are not one for each walk, from 0 to 10, twice."""
         tools = [{"tool": card.tool, "what": shorten(card.declared_description, 200)} for card in given.cards.cards]
         scores: list[float] = []
         for start in range(0, len(given.walks), _A_QUESTION):
             walks = given.walks[start : start + _A_QUESTION]
-            data = {"tools": tools, "walks": [list(walk.nodes) for walk in walks]}
-            answer = await ask(
-                self._chat, Ratings, "walks.v1", data, random=self._random, temperature=TEMPERATURE, language="en"
+            answer, faults = await ask(
+                self._chat,
+                Ratings,
+                TEMPLATES,
+                "walks.v1",
+                values={},
+                data={"tools": tools, "walks": [list(walk.nodes) for walk in walks]},
+                seed=f"judge/{self._seed}/{start}",
+                guard=partial(_faults, len(walks)),
+                temperature=TEMPERATURE,
             )
-            ratings = answer.ratings
-            if len(ratings) != len(walks) or not all(0 <= rating <= 10 for rating in ratings):
-                raise UnusableAnswerError(f"the judge of {len(walks)} walks gave {ratings!r}: one each, from 0 to 10")
-            scores += [rating / 10 for rating in ratings]
+            if faults:
+                raise UnusableAnswerError(f"the judge of {len(walks)} walks: {faults[0]}")
+            scores += [rating / 10 for rating in answer.ratings]
         return Scores(scores=tuple(scores))
+
+
+def _faults(count: int, answer: Ratings) -> list[str]:
+    ratings = answer.ratings
+    if len(ratings) == count and all(0 <= rating <= 10 for rating in ratings):
+        return []
+    return [f"`ratings` is {shorten(str(ratings), 200)}: give {count}, one each, from 0 to 10"]
 
 
 class Chosen:
