@@ -218,9 +218,15 @@ def _several(name: str, records: Sequence[Record], arguments: Sequence[tuple[str
             is_its_row = (key == value and len(value) >= _TELLING) or (
                 next(iter(row)) == argument != name and str(row[argument]) == value
             )
-            if is_its_row and row.get(name) is not None and not same(to_json(row[name]), own[0]):
+            if is_its_row and row.get(name) is not None and not _names(row[name], own[0]):
                 yield f"{argument} {value} belongs to {row[name]!r}, not to {own[0]!r}"
                 break
+
+
+def _names(value: JsonValue, owner: JsonValue) -> bool:
+    """Whether a field says that this is the owner: by its key, or by a record that holds it (`{id: M1, name: Ann}`)."""
+    given = to_json(value)
+    return same(given, owner) or (isinstance(given, Mapping) and any(same(one, owner) for one in given.values()))
 
 
 def _others(
@@ -247,7 +253,7 @@ def _others(
             )
             others = [row[field] for field in fields & row.keys() if row[field] is not None]
             others = [one for one in others if not peers or str(one) in peers]  # an address of an order is nobody's
-            if is_its_row and others and not any(same(to_json(one), owner) for one in others):
+            if is_its_row and others and not any(_names(one, owner) for one in others):
                 yield f"{name} {value} belongs to {others[0]!r}, not to {owner!r}"
                 break
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_agentbench.generation.decidable import near_dates
+from pytest_agentbench.generation.decidable import near_dates, owners
 from tests.generation.draft import right
 from tests.generation.draft.spoiling import SPOILT, both
 from tests.generation.draft.test_produce import TODAY, produce
@@ -123,3 +123,15 @@ def test_without_an_owner_the_affairs_of_two_people_are_refused(tmp_path: Path) 
         "renewal": ("several owners", "loan_id L303 belongs to 'M22', not to 'M21'"),
     }
     assert [draft.id for draft in report.accepted] == ["own", "books"]
+
+
+@pytest.mark.parametrize(("key", "found"), [("M21", 0), ("M22", 1)])
+def test_an_owner_may_be_named_by_a_record_that_holds_its_key(tmp_path: Path, key: str, found: int) -> None:
+    turns = [
+        Say(calls=[Do("list_loans", {"member_id": "M21"})]),
+        Say(calls=[Do("renew_loan", {"loan_id": "L302", "weeks": 1})]),
+    ]
+    draft = right.make(right.library(tmp_path), "own", turns)
+    row = {"loan_id": "L302", "member_id": {"id": key, "name": "Rita Moss"}}
+
+    assert len(list(owners(draft, {"loans": {"L302": row}}))) == found
