@@ -73,9 +73,16 @@ async def solve(draft: Draft, plan: RunPlan, player: ScriptPlayer, resolve: Reso
 
 
 def differing_writes(draft: Draft, made: Sequence[ToolCall], toolset: Toolset) -> str:
-    """Say how writes differ from those of a draft, "" where they are the same; order and reads are free."""
+    """Say how writes differ from those of a draft, "" where they are the same; order and reads are free.
+
+    A tool reads where its kind says so; one of unknown kind, where the draft has calls of it that write nothing.
+    """
     struck = {fault.tool for fault in draft.faults if not fault.calls}
-    left = [(plainly(call, toolset), call) for call in made if call.name not in struck]
+    wrote = {call.call.name for call in draft.calls if call.writes}
+    unknown = {spec.name for spec in toolset.of("assistant") if spec.kind == "unknown"}
+    reads = {spec.name for spec in toolset.of("assistant") if spec.kind == "read"}
+    reads |= {call.call.name for call in draft.calls} & unknown
+    left = [(plainly(call, toolset), call) for call in made if call.name not in struck | (reads - wrote)]
     missing = ""
     for planned in draft.calls:
         if not planned.writes or planned.fails or planned.call.requestor != "assistant":
@@ -305,7 +312,8 @@ class _Solver:
         answer = _Answer(made, decoded(result.content), result.error)
         self._answers.append(answer)
         spec = self.plan.toolset.get(call.name)
-        wrote = result.wrote if result.wrote is not None else spec is not None and spec.kind == "write"
+        # of a tool whose kind nobody tells, behind which no state is read, every call counts
+        wrote = result.wrote if result.wrote is not None else spec is not None and spec.kind != "read"
         if wrote and not result.error:
             self.writes.append(made)
         return answer

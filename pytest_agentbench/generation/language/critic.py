@@ -111,7 +111,7 @@ class Critic:
             ToolCall(name=one.tool, arguments={part.name: _read(part.value) for part in one.arguments})
             for one in critique.writes
         ]
-        if differs := differing_writes(draft, self._writes(draft, made), self._toolset):
+        if differs := differing_writes(draft, made, self._toolset):
             why = f"{differs}; it refuses: {critique.refusal}" if critique.refusal else differs
             return Opinion(why="other writes", detail=why)
         values = [one for value in draft.values.values() for one in scalars_of(value)]
@@ -120,12 +120,6 @@ class Critic:
         ) and not any(char.isdigit() for char in critique.purpose)
         purpose = " ".join(critique.purpose.split()) if is_pattern else ""
         return Opinion(purpose=purpose, situation=" ".join(critique.initial_situation.split()))
-
-    def _writes(self, draft: Draft, made: Sequence[ToolCall]) -> list[ToolCall]:
-        """Leave out the reads that a critic names among its writes: reads are free, whoever makes them."""
-        wrote = {call.call.name for call in draft.calls if call.writes}
-        reads = {spec.name for spec in self._toolset.of("assistant") if spec.kind == "read"} - wrote
-        return [call for call in made if call.name not in reads]
 
     def _data(self, draft: Draft, rows: Sequence[Mapping[str, JsonValue]]) -> dict[str, Any]:
         persona = draft.personas[0] if draft.personas else None

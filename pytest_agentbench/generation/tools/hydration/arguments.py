@@ -4,11 +4,13 @@ What a result hands on is pointed at (*the second order of the last answer*), an
 at. What nobody can point at, since it says how, when or how much, is said by the user.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.ids import clipped, codes_in
 from pytest_agentbench.core.values import JsonValue, same
 from pytest_agentbench.generation.draft import Origin, Reference
 from pytest_agentbench.generation.tools.flows import (
@@ -31,6 +33,7 @@ COMPANIONS = 3
 """Pool entries that are tried for what no result gives."""
 _DEEPEST = 1
 """Lists of several things that a reference may lead through: *the first line of the second order* is not pointed at."""
+_NUMBER = re.compile(r"(?<![\w.,])[0-9]{1,18}(?![\w]|[.,][0-9])")
 _CHOICES = ("date", "date-time", "time", "duration")
 """Formats of values that say when: nobody points at them."""
 
@@ -192,6 +195,8 @@ def _pointed(
             continue
         position, count = next(((at, many) for at, many, _ in lists if many > 1), (0, 1))
         raw = next((one.value for one in found_at(before.result, where)), None)
+        if not is_same_value(raw, value) and _holds_several(raw):
+            continue
         label = pointed_at(where if is_same_value(raw, value) else "", path, card.tool)
         reference = Reference(
             label=label,
@@ -214,6 +219,13 @@ def _told_apart(rows: Sequence[Assignment]) -> list[Assignment]:
     """Leave out the rows of one text that tells several: nobody can point at one of them there."""
     places = Counter(dumps(sorted(row.paths.items())) for row in rows)
     return [row for row in rows if places[dumps(sorted(row.paths.items()))] == 1]
+
+
+def _holds_several(text: JsonValue) -> bool:
+    """Whether a text has several codes, or several numbers and no code: *Request 76 for 5 seeds of lot 507*."""
+    if not isinstance(text, str):
+        return False
+    return len(codes_in(text) or set(_NUMBER.findall(clipped(text)))) > 1
 
 
 def lists_on(result: JsonValue, path: str) -> list[tuple[int, int, str]]:
