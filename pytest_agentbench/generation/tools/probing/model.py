@@ -98,9 +98,10 @@ async def propose_values(
             for tool in several
         ]
         try:
-            answer = await structured(
-                chat, ProposedValues, _messages("values.v1", record, random), temperature=TEMPERATURE
-            )
+            with session.waiting():
+                answer = await structured(
+                    chat, ProposedValues, _messages("values.v1", record, random), temperature=TEMPERATURE
+                )
         except UnusableAnswerError as error:
             told(f"the model proposed no values: {printable(shorten(str(error), 200))}")
             continue
@@ -130,7 +131,10 @@ async def propose_calls(
         "calls": [_told(one) for one in shown(tool)],
     }
     try:
-        answer = await structured(chat, ProposedCalls, _messages("react.v1", record, random), temperature=TEMPERATURE)
+        with session.waiting():
+            answer = await structured(
+                chat, ProposedCalls, _messages("react.v1", record, random), temperature=TEMPERATURE
+            )
     except UnusableAnswerError as error:
         told(f"{tool.name}: the model proposed nothing: {printable(shorten(str(error), 200))}")
         return []

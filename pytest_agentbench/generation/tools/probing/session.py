@@ -3,8 +3,8 @@
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from random import Random
@@ -194,6 +194,7 @@ class ProbeSession:
         self._hung: dict[str, ProbeRecord] = {}
         self._environmental: Counter[str] = Counter()
         self._began = world.now()
+        self._waited = 0.0
 
     async def __aenter__(self) -> "ProbeSession":
         """Open the environment."""
@@ -216,6 +217,15 @@ class ProbeSession:
         self.epoch += 1
         self.is_stuck = False
 
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Take what happens here for no probing: a model that answers slowly uses up no time of the tools."""
+        began = self.world.now()
+        try:
+            yield
+        finally:
+            self._waited += self.world.now() - began
+
     def uses(self, strategy: str) -> bool:
         """Whether a strategy is switched on."""
         return strategy not in self.without
@@ -235,7 +245,7 @@ class ProbeSession:
         if tool.seconds > self.budget.tool_seconds:
             tool.given_up = f"its calls took {self.budget.tool_seconds:g} s altogether"
             return False
-        if self.world.now() - self._began > self.budget.seconds:
+        if self.world.now() - self._began - self._waited > self.budget.seconds:
             tool.given_up = f"probing of all tools took {self.budget.seconds:g} s"
             return False
         limit = self.budget.gentle if tool.permission.gently else self.budget.most
