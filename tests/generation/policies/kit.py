@@ -13,9 +13,9 @@ from pytest_agentbench.environment.rows import parse
 from pytest_agentbench.environment.sqlite_rows import write_rows
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation.draft import Draft, Loss
-from pytest_agentbench.generation.policies.graph.graph import GraphInput, shared_graph
+from pytest_agentbench.generation.policies.graph import GraphInput, shared_graph
 from pytest_agentbench.generation.policies.reading import of_suite
-from pytest_agentbench.generation.policies.sampling.sampling import sample
+from pytest_agentbench.generation.policies.sampling import sample
 from pytest_agentbench.generation.policies.source import PolicySource, policy_source
 from pytest_agentbench.suites.suite_file import load_suite
 

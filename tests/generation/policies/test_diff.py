@@ -1,8 +1,8 @@
 """Two versions of a document: what is new, gone or changed, and which scenarios that makes invalid."""
 
 from pytest_agentbench.core.scenario import Scenario, Task
-from pytest_agentbench.generation.policies.diff import diff, invalidated
-from pytest_agentbench.generation.policies.extraction.extraction import PolicyDocument, extract
+from pytest_agentbench.generation.policies.extraction import PolicyDocument, extract
+from pytest_agentbench.generation.policies.identity import diff, invalidated
 
 BEFORE = """\
 - Refund an order within 30 days of delivery.

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.policy_extraction import Labels, score
-from pytest_agentbench.generation.policies.extraction.document import blocks
-from pytest_agentbench.generation.policies.extraction.extraction import PolicyDocument, extract
+from pytest_agentbench.generation.policies.document import blocks
+from pytest_agentbench.generation.policies.extraction import PolicyDocument, extract
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
@@ -68,8 +68,8 @@ def test_a_tag_on_its_own_line_is_a_heading_and_swallows_nothing():
         ("Refund once.", ["refund rules"]),
         ("Be kind.", []),
     ]
-    assert len(blocks(text, without=["tags"])) == 2
-    assert blocks(text, without=["tags"])[0].headings == ()
+    assert len(blocks(text, tags=False)) == 2
+    assert blocks(text, tags=False)[0].headings == ()
 
 
 def test_a_tag_ends_on_its_line():

@@ -8,8 +8,8 @@ import yaml
 
 from pytest_agentbench.core.errors import AgentBenchError
 from pytest_agentbench.environment.toolset import load_toolset
-from pytest_agentbench.generation.policies.analysis.review import read_forms, review
 from pytest_agentbench.generation.policies.pipeline import run
+from pytest_agentbench.generation.policies.review import read_forms, review
 from pytest_agentbench.generation.policies.values import ExtractedPolicy
 from pytest_agentbench.generation.running import Asked, generate
 from pytest_agentbench.suites.suite_file import load_suite

@@ -4,7 +4,7 @@ The analyst is shown it, and its rules are held against it: a key, column or val
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -33,6 +33,9 @@ _WIDTH = 400
 """Characters of an example that are shown."""
 
 _SPOKEN = ("user_said", "agent_said", "user_says", "agent_says", "must_say", "must_not_say")
+_QUOTES = (('"', '"'), ("“", "”"), ("«", "»"), ("‘", "’"), ("'", "'"), ("„", "“"))
+
+Row = dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,14 +48,14 @@ class Facts:
     now: datetime | None = None
 
     @cached_property
+    def tables(self) -> dict[str, list[tuple[str, Row]]]:
+        """The rows of each table, with their keys."""
+        return {name: _rows(table) for name, table in (self.state or {}).items()}
+
+    @cached_property
     def columns(self) -> dict[str, set[str]]:
         """The columns of all tables, each with the texts that it holds where these are few, else with none."""
-        found: dict[str, list[Any]] = {}
-        for table in (self.state or {}).values():
-            for _, row in _rows(table):
-                for name, value in row.items():
-                    found.setdefault(name, []).append(value)
-        return {name: _fixed(values) for name, values in found.items()}
+        return _columns(row for rows in self.tables.values() for _, row in rows)
 
     def lines(self) -> Iterator[str]:
         """Give what the analyst is shown."""
@@ -65,14 +68,15 @@ class Facts:
                 yield f"  gives for example {shorten(dumps(self.answers[spec.name]), _WIDTH)}"
             elif spec.returns:
                 yield f"  gives {', '.join(spec.returns.get('properties', {})) or spec.returns.get('type', 'a value')}"
-        keys = {at for table in (self.state or {}).values() for at, _ in _rows(table)}
-        for name, table in (self.state or {}).items():
-            for at, row in list(_rows(table))[:1]:
+        keys = {at for rows in self.tables.values() for at, _ in rows}
+        for name, rows in self.tables.items():
+            columns = _columns(row for _, row in rows)
+            for at, row in rows[:1]:
                 yield f"table {name}, at [{', '.join((name, *([at] if at else [])))}]: {shorten(dumps(row), _WIDTH)}"
-                for column in row:
-                    values = _fixed([one.get(column) for _, one in _rows(table)])
-                    if len(values) > 1 and not values <= keys:
-                        yield f"  {column}: {', '.join(sorted(values))}"
+                known = [(column, columns[column]) for column in row]
+                yield from (
+                    f"  {column}: {_list(all_)}" for column, all_ in known if len(all_) > 1 and not all_ <= keys
+                )
 
     def faults(self, rule: object, text: str) -> list[str]:
         """Say what in a rule does not hold; `text` is the entry that it was read from."""
@@ -90,17 +94,14 @@ class Facts:
 
     def _nowhere(self, form: Any, about: tuple[str, ...], text: str) -> Iterator[str]:
         """Yield what a rule names and no row and no answer has; `about` are the tools of the rule around."""
-        if isinstance(form, list):
-            for item in form:
-                yield from self._nowhere(item, about, text)
+        for item in form if isinstance(form, list) else ():
+            yield from self._nowhere(item, about, text)
         if not isinstance(form, Mapping):
             return
         if REFERENCES[1] in form:
             yield from self._steps(form[REFERENCES[1]], about)
             return
-        calls = form.get("calls")
-        own = tuple(calls) if isinstance(calls, list) else about
-        inner = _calls_of(form.get("when")) or own
+        own = _calls_of(form) or about
         for key, body in form.items():
             if key == "result":
                 for tool in own:
@@ -109,7 +110,7 @@ class Facts:
                 yield from self._of_state(body)
             elif key in _SPOKEN and _quotes_nothing(body, text):
                 yield f"{key}: words that the entry does not put in quotes; use {{$result: …}} or {{$argument: …}}"
-            yield from self._nowhere(body, inner if key == "then" else own, text)
+            yield from self._nowhere(body, (key == "then" and _calls_of(form.get("when"))) or own, text)
 
     def _steps(self, way: str, about: tuple[str, ...]) -> Iterator[str]:
         for tool in about:
@@ -131,36 +132,28 @@ class Facts:
             if isinstance(example, Mapping) and key not in example:
                 yield f"{tool} gives no {key!r}; it gives {', '.join(map(str, example))}"
                 continue
-            yield from self._value(f"{key!r} of {tool}", value, self.columns.get(key, set()))
+            yield from _never(f"{key!r} of {tool}", value, self.columns.get(key, set()))
             yield from self._of_answer(tool, value, example.get(key) if isinstance(example, Mapping) else None)
 
     def _of_state(self, body: Mapping[str, Any]) -> Iterator[str]:
         name, *steps = body.get("at") or ("",)
-        table = (self.state or {}).get(name) if isinstance(name, str) else None
-        if self.state is not None and table is None:
+        rows = self.tables.get(name, []) if isinstance(name, str) else []
+        if self.state is not None and not (isinstance(name, str) and name in self.state):
             yield f"there is no table {name!r}; there are {', '.join(self.state)}"
-        keyed = [at for at, _ in _rows(table)]
-        rows = [row for _, row in _rows(table)]
-        value, columns = body.get("value"), {column for row in rows for column in row}
-        if keyed and keyed[0] and steps:
+        columns, value = _columns(row for _, row in rows), body.get("value")
+        if rows and rows[0][0] and steps:
             steps = steps[1:]
         if isinstance(value, Mapping) and "$has" in value:
             value = value["$has"]
         if steps and isinstance(steps[0], str):
-            value = {steps[0]: value} if len(steps) == 1 else {steps[0]: {}}
+            value = {steps[0]: value if len(steps) == 1 else {}}
         if not rows or not isinstance(value, Mapping) or is_matcher(value) or is_reference(value):
             return
         for column, wanted in value.items():
-            if column not in columns:
-                yield f"{name} has no column {column!r}; it has {', '.join(sorted(columns))}"
+            if column in columns:
+                yield from _never(f"{column!r} of {name}", wanted, columns[column])
             else:
-                yield from self._value(f"{column!r} of {name}", wanted, _fixed([row.get(column) for row in rows]))
-
-    def _value(self, whose: str, wanted: Any, known: set[str]) -> Iterator[str]:
-        several = wanted.get("$in", wanted.get("$not")) if is_matcher(wanted) else wanted
-        texts = [one for one in (several if isinstance(several, list) else [several]) if isinstance(one, str)]
-        if known and (unknown := [one for one in texts if one not in known]):
-            yield f"{whose} is never {unknown[0]!r}; it is {', '.join(sorted(known))}"
+                yield f"{name} has no column {column!r}; it has {_list(columns)}"
 
 
 async def facts_of(world: World, now: datetime | None = None) -> Facts:
@@ -194,7 +187,7 @@ async def _answer(opened: Opened, spec: ToolSpec, state: Mapping[str, Any]) -> A
     return None
 
 
-def _guesses(spec: ToolSpec, state: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _guesses(spec: ToolSpec, state: Mapping[str, Any]) -> Iterator[Row]:
     """Give arguments that rows hold under the same name, and what a schema says of the others.
 
     The key of a keyed table is `<table>_id`, or `id`.
@@ -216,16 +209,36 @@ def _usual(form: Mapping[str, Any]) -> Any:
     return listed[0] if listed else 1 if form.get("type") in ("integer", "number") else None
 
 
-def _rows(table: Any) -> list[tuple[str, dict[str, Any]]]:
+def _rows(table: Any) -> list[tuple[str, Row]]:
     """Give the rows of a table with their keys: of a mapping from key to row, or of a list, whose rows have none."""
-    if isinstance(table, Mapping):
-        return [(str(key), dict(row)) for key, row in table.items() if isinstance(row, Mapping)]
-    return [("", dict(row)) for row in table if isinstance(row, Mapping)] if isinstance(table, list) else []
+    items = (
+        table.items()
+        if isinstance(table, Mapping)
+        else [("", row) for row in (table if isinstance(table, list) else ())]
+    )
+    return [(str(key), dict(row)) for key, row in items if isinstance(row, Mapping)]
 
 
-def _fixed(values: list[Any]) -> set[str]:
-    texts = [one for one in values if isinstance(one, str)]
-    return set(texts) if len(set(texts)) <= min(_FEW, len(texts) / _REPEATED) else set()
+def _columns(rows: Iterable[Row]) -> dict[str, set[str]]:
+    """Give the columns of rows, each with its texts where these are few, else with none."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        for name, value in row.items():
+            found.setdefault(name, []).extend([value] if isinstance(value, str) else [])
+    few = {name for name, texts in found.items() if len(set(texts)) <= min(_FEW, len(texts) / _REPEATED)}
+    return {name: set(texts) if name in few else set() for name, texts in found.items()}
+
+
+def _never(whose: str, wanted: Any, known: set[str]) -> Iterator[str]:
+    """Yield the first of the wanted texts that is none of those known, if any is known."""
+    several = wanted.get("$in", wanted.get("$not")) if is_matcher(wanted) else wanted
+    texts = [one for one in (several if isinstance(several, list) else [several]) if isinstance(one, str)]
+    if known and (unknown := [one for one in texts if one not in known]):
+        yield f"{whose} is never {unknown[0]!r}; it is {_list(known)}"
+
+
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names))
 
 
 def _arguments(spec: ToolSpec) -> str:
@@ -248,5 +261,4 @@ def _quotes_nothing(said: Any, text: str) -> bool:
         return _quotes_nothing(said["text"], text) if "text" in said else not (is_reference(said) or is_moment(said))
     if isinstance(said, list):
         return any(_quotes_nothing(one, text) for one in said)
-    pairs = (('"', '"'), ("“", "”"), ("«", "»"), ("‘", "’"), ("'", "'"), ("„", "“"))
-    return not any(f"{left}{said}{right}" in text or f"{left} {said} {right}" in text for left, right in pairs)
+    return not any(f"{left}{said}{right}" in text or f"{left} {said} {right}" in text for left, right in _QUOTES)

@@ -5,8 +5,9 @@ above what follows it like a heading.
 """
 
 import re
+from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from pytest_agentbench.generation.policies.values import Span
@@ -16,14 +17,11 @@ if TYPE_CHECKING:
 
 Kind = Literal["item", "row", "paragraph", "lead"]
 
-STRATEGIES = ("tags",)
-"""What is read beyond Markdown, and may be left out."""
-
 _LARGEST = 2_000_000
 """Characters of a document that are read; more is not a policy document."""
 
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---[ \t]*(?=\n|\Z)", re.DOTALL)
-_TAG = re.compile(r"^[ \t]*<(?P<close>/?)(?P<name>[A-Za-z][\w:.-]*)(?:[ \t][^<>\n]*)?>[ \t]*$", re.MULTILINE)
+_TAG = re.compile(r"[ \t]*<(?P<close>/?)(?P<name>[A-Za-z][\w:.-]*)(?:[ \t][^<>]*)?>[ \t]*")
 _LINE = re.compile(r"\r\n|\r|\n")
 
 _TAG_LEVEL = 0
@@ -49,54 +47,42 @@ class Block:
         return f"{self.lead} {self.text}" if self.lead else self.text
 
 
-def blocks(document: str, *, without: Sequence[str] = ()) -> list[Block]:
-    """Give the blocks of a document in order; `without` names strategies to leave out.
-
-    Code, comments and front matter are passed over.
-    """
-    return _Reader(document[:_LARGEST], without).read()
+def blocks(document: str, *, tags: bool = True) -> list[Block]:
+    """Give the blocks of a document in order, without code, comments and front matter; `tags` may be left out."""
+    return _Reader(document[:_LARGEST], tags=tags).blocks
 
 
-@dataclass
 class _Reader:
-    document: str
-    without: Sequence[str]
-    found: list[Block] = field(default_factory=list)
-    headings: list[tuple[int, str]] = field(default_factory=list)
-    tags: dict[int, str] = field(default_factory=dict)
-    leads: list[tuple[int, str]] = field(default_factory=list)
-    header: list[str] = field(default_factory=list)
-    cells: list[str] = field(default_factory=list)
-    depth: int = 0
+    """Walks the tokens of a document once, and notes what stands above each block."""
 
-    def read(self) -> list[Block]:
+    def __init__(self, document: str, *, tags: bool) -> None:
         from markdown_it import MarkdownIt  # noqa: PLC0415 - only documents need it
 
-        self.starts = [0, *(line.end() for line in _LINE.finditer(self.document))]
-        self.lines = _LINE.split(self.document)
+        self.blocks: list[Block] = []
+        self.starts = [0, *(line.end() for line in _LINE.finditer(document))]
+        self.lines = _LINE.split(document)
         text = "\n".join(self.lines).replace("\0", " ")
-        text = _without_comments(_FRONT_MATTER.sub(lambda match: _blank(match[0]), text))
-        if "tags" not in self.without:
-            text = _TAG.sub(self._tag, text)
+        shown = _without_comments(_FRONT_MATTER.sub(lambda match: _blank(match[0]), text)).split("\n")
+        found = [(at, match) for at, line in enumerate(shown) if tags and (match := _TAG.fullmatch(line))]
+        for at, _ in found:
+            shown[at] = ""
+        self.tags = deque((at, "" if match["close"] else match["name"]) for at, match in found)
+        self.headings: list[tuple[int, str]] = []
+        self.leads: list[tuple[int, str]] = []
+        self.header: list[str] = []
+        self.cells: list[str] = []
+        self.row = self.depth = 0
         # a block of HTML would swallow the lines below a tag
         parser = MarkdownIt("commonmark").enable("table").disable("html_block")
-        self._walk(parser.parse(text))
-        return self.found
-
-    def _tag(self, match: re.Match[str]) -> str:
-        line = match.string.count("\n", 0, match.start())
-        self.tags[line] = "" if match["close"] else match["name"]
-        return ""
+        self._walk(parser.parse("\n".join(shown)))
 
     def _walk(self, tokens: Sequence["Token"]) -> None:
         for index, token in enumerate(tokens):
-            if token.map is not None:
-                self._enter_tags(token.map[0])
+            while token.map is not None and self.tags and self.tags[0][0] < token.map[0]:
+                self._enter(_TAG_LEVEL, self.tags.popleft()[1].replace("_", " "))
             match token.type:
-                case "list_item_open":
-                    self.depth += 1
-                case "list_item_close":
-                    self.depth -= 1
+                case "list_item_open" | "list_item_close":
+                    self.depth += token.nesting
                 case "bullet_list_close" | "ordered_list_close" | "table_close":
                     self.leads = [one for one in self.leads if one[0] < token.level]
                 case "heading_open":
@@ -109,12 +95,10 @@ class _Reader:
                     self.cells.append(_plain(token))
                 case "thead_open":
                     self.header = []
+                case "tr_open" if token.map:
+                    self.row = token.map[0]
                 case "tr_close" if self.cells:
-                    self._row(tokens, index)
-
-    def _enter_tags(self, line: int) -> None:
-        for at in sorted(one for one in self.tags if one < line):
-            self._enter(_TAG_LEVEL, self.tags.pop(at).replace("_", " "))
+                    self._row()
 
     def _enter(self, level: int, text: str) -> None:
         self.headings = [one for one in self.headings if one[0] < level] + ([(level, text)] if text else [])
@@ -122,36 +106,34 @@ class _Reader:
 
     def _text(self, token: "Token", after: "Token | None") -> None:
         text = _plain(token)
-        first, last = token.map or (0, 1)
         is_lead = text.endswith(":") and after is not None and after.type.endswith(("list_open", "table_open"))
         if not self.depth:
             self.leads = []
         kind: Kind = "lead" if is_lead else "item" if self.depth else "paragraph"
-        self._add(kind, text, token.content.split("\n"), range(first, last))
+        self._add(kind, text, token.content.split("\n"), token.map[0] if token.map else 0)
         if is_lead and after is not None:
             self.leads.append((after.level, text))
 
-    def _row(self, tokens: Sequence["Token"], index: int) -> None:
-        place = next(token.map for token in reversed(tokens[:index]) if token.type == "tr_open")
+    def _row(self) -> None:
         names = [*self.header, *[""] * len(self.cells)]
         parts = [f"{name}: {cell}" if name else cell for name, cell in zip(names, self.cells, strict=False) if cell]
         self.cells = []
-        if parts and place:
-            self._add("row", "; ".join(parts), [self.lines[place[0]].strip(" \t|")], range(place[0], place[0] + 1))
+        self._add("row", "; ".join(parts), [self.lines[self.row].strip(" \t|")], self.row)
 
-    def _add(self, kind: Kind, text: str, pieces: Sequence[str], lines: range) -> None:
+    def _add(self, kind: Kind, text: str, pieces: Sequence[str], line: int) -> None:
         if not any(char.isalnum() for char in text):
             return
-        start, end = self._place(pieces[0], lines[0])[0], self._place(pieces[-1], lines[0] + len(pieces) - 1)[1]
-        span = Span(start=start, end=end, line=lines[0] + 1, last_line=lines[0] + len(pieces))
+        last = line + len(pieces) - 1
+        start, end = self._place(pieces[0], line)[0], self._place(pieces[-1], last)[1]
+        span = Span(start=start, end=end, line=line + 1, last_line=last + 1)
         lead = " ".join(one for _, one in self.leads)
-        self.found.append(Block(kind=kind, text=text, span=span, headings=tuple(self.headings), lead=lead))
+        self.blocks.append(Block(kind=kind, text=text, span=span, headings=tuple(self.headings), lead=lead))
 
     def _place(self, piece: str, line: int) -> tuple[int, int]:
-        source = self.lines[line]
-        shown = piece.strip()
-        at = max(source.find(shown), 0)
-        return self.starts[line] + at, self.starts[line] + at + (len(shown) if at or shown in source else len(source))
+        source, shown = self.lines[line], piece.strip()
+        at = source.find(shown)
+        start = self.starts[line] + max(at, 0)
+        return start, start + (len(shown) if at >= 0 else len(source))
 
 
 def _blank(text: str) -> str:

@@ -9,25 +9,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Annotated, Any
+from typing import Any
 
 from pydantic import Field
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.errors import SuiteError
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.generation.policies.analysis.facts import Facts
 from pytest_agentbench.generation.policies.asking import Answer, ask_twice
-from pytest_agentbench.generation.policies.extraction.identity import key_of
-from pytest_agentbench.generation.policies.values import ExtractedPolicy
+from pytest_agentbench.generation.policies.facts import Facts
+from pytest_agentbench.generation.policies.identity import key_of
+from pytest_agentbench.generation.policies.values import Challenge, ExtractedPolicy
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.suites.yaml_reader import read_yaml
-
-TASK = "analyst.v1"
-"""The template in force."""
-
-ROLE = "analyst"
-"""The role whose model this is."""
 
 _BATCH = 8
 """Entries in one question."""
@@ -42,7 +36,7 @@ class Analysed(Answer):
     number: int
     sentence: str = Field(description="the words of the entry that the rule says, copied exactly")
     tools: list[str] = Field(description="names of the tools that the entry concerns")
-    challenge: Annotated[int, Field(ge=1, le=5)]
+    challenge: Challenge
     rule: str = Field(description="a rule in one line of YAML, or an empty text")
     reason: str = Field(description="why there is no rule, or what of the entry it leaves out; may be empty")
 
@@ -79,34 +73,37 @@ class Analyst:
     async def __call__(self, policies: Sequence[ExtractedPolicy]) -> Analysis:
         """Propose for each policy; one that the model says nothing about stays as it is."""
         batches = [policies[at : at + _BATCH] for at in range(0, len(policies), _BATCH)]
-        found = await asyncio.gather(*(self._batch(batch) for batch in batches))
+        found = [pair for pairs in await asyncio.gather(*map(self._batch, batches)) for pair in pairs]
         return Analysis(
-            policies=tuple(policy for one in found for policy in one.policies),
-            dropped=tuple(part for one in found for part in one.dropped),
+            policies=tuple(policy for policy, _ in found),
+            dropped=tuple(
+                Dropped(policy=policy.id, part=part, reason=reason)
+                for policy, wrong in found
+                for part, reason in wrong.items()
+            ),
         )
 
-    async def _batch(self, batch: Sequence[ExtractedPolicy]) -> Analysis:
+    async def _batch(self, batch: Sequence[ExtractedPolicy]) -> list[tuple[ExtractedPolicy, dict[str, str]]]:
+        """Give each policy with its proposal, and what of that did not hold."""
         entries = [f"{n}. [{' > '.join(one.under) or one.category}] {one.text}" for n, one in enumerate(batch, 1)]
         answers = await ask_twice(
             self.chat,
             Analyses,
-            TASK,
+            "analyst.v1",
             data="\n".join((*self.facts.lines(), "", *entries)),
             random=self.random,
-            faults=lambda answer: [fault for _, _, fault in self._faults(answer, batch)],
+            faults=lambda answer: list(self._faults(answer, batch)),
         )
-        policies, dropped = [], []
+        found = []
         for number, policy in enumerate(batch, 1):
-            options = [(one, self._wrong(one, policy)) for answer in answers if answer for one in answer.entries]
-            options = [(one, wrong) for one, wrong in options if one.number == number]
-            if not options:
-                policies.append(policy)
-                dropped.append(Dropped(policy=policy.id, part="entry", reason="the model left it out twice"))
-                continue
-            proposed, wrong = min(reversed(options), key=lambda option: len(option[1]))
-            policies.append(self._proposed(policy, proposed, wrong))
-            dropped += [Dropped(policy=policy.id, part=part, reason=reason) for part, reason in wrong.items()]
-        return Analysis(policies=tuple(policies), dropped=tuple(dropped))
+            entries_of = [one for answer in answers for one in answer.entries if one.number == number]
+            options = [(one, self._wrong(one, policy)) for one in entries_of]
+            if options:
+                proposed, wrong = min(options, key=lambda option: len(option[1]))
+                found.append((self._proposed(policy, proposed, wrong), wrong))
+            else:
+                found.append((policy, {"entry": "the model left it out twice"}))
+        return found
 
     def _proposed(self, policy: ExtractedPolicy, proposed: Analysed, wrong: dict[str, str]) -> ExtractedPolicy:
         names = {spec.name for spec in self.facts.tools}
@@ -120,14 +117,13 @@ class Analyst:
             }
         )
 
-    def _faults(self, answer: Analyses, batch: Sequence[ExtractedPolicy]) -> Iterator[tuple[int, str, str]]:
-        numbers = [one.number for one in answer.entries]
-        if sorted(numbers) != list(range(1, len(batch) + 1)):
-            yield 0, "entry", f"give each entry from 1 to {len(batch)} once"
+    def _faults(self, answer: Analyses, batch: Sequence[ExtractedPolicy]) -> Iterator[str]:
+        if sorted(one.number for one in answer.entries) != list(range(1, len(batch) + 1)):
+            yield f"give each entry from 1 to {len(batch)} once"
         for one in answer.entries:
             if 1 <= one.number <= len(batch):
-                for part, reason in self._wrong(one, batch[one.number - 1]).items():
-                    yield one.number, part, f"entry {one.number}, {part}: {reason}"
+                wrong = self._wrong(one, batch[one.number - 1])
+                yield from (f"entry {one.number}, {part}: {reason}" for part, reason in wrong.items())
 
     def _wrong(self, one: Analysed, policy: ExtractedPolicy) -> dict[str, str]:
         """Say of each part that does not hold why."""
@@ -140,8 +136,7 @@ class Analyst:
         try:
             rule = _read(one.rule)
         except SuiteError as error:
-            wrong["rule"] = f"no YAML: {shorten(str(error.problems[0].message), 200)}"
-            return wrong
+            return {**wrong, "rule": f"no YAML: {shorten(str(error.problems[0].message), 200)}"}
         if rule is not None and (found := self.facts.faults(rule, policy.text)):
             wrong["rule"] = shorten("; ".join(dict.fromkeys(found)), 500)
         return wrong

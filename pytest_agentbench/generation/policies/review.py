@@ -46,13 +46,9 @@ def read_forms(file: Path) -> list[dict[str, Any]] | None:
 
 def form_of(policy: ExtractedPolicy) -> dict[str, Any]:
     """Give a policy as the file states it."""
-    form = {"id": policy.id, "text": policy.text, "category": policy.category, "challenge": policy.challenge}
-    return {
-        **form,
-        "tools": list(policy.tools),
-        "rule": policy.rule,
-        **({"source": policy.source} if policy.source else {}),
-    }
+    form = policy.model_dump(include={"id", "text", "category", "challenge", "rule", "source"})
+    order = ("id", "text", "category", "challenge", "tools", "rule", *(["source"] if policy.source else []))
+    return {key: list(policy.tools) if key == "tools" else form[key] for key in order}
 
 
 def edited(forms: Sequence[Mapping[str, Any]], before: Sequence[ExtractedPolicy]) -> set[str]:
