@@ -91,6 +91,10 @@ class Request:
         """Give the arguments on these rows; a row that is not among them is the sampled one."""
         return {name: _resolved(value, rows, samples) for name, value in self.values}
 
+    def differences(self, other: "Request") -> int:
+        """Count the arguments in whose values it differs from another request of its tool."""
+        return sum(one != theirs for one, theirs in zip(self.values, other.values, strict=True))
+
 
 Role = Literal["key", "column", "choice", "number", "text", "fields"]
 
@@ -365,7 +369,7 @@ class _Scene:
         return list(dict.fromkeys((*borrowed, *with_it)))
 
     def _linked(self, place: Place) -> list[Place]:
-        return linked(self.samples, place)
+        return self.samples.linked(place)
 
     def _children(self) -> list[Place]:
         """Give the rows that refer to the focus."""
@@ -381,17 +385,6 @@ class _Scene:
         count = len(self.samples.rows.get(table, ()))
         at = (self.root[1] + self.focus[1]) % count if count else 0
         return [(table, (at + number) % count) for number in range(count)]
-
-
-def linked(samples: Samples, place: Place) -> list[Place]:
-    """Give the rows that a row refers to."""
-    table, row = samples.schema.get(place[0]), samples.row(place)
-    found = [
-        samples.place_of(link.table, link.target[0], row.get(link.columns[0]))
-        for link in (table.references if table else ())
-        if len(link.columns) == 1 and link.target
-    ]
-    return [one for one in found if one is not None]
 
 
 def _resolved(value: Value, rows: Rows, samples: Samples) -> Any:

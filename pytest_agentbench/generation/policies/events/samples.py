@@ -127,6 +127,13 @@ class Samples:
         rows = self.rows.get(table, ())
         return next(((table, at) for at, row in enumerate(rows) if row.get(column) == value), None)
 
+    def linked(self, place: Place) -> list[Place]:
+        """Give the rows that a row refers to."""
+        table, row = self.schema.get(place[0]), self.row(place)
+        links = [link for link in (table.references if table else ()) if len(link.columns) == 1 and link.target]
+        found = [self.place_of(link.table, link.target[0], row.get(link.columns[0])) for link in links]
+        return [one for one in found if one is not None]
+
     def _naming_keys_of(self, place: Place) -> list[Place]:
         return [
             other
