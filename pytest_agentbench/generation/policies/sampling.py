@@ -193,43 +193,35 @@ class _Net:
         infeasible: list[Infeasible] = []
         undecided: list[Cell] = []
         for first, name in enumerate(self.names):
-            nearest = next((level for level in range(low - 1, 0, -1) if self._reaches(first, level)), None)
-            for level in range(low, high + 1):
-                cell, is_reached = Cell(first=name, level=level), self._reaches(first, level)
-                if is_reached is None:
-                    undecided.append(cell)
-                elif is_reached:
+            nearest = None
+            for level in range(1, high + 1):
+                cell, rest = Cell(first=name, level=level), level - self.challenges[first]
+                try:
+                    way = self.reach(self.meet[first], rest)
+                except _UndecidedError:
+                    undecided += [cell] if level >= low else []
+                    continue
+                nearest = level if way is not None else nearest
+                if way is not None and level >= low:
                     feasible.append((first, level))
-                    nearest = level
-                else:
-                    infeasible.append(Infeasible(cell=cell, reason=self._why_not(first, level), nearest=nearest))
+                elif level >= low:
+                    add_up = f"no policies that may all meet it add up to {rest}"
+                    why = add_up if self.meet[first] else "it never meets another policy"
+                    reason = why if rest >= 0 else f"its own challenge is {self.challenges[first]}"
+                    infeasible.append(Infeasible(cell=cell, reason=reason, nearest=nearest))
         return feasible, infeasible, undecided
 
     def way(self, candidates: int, rest: int) -> int | None:
-        """Give some of `candidates` that may all meet and sum to `rest`; None where none do, or none in time."""
+        """Give what `reach` gives, None where it gives up."""
         try:
-            self._steps = 0
-            return self._find(candidates, rest) if rest >= 0 else None
+            return self.reach(candidates, rest)
         except _UndecidedError:
             return None
 
-    def _reaches(self, first: int, level: int) -> bool | None:
-        rest = level - self.challenges[first]
-        try:
-            self._steps = 0
-            return rest >= 0 and self._find(self.meet[first], rest) is not None
-        except _UndecidedError:
-            return None
-
-    def _why_not(self, first: int, level: int) -> str:
-        rest = level - self.challenges[first]
-        if rest < 0:
-            return f"its own challenge is {self.challenges[first]}"
-        return (
-            f"no policies that may all meet it add up to {rest}"
-            if self.meet[first]
-            else "it never meets another policy"
-        )
+    def reach(self, candidates: int, rest: int) -> int | None:
+        """Give some of `candidates` that may all meet and sum to `rest`; None where none do."""
+        self._steps = 0
+        return self._find(candidates, rest) if rest >= 0 else None
 
     def _find(self, candidates: int, rest: int) -> int | None:
         if rest == 0:
@@ -253,8 +245,6 @@ class _Net:
         self._left -= 1
         if self._steps > _MOST_STEPS or self._left < 0:
             raise _UndecidedError
-        if self._bound(mask) < rest:
-            return None
         left = mask
         # what meets most of the others leaves most to go on with
         for index in sorted(_bits(mask), key=lambda index: (-(self.meet[index] & mask).bit_count(), index)):
@@ -265,20 +255,6 @@ class _Net:
             if sum(challenge * (left & one).bit_count() for challenge, one in self._classes.items()) < rest:
                 return None
         return None
-
-    def _bound(self, mask: int) -> int:
-        """Bound what a clique in `mask` can sum to: policies of which no two may meet count once, as the hardest."""
-        total, rest = 0, mask
-        while rest:
-            free, hardest = rest, 0
-            while free:
-                low = free & -free
-                index = low.bit_length() - 1
-                hardest = max(hardest, self.challenges[index])
-                free &= ~low & ~self.meet[index]
-                rest &= ~low
-            total += hardest
-        return total
 
 
 @dataclass
