@@ -47,15 +47,15 @@ class Block:
         return f"{self.lead} {self.text}" if self.lead else self.text
 
 
-def blocks(document: str, *, tags: bool = True) -> list[Block]:
-    """Give the blocks of a document in order, without code, comments and front matter; `tags` may be left out."""
-    return _Reader(document[:_LARGEST], tags=tags).blocks
+def blocks(document: str) -> list[Block]:
+    """Give the blocks of a document in order, without code, comments and front matter."""
+    return _Reader(document[:_LARGEST]).blocks
 
 
 class _Reader:
     """Walks the tokens of a document once, and notes what stands above each block."""
 
-    def __init__(self, document: str, *, tags: bool) -> None:
+    def __init__(self, document: str) -> None:
         from markdown_it import MarkdownIt  # noqa: PLC0415 - only documents need it
 
         self.blocks: list[Block] = []
@@ -63,7 +63,7 @@ class _Reader:
         self.lines = _LINE.split(document)
         text = "\n".join(self.lines).replace("\0", " ")
         shown = _without_comments(_FRONT_MATTER.sub(lambda match: _blank(match[0]), text)).split("\n")
-        found = [(at, match) for at, line in enumerate(shown) if tags and (match := _TAG.fullmatch(line))]
+        found = [(at, match) for at, line in enumerate(shown) if (match := _TAG.fullmatch(line))]
         for at, _ in found:
             shown[at] = ""
         self.tags = deque((at, "" if match["close"] else match["name"]) for at, match in found)

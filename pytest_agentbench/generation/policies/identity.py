@@ -7,9 +7,9 @@ words, more of them are taken until they differ.
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
-from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.text import ascii_slug
@@ -26,7 +26,7 @@ _ALIKE = 0.5
 _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
-What = Literal["marks", "numbers", "words", "challenge", "rule"]
+What = Literal["new", "gone", "marks", "numbers", "words", "challenge", "rule"]
 """marks: case and punctuation alone. numbers: an amount. words: any word. challenge, rule: what the machine reads."""
 
 
@@ -81,60 +81,55 @@ def _numbered(slugs: Sequence[str], known: Sequence[str]) -> list[str]:
     return found
 
 
-class Change(Model):
-    """One policy in two versions, and what differs."""
+@dataclass(frozen=True)
+class Change:
+    """A policy in two versions of a document; None where there was none before, or is none any more."""
 
-    before: ExtractedPolicy
-    after: ExtractedPolicy
-    what: tuple[What, ...]
+    before: ExtractedPolicy | None
+    after: ExtractedPolicy | None
+
+    @property
+    def what(self) -> tuple[What, ...]:
+        """What differs; nothing where it is the same."""
+        old, new = self.before, self.after
+        if old is None or new is None:
+            return ("new",) if old is None else ("gone",)
+        numbers = sorted(_NUMBER.findall(old.text)) != sorted(_NUMBER.findall(new.text))
+        words = key_of(_NUMBER.sub("", old.text)) != key_of(_NUMBER.sub("", new.text))
+        differs: dict[What, bool] = {
+            "numbers": numbers,
+            "words": words,
+            "marks": not (numbers or words) and old.text != new.text,
+            "challenge": old.challenge != new.challenge,
+            "rule": old.rule != new.rule,
+        }
+        return tuple(what for what, is_so in differs.items() if is_so)
 
     @property
     def matters(self) -> bool:
         """Whether a scenario written for the old version may be wrong for the new one."""
-        return bool(set(self.what) & {"numbers", "words", "rule"})
+        return bool(set(self.what) & {"numbers", "words", "rule", "gone"})
 
 
-class PolicyDiff(Model):
-    """What became of the policies of a document; `unchanged` are ids."""
-
-    unchanged: tuple[str, ...] = ()
-    changed: tuple[Change, ...] = ()
-    added: tuple[ExtractedPolicy, ...] = ()
-    removed: tuple[ExtractedPolicy, ...] = ()
-
-
-class Invalidated(Model):
-    """A scenario that rests on policies which are gone or mean something else now; `reasons` has one for each."""
-
-    scenario: str
-    policies: tuple[str, ...]
-    reasons: tuple[str, ...]
-
-
-def diff(before: Extraction, after: Extraction) -> PolicyDiff:
+def diff(before: Extraction, after: Extraction) -> list[Change]:
     """Compare two extractions by what their policies say; ids need not agree, order and places do not matter."""
-    pairs = _pairs(before.policies, after.policies)
-    both = [(before.policies[old], after.policies[new]) for old, new in sorted(pairs.items())]
-    changes = [Change(before=old, after=new, what=_what(old, new)) for old, new in both]
-    return PolicyDiff(
-        unchanged=tuple(one.after.id for one in changes if not one.what),
-        changed=tuple(one for one in changes if one.what),
-        added=tuple(one for at, one in enumerate(after.policies) if at not in pairs.values()),
-        removed=tuple(one for at, one in enumerate(before.policies) if at not in pairs),
-    )
+    old, new = before.policies, after.policies
+    pairs = _pairs(old, new)
+    found = [Change(one, new[pairs[at]] if at in pairs else None) for at, one in enumerate(old)]
+    return [*found, *(Change(None, one) for at, one in enumerate(new) if at not in pairs.values())]
 
 
-def invalidated(found: PolicyDiff, scenarios: Iterable[Scenario]) -> tuple[Invalidated, ...]:
-    """Give the scenarios that list a policy which is gone, or which changed in more than its wording."""
-    reasons = {one.id: f"{one.id!r} is gone from the document" for one in found.removed}
-    changes = [change for change in found.changed if change.matters]
-    reasons |= {one.before.id: f"{one.before.id!r} changed ({', '.join(one.what)})" for one in changes}
-    hit = [(one.id, tuple(name for name in one.policies if name in reasons)) for one in scenarios]
-    return tuple(
-        Invalidated(scenario=scenario, policies=names, reasons=tuple(reasons[name] for name in names))
-        for scenario, names in hit
-        if names
-    )
+def invalidated(changes: Iterable[Change], scenarios: Iterable[Scenario]) -> dict[str, list[str]]:
+    """Give the scenarios that list a policy which is gone, or which changed in more than its wording, and why."""
+    reasons = {
+        one.before.id: f"{one.before.id!r} changed ({', '.join(one.what)})"
+        if one.after is not None
+        else f"{one.before.id!r} is gone from the document"
+        for one in changes
+        if one.before is not None and one.matters
+    }
+    found = {one.id: [reasons[name] for name in one.policies if name in reasons] for one in scenarios}
+    return {scenario: why for scenario, why in found.items() if why}
 
 
 def carried_ids(before: Sequence[ExtractedPolicy], after: Sequence[ExtractedPolicy]) -> list[str]:
@@ -169,16 +164,3 @@ def _pairs(before: Sequence[ExtractedPolicy], after: Sequence[ExtractedPolicy]) 
             pairs[old] = new
             free.discard(new)
     return pairs
-
-
-def _what(old: ExtractedPolicy, new: ExtractedPolicy) -> tuple[What, ...]:
-    numbers = sorted(_NUMBER.findall(old.text)) != sorted(_NUMBER.findall(new.text))
-    words = key_of(_NUMBER.sub("", old.text)) != key_of(_NUMBER.sub("", new.text))
-    differs: dict[What, bool] = {
-        "numbers": numbers,
-        "words": words,
-        "marks": not (numbers or words) and old.text != new.text,
-        "challenge": old.challenge != new.challenge,
-        "rule": old.rule != new.rule,
-    }
-    return tuple(what for what, is_so in differs.items() if is_so)

@@ -179,11 +179,14 @@ def _changes(found: Extraction, before: Extraction | None, suite: Suite) -> list
     """Say what a changed document changed, and which scenarios rest on it."""
     if before is None or before.document_hash == found.document_hash:
         return []
-    change = diff(before, found)
-    changed = sum(one.matters for one in change.changed)
-    line = f"{found.document} changed: {len(change.added)} new, {changed} changed, {len(change.removed)} gone"
-    resting = invalidated(change, suite.scenarios)
-    return [line, *(f"  {one.scenario} rests on it: {'; '.join(one.reasons)}" for one in resting)]
+    changes = diff(before, found)
+    new, gone = (sum(what in one.what for one in changes) for what in ("new", "gone"))
+    changed = sum(one.matters for one in changes) - gone
+    resting = invalidated(changes, suite.scenarios)
+    return [
+        f"{found.document} changed: {new} new, {changed} changed, {gone} gone",
+        *(f"  {scenario} rests on it: {'; '.join(reasons)}" for scenario, reasons in resting.items()),
+    ]
 
 
 def _counts(extraction: Extraction, dropped: Sequence[Dropped]) -> list[str]:

@@ -20,7 +20,7 @@ from pytest_agentbench.generation.policies.events.rows import ModelRows, RowMake
 from pytest_agentbench.generation.policies.events.rulebook import Rulebook
 from pytest_agentbench.generation.policies.events.samples import Samples
 from pytest_agentbench.generation.policies.events.schema import rows_of, schema_of
-from pytest_agentbench.generation.policies.values import Infeasible, PolicyGraph, PolicySet, Sampling
+from pytest_agentbench.generation.policies.values import PolicyGraph, PolicySet, Sampling
 from pytest_agentbench.generation.tools.kinds_told import left_alone
 from pytest_agentbench.generation.tools.probing.safety import Permission, permission, policy_of
 from pytest_agentbench.generation.tools.world import World, how_to_reset, world_of
@@ -58,7 +58,6 @@ class PolicySource:
     left_out: dict[str, str] = field(default_factory=dict)
     not_called: Sequence[str] = ()
     sets: list[PolicySet] = field(default_factory=list)
-    infeasible: tuple[Infeasible, ...] = ()
     _accepted: int = 0
 
     async def drafts(self) -> AsyncIterator[Draft | Loss]:
@@ -66,8 +65,6 @@ class PolicySource:
         wanted = self.count
         for round_ in range(_ROUNDS):
             drawn = self.draw(self.graph, wanted, seed=self.seed + round_, taken=self.sets)
-            if not round_:
-                self.infeasible = drawn.infeasible
             for one in drawn.sets:
                 language = self.languages[len(self.sets) % len(self.languages)]
                 self.sets.append(one)

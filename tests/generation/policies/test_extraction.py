@@ -61,15 +61,13 @@ def test_items_rows_and_paragraphs_are_entries_under_their_headings():
 
 
 def test_a_tag_on_its_own_line_is_a_heading_and_swallows_nothing():
-    """System prompts part themselves by tags; without the strategy the tag is a part of its paragraph."""
+    """System prompts part themselves by tags."""
     text = "<refund_rules>\nRefund once.\n</refund_rules>\n\nBe kind.\n"
 
     assert [(one.text, [name for _, name in one.headings]) for one in blocks(text)] == [
         ("Refund once.", ["refund rules"]),
         ("Be kind.", []),
     ]
-    assert len(blocks(text, tags=False)) == 2
-    assert blocks(text, tags=False)[0].headings == ()
 
 
 def test_a_tag_ends_on_its_line():
