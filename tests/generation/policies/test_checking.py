@@ -107,7 +107,7 @@ def test_a_schema_with_a_circle_gives_rows():
 
     made = RowMaker(samples=samples).make(samples.cluster(("staff", 0), ("teams", 0)), Random(1))
 
-    by_table = {row.table: row.values for row in made.rows}
+    by_table = {row.table: row.values for row in made.values()}
     assert by_table["teams"]["lead"] == by_table["staff"]["staff_id"] != "S-77"
     assert by_table["staff"]["team_id"] == by_table["teams"]["team_id"] != "T-10"
 
@@ -122,7 +122,7 @@ def test_json_states_have_their_schema_inferred_and_nested_keys_told_anew():
 
     made = RowMaker(samples=samples).make(samples.cluster(("users", 0), ("orders", 0)), Random(2))
 
-    users, orders = (next(row.values for row in made.rows if row.table == name) for name in ("users", "orders"))
+    users, orders = (next(row.values for row in made.values() if row.table == name) for name in ("users", "orders"))
     assert users["orders"] == [orders["order_id"]] != ["#W100"]
     assert orders["user_id"] == users["user_id"] != "user_a1"
     assert orders["items"] == [{"sku": "lamp-3", "n": 1}]

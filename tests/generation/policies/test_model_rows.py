@@ -26,7 +26,7 @@ def answer(rows: FreshRows, **changes) -> str:
     """Say each row as it is, with changes by symbol."""
     written = [
         {"symbol": row.symbol, "table": row.table, "values": json.dumps({**row.values, **changes.get(row.symbol, {})})}
-        for row in rows.rows
+        for row in rows.values()
     ]
     return json.dumps({"rows": written})
 
@@ -40,11 +40,11 @@ async def filled(maker: RowMaker, rows: FreshRows, *answers: str) -> FreshRows:
 async def test_keys_and_words_of_a_model_are_carried_to_every_row(tmp_path):
     """A new key of the member stands in the rows that refer to it."""
     maker, rows = await planned(tmp_path)
-    tied = {row.symbol: {"member_id": "M-999"} for row in rows.rows if "member_id" in row.values}
+    tied = {row.symbol: {"member_id": "M-999"} for row in rows.values() if "member_id" in row.values}
 
     found = await filled(maker, rows, answer(rows, **{**tied, "M1": {"member_id": "M-999", "full_name": "Uwe Roth"}}))
 
-    by_symbol = {row.symbol: row.values for row in found.rows}
+    by_symbol = {row.symbol: row.values for row in found.values()}
     assert by_symbol["M1"]["full_name"] == "Uwe Roth"
     assert {row["member_id"] for row in by_symbol.values() if "member_id" in row} == {"M-999"}
 
@@ -80,4 +80,4 @@ async def test_a_mended_answer_is_taken(tmp_path):
 
     found = await filled(maker, rows, answer(rows, B1={"fare": 3.0}), answer(rows, M1={"full_name": "Uwe Roth"}))
 
-    assert next(row for row in found.rows if row.symbol == "M1").values["full_name"] == "Uwe Roth"
+    assert next(row for row in found.values() if row.symbol == "M1").values["full_name"] == "Uwe Roth"

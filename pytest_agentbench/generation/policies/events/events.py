@@ -117,7 +117,7 @@ class _Event:
 
     def __init__(self, runs: RightRuns, root: Place, acts: tuple[Act, ...], fresh: FreshRows) -> None:
         self.runs, self.root, self.acts, self.fresh = runs, root, acts, fresh
-        self.state = state_of_rows(fresh.rows, runs.samples.schema, runs.samples.rows)
+        self.state = state_of_rows(list(fresh.values()), runs.samples.schema, runs.samples.rows)
         self.executed: dict[Request, ExecutedCall] = {}
         self.calls: list[PlannedCall] = []
         self.initial: State | None = None
@@ -156,7 +156,7 @@ class _Event:
         self.turns = self._telling(self._turns())
 
     async def _call(self, opened: Opened, call: Request) -> ExecutedCall:
-        rows = {place: row.values for place, row in self.fresh.fresh.items()}
+        rows = {place: row.values for place, row in self.fresh.items()}
         arguments = call.arguments(rows, self.runs.samples)
         answer = await opened.call(call.tool, arguments)
         if answer.hung or answer.crashed or answer.unreachable:
@@ -325,16 +325,17 @@ class _Event:
 
     def _owner(self) -> Owner:
         """Say whose rows it is about; one who asks about somebody else's has a role: such a draft has two owners."""
-        table, row = self.runs.samples.schema.get(self.root[0]), self.fresh.fresh[self.root].values
+        table, row = self.runs.samples.schema.get(self.root[0]), self.fresh[self.root].values
         names = [str(row[name]) for name in row if personal(name) in ("first_name", "last_name", "name")]
         key = row.get(table.key[0]) if table and len(table.key) == 1 else None
         owned = self.runs.samples.owned(self.root[0])
-        is_stranger = any(place[0] in owned and place not in self.fresh.fresh for place in _places(self.requests))
+        is_stranger = any(place[0] in owned and place not in self.fresh for place in _places(self.requests))
         return Owner(table=self.root[0], key=key, name=" ".join(names), role=_STRANGER if is_stranger else "")
 
     def _symbolic(self) -> dict[str, Any]:
         """Give the symbolic event (IntellAgent, Table 3)."""
-        symbol_of = {place: row.symbol for place, row in self.fresh.fresh.items()}
+        rows = self.fresh.values()
+        symbol_of = {place: row.symbol for place, row in self.fresh.items()}
         said = []
         for act in self.acts:
             about = symbol_of.get(act.request.focus, f"a row of somebody else in {act.request.focus[0]}")
@@ -342,8 +343,8 @@ class _Event:
             said.append(f"{symbol_of[self.root]} asks for {act.request.tool} about {about}, {ENDINGS[act.ending]}{why}")
         return {
             "description": "; ".join(said),
-            "symbols": {one.symbol: f"{one.table}: {one.description}" for one in self.fresh.entities},
-            "relations": [f"{one.source}.{one.column} = {one.target}" for one in self.fresh.relations],
+            "symbols": {one.symbol: f"{one.table}: {one.description}" for one in rows},
+            "relations": [f"{one.symbol}.{name} = {target}" for one in rows for name, target in one.bindings.items()],
         }
 
     def _schemas(self, call: Request) -> dict[str, Any]:

@@ -6,6 +6,7 @@ it is accepted; what is at fault is tried again with other values, then given up
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -14,7 +15,6 @@ from typing import Any
 
 from pydantic import Field
 
-from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import UnusableAnswerError
 from pytest_agentbench.core.names import readable
@@ -36,42 +36,15 @@ _DIGITS = re.compile(r"\d+")
 _CODE = re.compile(r"(?=[\w#.\-]*\d)(?=[\w#.\-]*[A-Za-z#])[\w#.\-]{3,40}")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
+FreshRows = dict[Place, EventRow]
+"""The rows of one event, in the order of their references, by the sampled rows that they are copies of."""
+
 Renamed = Mapping[str, str | int]
 """Fresh keys by those that they stand for."""
 
 
-class Entity(Model):
-    """Something an event is about: a symbol such as C1, what it is, and the table that its row stands in."""
-
-    symbol: str
-    table: str = ""
-    description: str = ""
-
-
-class Relation(Model):
-    """That one entity names another: the `column` of `source`'s row holds the key of `target`'s."""
-
-    source: str
-    column: str
-    target: str
-
-
 class RowsError(Exception):
     """No consistent rows could be made; says which row is at fault and why."""
-
-
-@dataclass(kw_only=True)
-class FreshRows:
-    """The rows of one event: `fresh` maps sampled rows to theirs, `entities` and `relations` say what they are."""
-
-    entities: tuple[Entity, ...]
-    relations: tuple[Relation, ...]
-    fresh: dict[Place, EventRow]
-
-    @property
-    def rows(self) -> tuple[EventRow, ...]:
-        """The rows, in the order of their references."""
-        return tuple(self.fresh.values())
 
 
 @dataclass(kw_only=True)
@@ -90,22 +63,17 @@ class RowMaker:
 
     def make(self, cluster: Cluster, random: Random) -> FreshRows:
         """Give rows like those of a cluster, in dependency order; raise `RowsError` where some row stays at fault."""
-        entities, relations = symbols(cluster, self.samples)
+        symbolic = symbols(cluster, self.samples)
         faults = [""]
         for _ in range(_TRIES):
             renamed = self._renamed(cluster, random)
             fresh = {
-                place: EventRow(
-                    table=place[0],
-                    values=self._values(place, renamed, random),
-                    symbol=one.symbol,
-                    bindings={link.column: link.target for link in relations if link.source == one.symbol},
-                )
-                for place, one in zip(cluster.rows, entities, strict=True)
+                place: row.model_copy(update={"values": self._values(place, renamed, random)})
+                for place, row in symbolic.items()
             }
             faults = RowChecker(self.ground, self.validators).check(fresh.values())
             if not faults:
-                return FreshRows(entities=entities, relations=relations, fresh=fresh)
+                return fresh
         raise RowsError(faults[0])
 
     def _renamed(self, cluster: Cluster, random: Random) -> dict[str, str | int]:
@@ -191,36 +159,35 @@ class RowMaker:
         return {name: int(value) for name, value in found.items() if isinstance(row.get(name), int)}
 
 
-def symbols(cluster: Cluster, samples: Samples) -> tuple[tuple[Entity, ...], tuple[Relation, ...]]:
+def symbols(cluster: Cluster, samples: Samples) -> FreshRows:
     """Name the rows of a cluster by symbols (U1, O1: the table's initial and a number) and say how they are tied."""
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     initials: dict[str, str] = {}
-    entities: dict[Place, Entity] = {}
+    symbol_of: dict[Place, str] = {}
     for place in cluster.rows:
-        counts[place[0]] = counts.get(place[0], 0) + 1
-        if place[0] not in initials:
-            initials[place[0]] = _initial(place[0], set(initials.values()))
+        counts[place[0]] += 1
+        initial = initials.setdefault(place[0], "") or _initial(place[0], set(initials.values()))
+        initials[place[0]] = initial
+        symbol_of[place] = f"{initial}{counts[place[0]]}"
+    found: FreshRows = {}
+    for place, symbol in symbol_of.items():
         is_focus = " that it is about" if place in cluster.focuses else ""
         role = " whose conversation it is" if place == cluster.root else is_focus
-        entities[place] = Entity(
-            symbol=f"{initials[place[0]]}{counts[place[0]]}",
+        tied = {
+            column: target
+            for other, target in symbol_of.items()
+            for column in (samples.refers(place, other) if other != place else ())
+        }
+        table = samples.schema.get(place[0])
+        columns = [link.columns[0] for link in (table.references if table else ()) if link.columns[0] in tied]
+        found[place] = EventRow(
             table=place[0],
+            values=samples.row(place),
+            symbol=symbol,
             description=f"a row of {readable(place[0])}{role}",
+            bindings={column: tied[column] for column in columns},
         )
-    relations = [
-        Relation(source=one.symbol, column=column, target=entities[other].symbol)
-        for place, one in entities.items()
-        for other, column in _tied(place, entities, samples)
-    ]
-    return tuple(entities.values()), tuple(relations)
-
-
-def _tied(place: Place, others: Mapping[Place, Entity], samples: Samples) -> Iterator[tuple[Place, str]]:
-    """Give the rows that a row refers to, each with the column, in the order of its table's references."""
-    table = samples.schema.get(place[0])
-    found = [(other, column) for other in others if other != place for column in samples.refers(place, other)]
-    order = [link.columns[0] for link in (table.references if table else ())]
-    yield from sorted(found, key=lambda one: order.index(one[1]))
+    return found
 
 
 def fresh_text(text: Any, taken: set[str], random: Random) -> Any:
@@ -302,7 +269,7 @@ class ModelRows:
                 "open": {name: row.values[name] for name in opened},
                 "refers": row.bindings,
             }
-            for row in fresh.rows
+            for row in fresh.values()
             for opened in (self._open(row),)
         ]
         data = "\n".join(map(dumps, planned))
@@ -312,8 +279,7 @@ class ModelRows:
             )
         except UnusableAnswerError as error:
             raise RowsError(str(error)) from error
-        rows = dict(zip(fresh.fresh, self._carried(answer, fresh), strict=True))
-        return FreshRows(entities=fresh.entities, relations=fresh.relations, fresh=rows)
+        return dict(zip(fresh, self._carried(answer, fresh), strict=True))
 
     def _open(self, row: EventRow) -> tuple[str, ...]:
         """Give the columns that a model may fill: own keys and words, no states, flags, sums or dates that decide."""
@@ -339,19 +305,19 @@ class ModelRows:
         """
         written = {one.symbol: _object(one.values) or {} for one in answer.rows}
         renamed: dict[str, str | int] = {}
-        for row in fresh.rows:
+        for row in fresh.values():
             key, values = self._key(row), written.get(row.symbol, {})
             if key in self._open(row) and isinstance(values.get(key), str) and values[key]:
                 renamed[str(row.values[key])] = values[key]
         rows = []
-        for row in fresh.rows:
+        for row in fresh.values():
             values, free = written.get(row.symbol, {}), (*self._open(row), *row.bindings)
             kept = {name: one for name, one in values.items() if name not in free and one == row.values.get(name)}
             rows.append(row.model_copy(update={"values": {**values, **renamed_in(kept, renamed)}}))
         return rows
 
     def _faults(self, answer: WrittenRows, fresh: FreshRows) -> list[str]:
-        planned = {row.symbol: row for row in fresh.rows}
+        planned = {row.symbol: row for row in fresh.values()}
         found: list[str] = []
         if sorted(one.symbol for one in answer.rows) != sorted(planned):
             found.append(f"give each of these symbols once: {', '.join(planned)}")

@@ -87,12 +87,13 @@ class Table(Model):
 class EventRow(Model):
     """One row for the initial state; `symbol` is the entity that it makes real (C1: the first row of customers).
 
-    `bindings` are columns that hold another entity's key, by that entity's symbol.
+    `description` says what that is, `bindings` are columns that hold another entity's key, by that entity's symbol.
     """
 
     table: str
     values: dict[str, Any]
     symbol: str = ""
+    description: str = ""
     bindings: dict[str, str] = {}
 
 
