@@ -23,7 +23,6 @@ from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.generation.drawing import Drawing, DrawnEdge, DrawnNode
 from pytest_agentbench.generation.policies.asking import Answer, ask
 from pytest_agentbench.generation.policies.extraction import GENERAL
-from pytest_agentbench.generation.policies.identity import ids_for, ids_for_titles
 from pytest_agentbench.generation.policies.values import (
     MOST_LIKELY,
     NEVER,
@@ -33,7 +32,6 @@ from pytest_agentbench.generation.policies.values import (
     PolicyGraph,
 )
 from pytest_agentbench.llm.seams import Chat
-from pytest_agentbench.suites.intellagent.intellagent import ForeignGraph
 
 if TYPE_CHECKING:
     import networkx
@@ -257,21 +255,6 @@ def reestimate_challenges(graph: PolicyGraph, results: Sequence[Result], *, prio
         challenge = min(5, 1 + int(rate * 5)) if runs[one.id] else one.challenge
         policies.append(one.model_copy(update={"challenge": challenge}))
     return graph.model_copy(update={"policies": tuple(policies), "challenges": "results"})
-
-
-def of_foreign(foreign: ForeignGraph) -> PolicyGraph:
-    """Give a graph that IntellAgent saved as one of ours."""
-    flows = list(dict.fromkeys(one.flow for one in foreign.policies))
-    flow_ids = dict(zip(flows, ids_for_titles(flows), strict=True))
-    ids = ids_for([one.text for one in foreign.policies], [""] * len(foreign.policies))
-    policies = tuple(
-        ExtractedPolicy(
-            id=name, text=one.text, challenge=one.score or 1, category=one.category, flows=(flow_ids[one.flow],)
-        )
-        for one, name in zip(foreign.policies, ids, strict=True)
-    )
-    edges = tuple(PolicyEdge(source=ids[one], target=ids[other], weight=w) for one, other, w in foreign.edges)
-    return PolicyGraph(policies=policies, edges=edges, challenges="given")
 
 
 def as_networkx(graph: PolicyGraph) -> "networkx.Graph[str]":

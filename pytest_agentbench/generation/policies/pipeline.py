@@ -5,25 +5,21 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
-from functools import partial
 from random import Random
 
 from pytest_agentbench.core.errors import SuiteFaultError
-from pytest_agentbench.core.suite import GenerateSpec, Suite
+from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.generation.policies.graph import GraphInput, model_graph, shared_graph
 from pytest_agentbench.generation.policies.reading import PoliciesRead, PolicyFolder, Roles, read_policies
-from pytest_agentbench.generation.policies.sampling import LIKELY, overshoot, paper_sample, sample
-from pytest_agentbench.generation.policies.source import policy_source
-from pytest_agentbench.generation.policies.values import PolicyGraph, PolicySet, Sampling, covered_pairs, exercised
+from pytest_agentbench.generation.policies.sampling import LIKELY, overshoot
+from pytest_agentbench.generation.policies.source import levels_of, policy_source, sets_of
+from pytest_agentbench.generation.policies.values import PolicyGraph, PolicySet, covered_pairs, exercised
 from pytest_agentbench.generation.produce import Production
-from pytest_agentbench.generation.recipe import USUAL_LEVELS, Outcome, Told, hashes_of, recipe_of
+from pytest_agentbench.generation.recipe import Outcome, Told, hashes_of, recipe_of
 from pytest_agentbench.generation.report import CoverageRow, document_of, lines_of
 from pytest_agentbench.generation.store import Store
 from pytest_agentbench.llm.seams import Chat
-
-SIZES = (1, 3)
-"""Policies in a set, where policies have no challenge and so sets no level."""
 
 
 def _today() -> date:
@@ -67,17 +63,7 @@ async def run(
         folder.save_sets(first.sets, made_from)
         return stopped(*lines, f"{len(first.sets)} sets in {folder.path}")
 
-    source = await policy_source(
-        read.suite,
-        toolset,
-        graph,
-        count=recipe.count,
-        draw=partial(sets_of, recipe),
-        seed=recipe.seed,
-        validators=recipe.validators,
-        languages=tuple(recipe.languages) or (suite.language,),
-        rower=roles.chat("rower"),
-    )
+    source = await policy_source(read.suite, toolset, graph, rower=roles.chat("rower"))
     production = Production(
         suite=read.suite,
         toolset=toolset,
@@ -108,41 +94,6 @@ def _to_add(read: PoliciesRead, suite: Suite, folder: PolicyFolder) -> list[str]
         return []
     found = os.path.relpath(folder.found, suite.root)
     return [f"add `policies: {found}` to {suite.path.name}: its scenarios name policies that it does not list"]
-
-
-def levels_of(recipe: GenerateSpec, graph: PolicyGraph) -> tuple[tuple[int, int], str]:
-    """Give the levels of sets, and a line where these are numbers of policies; raise `SuiteFaultError` where both fail.
-
-    A level is a sum of challenges, so each policy needs one; without any, and without `levels:`, sets have a size.
-    """
-    bare = [one.id for one in graph.policies if one.challenge is None]
-    if not bare:
-        return recipe.levels or USUAL_LEVELS, ""
-    if recipe.levels is not None or recipe.walk == "paper":
-        key = "levels" if recipe.levels is not None else "walk"
-        listed = ", ".join(bare[:10]) + (f" and {len(bare) - 10} more" if len(bare) > 10 else "")
-        raise SuiteFaultError(
-            f"generate.{key}: a level is a sum of challenges; write `challenge: 1` to 5 for {listed}, "
-            f"or let a model propose them (generate.llm, role analyst)"
-        )
-    low, high = SIZES
-    others = "" if len(bare) == len(graph.policies) else "; those of the others do not count"
-    return SIZES, (
-        f"no challenge for {len(bare)} policies{others}: {low} to {high} in a set, complexity is the expected calls"
-    )
-
-
-def sets_of(
-    recipe: GenerateSpec, graph: PolicyGraph, count: int, *, seed: int, taken: Sequence[PolicySet] = ()
-) -> Sampling:
-    """Draw sets as the recipe says; `taken` were drawn before."""
-    (low, high), is_size = levels_of(recipe, graph)
-    if is_size:  # a level is a number of policies or a sum of challenges, never some of both
-        bare = tuple(one.model_copy(update={"challenge": None}) for one in graph.policies)
-        graph = graph.model_copy(update={"policies": bare})
-    if recipe.walk == "paper":
-        return paper_sample(graph, count, low, high, seed=seed, steps=recipe.steps, taken=taken)
-    return sample(graph, count, low, high, seed=seed, walk=recipe.steps, taken=taken)
 
 
 def _coverage(graph: PolicyGraph, sets: Sequence[PolicySet]) -> list[CoverageRow]:

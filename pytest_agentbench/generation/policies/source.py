@@ -3,11 +3,11 @@
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Protocol, cast
+from typing import cast
 
 from pytest_agentbench.core.errors import SuiteFaultError
 from pytest_agentbench.core.policy import Policy
-from pytest_agentbench.core.suite import Suite
+from pytest_agentbench.core.suite import GenerateSpec, Suite
 from pytest_agentbench.core.tool import Toolset, ToolSpec
 from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.generation.draft import Draft, Loss
@@ -20,7 +20,9 @@ from pytest_agentbench.generation.policies.events.rows import ModelRows, RowMake
 from pytest_agentbench.generation.policies.events.rulebook import Rulebook
 from pytest_agentbench.generation.policies.events.samples import Samples
 from pytest_agentbench.generation.policies.events.schema import rows_of, schema_of
+from pytest_agentbench.generation.policies.sampling import paper_sample, sample
 from pytest_agentbench.generation.policies.values import PolicyGraph, PolicySet, Sampling
+from pytest_agentbench.generation.recipe import USUAL_LEVELS, recipe_of
 from pytest_agentbench.generation.tools.kinds_told import left_alone
 from pytest_agentbench.generation.tools.probing.safety import Permission, permission, policy_of
 from pytest_agentbench.generation.tools.world import World, how_to_reset, world_of
@@ -33,12 +35,43 @@ _TRIED = 24
 """Calls by which it is found out what a tool does that does not say it."""
 
 
-class Draw(Protocol):
-    """Draws sets of policies, as a recipe says."""
+SIZES = (1, 3)
+"""Policies in a set, where policies have no challenge and so sets no level."""
 
-    def __call__(self, graph: PolicyGraph, count: int, *, seed: int, taken: Sequence[PolicySet] = ()) -> Sampling:
-        """Draw `count` sets; `taken` were drawn before."""
-        ...
+
+def levels_of(recipe: GenerateSpec, graph: PolicyGraph) -> tuple[tuple[int, int], str]:
+    """Give the levels of sets, and a line where these are numbers of policies; raise `SuiteFaultError` where both fail.
+
+    A level is a sum of challenges, so each policy needs one; without any, and without `levels:`, sets have a size.
+    """
+    bare = [one.id for one in graph.policies if one.challenge is None]
+    if not bare:
+        return recipe.levels or USUAL_LEVELS, ""
+    if recipe.levels is not None or recipe.walk == "paper":
+        key = "levels" if recipe.levels is not None else "walk"
+        listed = ", ".join(bare[:10]) + (f" and {len(bare) - 10} more" if len(bare) > 10 else "")
+        raise SuiteFaultError(
+            f"generate.{key}: a level is a sum of challenges; write `challenge: 1` to 5 for {listed}, "
+            f"or let a model propose them (generate.llm, role analyst)"
+        )
+    low, high = SIZES
+    others = "" if len(bare) == len(graph.policies) else "; those of the others do not count"
+    return SIZES, (
+        f"no challenge for {len(bare)} policies{others}: {low} to {high} in a set, complexity is the expected calls"
+    )
+
+
+def sets_of(
+    recipe: GenerateSpec, graph: PolicyGraph, count: int, *, seed: int, taken: Sequence[PolicySet] = ()
+) -> Sampling:
+    """Draw sets as the recipe says; `taken` were drawn before."""
+    (low, high), is_size = levels_of(recipe, graph)
+    if is_size:  # a level is a number of policies or a sum of challenges, never some of both
+        bare = tuple(one.model_copy(update={"challenge": None}) for one in graph.policies)
+        graph = graph.model_copy(update={"policies": bare})
+    if recipe.walk == "paper":
+        return paper_sample(graph, count, low, high, seed=seed, steps=recipe.steps, taken=taken)
+    return sample(graph, count, low, high, seed=seed, walk=recipe.steps, taken=taken)
 
 
 @dataclass(kw_only=True)
@@ -51,25 +84,23 @@ class PolicySource:
 
     maker: EventMaker
     graph: PolicyGraph
-    count: int
-    draw: Draw
-    seed: int = 0
-    languages: Sequence[str] = ("en",)
-    left_out: dict[str, str] = field(default_factory=dict)
-    not_called: Sequence[str] = ()
+    recipe: GenerateSpec
+    languages: Sequence[str]
+    left_out: dict[str, str]
+    not_called: Sequence[str]
     sets: list[PolicySet] = field(default_factory=list)
     _accepted: int = 0
 
     async def drafts(self) -> AsyncIterator[Draft | Loss]:
         """Give drafts until as many as asked for are accepted, or nothing is left to draw."""
-        wanted = self.count
+        wanted = self.recipe.count
         for round_ in range(_ROUNDS):
-            drawn = self.draw(self.graph, wanted, seed=self.seed + round_, taken=self.sets)
+            drawn = sets_of(self.recipe, self.graph, wanted, seed=self.recipe.seed + round_, taken=self.sets)
             for one in drawn.sets:
                 language = self.languages[len(self.sets) % len(self.languages)]
                 self.sets.append(one)
                 yield await self.maker.make(one, language=language)
-            wanted = self.count - self._accepted
+            wanted = self.recipe.count - self._accepted
             if wanted <= 0 or not drawn.sets:
                 return
 
@@ -82,46 +113,33 @@ class PolicySource:
 
 
 async def policy_source(
-    suite: Suite,
-    toolset: Toolset,
-    graph: PolicyGraph,
-    *,
-    count: int,
-    draw: Draw,
-    seed: int = 0,
-    validators: Sequence[str] = (),
-    languages: Sequence[str] = ("en",),
-    rower: Chat | None = None,
+    suite: Suite, toolset: Toolset, graph: PolicyGraph, *, rower: Chat | None = None
 ) -> PolicySource:
     """Give the source of a suite's drafts; raise `SuiteFaultError` where tools or rows are missing.
 
-    `draw` draws sets from a graph. `rower` is the model that fills fresh rows in; without one they are copies with
-    fresh keys and names.
+    `rower` is the model that fills fresh rows in; without one they are copies with fresh keys and names.
     """
-    planner = await planner_of(suite, toolset)
-    samples = planner.runs.samples
+    recipe, planner = recipe_of(suite), await planner_of(suite, toolset)
     bare = [one for one in suite.policies if one.rule is None]
     tools = {spec.name for spec in toolset.of("assistant")}
     named = {one.id: frozenset((*one.tools, *graph.tools.get(one.id, ()))) & tools for one in bare}
     left_out = await _left_out(suite, planner, named)
-    checks = [cast("Validator", load_object(path, suite.root)) for path in validators]
-    rows = RowMaker(samples=samples, validators=checks)
+    checks = [cast("Validator", load_object(path, suite.root)) for path in recipe.validators]
+    rows = RowMaker(samples=planner.runs.samples, validators=checks)
     maker = EventMaker(
         planner=planner,
         rows=rows,
-        seed=seed,
+        seed=recipe.seed,
         tools_of={policy: names for policy, names in named.items() if policy not in left_out},
-        model_rows=ModelRows(rower, samples, checks, rows.ground) if rower is not None else None,
+        model_rows=ModelRows(rower, rows.samples, checks, rows.ground) if rower is not None else None,
     )
     kept = tuple(one for one in graph.policies if one.id not in left_out)
     edges = tuple(one for one in graph.edges if one.source not in left_out and one.target not in left_out)
     return PolicySource(
         maker=maker,
         graph=graph.model_copy(update={"policies": kept, "edges": edges}),
-        count=count,
-        draw=draw,
-        seed=seed,
-        languages=languages,
+        recipe=recipe,
+        languages=recipe.languages or (suite.language,),
         left_out=left_out,
         not_called=left_alone(_permissions(suite, toolset, planner.runs.world)),
     )
