@@ -279,7 +279,7 @@ class ModelRows:
             )
         except UnusableAnswerError as error:
             raise RowsError(str(error)) from error
-        return dict(zip(fresh, self._carried(answer, fresh), strict=True))
+        return dict(zip(fresh, self._filled(answer, fresh), strict=True))
 
     def _open(self, row: EventRow) -> tuple[str, ...]:
         """Give the columns that a model may fill: own keys and words, no states, flags, sums or dates that decide."""
@@ -294,65 +294,45 @@ class ModelRows:
             and not (one.name in table.key and self.samples.key_is_borrowed(table))
         )
 
-    def _key(self, row: EventRow) -> str:
-        table = self.samples.schema.get(row.table)
-        return table.key[0] if table is not None and len(table.key) == 1 else ""
+    def _filled(self, answer: WrittenRows, fresh: FreshRows) -> list[EventRow]:
+        """Give the rows with what was written into open columns, and new keys wherever a row names an old one.
 
-    def _carried(self, answer: WrittenRows, fresh: FreshRows) -> list[EventRow]:
-        """Give the rows as written, with the new keys wherever a kept column names an old one.
-
-        Schemas do not declare every reference; a model that knows of none leaves the old key where it stood.
+        Whatever else was written counts for nothing.
         """
         written = {one.symbol: _object(one.values) or {} for one in answer.rows}
+        opened: list[tuple[EventRow, dict[str, Any]]] = []
         renamed: dict[str, str | int] = {}
         for row in fresh.values():
-            key, values = self._key(row), written.get(row.symbol, {})
-            if key in self._open(row) and isinstance(values.get(key), str) and values[key]:
-                renamed[str(row.values[key])] = values[key]
+            values = written.get(row.symbol, {})
+            opened.append((row, {name: values[name] for name in self._open(row) if name in values}))
+            table = self.samples.schema.get(row.table)
+            for key in table.key if table is not None and len(table.key) == 1 else ():
+                if isinstance(new := opened[-1][1].get(key), str) and new:
+                    renamed[str(row.values[key])] = new
         rows = []
-        for row in fresh.values():
-            values, free = written.get(row.symbol, {}), (*self._open(row), *row.bindings)
-            kept = {name: one for name, one in values.items() if name not in free and one == row.values.get(name)}
-            rows.append(row.model_copy(update={"values": {**values, **renamed_in(kept, renamed)}}))
+        for row, values in opened:
+            kept = {name: renamed_in(value, renamed) for name, value in row.values.items()}
+            rows.append(row.model_copy(update={"values": {**kept, **values}}))
         return rows
 
     def _faults(self, answer: WrittenRows, fresh: FreshRows) -> list[str]:
-        planned = {row.symbol: row for row in fresh.values()}
-        found: list[str] = []
-        if sorted(one.symbol for one in answer.rows) != sorted(planned):
-            found.append(f"give each of these symbols once: {', '.join(planned)}")
-        written: dict[str, dict[str, Any]] = {}
-        for one in answer.rows:
-            row, values = planned.get(one.symbol), _object(one.values)
-            if row is not None and one.table != row.table:
-                found.append(f"{one.symbol}: is a row of {row.table}, not of {one.table[:40]}")
-            elif row is not None and values is None:
-                found.append(f"{one.symbol}: values must be a JSON object")
-            elif row is not None and values is not None:
-                found += self._row_faults(row, values)
-                written[one.symbol] = values
-        for symbol, values in written.items():
-            for column, target in planned[symbol].bindings.items():
-                key = self._key(planned[target])
-                if target in written and key and values.get(column) != (wanted := written[target].get(key)):
-                    found.append(f"{symbol}.{column}: must hold the key of {target}, {wanted!r}")
-        found += [fault for symbol, values in written.items() for fault in self._twins(planned[symbol], values)]
-        return found or RowChecker(self.ground, self.validators).check(self._carried(answer, fresh))
-
-    def _row_faults(self, row: EventRow, values: Mapping[str, Any]) -> Iterator[str]:
-        opened = self._open(row)
-        for name, value in row.values.items():
-            if name not in values:
-                yield f"{row.symbol}: the column {name} is missing"
-            elif name in opened:
-                wrong = _text_fault(values[name], max(_LONGEST, 2 * len(value)))
-                yield from [f"{row.symbol}.{name}: {wrong}"] if wrong else []
-            elif name not in row.bindings and values[name] != value:
-                yield f"{row.symbol}.{name}: must stay {value!r}"
+        written = {one.symbol: _object(one.values) for one in answer.rows}
+        if sorted(one.symbol for one in answer.rows) != sorted(row.symbol for row in fresh.values()):
+            return [f"give each of these symbols once: {', '.join(row.symbol for row in fresh.values())}"]
+        found = [f"{symbol}: values must be a JSON object" for symbol, values in written.items() if values is None]
+        for row in fresh.values():
+            values = written[row.symbol] or {}
+            found += [
+                f"{row.symbol}.{name}: {wrong}"
+                for name in self._open(row)
+                if (wrong := _text_fault(values.get(name), max(_LONGEST, 2 * len(row.values[name]))))
+            ]
+            found += self._twins(row, values)
+        return found or RowChecker(self.ground, self.validators).check(self._filled(answer, fresh))
 
     def _twins(self, row: EventRow, values: Mapping[str, Any]) -> Iterator[str]:
         """Say where a person has the name of somebody in the base rows."""
-        names = [name for name, value in values.items() if personal(name) in _NAMES and isinstance(value, str)]
+        names = [name for name in self._open(row) if personal(name) in _NAMES and isinstance(values.get(name), str)]
         mine = [values[name] for name in names]
         rows = self.samples.rows[row.table] if names and self.samples.is_person(row.table) else []
         if any(_as_heard([one.get(name) for name in names]) == _as_heard(mine) for one in rows):
