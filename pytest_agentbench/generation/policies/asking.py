@@ -65,8 +65,8 @@ async def ask_twice(
 
 async def ask(chat: Chat, answer: type[A], task: str, *, faults: Callable[[A], list[str]], **more: Any) -> A:
     """Ask as `ask_twice` does; raise `UnusableAnswerError` where the second answer has faults, too."""
-    given = (await ask_twice(chat, answer, task, faults=faults, **more))[0]
-    if wrong := faults(given):
+    found = (await ask_twice(chat, answer, task, faults=faults, **more))[0]
+    if wrong := faults(found):
         said, model = shorten(printable("; ".join(wrong)), _SHOWN), printable(repr(chat.spec.model))
         raise UnusableAnswerError(f"the {answer.__name__} of {model} was refused twice: {said}")
-    return given
+    return found

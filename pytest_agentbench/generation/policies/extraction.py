@@ -47,12 +47,12 @@ class PolicyDocument(Model):
     previous: Extraction | None = None
 
 
-def extract(given: PolicyDocument) -> Extraction:
+def extract(document: PolicyDocument) -> Extraction:
     """Make a policy of each entry of a document; what leads to a list is told with its items and is none itself."""
-    found = blocks(given.text)
+    found = blocks(document.text)
     entries = [one for one in found if one.kind != "lead"]
     left_out = [LeftOut(span=one.span, reason=_LEADS) for one in found if one.kind == "lead"]
-    return _assembled(given, _policies(entries, [one.whole for one in entries]), STRUCTURE, left_out)
+    return _assembled(document, _policies(entries, [one.whole for one in entries]), STRUCTURE, left_out)
 
 
 class FoundRule(Answer):
@@ -70,12 +70,12 @@ class FoundRules(Answer):
     rules: list[FoundRule]
 
 
-async def extract_by_model(given: PolicyDocument, chat: Chat, random: Random) -> Extraction:
+async def extract_by_model(document: PolicyDocument, chat: Chat, random: Random) -> Extraction:
     """Extract with a model: a call for every 12,000 characters, what is refused once more; `random` gives the nonces.
 
     Raise `UnusableAnswerError` where an answer is refused twice.
     """
-    found = blocks(given.text)
+    found = blocks(document.text)
 
     async def read(part: range) -> FoundRules:
         return await ask(
@@ -91,7 +91,7 @@ async def extract_by_model(given: PolicyDocument, chat: Chat, random: Random) ->
     rules = sorted((rule for answer in answers for rule in answer.rules), key=lambda rule: rule.number)
     policies = _policies([found[rule.number - 1] for rule in rules], [rule.text.strip() for rule in rules])
     placed = [
-        policy.model_copy(update={"spans": _spans(rule, found, given.text)})
+        policy.model_copy(update={"spans": _spans(rule, found, document.text)})
         for policy, rule in zip(policies, rules, strict=True)
     ]
     used = {number for rule in rules for number in (rule.number, *rule.also)}
@@ -100,11 +100,11 @@ async def extract_by_model(given: PolicyDocument, chat: Chat, random: Random) ->
         for number, block in enumerate(found, 1)
         if number not in used
     ]
-    return _assembled(given, placed, f"llm:{chat.spec.model}", left_out)
+    return _assembled(document, placed, f"llm:{chat.spec.model}", left_out)
 
 
 def _policies(entries: Sequence[Block], texts: Sequence[str]) -> list[ExtractedPolicy]:
-    """Make a policy of each block with the text that it was given, under the block's headings.
+    """Make a policy of each block with the text that it was document, under the block's headings.
 
     Where most list items end with a name in parentheses, `… (late-fee)`, these are the ids. Flows are the headings of
     the outermost level at which the document has more than one above entries.
@@ -129,11 +129,11 @@ def _policies(entries: Sequence[Block], texts: Sequence[str]) -> list[ExtractedP
 
 
 def _assembled(
-    given: PolicyDocument, policies: Iterable[ExtractedPolicy], by: str, left_out: Sequence[LeftOut]
+    document: PolicyDocument, policies: Iterable[ExtractedPolicy], by: str, left_out: Sequence[LeftOut]
 ) -> Extraction:
     """Join what is said more than once, name what has no id, and carry known ids over.
 
-    The `flows` of the policies given are titles, of which ids are made.
+    The `flows` of the policies are titles, of which ids are made.
     """
     by_text: dict[str, list[ExtractedPolicy]] = defaultdict(list)
     for one in policies:
@@ -148,7 +148,7 @@ def _assembled(
         )
         for same in by_text.values()
     ]
-    known = carried_ids(given.previous.policies if given.previous else (), joined)
+    known = carried_ids(document.previous.policies if document.previous else (), joined)
     first = {name: at for at, name in reversed(list(enumerate(known)))}
     unique = [name if first[name] == at else "" for at, name in enumerate(known)]
     titles = list(dict.fromkeys(title for one in joined for title in one.flows))
@@ -163,8 +163,8 @@ def _assembled(
             spans[name] += one.spans[:1]
     flows = tuple(Flow(id=name, title=title, spans=tuple(spans[name])) for title, name in ids.items())
     return Extraction(
-        document=given.name,
-        document_hash=digest(given.text),
+        document=document.name,
+        document_hash=digest(document.text),
         by=by,
         flows=flows,
         policies=final,

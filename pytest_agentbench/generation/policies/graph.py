@@ -72,11 +72,10 @@ Pair = tuple[int, int]
 
 
 class GraphInput(Model):
-    """What a graph is made from: policies, the tools of the environment, and the columns of its tables by name."""
+    """What a graph is made from: policies, and the tools of the environment."""
 
     extraction: Extraction
     tools: tuple[ToolSpec, ...] = ()
-    columns: tuple[str, ...] = ()
 
     def graph(self, edges: Iterable[PolicyEdge], **more: Any) -> PolicyGraph:
         """Give the graph of the policies with these edges."""
@@ -92,18 +91,18 @@ def policy_tools(policy: ExtractedPolicy, tools: Iterable[ToolSpec]) -> tuple[st
     return tuple(one.name for one in tools if one.name in listed)
 
 
-def shared_graph(given: GraphInput) -> PolicyGraph:
+def shared_graph(inputs: GraphInput) -> PolicyGraph:
     """Weigh every pair of policies by the headings, tools and columns that both have."""
-    features = [(one, _features(one, given)) for one in given.extraction.policies]
+    features = [(one, _features(one, inputs)) for one in inputs.extraction.policies]
     edges = (_edge(one, other, mine & theirs) for (one, mine), (other, theirs) in combinations(features, 2))
-    return given.graph(edges, weights="shared")
+    return inputs.graph(edges, weights="shared")
 
 
-def _features(policy: ExtractedPolicy, given: GraphInput) -> frozenset[tuple[str, str]]:
-    known = {*given.columns, *(name for one in given.tools for name in one.arguments or ())}
+def _features(policy: ExtractedPolicy, inputs: GraphInput) -> frozenset[tuple[str, str]]:
+    known = {name for one in inputs.tools for name in one.arguments or ()}
     found = {
         "heading": policy.under or [name for name in policy.flows if name != GENERAL],
-        "tool": policy_tools(policy, given.tools),
+        "tool": policy_tools(policy, inputs.tools),
         "column": {name for name in _IDENTIFIER.findall(policy.text) if name in known and _COMPOUND.search(name)}
         | (_named(policy.rule, _COLUMNS) & known),
     }
@@ -142,12 +141,12 @@ class ScoreRows(Answer):
     rows: list[ScoreRow]
 
 
-async def model_graph(given: GraphInput, chat: Chat, random: Random) -> PolicyGraph:
+async def model_graph(inputs: GraphInput, chat: Chat, random: Random) -> PolicyGraph:
     """Have a model score every pair, in `k·(k+1)/2` calls for k blocks of 12 policies; `random` gives the nonces.
 
     Raise `UnusableAnswerError` where an answer is refused twice.
     """
-    policies = given.extraction.policies
+    policies = inputs.extraction.policies
     numbers = range(1, len(policies) + 1)
     blocks = [numbers[at : at + BLOCK] for at in range(0, len(policies), BLOCK)]
 
@@ -161,7 +160,7 @@ async def model_graph(given: GraphInput, chat: Chat, random: Random) -> PolicyGr
             "edges.v1",
             data="\n".join(listed),
             random=random,
-            faults=lambda given: _faults(given, first, second),
+            faults=lambda answer: _faults(answer, first, second),
             values={"first": _listed(first), "second": _listed(second)},
         )
         seen: dict[Pair, list[int]] = {}
@@ -180,18 +179,18 @@ async def model_graph(given: GraphInput, chat: Chat, random: Random) -> PolicyGr
         PolicyEdge(source=policies[one - 1].id, target=policies[other - 1].id, weight=weight)
         for (one, other), weight in sorted(weights.items())
     )
-    return given.graph(edges, weights="model")
+    return inputs.graph(edges, weights="model")
 
 
 def _listed(numbers: Sequence[int]) -> str:
     return ", ".join(map(str, numbers))
 
 
-def _faults(given: ScoreRows, first: Sequence[int], second: Sequence[int]) -> list[str]:
-    if sorted(row.number for row in given.rows) != list(first):
+def _faults(answer: ScoreRows, first: Sequence[int], second: Sequence[int]) -> list[str]:
+    if sorted(row.number for row in answer.rows) != list(first):
         return [f"give one row for each of {_listed(first)}"]
     faults = []
-    for row in given.rows:
+    for row in answer.rows:
         if len(row.scores) != len(second):
             faults.append(f"row {row.number} has {len(row.scores)} scores for {len(second)} numbers")
             continue
@@ -204,7 +203,7 @@ def _faults(given: ScoreRows, first: Sequence[int], second: Sequence[int]) -> li
 
 
 def learn_weights(graph: PolicyGraph, conversations: Iterable[Collection[str]], *, prior: float = PRIOR) -> PolicyGraph:
-    """Correct weights by conversations, each given as the ids of the policies that mattered in it.
+    """Correct weights by conversations, each as the ids of the policies that mattered in it.
 
     What is seen of a pair is the share of the conversations about one of the two, whichever is rarer, that were about
     both, times 10.

@@ -47,9 +47,9 @@ async def run(
     read = await read_policies(suite, toolset, roles, folder)
     if until == "cards":
         return stopped(*read.lines, f"{len(read.extraction.policies)} policies in {folder.path}")
-    given, weigher = GraphInput(extraction=read.extraction, tools=toolset.of("assistant")), roles.chat("weigher")
+    inputs, weigher = GraphInput(extraction=read.extraction, tools=toolset.of("assistant")), roles.chat("weigher")
     nonces = Random(f"weigher/{recipe.seed}")  # noqa: S311 - a nonce
-    graph = shared_graph(given) if weigher is None else await model_graph(given, weigher, nonces)
+    graph = shared_graph(inputs) if weigher is None else await model_graph(inputs, weigher, nonces)
     folder.save_graph(graph)
     if until == "graph":
         return stopped(*read.lines, f"{len(graph.policies)} policies, {len(graph.edges)} edges")

@@ -135,7 +135,7 @@ def _column_faults(column: Column, table: Table, values: Mapping[str, Any]) -> I
             yield f"{column.name} {'must not be null' if column.name in values else 'is missing'}"
     elif kinds and (not isinstance(value, kinds) or (isinstance(value, bool) and column.type != "boolean")):
         yield f"{column.name}: must be of type {column.type}, found {_short(value)}"
-    elif column.told and value not in column.values:
+    elif column.declared and value not in column.values:
         allowed = ", ".join(map(str, column.values))
         yield f"{column.name}: {_short(value)} is not allowed; allowed are {allowed}"
 

@@ -128,9 +128,9 @@ class RowMaker:
             if round_ >= 10:
                 letter, column = chr(ord("A") + random.randrange(26)), next(iter(parts))
                 drawn[column] = [drawn[column][0], f"{letter}.", *drawn[column][1:]]
-            made = {name: " ".join(one) for name, one in drawn.items()}
-            if tuple(made.values()) not in taken:
-                return made
+            candidate = {name: " ".join(one) for name, one in drawn.items()}
+            if tuple(candidate.values()) not in taken:
+                return candidate
         if parts:
             raise RowsError(f"no name is free in {table}")
         return {}  # a column may be empty in all rows
@@ -141,9 +141,9 @@ class RowMaker:
         # names of other scripts leave nothing that an address is made of
         local = ".".join(filter(None, plain)) or old.partition("@")[0]
         for round_ in range(200):
-            made = f"{local}{random.randrange(10, 10 ** (3 + round_ // 20))}@{domain}"
-            if made not in self._texts:
-                return made
+            candidate = f"{local}{random.randrange(10, 10 ** (3 + round_ // 20))}@{domain}"
+            if candidate not in self._texts:
+                return candidate
         raise RowsError(f"no address like {old!r} is free")
 
     def _numbers(self, place: Place, table: Table, renamed: Renamed) -> dict[str, Any]:
@@ -196,13 +196,13 @@ def fresh_text(text: Any, taken: set[str], random: Random) -> Any:
     group = max(_DIGITS.finditer(shaped), key=lambda one: (len(one[0]), -one.start()), default=None)
     for round_ in range(200):
         if group is None:
-            made = f"{shaped}_{random.randrange(10, 10 ** (3 + round_ // 50))}"
+            candidate = f"{shaped}_{random.randrange(10, 10 ** (3 + round_ // 50))}"
         else:
             width = len(group[0]) + round_ // 100
             low = 10 ** (width - 1) if width > 1 else 0
-            made = f"{shaped[: group.start()]}{random.randrange(low, 10**width)}{shaped[group.end() :]}"
-        if made not in taken:
-            return int(made) if isinstance(text, int) else made
+            candidate = f"{shaped[: group.start()]}{random.randrange(low, 10**width)}{shaped[group.end() :]}"
+        if candidate not in taken:
+            return int(candidate) if isinstance(text, int) else candidate
     raise RowsError(f"no identifier like {text!r} is free")
 
 

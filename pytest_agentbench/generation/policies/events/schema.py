@@ -48,13 +48,13 @@ _PERSONAL: tuple[tuple[str, frozenset[str]], ...] = (
 
 
 class Column(Model):
-    """A column: `values` are the only ones that it may hold (() admits all), `told` says that the schema lists them."""
+    """A column: `values` are the only ones that it may hold (() admits all), `declared` where the schema lists them."""
 
     name: str
     type: ColumnType = "any"
     required: bool = False
     values: tuple[Any, ...] = ()
-    told: bool = False
+    declared: bool = False
 
 
 class Reference(Model):
@@ -170,7 +170,7 @@ def _sqlite_table(connection: sqlite3.Connection, name: str, keys: Mapping[str, 
             type=next(kind for kind, parts in _AFFINITIES if any(part in row[2].upper() for part in parts)),
             required=bool(row[3]) and row[4] is None,
             values=allowed.get(row[1].lower(), ()),
-            told=row[1].lower() in allowed,
+            declared=row[1].lower() in allowed,
         )
         for row in pragma("table_xinfo")
         if row[6] == 0
