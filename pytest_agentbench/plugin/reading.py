@@ -18,6 +18,7 @@ from pytest_agentbench.runs.plan import RunPlan, plans
 from pytest_agentbench.runs.recorded import recorded_plans
 from pytest_agentbench.suites.call_check import check_calls
 from pytest_agentbench.suites.files import read_document
+from pytest_agentbench.suites.scenario_files import find_scenario_files, is_suite_file
 from pytest_agentbench.suites.suite_file import load_suite
 
 _MAKE = f"context.{MAKE}"
@@ -43,6 +44,29 @@ def read_suite(path: Path) -> tuple[Suite, Toolset]:
         placed = (_placed(problem, suite.path) for problem in problems)
         raise SuiteError([replace(problem, message=redact(problem.message)) for problem in placed])
     return suite, toolset
+
+
+def suite_that_uses(file: Path, root: Path) -> Path | None:
+    """Give the suite, in the folder of a scenario file or above it up to `root`, whose `scenarios` name the file."""
+    for folder in file.parents:
+        for path in sorted(folder.glob("*agentbench.yaml")):
+            if is_suite_file(path) and file in _scenario_files(path):
+                return path
+        if folder == root:
+            break
+    return None
+
+
+def _scenario_files(path: Path) -> Iterator[Path]:
+    """Give the files that a suite takes its scenarios from; none where it cannot be read."""
+    try:
+        value = read_document(path).value
+    except SuiteError:
+        return
+    listed = value.get("scenarios") if isinstance(value, dict) else None
+    for entry in listed if isinstance(listed, list) else ():
+        found = find_scenario_files(path.parent, entry) if isinstance(entry, str) else ()
+        yield from (one.resolve() for one in found if isinstance(one, Path))
 
 
 def _placed(problem: Problem, path: Path) -> Problem:
