@@ -24,7 +24,7 @@ from pytest_agentbench.plugin.awaiting import play
 from pytest_agentbench.plugin.extending import extensions_of
 from pytest_agentbench.plugin.failing import ScenarioFailed
 from pytest_agentbench.plugin.keys import BENCH
-from pytest_agentbench.plugin.reading import key_of, planned, read_suite
+from pytest_agentbench.plugin.reading import is_base, key_of, planned, read_suite
 from pytest_agentbench.plugin.wire import Meta, SuiteInfo
 from pytest_agentbench.results.document import PolicyRecord
 from pytest_agentbench.results.standing import standing_of
@@ -58,6 +58,8 @@ class SuiteModule(pytest.Module):
     def collect(self) -> Iterator[pytest.Item]:
         """Give an item per run; a bad file raises `SuiteError` with every problem in it."""
         bench = self.config.stash[BENCH]
+        if is_base(self.suite_path):
+            return
         suite, toolset = read_suite(self.suite_path)
         self.suite = suite
         bench.secrets |= {*suite.secrets, *secrets_of(suite)}

@@ -69,6 +69,22 @@ def test_thirty_suites_of_equal_module_names_each_test_their_own_agent(everywher
     assert passed == {f"services/s{number:02d}/agentbench.yaml" for number in range(0, SUITES, 2)}
 
 
+def test_suites_that_extend_a_base_are_collected_and_the_base_is_not(anywhere: Project) -> None:
+    """The base has no scenarios of its own; each suite brings its agent, its tools and its scenarios."""
+    for path in write_suites(anywhere)[:3]:
+        suite = json.loads(path.read_text())
+        inherited = {key: suite.pop(key) for key in ("agent", "environment")}
+        path.write_text(json.dumps({"extends": "../../base.agentbench.yaml", **suite}))
+    inherited["environment"]["state"] = {"json": "empty.json"}
+    anywhere.write("empty.json", '{"notes": []}')
+    anywhere.write("base.agentbench.yaml", json.dumps({**inherited, "gates": ["success >= 1.0"]}))
+
+    result = anywhere.run("base.agentbench.yaml", *(f"services/s0{n}" for n in range(3)))
+
+    result.stdout.fnmatch_lines(["*s00: success >= 1.0*ok*", "*s01: success >= 1.0*FAILED*"])
+    assert [one.verdict.value for one in anywhere.document.results] == ["passed", "failed", "passed"]
+
+
 def test_a_suite_alone_is_judged_as_among_the_others(project: Project) -> None:
     """What else is in the repository changes nothing."""
     write_suites(project)
