@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from pytest_agentbench.checks.decide import WRITTEN_CALLS
-from pytest_agentbench.core.run import Result, Run
+from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.transcript import Message, Transcript
@@ -78,13 +78,18 @@ def failure_text(
 
 
 def conversation_text(
-    result: Result, run: Run | None, *, verbose: bool = False, transcript_path: str = "", unicode: bool = True
+    result: Result,
+    transcript: Transcript | None,
+    *,
+    verbose: bool = False,
+    transcript_path: str = "",
+    unicode: bool = True,
 ) -> str:
     """Show a conversation whose run the assertions of a test judge: how it ended, what was said, and its file."""
     marks = glyphs(unicode=unicode)
     lines = [f"termination: {result.termination}"]
-    if run is not None and run.transcript.messages:
-        lines += _section("", _excerpt(run.transcript, None, marks, verbose=verbose))
+    if transcript is not None and transcript.messages:
+        lines += _section("", _excerpt(transcript, None, marks, verbose=verbose))
     if transcript_path:
         lines += ["", f"transcript: {marks.plain(transcript_path)}"]
     return "\n".join(lines)
