@@ -101,7 +101,7 @@ def test_the_suite_in_the_instructions_is_one(project: Path) -> None:
     loaded = load_suite(project / "agentbench.yaml", environ={})
 
     assert [scenario.id for scenario in loaded.scenarios] == ["refund-delivered", "refund-unknown"]
-    assert {name for name in re.findall(r"(?:^\$ |`)agentbench ([a-z]+)", text, re.MULTILINE)} <= {*COMMANDS}
+    assert set(re.findall(r"(?:^\$ |`)agentbench ([a-z]+)", text, re.MULTILINE)) <= {*COMMANDS}
 
 
 def test_nothing_is_replaced_unless_forced(project: Path, name: str, init: Init) -> None:
