@@ -18,10 +18,10 @@ from pytest_agentbench.core.errors import EnvironmentFaultError, SuiteFaultError
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.suite import GenerateSpec, Suite
 from pytest_agentbench.core.tool import Toolset
-from pytest_agentbench.generation.casting import Chats
 from pytest_agentbench.generation.produce import Production
 from pytest_agentbench.generation.recipe import Outcome, Told, hashes_of, recipe_of
 from pytest_agentbench.generation.report import document_of, lines_of
+from pytest_agentbench.generation.roles import Chats
 from pytest_agentbench.generation.store import Store
 from pytest_agentbench.generation.tools.graph.graph import build_graph
 from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
@@ -165,7 +165,7 @@ class Pipeline:
             force=self.force,
             told=self.told,
             now=self.now,
-            casting=roles,
+            roles=roles,
         )
         report = await production.run()
         walks = [source.walks[draft.id] for draft in report.accepted]
