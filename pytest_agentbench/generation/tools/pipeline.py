@@ -252,12 +252,14 @@ class Pipeline:
     async def _graph(self, cards: Cards, taxonomy: Taxonomy) -> Graph:
         recipe = self._recipe
 
+        react = recipe.shape == "react"
+
         async def make() -> Graph:
             self.told("building the graph")
-            return await self._weighed(build_graph(cards, taxonomy), cards)
+            return await self._weighed(build_graph(cards, taxonomy, react=react), cards)
 
         read = [file.read_text() for file in recipe.traces]
-        made_from = hash_of(cards, taxonomy, recipe.weights, self._roles.player("weigher"), read)
+        made_from = hash_of(cards, taxonomy, recipe.weights, self._roles.player("weigher"), read, *["react"] * react)
         return await resumed(recipe.out / GRAPH, Graph, made_from, make, force=self.force)
 
     async def _weighed(self, graph: Graph, cards: Cards) -> Graph:
