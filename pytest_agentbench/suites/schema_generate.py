@@ -26,7 +26,7 @@ GENERATE = mapping(
         },
         "shape": {
             "enum": ["conversation", "react"],
-            "description": "conversation (the user speaks several times), or react (once, and the agent calls to the end)",
+            "description": "conversation (the user speaks again and again), or react (once, then calls to the end)",
         },
         "nodes": mapping({"min": _NODES, "max": _NODES}, "{min: 6, max: 25}: the length of a walk in nodes"),
         "complexity": {
