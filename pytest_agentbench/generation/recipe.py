@@ -4,12 +4,11 @@
 compares them with those of the suite as it is now.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import Problem, SuiteError
-from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.suite import GenerateSpec, Suite
 from pytest_agentbench.core.tool import Toolset
@@ -81,13 +80,9 @@ def hashes_of(suite: Suite, toolset: Toolset) -> Hashes:
     """Give the hashes of a suite as it is now; raise `SuiteError` where it has no recipe."""
     policies = [
         policy.model_dump(mode="json", exclude={"tools", "source"})  # these only people read
-        for policy in _in_order(suite.policies)
+        for policy in sorted(suite.policies, key=lambda one: one.id)
     ]
     return Hashes(recipe=_recipe_hash(recipe_of(suite)), tools=tools_hash(toolset), policies=digest(policies))
-
-
-def _in_order(policies: Sequence[Policy]) -> list[Policy]:
-    return sorted(policies, key=lambda one: one.id)
 
 
 def _recipe_hash(recipe: GenerateSpec) -> str:
