@@ -107,7 +107,7 @@ class Production:
                 state=self.state,
             )
             await self._all(log)
-        report.critic = self.critic.count if self.critic else report.critic
+        report.verdicts = self.critic.verdicts if self.critic else ()
         files = [self._file(draft) for draft in report.accepted]
         report.scenarios = sum(len(one.forms) for one in files)
         is_whole = bool(files) and self.replaces is None  # else those of earlier sessions, and their log, stay

@@ -41,21 +41,12 @@ class CoverageRow(Model):
     missing: tuple[tuple[str, str], ...] = ()
 
 
-class CriticCount(Model):
-    """What a critic said, counted as tool-to-scenario counts: verdicts, rejections, those for invented values."""
-
-    verdicts: int = 0
-    rejected: int = 0
-    invented: int = 0
-    implausible: int = 0
-
-
 @dataclass(kw_only=True)
 class Report:
     """What became of a recipe: drafts that were accepted, losses, files.
 
     `coverage` and `lines` are the source's own. `stopped` says why no further draft was tried; `left` files of earlier
-    sessions stay, since nothing was accepted.
+    sessions stay, since nothing was accepted. `verdicts` are the critic's, why a draft is rejected or "".
     """
 
     suite: Suite
@@ -69,7 +60,7 @@ class Report:
     stopped: str = ""
     coverage: Sequence[CoverageRow] = ()
     lines: Sequence[str] = ()
-    critic: CriticCount = field(default_factory=CriticCount)
+    verdicts: Sequence[str] = ()
     estimate: str = ""
 
     @property
@@ -86,6 +77,13 @@ class Report:
     def tried(self) -> int:
         """The number of drafts that were tried."""
         return len(self.accepted) + len(self.losses)
+
+    @property
+    def critic(self) -> dict[str, int]:
+        """The critic's verdicts, counted as tool-to-scenario counts them."""
+        found = Counter(self.verdicts)
+        counts = {"verdicts": found.total(), "rejected": found.total() - found[""]}
+        return {**counts, "invented": found["invented"], "implausible": found["implausible"]}
 
     @property
     def handling(self) -> dict[str, Counter[str]]:
@@ -126,7 +124,7 @@ def document_of(report: Report) -> dict[str, JsonValue]:
         "coverage": [row.model_dump(mode="json") for row in report.coverage],
         "handling": {policy: dict(counts) for policy, counts in report.handling.items()},
         "players": dict(report.players),
-        "critic": report.critic.model_dump(),
+        "critic": report.critic,
         "models": {
             role: {
                 "calls": usage.calls + usage.replayed,
@@ -231,13 +229,12 @@ def _models(report: Report) -> Iterator[str]:
     yield f"model calls: {total} ({roles}), {each} (the paper's pipeline: about {PAPER:.0f} calls)"
     cost = f"cost: {sum(usage.cost_usd for usage in usages):.4f} USD"
     yield cost + (f", {unpriced} calls of unknown price" if unpriced else "")
-    if (found := report.critic).verdicts:
-        other = found.rejected - found.invented - found.implausible
+    verdicts, rejected, invented, implausible = report.critic.values()
+    if verdicts:
         yield (
-            f"critic: {found.rejected} of {found.verdicts} verdicts are rejections "
-            f"({100 * found.rejected / found.verdicts:.0f} %): {found.implausible} implausible, {found.invented} with "
-            f"invented values ({100 * found.invented / max(found.rejected, 1):.0f} %), {other} with other writes; "
-            "the paper: 63 %, 79 % of them invented"
+            f"critic: {rejected} of {verdicts} verdicts are rejections ({100 * rejected / verdicts:.0f} %): "
+            f"{implausible} implausible, {invented} with invented values ({100 * invented / max(rejected, 1):.0f} %), "
+            f"{rejected - invented - implausible} with other writes; the paper: 63 %, 79 % of them invented"
         )
 
 

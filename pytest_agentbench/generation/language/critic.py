@@ -19,7 +19,6 @@ from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.draft import Draft
 from pytest_agentbench.generation.language.guard import scalars_of, stated
 from pytest_agentbench.generation.language.wording import TEMPLATES
-from pytest_agentbench.generation.report import CriticCount
 from pytest_agentbench.generation.roles import ask, language_name
 from pytest_agentbench.generation.solver import differing_writes
 from pytest_agentbench.llm.seams import Chat
@@ -71,24 +70,13 @@ class Opinion(Model):
 
 
 class Critic:
-    """Asks the critic about worded drafts, once each, and counts its verdicts."""
+    """Asks the critic about worded drafts, once each, and keeps its verdicts."""
 
     def __init__(self, chat: Chat, toolset: Toolset, policies: Sequence[Policy] = ()) -> None:
         self._chat = chat
         self._toolset = toolset
         self._policies = tuple(policies)
-        self._verdicts: list[Why] = []
-
-    @property
-    def count(self) -> CriticCount:
-        """The verdicts so far."""
-        found = self._verdicts
-        return CriticCount(
-            verdicts=len(found),
-            rejected=len(found) - found.count(""),
-            invented=found.count("invented"),
-            implausible=found.count("implausible"),
-        )
+        self.verdicts: list[Why] = []
 
     async def review(self, draft: Draft, rows: Rows) -> Opinion:
         """Give the critic's opinion of a worded draft."""
@@ -103,7 +91,7 @@ class Critic:
             temperature=0.0,
         )
         opinion = self._opinion(critique, draft, rows)
-        self._verdicts.append(opinion.why)
+        self.verdicts.append(opinion.why)
         return opinion
 
     def _opinion(self, critique: Critique, draft: Draft, rows: Rows) -> Opinion:

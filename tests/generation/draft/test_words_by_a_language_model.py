@@ -43,7 +43,7 @@ def test_right_drafts_are_worded_and_accepted_in_two_calls_each(recorded: Record
         tokens = sum(one.input_tokens + one.output_tokens for one in report.usage.values())
         assert calls <= CALLS * len(report.accepted)
         assert tokens <= TOKENS * len(report.accepted)
-        assert (report.critic.verdicts, report.critic.rejected) == (len(report.accepted), 0)
+        assert (report.critic["verdicts"], report.critic["rejected"]) == (len(report.accepted), 0)
 
 
 def test_policies_are_decided_by_worded_drafts_as_by_plain_ones(recorded: Recorded) -> None:
