@@ -239,10 +239,7 @@ class Loss(Model):
 
 
 class Source(Protocol):
-    """Gives drafts, the same for the same seed, until nobody asks for more or nothing is left.
-
-    A source that plans the next draft whatever became of the last one inherits what hears of it.
-    """
+    """Gives drafts, the same for the same seed, until nobody asks for more or nothing is left."""
 
     def drafts(self) -> AsyncIterator[Draft | Loss]:
         """Give drafts, and what was lost while planning them, one after the other."""
@@ -250,6 +247,8 @@ class Source(Protocol):
 
     def accepted(self, draft: Draft) -> None:
         """Hear that a draft became a scenario, so that what is not covered yet comes next."""
+        ...
 
     def lost(self, loss: Loss) -> None:
         """Hear that a draft was lost, so that its like is not tried again."""
+        ...

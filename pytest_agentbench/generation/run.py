@@ -21,7 +21,7 @@ from pytest_agentbench.core.suite import GenerateSpec, Suite
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation.assemble import scenario_id
-from pytest_agentbench.generation.draft import Draft, Loss, Source
+from pytest_agentbench.generation.draft import Draft, Loss
 from pytest_agentbench.generation.language.plain import PLAIN
 from pytest_agentbench.generation.produce import Production
 from pytest_agentbench.generation.recipe import Outcome, Told, hashes_of, recipe_of
@@ -162,17 +162,23 @@ def _recorded(recipe: GenerateSpec, mode: Mode, redactor: Redactor) -> Iterator[
 
 
 @dataclass
-class _Stored(Source):
-    """A source of drafts that were accepted before, as they were planned; none is drawn in the place of a lost one."""
+class _Stored:
+    """A source of drafts that were accepted before, as they were planned: without lines, personas and summaries."""
 
     stored: Sequence[Draft]
 
     async def drafts(self) -> AsyncIterator[Draft | Loss]:
-        """Give them in order, without lines, personas and summaries."""
+        """Give them in order."""
         for draft in self.stored:
             turns = tuple(turn.model_copy(update={"line": ""}) for turn in draft.turns)
             update = {"turns": turns, "personas": (), "purpose": "", "situation": "", "worded_by": ""}
             yield draft.model_copy(update=update)
+
+    def accepted(self, draft: Draft) -> None:
+        """Nothing is drawn anew."""
+
+    def lost(self, loss: Loss) -> None:
+        """Nothing is drawn anew."""
 
 
 async def reword(
