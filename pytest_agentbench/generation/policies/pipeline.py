@@ -117,7 +117,7 @@ class _Pipeline:
             made_from=hashes_of(suite, self.toolset).all,
             today=self.today(),
             state=state,
-            casting=self.roles,
+            roles=self.roles,
             force=self.force,
             told=self.told,
             now=self.now,

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 
-from pytest_agentbench.generation.casting import Casting
+from pytest_agentbench.generation.roles import RoleModels
 
 ROLES = ("extractor", "analyst", "weigher", "rower", "writer", "critic")
 """The roles that a model can play, in pipeline order."""
 
 
 @dataclass
-class Roles(Casting):
+class Roles(RoleModels):
     """Who plays which of them."""
 
     known = ROLES
