@@ -7,7 +7,6 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
-from functools import lru_cache
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -18,13 +17,14 @@ from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.text import raised_text
 from pytest_agentbench.environment.module_search import (
     LOCK,
+    clashing_name,
     file_of,
     is_same_file,
     loaded_file,
     locate,
-    put_first,
-    refuse_shadowed_imports,
+    put_on_path,
 )
+from pytest_agentbench.environment.private_modules import compiled, private_space
 
 _DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _NOT_THEIRS = ("<frozen", str(Path(__file__).resolve().parents[1]), str(Path(importlib.__file__).parent))
@@ -52,16 +52,23 @@ def load_object(target: str, root: Path) -> object:
 
 
 def load_module(name: str, root: Path) -> ModuleType:
-    """Import a dotted module the ordinary way, from `root` first; raise `ImportPathError` as `load_object` does."""
+    """Import a dotted module from `root` first; raise `ImportPathError` as `load_object` does.
+
+    A module of the suite's own folder is imported the ordinary way, unless another file has its name, or that of a
+    neighbour that it imports: then it and these neighbours are loaded under private names (`private_modules`).
+    """
     root = root.resolve()
     file = file_of(locate(name, root)[-1])
-    put_first(root)
-    if file is not None and file.suffix == ".py" and name not in sys.modules:
-        refuse_shadowed_imports(file, root)
+    if file is not None and file.is_relative_to(root) and clashing_name(name, file, root):
+        private = f"{private_space(root)}.{name}"
+        return _guarded(lambda: importlib.import_module(private), name, root)
+    put_on_path(root)
     module = _guarded(lambda: importlib.import_module(name), name, root)
     loaded = loaded_file(name)
     if file is not None and loaded is not None and not is_same_file(file, loaded):
-        raise ImportPathError(f"module {name!r} should come from {file}, but importing it gave {loaded}")
+        raise ImportPathError(
+            f"module {name!r} should come from {file}, but importing it gave {loaded}; rename one of the two"
+        )
     return module
 
 
@@ -74,19 +81,20 @@ def load_fresh_module(name: str, root: Path, unique: str) -> ModuleType:
     """
     root = root.resolve()
     file, parent = _source_of(name, root)
-    put_first(root)
-    refuse_shadowed_imports(file, root)
-    if parent:
-        load_module(parent, root)
+    package = load_module(parent, root).__name__ if parent else ""
+    clashes = file.suffix == ".py" and file.is_relative_to(root) and clashing_name("", file, root)
+    space = private_space(root) if clashes else ""
+    if not space:
+        put_on_path(root)
     locations = [str(file.parent)] if file.name == "__init__.py" else None
     stem = file.parent.name if locations else file.stem
-    private = f"{parent}." if parent else ""
+    private = f"{package}." if package else ""
     private += re.sub(r"\W", "_", f"_agentbench_{unique}_{stem}", flags=re.ASCII)
     with LOCK:
         number = 0
         while (taken := private if not number else f"{private}_{number}") in sys.modules:
             number += 1
-        loader = _FreshLoader(taken, str(file))
+        loader = _FreshLoader(taken, str(file), root, space)
         spec = importlib.util.spec_from_file_location(taken, file, loader=loader, submodule_search_locations=locations)
         if spec is None:
             raise ImportPathError(f"{file} cannot be loaded as a module")
@@ -114,15 +122,15 @@ def forget_module(module: ModuleType) -> None:
 class _FreshLoader(SourceFileLoader):
     """Loads a source file from the code compiled before, as long as the file has not changed."""
 
+    def __init__(self, fullname: str, path: str, root: Path, space: str) -> None:
+        """Remember the suite's folder, and the private space of its modules where the file needs it."""
+        super().__init__(fullname, path)
+        self._root, self._space = root, space
+
     def get_code(self, fullname: str) -> CodeType:
         """Give the compiled file."""
         stat = Path(self.path).stat()
-        return _compiled(self.path, stat.st_mtime_ns, stat.st_size)
-
-
-@lru_cache(maxsize=256)
-def _compiled(file: str, _changed: int, _size: int) -> CodeType:
-    return compile(Path(file).read_bytes(), file, "exec", dont_inherit=True)
+        return compiled(self.path, stat.st_mtime_ns, stat.st_size, self._root, self._space)
 
 
 def _source_of(name: str, root: Path) -> tuple[Path, str]:

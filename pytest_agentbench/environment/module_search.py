@@ -1,4 +1,4 @@
-"""Where a module's file is: first in the suite's folder, then on `sys.path`, and never silently another suite's."""
+"""Where a module's file is: first in the suite's folder, then on `sys.path`, and never another suite's."""
 
 import ast
 import importlib
@@ -16,8 +16,6 @@ from pytest_agentbench.core.names import suggestion
 LOCK = threading.RLock()
 """Guards `sys.path` and the choice of module names, which the whole process shares."""
 
-_REMEDY = "rename one of the two, or run the suites apart"
-
 
 class SuiteFolder(str):
     """An entry of `sys.path` that a suite put there; other suites do not look into it."""
@@ -25,19 +23,23 @@ class SuiteFolder(str):
     __slots__ = ()
 
 
-def put_first(root: Path) -> None:
-    """Make `root` the first entry of `sys.path`; it stays there for imports that user code makes later."""
+def put_on_path(root: Path) -> None:
+    """Put `root` on `sys.path` before all but other suites' folders; it stays there for imports made later.
+
+    The folder of an earlier suite stays before it, so that what that suite imports late is still its own.
+    """
     folder = SuiteFolder(root)
     with LOCK:
-        if not (sys.path and isinstance(sys.path[0], SuiteFolder) and sys.path[0] == folder):
-            others = [entry for entry in sys.path if not (isinstance(entry, SuiteFolder) and entry == folder)]
-            sys.path[:] = [folder, *others]
+        folders = [entry for entry in sys.path if isinstance(entry, SuiteFolder)]
+        if folder not in folders:
+            others = [entry for entry in sys.path if not isinstance(entry, SuiteFolder)]
+            sys.path[:] = [*folders, folder, *others]
 
 
 def locate(name: str, root: Path) -> list[ModuleSpec]:
     """Give the specs of a dotted module and of its parents, outermost first; nothing of it is executed.
 
-    Raise `ImportPathError` where there is none, or where another file is loaded under one of the names already.
+    Raise `ImportPathError` where there is none.
     """
     path: list[str] | None = [str(root), *(entry for entry in sys.path if not isinstance(entry, SuiteFolder))]
     specs: list[ModuleSpec] = []
@@ -50,7 +52,6 @@ def locate(name: str, root: Path) -> list[ModuleSpec]:
             spec = _find(prefix, path)
         if spec is None:
             raise ImportPathError(_missing(name, prefix, root))
-        _refuse_other_file(prefix, spec)
         specs.append(spec)
         path = _inside(spec, parts[depth - 1], path or [])
     return specs
@@ -84,31 +85,64 @@ def is_same_file(left: Path, right: Path) -> bool:
     return os.path.realpath(left) == os.path.realpath(right)
 
 
-def refuse_shadowed_imports(file: Path, root: Path) -> None:
-    """Raise `ImportPathError` where `file` imports a neighbour in `root` whose name another file has taken already.
+def clashing_name(name: str, file: Path, root: Path) -> str | None:
+    """Give a name that `file`, to be loaded as `name` from `root`, cannot have in this process; None where it can all.
 
-    Python would hand it the other file's module without a word. Neighbours are followed.
+    Such a name is its own or that of a neighbour in `root` that it imports, itself or through other neighbours, and
+    another file has it already, or would be found first: `agent` where two suites have an `agent.py`.
     """
-    for name, neighbour in _neighbours(file, root):
-        other = loaded_file(name)
-        if other is not None and not is_same_file(other, neighbour):
-            raise ImportPathError(_conflict(name, neighbour, other))
+    top = name.partition(".")[0]
+    places = [(top, place)] if top and (place := _top_file(top, root)) is not None else []
+    for neighbour, place in [*places, *_neighbours(file, root)]:
+        other = loaded_file(neighbour) or _in_earlier_folder(neighbour, root)
+        if other is not None and not is_same_file(other, place):
+            return neighbour
+    return None
+
+
+def has_own(name: str, root: Path) -> bool:
+    """Whether a top-level module of that name lies in `root`; a name of the standard library is never looked for."""
+    return name not in sys.stdlib_module_names and (
+        _top_file(name, root) is not None or ((root / name).is_dir() and any((root / name).rglob("*.py")))
+    )
+
+
+def _top_file(name: str, root: Path) -> Path | None:
+    return next((path for path in (root / name / "__init__.py", root / f"{name}.py") if path.is_file()), None)
+
+
+def _in_earlier_folder(name: str, root: Path) -> Path | None:
+    """Give the file that an import of `name` would find in a suite's folder that stands before `root`."""
+    for entry in list(sys.path):
+        if not isinstance(entry, SuiteFolder):
+            continue
+        if entry == str(root):
+            return None
+        if (file := _top_file(name, Path(entry))) is not None:
+            return file
+    return None
 
 
 def _neighbours(file: Path, root: Path) -> Iterator[tuple[str, Path]]:
-    """Give each module in `root`, by name and file, that `file` imports, itself or through another one of them."""
+    """Give each top-level module in `root`, by name and file, that `file` imports, itself or through others in there.
+
+    Packages are followed into the submodules that are imported.
+    """
     waiting, seen = [file], set[Path]()
     while waiting:
         current = waiting.pop()
         if current in seen:
             continue
         seen.add(current)
-        for name in sorted(_imports(current, current.stat().st_mtime_ns)):
-            places = (root / f"{name}.py", root / name / "__init__.py")
-            neighbour = next((path for path in places if path.is_file()), None)
-            if neighbour is not None:
-                yield name, neighbour
-                waiting.append(neighbour)
+        for level, name in sorted(_imports(current, current.stat().st_mtime_ns)):
+            folder = current.parents[level - 1] if 0 < level <= len(current.parents) else root
+            parts = name.split(".")
+            for depth in range(1, len(parts) + 1):
+                found = _top_file(parts[depth - 1], folder.joinpath(*parts[: depth - 1]))
+                if found is not None and found.is_relative_to(root):
+                    waiting.append(found)
+                    if level == 0 and depth == 1:
+                        yield name.partition(".")[0], found
 
 
 def _find(name: str, path: list[str]) -> ModuleSpec | None:
@@ -136,16 +170,6 @@ def _find_inside(name: str, path: list[str]) -> ModuleSpec | None:
         return ModuleSpec(name, None, is_package=True)
 
 
-def _refuse_other_file(name: str, spec: ModuleSpec) -> None:
-    wanted, loaded = file_of(spec), loaded_file(name)
-    if wanted is not None and loaded is not None and not is_same_file(wanted, loaded):
-        raise ImportPathError(_conflict(name, wanted, loaded))
-
-
-def _conflict(name: str, wanted: Path, loaded: Path) -> str:
-    return f"module {name!r} should come from {wanted}, but {loaded} is already loaded under that name; {_REMEDY}"
-
-
 def _missing(name: str, prefix: str, root: Path) -> str:
     what = f"no module {name!r}" if prefix == name else f"no module {name!r} (nor {prefix!r})"
     hint = ""
@@ -156,16 +180,22 @@ def _missing(name: str, prefix: str, root: Path) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _imports(file: Path, _changed: int) -> frozenset[str]:
-    """Give the top-level names that a source file imports absolutely, standard library left out."""
+def _imports(file: Path, _changed: int) -> frozenset[tuple[int, str]]:
+    """Give the modules that a source file imports: how many folders up (0: an absolute name) and the dotted name.
+
+    `from a import b` gives `a.b`, which may be a module. The standard library is left out.
+    """
     try:
         tree = ast.parse(file.read_bytes())
     except (SyntaxError, ValueError, RecursionError):
         return frozenset()  # importing it tells more
-    names: set[str] = set()
+    names: set[tuple[int, str]] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            names.update(alias.name.partition(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            names.add(node.module.partition(".")[0])
-    return frozenset(names - sys.stdlib_module_names)
+            names.update((0, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            prefix = f"{node.module}." if node.module else ""
+            names.update((node.level, f"{prefix}{alias.name}") for alias in node.names)
+    return frozenset(
+        (level, name) for level, name in names if level or name.partition(".")[0] not in sys.stdlib_module_names
+    )

@@ -107,6 +107,16 @@ def pytest_configure(config: pytest.Config) -> None:
         register(config)
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Name the options of this plugin on the command line of a session without `--agentbench`."""
+    if config.getoption("agentbench"):
+        return
+    names = (str(argument).partition("=")[0] for argument in config.invocation_params.args)
+    if unused := sorted({name for name in names if name.startswith("--agentbench-")}):
+        verb = "has" if len(unused) == 1 else "have"
+        terminalreporter.write_line(f"agentbench: {', '.join(unused)} {verb} no effect without --agentbench")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect marked tests in a session without `--agentbench`."""
     if config.getoption("agentbench"):

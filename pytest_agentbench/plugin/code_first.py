@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,8 @@ from pytest_agentbench.agents.factory import agent_of
 from pytest_agentbench.agents.frameworks.recognition import framework_of
 from pytest_agentbench.core.acts import Line
 from pytest_agentbench.core.codec import digest
-from pytest_agentbench.core.errors import AgentBenchError, SuiteFaultError
+from pytest_agentbench.core.errors import AgentBenchError, SuiteFaultError, with_hint
+from pytest_agentbench.core.names import suggestion
 from pytest_agentbench.core.run import Result, RunKey
 from pytest_agentbench.core.scenario import EvaluationCriteria, ExpectedCall, Scenario, Task
 from pytest_agentbench.core.suite import AgentSpec, Suite
@@ -63,11 +64,25 @@ def parametrize(metafunc: pytest.Metafunc, bench: Bench) -> None:
     every = planned(suite, key_of(path, metafunc.config.rootpath), asked, toolset, extensions=extensions)
     fitting = [plan for plan in every if fits(plan, mark.kwargs)]
     if not fitting:
-        wanted = ", ".join(f"{name}={value!r}" for name, value in mark.kwargs.items())
-        raise pytest.Collector.CollectError(
-            f"{where}: no scenario of {mark.args[0]!r} fits {wanted or 'the chosen variants'}"
-        )
+        unfit = pytest.mark.skip(reason=_unfit(suite, mark))
+        metafunc.parametrize("agentbench", [pytest.param(None, marks=unfit)], indirect=True, ids=["no-scenario"])
+        return
     metafunc.parametrize("agentbench", fitting, indirect=True, ids=[plan.name for plan in fitting])
+
+
+def _unfit(suite: Suite, mark: pytest.Mark) -> str:
+    """Say that no scenario fits a mark, and what a mistyped value of it probably meant."""
+    wanted = ", ".join(f"{name}={value!r}" for name, value in mark.kwargs.items())
+    there: dict[str, Iterable[str]] = {
+        "policy": (policy.id for policy in suite.policies),
+        "tag": {tag for scenario in suite.scenarios for tag in scenario.tags},
+        "scenario": (scenario.id for scenario in suite.scenarios),
+        "variant": suite.variants,
+    }
+    hints = (suggestion(str(value), there.get(name, ())) for name, value in mark.kwargs.items())
+    return with_hint(
+        f"no scenario of {str(mark.args[0])!r} fits {wanted or 'the chosen variants'}", next(filter(None, hints), "")
+    )
 
 
 def fits(plan: RunPlan, wanted: Mapping[str, Any]) -> bool:
@@ -157,7 +172,7 @@ class AgentBench:
         return blank(plan, nodeid=self.item.nodeid).model_copy(update={"file": file})
 
     def _simulation(self, finished: Finished) -> Simulation:
-        self.item.stash.setdefault(SIMULATED, []).append(finished.result)
+        self.item.stash.setdefault(SIMULATED, []).append(finished)
         if finished.result.not_run is not None:
             pytest.skip(f"not run: {printable(finished.result.not_run)}")
         run, judgement = finished.run, finished.judgement

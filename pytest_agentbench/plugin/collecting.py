@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from pytest_agentbench.core.errors import with_hint
+from pytest_agentbench.core.names import listing, suggestion
+from pytest_agentbench.core.run import RunKey
 from pytest_agentbench.plugin.accounts import check_budgets, check_cassettes, check_judges, last_costs
 from pytest_agentbench.plugin.ahead import is_scenario
 from pytest_agentbench.plugin.bench import Bench, bound_by_states
@@ -14,14 +17,23 @@ from pytest_agentbench.plugin.directory import SEQUENTIAL
 from pytest_agentbench.plugin.early_stop import trial_after_trial
 from pytest_agentbench.plugin.items import SuiteModule, meta_of
 from pytest_agentbench.plugin.keys import POSITION
+from pytest_agentbench.plugin.reading import key_of, suite_that_uses
 from pytest_agentbench.results.files import write_atomic
 from pytest_agentbench.runs.auditing import has_auditor
 from pytest_agentbench.runs.estimate import asks_models, estimate
 from pytest_agentbench.runs.plan import RunPlan
+from pytest_agentbench.suites.scenario_files import SUFFIXES, is_suite_file
 from pytest_agentbench.suites.script_lines import CHOICES
 
 _MOST_LINES = 5
 """Lines without a label that are named."""
+
+
+def _is_new(key: RunKey, seen: set[RunKey]) -> bool:
+    """Whether a run is met for the first time; it is remembered."""
+    is_new = key not in seen
+    seen.add(key)
+    return is_new
 
 
 class Collecting:
@@ -33,12 +45,36 @@ class Collecting:
         self.suites: list[SuiteModule] = []
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> SuiteModule | None:
-        """Take `agentbench.yaml` and `*.agentbench.yaml`."""
-        if file_path.name != "agentbench.yaml" and not file_path.name.endswith(".agentbench.yaml"):
+        """Take `agentbench.yaml` and `*.agentbench.yaml`, and a scenario file of such a suite that is asked for."""
+        suite: Path | None = file_path
+        if not is_suite_file(file_path):
+            asked = file_path.suffix.lower() in SUFFIXES and parent.session.isinitpath(file_path)
+            suite = suite_that_uses(file_path.resolve(), self._config.rootpath) if asked else None
+        if suite is None:
             return None
-        module: SuiteModule = SuiteModule.from_parent(parent, path=file_path)
+        nodeid = key_of(suite, self._config.rootpath) if suite != file_path else None
+        module: SuiteModule = SuiteModule.from_parent(parent, path=file_path, nodeid=nodeid)
+        module.suite_path = suite
         self.suites.append(module)
         return module
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collection(self, session: pytest.Session) -> Iterator[None]:
+        """Where `FILE::NAME` names no run of a suite, say which run was probably meant."""
+        try:
+            return (yield)
+        except pytest.UsageError as error:
+            raise pytest.UsageError(*error.args, *self._meant(session.config.args)) from None
+
+    def _meant(self, arguments: Sequence[str]) -> Iterator[str]:
+        """Give a line for each argument that names what its suite does not have."""
+        for argument in arguments:
+            path, _, name = argument.partition("::")
+            file = (self._config.invocation_params.dir / path).resolve()
+            names = [one for suite in self.suites if suite.path.resolve() == file for one in suite.names]
+            if name and names and name not in names:
+                hint = suggestion(name, names) or f"its runs: {listing(names)}"
+                yield with_hint(f"{path} has no run {name!r}", hint)
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Run a marked function once per scenario that fits its mark."""
@@ -46,7 +82,12 @@ class Collecting:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Where trials may prove not to be needed, play trial after trial, whatever order others chose before."""
+        """Give each run one item; where trials may prove not to be needed, play trial after trial.
+
+        A run has two items where its suite and its scenario file are both asked for. Others may have chosen an order.
+        """
+        runs: set[RunKey] = set()
+        items[:] = [item for item in items if not is_scenario(item) or _is_new(item.plan.key, runs)]
         posting = self._bench.posting
         if trial_after_trial(items) and posting is not None and posting.plans:
             write_atomic(self._bench.directory.path / SEQUENTIAL, "")
@@ -57,10 +98,10 @@ class Collecting:
         runs = [item for item in session.items if is_scenario(item)]
         for position, item in enumerate(session.items):
             item.stash[POSITION] = position
-        kept = Counter(item.suite for item in runs if not item.is_left_out)
+        kept = Counter(item.plan.suite_key for item in runs if not item.is_left_out)
         for suite in self.suites:
             if hasattr(suite, "info"):
-                self._count(suite, kept[suite])
+                self._count(suite, kept[suite.info.key])
         if not session.testsfailed:
             self._check_variants()
         suites = {item.plan.suite_key: item.plan.suite for item in runs}.values()

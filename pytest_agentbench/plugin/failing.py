@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pytest_agentbench.runs.plan import RunPlan
 
 
-class ScenarioFailed(Exception):  # noqa: N818 - it says what happened, as pytest's own do
+class ScenarioFailed(AssertionError):  # noqa: N818 - it says what happened, as pytest's own do
     """A run did not pass; the text is what the user reads."""
 
 
@@ -36,13 +36,19 @@ def from_here(result: Result, config: pytest.Config) -> Result:
     return result.model_copy(update={"nodeid": f"{shown}{separator}{rest}"})
 
 
+def path_shown(config: pytest.Config, bench: Bench, result: Result) -> str:
+    """Give the file of a run's transcript as seen from where pytest was started; empty where there is none."""
+    if not result.transcript:
+        return ""
+    file, here = bench.directory.path / result.transcript, config.invocation_params.dir
+    return str(file.relative_to(here) if file.is_relative_to(here) else file)
+
+
 def failure_of(config: pytest.Config, bench: Bench, finished: Finished, plan: RunPlan) -> str:
     """Describe a run that did not pass: which check, expected beside actual, the turn, and how to run it again."""
     result = finished.result
     file = bench.directory.path / result.transcript if result.transcript else None
     transcript = read_transcript(file) if file is not None and file.exists() else None
-    here = config.invocation_params.dir
-    shown = "" if file is None else str(file.relative_to(here) if file.is_relative_to(here) else file)
     return failure_text(
         result,
         transcript,
@@ -50,6 +56,6 @@ def failure_of(config: pytest.Config, bench: Bench, finished: Finished, plan: Ru
         rerun=rerun_command(
             from_here(result, config), default_variant(plan), cassette=bench.options.cassette, seed=bench.options.seed
         ),
-        transcript_path=shown,
+        transcript_path=path_shown(config, bench, result),
         standing=standing_of(plan.suite),
     )

@@ -24,7 +24,7 @@ from pytest_agentbench.plugin.awaiting import play
 from pytest_agentbench.plugin.extending import extensions_of
 from pytest_agentbench.plugin.failing import ScenarioFailed
 from pytest_agentbench.plugin.keys import BENCH
-from pytest_agentbench.plugin.reading import key_of, planned, read_suite
+from pytest_agentbench.plugin.reading import is_base, key_of, planned, read_suite
 from pytest_agentbench.plugin.wire import Meta, SuiteInfo
 from pytest_agentbench.results.document import PolicyRecord
 from pytest_agentbench.results.standing import standing_of
@@ -38,11 +38,15 @@ if TYPE_CHECKING:
 
 
 class SuiteModule(pytest.Module):
-    """One suite file. A `Module`, because module-scoped fixtures look for one above each item."""
+    """One suite file, or one scenario file of it. A `Module`, because module-scoped fixtures look for one."""
 
     info: SuiteInfo
     declared: tuple[str, ...] = ()
     suite: Suite
+    suite_path: Path
+    """The suite's own file."""
+    names: tuple[str, ...] = ()
+    """The names of the items, for who mistypes one."""
     kinds: str = ""
     unlabelled: tuple[Unlabelled, ...] = ()
 
@@ -54,7 +58,9 @@ class SuiteModule(pytest.Module):
     def collect(self) -> Iterator[pytest.Item]:
         """Give an item per run; a bad file raises `SuiteError` with every problem in it."""
         bench = self.config.stash[BENCH]
-        suite, toolset = read_suite(self.path)
+        if is_base(self.suite_path):
+            return
+        suite, toolset = read_suite(self.suite_path)
         self.suite = suite
         bench.secrets |= {*suite.secrets, *secrets_of(suite)}
         bench.public |= spelled_in(suite)
@@ -62,7 +68,7 @@ class SuiteModule(pytest.Module):
             read_cassette(cassette_path(suite.path, suite.cassette.file))
         if told := staleness(suite, toolset):
             self.warn(pytest.PytestCollectionWarning(told))
-        key = key_of(self.path, self.config.rootpath)
+        key = key_of(self.suite_path, self.config.rootpath)
         asked = bench.options
         plans = list(
             planned(
@@ -101,11 +107,18 @@ class SuiteModule(pytest.Module):
             ),
         )
         policies = {policy.id: policy for policy in suite.policies}
+        self.names = tuple(plan.name for plan in plans)
         for position, plan in enumerate(plans):
+            if not self._has(plan):
+                continue
             item = ScenarioItem.from_parent(self, name=plan.name, callobj=play, plan=plan, position=position)
             for mark in marks(plan, policies):
                 item.add_marker(mark)
             yield item
+
+    def _has(self, plan: RunPlan) -> bool:
+        """Whether the file of this module has the run: a suite's has all, a scenario file its own."""
+        return self.path == self.suite_path or Path(plan.scenario.file or "").resolve() == self.path.resolve()
 
     def repr_failure(self, excinfo: ExceptionInfo[BaseException]) -> str | TerminalRepr:  # type: ignore[override]
         """Show what is wrong in the file, and nothing of our own code."""

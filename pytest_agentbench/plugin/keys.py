@@ -3,7 +3,7 @@
 import pytest
 
 from pytest_agentbench.core.run import Result
-from pytest_agentbench.plugin.bench import Bench
+from pytest_agentbench.plugin.bench import Bench, Finished
 
 BENCH = pytest.StashKey[Bench]()
 """The session's shared services, on the config."""
@@ -20,8 +20,8 @@ POSITION = pytest.StashKey[int]()
 BLOCKED_BY = pytest.StashKey[str | None]()
 """The fixture that keeps an item's run from starting ahead."""
 
-SIMULATED = pytest.StashKey[list[Result]]()
-"""The results of the conversations that a test of the user's simulated."""
+SIMULATED = pytest.StashKey[list[Finished]]()
+"""The conversations that a test of the user's simulated."""
 
 STOPPED = pytest.StashKey[bool]()
 """That a trial was not needed."""

@@ -11,13 +11,14 @@ import pytest
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.verdict import Blame, Verdict
 from pytest_agentbench.plugin.ahead import Ahead, is_scenario
-from pytest_agentbench.plugin.bench import Bench
+from pytest_agentbench.plugin.bench import Bench, Finished
 from pytest_agentbench.plugin.code_first import blank_of
-from pytest_agentbench.plugin.failing import ScenarioFailed
+from pytest_agentbench.plugin.failing import ScenarioFailed, path_shown
 from pytest_agentbench.plugin.items import meta_of
 from pytest_agentbench.plugin.keys import EARLIER, RESULT, SIMULATED, STOPPED
 from pytest_agentbench.plugin.wire import Meta, attach_meta, attach_results, make_sendable
 from pytest_agentbench.report.auditor import UNCALIBRATED, marked
+from pytest_agentbench.report.failure import conversation_text
 from pytest_agentbench.report.glyphs import UNICODE
 from pytest_agentbench.report.measured import outcome_text, parts_text
 from pytest_agentbench.results.standing import AuditorStanding
@@ -59,6 +60,8 @@ class Playing:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Attach metadata and results; turn a failed run into a missed one where gates decide."""
         report = yield
+        if call.when == "call" and report.failed and (simulated := item.stash.get(SIMULATED, None)):
+            report.sections.append(("agentbench conversation", self._conversation(simulated[-1])))
         make_sendable(report, self._bench.redactor.text if self._bench.secrets else str)
         if call.when == "setup" and is_scenario(item):
             attach_meta(report, meta_of(item))
@@ -82,9 +85,19 @@ class Playing:
             self.changed = guard.mend()
             self._bench.close()
 
+    def _conversation(self, simulated: Finished) -> str:
+        """Show what was said in the last conversation of a test that failed, and where all of it stands."""
+        verbose = self._config.get_verbosity() > 0
+        return conversation_text(
+            simulated.result,
+            simulated.run.transcript if simulated.run else None,
+            verbose=verbose,
+            transcript_path=path_shown(self._config, self._bench, simulated.result),
+        )
+
     def _after_call(self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
         if simulated := item.stash.get(SIMULATED, None):
-            attach_results(report, [by_outcome(result, report) for result in simulated])
+            attach_results(report, [by_outcome(one.result, report) for one in simulated])
         result = item.stash.get(RESULT, None)
         if item.stash.get(STOPPED, False):
             report.__dict__["agentbench_stopped"] = True

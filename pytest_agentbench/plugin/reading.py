@@ -17,7 +17,9 @@ from pytest_agentbench.results.redact import Redactor
 from pytest_agentbench.runs.plan import RunPlan, plans
 from pytest_agentbench.runs.recorded import recorded_plans
 from pytest_agentbench.suites.call_check import check_calls
+from pytest_agentbench.suites.extended import extended_file, read_suite_document
 from pytest_agentbench.suites.files import read_document
+from pytest_agentbench.suites.scenario_files import find_scenario_files, is_suite_file
 from pytest_agentbench.suites.suite_file import load_suite
 
 _MAKE = f"context.{MAKE}"
@@ -45,15 +47,49 @@ def read_suite(path: Path) -> tuple[Suite, Toolset]:
     return suite, toolset
 
 
+def suite_that_uses(file: Path, root: Path) -> Path | None:
+    """Give the suite, in the folder of a scenario file or above it up to `root`, whose `scenarios` name the file."""
+    for folder in file.parents:
+        for path in sorted(folder.glob("*agentbench.yaml")):
+            if is_suite_file(path) and file in _scenario_files(path):
+                return path
+        if folder == root:
+            break
+    return None
+
+
+def is_base(path: Path) -> bool:
+    """Whether a suite file without scenarios is one that suites in its folder, or below it, extend."""
+    value = read_document(path).value
+    if not isinstance(value, dict) or "scenarios" in value:
+        return False
+    others = (other for other in path.parent.rglob("*agentbench.yaml") if other != path and is_suite_file(other))
+    return any(extended_file(other) == path.resolve() for other in others)
+
+
+def _scenario_files(path: Path) -> Iterator[Path]:
+    """Give the files that a suite takes its scenarios from; none where it cannot be read."""
+    try:
+        document = read_suite_document(path)
+    except SuiteError:
+        return
+    value = document.value
+    listed = value.get("scenarios") if isinstance(value, dict) else None
+    folder = document.file_of(("scenarios",)).parent
+    for entry in listed if isinstance(listed, list) else ():
+        found = find_scenario_files(folder, entry) if isinstance(entry, str) else ()
+        yield from (one.resolve() for one in found if isinstance(one, Path))
+
+
 def _placed(problem: Problem, path: Path) -> Problem:
     """Say where in the suite file the key of a problem stands, as far as it can be told."""
     if problem.line or problem.file != path or not problem.key:
         return problem
     try:
-        place = read_document(path).place(tuple(problem.key.split(".")))
+        place = read_suite_document(path).place(tuple(problem.key.split(".")))
     except SuiteError:  # it has changed since it was read
         return problem
-    return replace(problem, line=place.line, column=place.column) if place else problem
+    return replace(problem, file=place.file or path, line=place.line, column=place.column) if place else problem
 
 
 def _unimportable_agent(suite: Suite) -> Iterator[Problem]:

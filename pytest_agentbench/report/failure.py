@@ -77,6 +77,24 @@ def failure_text(
     return "\n".join(lines).rstrip()
 
 
+def conversation_text(
+    result: Result,
+    transcript: Transcript | None,
+    *,
+    verbose: bool = False,
+    transcript_path: str = "",
+    unicode: bool = True,
+) -> str:
+    """Show a conversation whose run the assertions of a test judge: how it ended, what was said, and its file."""
+    marks = glyphs(unicode=unicode)
+    lines = [f"termination: {result.termination}"]
+    if transcript is not None and transcript.messages:
+        lines += _section("", _excerpt(transcript, None, marks, verbose=verbose))
+    if transcript_path:
+        lines += ["", f"transcript: {marks.plain(transcript_path)}"]
+    return "\n".join(lines)
+
+
 def _asked(result: Result, finding: Finding, transcript: Transcript) -> int | None:
     """Give the turn in which the user says most arguments of a call that was never made, None where it says none."""
     missing = (call for call in result.calls if call.status == "not_attempted" and call.tool == finding.tool)

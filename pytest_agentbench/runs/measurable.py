@@ -12,7 +12,7 @@ from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.runs.auditing import has_auditor
 from pytest_agentbench.runs.plan import RunPlan
-from pytest_agentbench.suites.files import read_document
+from pytest_agentbench.suites.extended import read_suite_document
 
 
 def unmeasurable_gates(suite: Suite, plans: Sequence[RunPlan]) -> Iterator[Problem]:
@@ -30,7 +30,7 @@ def unmeasurable_gates(suite: Suite, plans: Sequence[RunPlan]) -> Iterator[Probl
             found = why, suggestion(gate.argument, tags)
         if found is not None:
             why, hint = found
-            yield read_document(suite.path).problem(("gates", index), f"the gate {text!r} {why}", hint)
+            yield read_suite_document(suite.path).problem(("gates", index), f"the gate {text!r} {why}", hint)
 
 
 def _obstacle(policy: Policy, suite: Suite, plans: Sequence[RunPlan]) -> tuple[str, str] | None:

@@ -14,6 +14,7 @@ from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.suites.argument_schema import argument_misfits
 from pytest_agentbench.suites.calls import HANDOFF, arguments_path, calls_of, is_approval, stated_calls
 from pytest_agentbench.suites.document import Document
+from pytest_agentbench.suites.extended import read_suite_document
 from pytest_agentbench.suites.fault_check import fault_problems
 from pytest_agentbench.suites.files import read_document
 from pytest_agentbench.suites.rule_check import rule_faults
@@ -149,7 +150,7 @@ class _Finder:
     def suite_problem(self, path: Keys, message: str, hint: str) -> Problem:
         """Describe a problem of the suite file itself."""
         try:
-            document = self._suite = self._suite or read_document(self._suite_path)
+            document = self._suite = self._suite or read_suite_document(self._suite_path)
         except SuiteError:  # it was readable when the suite was loaded and has changed since
             return Problem(file=self._suite_path, message=message, hint=hint)
         return document.problem(path, message, hint)
@@ -158,10 +159,13 @@ class _Finder:
         """Describe a problem of a policy, in the suite or in the file that lists policies."""
         try:
             if self._policies is None:
-                suite = read_document(self._suite_path)
+                suite = read_suite_document(self._suite_path)
                 listed = suite.value["policies"]
                 inline = not isinstance(listed, str)
-                self._policies = (suite if inline else read_document(self._suite_path.parent / listed), inline)
+                self._policies = (
+                    suite if inline else read_document(suite.file_of(("policies",)).parent / listed),
+                    inline,
+                )
         except SuiteError:  # as above
             return Problem(file=self._suite_path, key="policies", message=message, hint=hint)
         document, inline = self._policies
@@ -182,7 +186,8 @@ class _Finder:
     def _read(self, file: Path) -> dict[str, list[Entry]]:
         found: dict[str, list[Entry]] = {}
         try:
-            entries = list(self._suite_entries() if file == self._suite_path else read_scenario_file(file))
+            entries = [entry for entry in self._suite_entries() if entry.document.file_of(entry.path) == file]
+            entries = entries or list(read_scenario_file(file))
         except SuiteError:  # as above: positions are lost, the problem is told all the same
             return {}
         for entry in entries:
@@ -191,7 +196,7 @@ class _Finder:
         return found
 
     def _suite_entries(self) -> Iterator[Entry]:
-        document = read_document(self._suite_path)
+        document = read_suite_document(self._suite_path)
         for index, value in enumerate(document.value["scenarios"]):
             yield Entry(document=document, path=("scenarios", index), value=value)
 

@@ -14,12 +14,16 @@ MAX_DEPTH = 100
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where a part of a file stands: line and column of its key (its own, where it has none) and of its value."""
+    """Where a part of a file stands: line and column of its key (its own, where it has none) and of its value.
+
+    `file` is the one that holds it, where that is another than the document's own, which extends it.
+    """
 
     key_line: int
     key_column: int
     line: int
     column: int
+    file: Path | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +48,12 @@ class Document:
         line, column = 0, 0
         if place is not None:
             line, column = (place.key_line, place.key_column) if at_key else (place.line, place.column)
-        return Problem(file=self.file, line=line, column=column, key=dotted(path), message=message, hint=hint)
+        return Problem(file=self.file_of(path), line=line, column=column, key=dotted(path), message=message, hint=hint)
+
+    def file_of(self, path: Keys) -> Path:
+        """Give the file that holds `path`: this one, or one that it extends."""
+        place = self.place(path)
+        return place.file if place is not None and place.file else self.file
 
     def line(self, path: Keys) -> int:
         """Give the 1-based line at which `path` begins, 0 when unknown."""

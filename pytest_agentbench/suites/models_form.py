@@ -81,12 +81,13 @@ class ModelReader:
             return None
         asked = form.get("calibration")
         asked = {"file": asked} if isinstance(asked, str) else asked
+        beside = self._document.file_of(("judge", "calibration")).parent
         return JudgeSpec(
             model=self._model(form["llm"], ("judge", "llm")),
             votes=form.get("votes", 1),
             sees=form.get("sees", "goal"),
             notes=form.get("notes", False),
-            calibration=CalibrationSpec(file=self._root / asked["file"], kappa=asked.get("kappa")) if asked else None,
+            calibration=CalibrationSpec(file=beside / asked["file"], kappa=asked.get("kappa")) if asked else None,
         )
 
     def auditor(self, form: JsonValue) -> AuditorMode | None:

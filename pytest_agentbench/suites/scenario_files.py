@@ -77,12 +77,15 @@ def read_scenario(entry: Entry, problems: list[Problem], *, checked: bool = Fals
         found = _converter_hint(entry) or task_to_scenario(entry.value, path=entry.path)
     if isinstance(found, Scenario) and found.replies:
         base = entry.path if entry.is_own else (*entry.path, EXTRAS_KEY)
-        replies = with_schemas(found.replies, entry.document.file.parent, base)
+        replies = with_schemas(found.replies, entry.document.file_of(base).parent, base)
         found = replies if isinstance(replies, list) else found.model_copy(update={"replies": replies})
     if isinstance(found, list):
         problems += [entry.document.problem(one.path, one.message, one.hint, at_key=one.at_key) for one in found]
         return None
-    place: dict[str, object] = {"file": str(entry.document.file), "line": entry.document.line(entry.path)}
+    place: dict[str, object] = {
+        "file": str(entry.document.file_of(entry.path)),
+        "line": entry.document.line(entry.path),
+    }
     if entry.task_key is not None:
         place["provenance"] = {**found.provenance, TASK_KEY: entry.task_key}
     if entry.is_own and KEY in entry.value:
@@ -131,7 +134,7 @@ def id_problems(entries: list[Entry]) -> list[Problem]:
             theirs = _id(other) or ""
             same = own.lower() == theirs.lower()
             message = f"the id {own!r} is " + ("taken" if same else f"the same as {theirs!r} when shown")
-            message += f", first at {other.document.file}:{other.document.line((*other.path, 'id'))}"
+            message += f", first at {other.document.file_of(other.path)}:{other.document.line((*other.path, 'id'))}"
             hint = "ids differ in more than case and punctuation"
             problems.append(entry.document.problem((*entry.path, "id"), message, hint))
     return problems

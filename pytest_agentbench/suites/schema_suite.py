@@ -220,6 +220,7 @@ SUITE_FILE: Schema = {
             },
             "trials": _TRIALS,
             "context": CONTEXT,
+            "extends": {**_FILE, "description": "the path of a suite file whose keys this one takes over"},
         },
         "a suite: a mapping with at least agent and scenarios",
         ("agent", "scenarios"),

@@ -20,6 +20,7 @@ from pytest_agentbench.core.termination import Limits, Thresholds
 from pytest_agentbench.core.values import JsonValue, to_json
 from pytest_agentbench.core.variants import vary_chat, vary_http
 from pytest_agentbench.suites.document import Document
+from pytest_agentbench.suites.extended import read_suite_document
 from pytest_agentbench.suites.files import read_document
 from pytest_agentbench.suites.hashes import suite_hash
 from pytest_agentbench.suites.language import LanguageError, language_of
@@ -62,7 +63,7 @@ class _SuiteReader:
         self._root = path.parent
         self._substitution = substitution
         self._problems: list[Problem] = []
-        written = read_document(path)
+        written = read_suite_document(path)
         self._document = substitution.apply(written)
         self._parts = PartReader(self._document, self._root, self._problems, written)
         self._broken: set[Keys] = set()
@@ -190,7 +191,7 @@ class _SuiteReader:
         document, path = self._document, cast("Keys", ("rubric",))
         if isinstance(form, str):
             file = self._parts.file(form, path)
-            if form not in self._parts.files:
+            if file not in self._parts.files.values():
                 return None
             try:
                 document, path = read_document(file), ()
@@ -217,7 +218,7 @@ class _SuiteReader:
 
     def _policies_file(self, name: str) -> Document | None:
         file = self._parts.file(name, ("policies",))
-        if name not in self._parts.files:
+        if file not in self._parts.files.values():
             return None
         try:
             document = read_document(file)
@@ -286,7 +287,7 @@ class _SuiteReader:
                 continue
             if self._generating and self._is_generated(form):
                 continue
-            files = find_scenario_files(self._root, form)
+            files = find_scenario_files(self._document.file_of(path).parent, form)
             if isinstance(files, str) and self._generating and self._is_recipe_wrong():
                 continue  # nobody can tell whether the recipe will write it
             if isinstance(files, str):

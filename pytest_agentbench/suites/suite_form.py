@@ -1,5 +1,6 @@
 """The parts of a suite file that say where agent, tools and state come from."""
 
+import os
 from pathlib import Path
 from typing import Any, Literal
 
@@ -81,12 +82,15 @@ class PartReader:
         return EnvironmentSpec(tau2=tau2, state=state, reads=reads, writes=writes)
 
     def _folder(self, name: str, path: Keys) -> Path:
-        folder = self._root / name
+        folder = self._beside(path) / name
         if not folder.is_dir():
-            self._wrong(
-                path, f"there is no folder {name!r} in {self._root}", "paths are relative to the suite's folder"
-            )
+            hint = "paths are relative to the suite's folder"
+            self._wrong(path, f"there is no folder {name!r} in {self._beside(path)}", hint)
         return folder
+
+    def _beside(self, path: Keys) -> Path:
+        """Give the folder that paths at `path` are seen from: that of the file in which they are written."""
+        return self._document.file_of(path).parent
 
     def generate(self, form: dict[str, JsonValue]) -> GenerateSpec:
         """Read `generate:`; a folder outside the suite's own is refused, since what is written is the suite's."""
@@ -94,7 +98,8 @@ class PartReader:
         if not out.is_relative_to(self._root.resolve()) or out == self._root.resolve():
             message = f"{form.get('out')!r} is not a folder below that of the suite"
             self._wrong(("generate", "out"), message, "what is generated belongs to its suite")
-        nodes = {"min": 6, "max": 25, **form.get("nodes", {})}
+        shortest = 4 if form.get("shape") == "react" else 6  # two calls, each with a turn of the user unless react
+        nodes = {"min": shortest, "max": 25, **form.get("nodes", {})}
         if nodes["min"] > nodes["max"]:
             self._wrong(("generate", "nodes"), f"min is {nodes['min']}, more than max, which is {nodes['max']}")
         levels = {"min": 2, "max": 11, **form.get("levels", {})}
@@ -116,14 +121,15 @@ class PartReader:
         )
 
     def file(self, name: str, path: Keys) -> Path:
-        """Give the file that a key names, seen from the suite's folder; note it when it is not there."""
-        file = self._root / name
+        """Give the file that a key names, seen from the folder of its file; note it when it is not there."""
+        folder = self._beside(path)
+        file = folder / name
         try:
             if file.is_file():
-                self.files[name] = file
+                self.files[name if folder == self._root else os.path.relpath(file, self._root)] = file
             else:
                 hint = "paths are relative to the suite's folder"
-                self._wrong(path, f"there is no file {name!r} in {self._root}", hint)
+                self._wrong(path, f"there is no file {name!r} in {folder}", hint)
         except (OSError, ValueError) as error:
             self._wrong(path, f"{name!r} is not a path: {error}")
         return file
@@ -140,13 +146,13 @@ class PartReader:
         if "*" not in name:
             return [self.file(name, path)]
         try:
-            files = sorted(file for file in self._root.glob(name) if file.is_file())
+            files = sorted(file for file in self._beside(path).glob(name) if file.is_file())
         except (OSError, ValueError, NotImplementedError, IndexError) as error:
             self._wrong(path, f"{name!r} is not a pattern: {error}")
             return []
         if not files:
-            self._wrong(path, f"no file matches {name!r} in {self._root}")
-        self.files |= {file.relative_to(self._root).as_posix(): file for file in files}
+            self._wrong(path, f"no file matches {name!r} in {self._beside(path)}")
+        self.files |= {Path(os.path.relpath(file, self._root)).as_posix(): file for file in files}
         return files
 
     def _tools(self, form: JsonValue, path: Keys) -> tuple[ToolsSpec, ...]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_agentbench.core.errors import ImportPathError
-from pytest_agentbench.environment.import_path import forget_module, load_fresh_module, load_object
+from pytest_agentbench.environment.import_path import forget_module, load_fresh_module, load_module, load_object
 
 
 @pytest.fixture(autouse=True)
@@ -99,17 +99,15 @@ def test_what_a_module_raises_is_told_with_the_users_own_line(tmp_path: Path, so
     assert not [name for name in sys.modules if "ip_bad" in name]
 
 
-def test_equal_module_names_in_two_suites_are_an_error_naming_both(tmp_path: Path) -> None:
-    """The second suite never silently gets the first one's agent."""
+def test_two_suites_may_have_modules_of_equal_names(tmp_path: Path) -> None:
+    """Each gets its own, again and again; the first keeps the ordinary name."""
     one = folder(tmp_path / "one", {"ip_twice.py": "value = 1\n"})
     two = folder(tmp_path / "two", {"ip_twice.py": "value = 2\n"})
-    load_object("ip_twice:value", one)
 
-    with pytest.raises(ImportPathError) as caught:
-        load_object("ip_twice:value", two)
+    found = [load_object("ip_twice:value", root) for root in (one, two, one, two)]
 
-    assert str(one / "ip_twice.py") in str(caught.value)
-    assert str(two / "ip_twice.py") in str(caught.value)
+    assert found == [1, 2, 1, 2]
+    assert load_object("ip_twice:__name__", one) == "ip_twice"
 
 
 def test_a_suite_does_not_find_modules_in_another_suites_folder(tmp_path: Path) -> None:
@@ -122,21 +120,81 @@ def test_a_suite_does_not_find_modules_in_another_suites_folder(tmp_path: Path) 
         load_object("ip_only_one:value", two)
 
 
-def test_a_neighbour_whose_name_is_taken_is_an_error(tmp_path: Path) -> None:
-    """An agent that imports its own helpers never gets another suite's helpers."""
-    one = folder(tmp_path / "one", {"ip_a.py": "import ip_helpers\n", "ip_helpers.py": "value = 1\n"})
+HELPED = {
+    "ip_{n}.py": """
+        import ip_kit.deep.base
+        import ip_kit.deep.base as same, json
+        from ip_helpers import *
+        def late():
+            import ip_late
+            return ip_late.value
+        values = [ip_kit.deep.base.value, same.value, value, json.dumps(1)]
+        """,
+    "ip_helpers.py": "value = 'helpers of {n}'\n",
+    "ip_late.py": "value = 'late of {n}'\n",
+    "ip_kit/__init__.py": "",
+    "ip_kit/deep/base.py": """
+        from ip_helpers import value as near
+        from .leaf import leaf
+        value = f'base, {{near}}, {{leaf}}'
+        """,
+    "ip_kit/deep/leaf.py": "leaf = 'leaf of {n}'\n",
+}
+
+
+def test_neighbours_of_equal_names_are_the_suites_own(tmp_path: Path) -> None:
+    """Every form of import leads to the suite's own file, in packages, of many names, and inside functions."""
+    suites = {
+        n: folder(tmp_path / n, {name.format(n=n): text.format(n=n) for name, text in HELPED.items()}) for n in "abc"
+    }
+
+    loaded = {n: load_module(f"ip_{n}", root) for n, root in suites.items()}
+
+    for n, module in loaded.items():
+        base = f"base, helpers of {n}, leaf of {n}"
+        assert module.values == [base, base, f"helpers of {n}", "1"]
+        assert module.late() == f"late of {n}"
+    assert load_object("ip_kit.deep.base:value", suites["c"]) == "base, helpers of c, leaf of c"
+
+
+def test_a_neighbour_of_equal_name_is_seen_through_packages(tmp_path: Path) -> None:
+    """What a submodule imports counts, by an absolute and by a relative import of the submodule."""
+    load_object("ip_base:value", folder(tmp_path / "one", {"ip_base.py": "value = 1\n"}))
     two = folder(
         tmp_path / "two",
         {
-            "ip_b.py": "import ip_middle\n",
-            "ip_middle.py": "from ip_helpers import value\n",
-            "ip_helpers.py": "value = 2\n",
+            "ip_app.py": "from ip_lib import outer\nvalue = outer.value\n",
+            "ip_lib/__init__.py": "",
+            "ip_lib/outer.py": "from .inner import value\n",
+            "ip_lib/inner.py": "from ip_base import value\n",
+            "ip_base.py": "value = 2\n",
         },
     )
-    load_object("ip_a:ip_helpers", one)
 
-    with pytest.raises(ImportPathError, match=r"'ip_helpers' should come from .*two.* but .*one"):
-        load_object("ip_b:ip_middle", two)
+    assert load_object("ip_app:value", two) == 2
+
+
+def test_fresh_modules_find_neighbours_of_their_own(tmp_path: Path) -> None:
+    """Tools that are executed anew import what lies in their suite's folder, also by way of a package."""
+    files = {"ip_tools.py": "import ip_rows\nrows = ip_rows.rows\n", "ip_pack/__init__.py": "import ip_rows\n"}
+    inner = {"ip_pack/tools.py": "from . import ip_rows\nrows = ip_rows.rows\n"}
+    one, two = (folder(tmp_path / n, {**files, **inner, "ip_rows.py": f"rows = ['{n}']\n"}) for n in ("one", "two"))
+
+    for name in ("ip_tools", "ip_pack.tools"):
+        found = [load_fresh_module(name, root, "run") for root in (one, two, one)]
+
+        assert [module.rows for module in found] == [["one"], ["two"], ["one"]]
+        for module in found:
+            forget_module(module)
+
+
+def test_what_a_private_module_raises_is_told_with_its_own_line(tmp_path: Path) -> None:
+    """The name is the one that the suite wrote, and the place is in its own file."""
+    load_object("ip_bad:x", folder(tmp_path / "one", {"ip_bad.py": "x = 1\n"}))
+    two = folder(tmp_path / "two", {"ip_bad.py": "\nimport ip_nowhere\n"})
+
+    with pytest.raises(ImportPathError, match=r"importing 'ip_bad' raised ModuleNotFoundError: .*two/ip_bad\.py:2\)"):
+        load_object("ip_bad:x", two)
 
 
 def test_fresh_modules_share_nothing_and_leave_nothing(tmp_path: Path) -> None:

@@ -135,7 +135,6 @@ def test_simulations_stand_outside_the_gates_of_a_suite(project: Project) -> Non
     [
         ('"nowhere.yaml"', "*there is no file*nowhere.yaml*"),
         ('"agentbench.yaml", polcy="x"', "*no keyword 'polcy'; allowed: *policy*"),
-        ('"agentbench.yaml", tag="x"', "*no scenario of 'agentbench.yaml' fits tag='x'*"),
     ],
 )
 def test_a_mark_that_leads_nowhere_is_a_collection_error(project: Project, mark: str, message: str) -> None:
@@ -157,6 +156,64 @@ def test_a_mark_that_leads_nowhere_is_a_collection_error(project: Project, mark:
     assert result.ret == 2
     result.stdout.fnmatch_lines([message])
     result.stdout.no_fnmatch_line("*pytest_agentbench/plugin*")
+
+
+def test_a_mark_that_no_scenario_fits_skips_its_test(project: Project) -> None:
+    """The reason names what was asked for, and what a mistyped value probably meant."""
+    project.suite("late")
+    project.write(
+        "bench/test_shop.py",
+        """
+        import pytest
+
+        @pytest.mark.agentbench("agentbench.yaml", scenario="lat")
+        def test_refunds(agentbench):
+            assert False
+
+        @pytest.mark.agentbench("agentbench.yaml", tag="x")
+        def test_tagged(agentbench):
+            assert False
+        """,
+    )
+
+    result = project.run("bench/test_shop.py", "-rs")
+
+    result.assert_outcomes(skipped=2)
+    result.stdout.fnmatch_lines(
+        [
+            "SKIPPED*no scenario of 'agentbench.yaml' fits scenario='lat' (did you mean 'late'?)",
+            "SKIPPED*no scenario of 'agentbench.yaml' fits tag='x'",
+        ]
+    )
+
+
+def test_a_failing_test_shows_its_conversation_and_the_file(anywhere: Project) -> None:
+    """The last conversation stands below the assertion, with secrets left out, as that of a suite's item does."""
+    anywhere.write(
+        "test_shop.py",
+        """
+        def agent(message):
+            return f"You said: {message}"
+
+        def test_parrot(agentbench):
+            agentbench.simulate(agent=agent, says=["First try"])
+            run = agentbench.simulate(agent=agent, says=["Hello there", "And again"])
+            assert run.said("good bye")
+        """,
+    )
+
+    result = anywhere.run("test_shop.py")
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*agentbench conversation*",
+            "*2 agent  You said: Hello there",
+            "*You said: And again",
+            "transcript: .agentbench/runs/*/transcripts/*test_parrot-2*.json",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*said: First try*")
 
 
 def test_simulate_without_an_agent_says_what_it_needs(project: Project) -> None:

@@ -165,16 +165,3 @@ def test_an_expected_call_that_no_tool_can_answer_is_a_collection_error(project:
 
     assert result.ret == 2
     result.stdout.fnmatch_lines(["*refnd*did you mean 'refund'*", "*order*order_id*"])
-
-
-def test_two_agents_of_one_module_name_are_a_collection_error(anywhere: Project) -> None:
-    """Python keeps one module per name: the second suite would test the first one's agent."""
-    for name in ("one", "two"):
-        anywhere.suite("a")
-        (anywhere.pytester.path / "bench").rename(anywhere.pytester.path / name)
-
-    result = anywhere.run("one", "two")
-
-    place = "*two/agentbench.yaml:2:11: agent: module 'shop_agent' should come from"
-    result.stdout.fnmatch_lines([f"{place} *two/shop_agent.py, but *one/shop_agent.py is already loaded*"])
-    assert result.ret in {1, 2}

@@ -55,6 +55,20 @@ def test_the_output_is_that_of_a_session_without_the_plugin(project: Project) ->
     assert not (project.pytester.path / ".agentbench").exists()
 
 
+def test_options_without_agentbench_are_named_in_one_line(project: Project) -> None:
+    """Somebody who forgets the switch is told; settings in a file are not."""
+    project.suite("a")
+    project.write("test_plain.py", "def test_plain():\n    pass\n")
+
+    result = project.pytest("-q", "--agentbench-gates=never", "--agentbench-json", "out.json")
+    project.write("pytest.ini", "[pytest]\naddopts = --agentbench-gates=never\n")
+    configured = project.pytest("-q")
+
+    line = "agentbench: --agentbench-gates, --agentbench-json have no effect without --agentbench"
+    assert [text for text in result.outlines if "agentbench:" in text] == [line]
+    assert "no effect" not in configured.stdout.str()
+
+
 def test_marked_tests_are_deselected(project: Project) -> None:
     """A marked test does not run without `--agentbench`, and pytest counts it as deselected."""
     project.write(

@@ -152,7 +152,7 @@ scenarios:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("enviroment: {}", "limits, stall, gates, trials, context (did you mean 'environment'?)"),
+        ("enviroment: {}", "limits, stall, gates, trials, context, extends (did you mean 'environment'?)"),
         ("variant: {}", "unknown key 'variant', allowed: name, agent, variants, environment, user, language,"),
         ("trials: two", "found 'two', expected a whole number, 1 or more"),
         ("trials: true", "found True, expected a whole number"),

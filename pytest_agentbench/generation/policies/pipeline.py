@@ -72,7 +72,7 @@ async def run(
         made_from=hashes_of(read.suite, toolset).all,
         today=today(),
         state=source.maker.runs.initial,
-        casting=roles,
+        roles=roles,
         force=force,
         told=told,
         now=now,

@@ -14,7 +14,6 @@ from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.suite import GenerateSpec, Suite
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.generation.casting import Casting
 from pytest_agentbench.generation.policies.analyst import Analyst, Dropped
 from pytest_agentbench.generation.policies.extraction import STRUCTURE, PolicyDocument, extract, extract_by_model
 from pytest_agentbench.generation.policies.facts import Facts, facts_of
@@ -23,6 +22,7 @@ from pytest_agentbench.generation.policies.identity import diff, invalidated
 from pytest_agentbench.generation.policies.review import edited, read_forms, review
 from pytest_agentbench.generation.policies.values import ExtractedPolicy, Extraction, PolicyGraph, PolicySet
 from pytest_agentbench.generation.recipe import recipe_of
+from pytest_agentbench.generation.roles import RoleModels
 from pytest_agentbench.generation.tools.world import world_of
 from pytest_agentbench.results.files import write_atomic
 
@@ -31,7 +31,7 @@ FOUND = "policies.yaml"
 """Policies that were read from a document, as a suite names them."""
 
 
-class Roles(Casting):
+class Roles(RoleModels):
     """The roles of this pipeline that a model can play, in its order."""
 
     known = ("extractor", "analyst", "weigher", "rower", "writer", "critic")

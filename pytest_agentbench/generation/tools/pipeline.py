@@ -18,10 +18,10 @@ from pytest_agentbench.core.errors import EnvironmentFaultError, SuiteFaultError
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.suite import GenerateSpec, Suite
 from pytest_agentbench.core.tool import Toolset
-from pytest_agentbench.generation.casting import Chats
 from pytest_agentbench.generation.produce import Production
 from pytest_agentbench.generation.recipe import Outcome, Told, hashes_of, recipe_of
 from pytest_agentbench.generation.report import document_of, lines_of
+from pytest_agentbench.generation.roles import Chats
 from pytest_agentbench.generation.store import Store
 from pytest_agentbench.generation.tools.graph.graph import build_graph
 from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
@@ -165,7 +165,7 @@ class Pipeline:
             force=self.force,
             told=self.told,
             now=self.now,
-            casting=roles,
+            roles=roles,
         )
         report = await production.run()
         walks = [source.walks[draft.id] for draft in report.accepted]
@@ -252,12 +252,14 @@ class Pipeline:
     async def _graph(self, cards: Cards, taxonomy: Taxonomy) -> Graph:
         recipe = self._recipe
 
+        react = recipe.shape == "react"
+
         async def make() -> Graph:
             self.told("building the graph")
-            return await self._weighed(build_graph(cards, taxonomy), cards)
+            return await self._weighed(build_graph(cards, taxonomy, react=react), cards)
 
         read = [file.read_text() for file in recipe.traces]
-        made_from = hash_of(cards, taxonomy, recipe.weights, self._roles.player("weigher"), read)
+        made_from = hash_of(cards, taxonomy, recipe.weights, self._roles.player("weigher"), read, *["react"] * react)
         return await resumed(recipe.out / GRAPH, Graph, made_from, make, force=self.force)
 
     async def _weighed(self, graph: Graph, cards: Cards) -> Graph:

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pytest_agentbench.generation.casting import Casting
 from pytest_agentbench.generation.language.plain import phrases_of
+from pytest_agentbench.generation.roles import RoleModels
 
 ROLES = ("prober", "taxonomist", "weigher", "writer", "critic")
 """The roles that a model can play, in pipeline order."""
 
 
 @dataclass
-class Roles(Casting):
+class Roles(RoleModels):
     """Who plays which of them."""
 
     known = ROLES

@@ -10,7 +10,7 @@ from pytest_agentbench.generation.policies.reading import PolicyFolder
 from pytest_agentbench.generation.policies.review import read_forms, review
 from pytest_agentbench.generation.policies.source import levels_of, sets_of
 from pytest_agentbench.generation.policies.values import ExtractedPolicy, Extraction
-from pytest_agentbench.generation.running import Asked, Changes, generate
+from pytest_agentbench.generation.run import Asked, Changes, generate
 from pytest_agentbench.suites.suite_file import load_suite
 from tests.generation.policies.airline import airline
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import yaml
 
-from pytest_agentbench.generation.running import Asked, generate
+from pytest_agentbench.generation.run import Asked, generate
 from pytest_agentbench.suites.suite_file import load_suite
 from tests.generation.policies.kit import planned
 

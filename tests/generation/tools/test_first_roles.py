@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.generation.recipe import Outcome
-from pytest_agentbench.generation.running import Asked, generate
+from pytest_agentbench.generation.run import Asked, generate
 from pytest_agentbench.generation.tools.graph.typing_rules import faults
 from pytest_agentbench.generation.tools.stage_files import GRAPH, TAXONOMY, load
 from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Graph, Taxonomy

@@ -11,7 +11,7 @@ from random import Random
 import pytest
 
 from pytest_agentbench.core.errors import UnusableAnswerError
-from pytest_agentbench.generation.running import Asked, generate
+from pytest_agentbench.generation.run import Asked, generate
 from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
 from pytest_agentbench.generation.tools.stage_files import SCORES
 from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Cards, Walk

@@ -16,7 +16,7 @@ from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.errors import UnusableAnswerError
 from pytest_agentbench.core.seams import Role
 from pytest_agentbench.core.text import shorten
-from pytest_agentbench.generation.asking import ask
+from pytest_agentbench.generation.roles import ask
 from pytest_agentbench.generation.tools.template import TEMPLATES
 from pytest_agentbench.generation.tools.values import Cards, Walk
 from pytest_agentbench.generation.tools.walks.conditioned import Conditioned

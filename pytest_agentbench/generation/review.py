@@ -13,11 +13,13 @@ from pytest_agentbench.core.errors import AgentBenchError, Problem, SuiteError, 
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.suite import Suite
+from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation.recipe import PROVENANCE
 from pytest_agentbench.generation.tools.probing.seeding import state_of
 from pytest_agentbench.generation.tools.world import World, world_of
+from pytest_agentbench.suites.call_check import check_calls
 from pytest_agentbench.suites.files import YAML_SUFFIXES
 from pytest_agentbench.suites.scenario_files import Entry, is_suite_file, read_scenario, read_scenario_file
 from pytest_agentbench.suites.substitution import Substitution
@@ -72,12 +74,23 @@ class Row(Model):
 
 @dataclass(kw_only=True)
 class Surroundings:
-    """What a suite tells of its scenarios: which tools write, the state; `told` says what is not known, and why."""
+    """What a suite tells of its scenarios: its tools, the state; `told` says what is not known, and why."""
 
     suite: Suite | None = None
-    writes: frozenset[str] = frozenset()
+    toolset: Toolset = field(default_factory=Toolset)
     state: State = field(default_factory=dict)
     told: str = ""
+
+    @property
+    def writes(self) -> frozenset[str]:
+        """The tools that write."""
+        return frozenset(spec.name for spec in self.toolset.of("assistant") if spec.kind == "write")
+
+    def call_problems(self, scenario: Scenario) -> list[Problem]:
+        """Give each call of a scenario that its suite's tools do not take."""
+        if self.suite is None:
+            return []
+        return check_calls(self.suite.model_copy(update={"scenarios": (scenario,), "policies": ()}), self.toolset)
 
 
 def scenario_files(place: Path) -> list[Path]:
@@ -106,15 +119,13 @@ def read_file(file: Path, environ: Mapping[str, str]) -> list[Reviewed]:
         raise SuiteError([substitution.mask_problem(problem) for problem in problems])
     ids = frozenset(scenario.id for _, scenario in found)
     return [
-        Reviewed(
-            file=file,
-            index=next((step for step in entry.path if isinstance(step, int)), None),
-            written=entry.written,
-            scenario=scenario,
-            ids=ids,
-        )
+        Reviewed(file=file, index=_index(entry), written=entry.written, scenario=scenario, ids=ids)
         for entry, scenario in found
     ]
+
+
+def _index(entry: Entry) -> int | None:
+    return next((step for step in entry.path if isinstance(step, int)), None)
 
 
 def read_again(one: Reviewed, environ: Mapping[str, str]) -> Reviewed | None:
@@ -141,16 +152,15 @@ def surroundings_of(place: Path, suite_file: Path | None, environ: Mapping[str, 
 
 
 def read_surroundings(suite: Suite) -> Surroundings:
-    """Read which tools of a suite write, and the state that its runs start from."""
+    """Read the tools of a suite, and the state that its runs start from."""
     found = Surroundings(suite=suite)
     try:
-        tools = load_toolset(suite.environment, suite.root)
-        found.writes = frozenset(spec.name for spec in tools.of("assistant") if spec.kind == "write")
+        found.toolset = load_toolset(suite.environment, suite.root)
         if suite.environment.state is None or suite.environment.state.kind not in _READABLE:
             found.told = "the suite has no state that can be read"
             return found
         with tempfile.TemporaryDirectory(prefix="agentbench-") as directory:
-            world = world_of(suite, toolset=tools, directory=Path(directory))
+            world = world_of(suite, toolset=found.toolset, directory=Path(directory))
             found.state = asyncio.run(_state_of(world))
     except (AgentBenchError, OSError) as error:
         found.told = f"the suite's state cannot be read: {error}"
@@ -225,21 +235,20 @@ def _rows(state: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def _values(scenario: Scenario) -> set[tuple[str, Any]]:
-    """Give (name, value) of what its calls and its user name; lists hold several."""
-    pairs = [pair for way in scenario.ways for call in way.expected_calls for pair in call.arguments.items()]
-    pairs += [pair for call in scenario.never for pair in call.arguments.items()]
-    pairs += scenario.knows.items()
+    """Give (name, value) of what its calls and its user name; a text counts wherever it stands, without a name."""
+    calls = [*(call for way in scenario.ways for call in way.expected_calls), *scenario.never]
+    pairs = [*(pair for call in calls for pair in call.arguments.items()), *scenario.knows.items()]
     found: set[tuple[str, Any]] = set()
     for name, value in pairs:
         for one in value if isinstance(value, list) else [value]:
-            if isinstance(one, str | int | float) and not isinstance(one, bool):
+            if isinstance(one, str) and len(one) >= _SHORTEST:
+                found.add(("", one))
+            elif isinstance(one, int | float) and not isinstance(one, bool):
                 found.add((name, one))
     return found
 
 
 def _held(row: Row, values: set[tuple[str, Any]]) -> set[Any]:
-    """Give the values that a row holds: texts wherever they stand, numbers under their own name alone."""
-    texts = {value for _, value in values if isinstance(value, str) and len(value) >= _SHORTEST}
-    named = {(name, value) for name, value in values if not isinstance(value, str)}
-    scalars = [(name, value) for name, value in row.values.items() if isinstance(value, str | int | float)]
-    return {value for name, value in [("", row.key), *scalars] if value in texts or (name, value) in named}
+    """Give the values that a row holds, numbers under their own name alone."""
+    pairs = [("", row.key), *(("" if isinstance(value, str) else name, value) for name, value in row.values.items())]
+    return {value for name, value in pairs if isinstance(value, str | int | float) and (name, value) in values}
