@@ -13,14 +13,13 @@ from typing import Literal
 
 from pydantic import Field
 
-from pytest_agentbench.calibration.asking import ask, seeded
+from pytest_agentbench.calibration.asking import INVENTIVE, Answer, ask, seeded
 from pytest_agentbench.calibration.checking import Reading
-from pytest_agentbench.calibration.criteria import Answer
 from pytest_agentbench.calibration.labelled import Labelled
 from pytest_agentbench.calibration.scene import Play, Scene
 from pytest_agentbench.calibration.situations import situations
 from pytest_agentbench.calibration.wording import flat
-from pytest_agentbench.calibration.written import INVENTIVE, described
+from pytest_agentbench.calibration.written import described
 from pytest_agentbench.checks.known_values import KnownValues, Token, tokens
 from pytest_agentbench.core.errors import CassetteMissError, ProviderError
 from pytest_agentbench.core.text import printable, shorten

@@ -14,8 +14,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from pytest_agentbench.calibration.asking import CLEAR_CUT, ask, seeded, shown
-from pytest_agentbench.calibration.criteria import Answer
+from pytest_agentbench.calibration.asking import INVENTIVE, Answer, ask, seeded, shown
 from pytest_agentbench.calibration.labelled import Case, Labelled
 from pytest_agentbench.calibration.situations import Situation, situations
 from pytest_agentbench.calibration.wording import Words
@@ -38,9 +37,6 @@ POSITIVE = 0.35
 
 MOST_TOOLS = 6
 """Tools of a group: one group at a time leaves a prompt short (TRACE §2.2)."""
-
-INVENTIVE = 1.0
-"""The temperature of the writer (TRACE, B.1, for Claude)."""
 
 TRIED = 8
 """Conversations that the filter is offered under a situation that is not theirs, and as many under their own."""
@@ -262,7 +258,6 @@ async def reviewed(chat: Chat, given: Offered, seed: int = 0) -> Fits:
         "filter.v1",
         data=[shown(given.case, with_evidence=False)],
         random=seeded(seed, "filter", digest(given)),
-        temperature=CLEAR_CUT,
         situation=described(situations()[given.situation]),
     )
 
