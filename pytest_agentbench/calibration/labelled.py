@@ -6,7 +6,7 @@ from typing import Any, Literal, Self
 
 from pydantic import SerializerFunctionWrapHandler, ValidationError, model_serializer
 
-from pytest_agentbench.calibration.situations import Bucket, situations
+from pytest_agentbench.calibration.situations import Bucket, Situation, situations
 from pytest_agentbench.checks.judges.evidence import Goal
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import digest, dumps, loads
@@ -89,6 +89,12 @@ class Labelled(Model):
     wording: Wording | Literal[""] = ""
     gold: tuple[GoldCall, ...] = ()
     reason: str = ""
+
+    @classmethod
+    def of(cls, situation: Situation, **fields: Any) -> Self:
+        """Give a conversation of a situation, labelled as that is."""
+        blame, why = situation.agent_at_fault, situation.reason
+        return cls(situation=situation.id, label=situation.label, agent_at_fault=blame, reason=why, **fields)
 
     @property
     def is_own(self) -> bool:

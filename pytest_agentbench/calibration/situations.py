@@ -8,7 +8,7 @@ agent, which is how the catalogue arrives at eight.
 import tomllib
 from functools import cache
 from importlib.resources import files
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import model_validator
 
@@ -97,7 +97,16 @@ class Situation(Model):
 
 
 @cache
+def _catalogue() -> dict[str, Any]:
+    return tomllib.loads((files(__package__) / "situations.toml").read_text(encoding="utf-8"))
+
+
+@cache
 def situations() -> dict[str, Situation]:
     """Give the catalogue by id, in its order."""
-    text = (files(__package__) / "situations.toml").read_text(encoding="utf-8")
-    return {one["id"]: Situation.model_validate(one) for one in tomllib.loads(text)["situation"]}
+    return {one["id"]: Situation.model_validate(one) for one in _catalogue()["situation"]}
+
+
+def problems() -> dict[str, str]:
+    """Give what speaks against a conversation that lacks what its situation `holds`."""
+    return dict(_catalogue()["problems"])

@@ -14,11 +14,11 @@ from typing import Literal
 from pydantic import Field
 
 from pytest_agentbench.calibration.asking import INVENTIVE, Answer, ask, seeded
-from pytest_agentbench.calibration.checking import Reading
+from pytest_agentbench.calibration.checking import gives_nothing, invented
 from pytest_agentbench.calibration.labelled import Labelled
-from pytest_agentbench.calibration.scene import Play, Scene
+from pytest_agentbench.calibration.playing import Play
+from pytest_agentbench.calibration.scene import flat
 from pytest_agentbench.calibration.situations import situations
-from pytest_agentbench.calibration.wording import flat
 from pytest_agentbench.calibration.written import described
 from pytest_agentbench.checks.known_values import KnownValues, Token, tokens
 from pytest_agentbench.core.errors import CassetteMissError, ProviderError
@@ -93,15 +93,15 @@ class Conversation(Answer):
 class _Plan:
     """What a played conversation leaves fixed: calls, what the user can say, and what has to be said."""
 
-    def __init__(self, case: Labelled, play: Play, scene: Scene) -> None:
+    def __init__(self, case: Labelled, play: Play) -> None:
         self.case = case
         self.situation = situations()[case.situation]
-        reading = Reading(play, scene)
+        scene, made_up = play.scene, invented(play)
         first, *later = [line for line in play.lines if line.by == "user"]
         agents = [line for line in play.lines if line.by == "agent"]
         self.calls = list(_called(play.messages))
-        self.invents = bool(reading.invented)
-        self.answered = not reading.nothing
+        self.invents = bool(made_up)
+        self.answered = not gives_nothing(play.transcript.trajectory)
         self.wish = play.wish or first.text
         self.brought = first.said
         right = {str(value) for call in scene.calls for _, value in scalars(call.arguments)}
@@ -113,7 +113,7 @@ class _Plan:
         # lines of its own say what the user brings, and the rest only invites it to be said
         self.spare = [] if scene.plan.scenario.lines else list(scene.known)
         self.spare += [line.text for line in later[:-1] if not line.values]
-        self.told = [one for line in agents for one in line.values if one not in reading.invented and any(tokens(one))]
+        self.told = [one for line in agents for one in line.values if one not in made_up and any(tokens(one))]
         self.log = next((line.text for line in agents if line.kind == "logs"), "")
         dump = next((line for line in agents if line.kind == "dump"), None)
         self.load = [fact.text for fact in dump.told] if dump else []
@@ -287,14 +287,14 @@ def spread_out(cases: Sequence[Labelled], count: int) -> list[Labelled]:
 
 
 async def worded(
-    cases: Sequence[Labelled], plays: Mapping[str, tuple[Play, Scene]], chat: Chat, *, seed: int = 0
+    cases: Sequence[Labelled], plays: Mapping[str, Play], chat: Chat, *, seed: int = 0
 ) -> tuple[list[Labelled], Counter[str]]:
     """Give the conversations in the model's words, and why some stayed plain; `plays` are how they were played."""
     lost: Counter[str] = Counter()
 
     async def one(case: Labelled) -> Labelled:
         try:
-            return await _worded(case, _Plan(case, *plays[case.id]), chat, seed)
+            return await _worded(case, _Plan(case, plays[case.id]), chat, seed)
         except CassetteMissError:
             raise
         except ProviderError as error:

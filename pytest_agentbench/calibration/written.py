@@ -16,8 +16,8 @@ from pydantic import Field
 
 from pytest_agentbench.calibration.asking import INVENTIVE, Answer, ask, seeded, shown
 from pytest_agentbench.calibration.labelled import Case, Labelled
+from pytest_agentbench.calibration.scene import phrases
 from pytest_agentbench.calibration.situations import Situation, situations
-from pytest_agentbench.calibration.wording import Words
 from pytest_agentbench.checks.judges.evidence import Evidence
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import digest
@@ -128,7 +128,7 @@ def commissions(
         language = languages[number % len(languages)]
         alike = [one for one in examples if one.situation == name]
         ours = [one for one in alike if one.language == language] or alike
-        user, agent = random.sample(Words(language, random).entries("names"), 2)
+        user, agent = random.sample(phrases(language)["names"], 2)
         yield Commission(
             situation=name,
             toolset=random.choice(groups),
@@ -321,15 +321,11 @@ def _labelled(number: int, given: Commission, dialogue: Dialogue) -> Labelled:
             messages.append(Message(role="tool", content=step.result, tool_call_id=call.id, error=step.failed))
         else:
             messages.append(Message(role="user" if step.by == "user" else "assistant", content=step.text.strip()))
-    situation = situations()[given.situation]
-    return Labelled(
+    return Labelled.of(
+        situations()[given.situation],
         id=f"written-{number}-{given.situation}",
         case=Case(transcript=Transcript(messages=tuple(messages)), toolset=given.toolset),
-        label=situation.label,
-        agent_at_fault=situation.agent_at_fault,
-        situation=given.situation,
         language=given.language,
         grade="silver",
         wording="model",
-        reason=situation.reason,
     )
