@@ -86,6 +86,17 @@ class Situation(Model):
         """Why it has its label."""
         return f"tools: {self.tool_reason}; agent: {self.agent_reason}; user: {self.user_reason}"
 
+    @property
+    def text(self) -> str:
+        """It in words: what happens, and what of tools, agent and user."""
+        lines = [
+            self.details,
+            f"Tools ({self.tool}): {self.tool_reason}.",
+            f"Agent ({self.agent}): {self.agent_reason}.",
+            f"User ({self.user}): {self.user_reason}.",
+        ]
+        return "\n".join([*lines, f"What decides: {self.means}"] if self.means else lines)
+
     @model_validator(mode="after")
     def _is_plausible(self) -> Self:
         if (self.tool, self.agent, self.user) not in PLAUSIBLE:
