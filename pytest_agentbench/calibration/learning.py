@@ -8,7 +8,7 @@ a suite.
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -32,17 +32,11 @@ from pytest_agentbench.llm.seams import Chat
 
 A = TypeVar("A", bound=Answer)
 
-BATCH = 20
-"""Reasons summed up at a time (SCOPE, appendix C.3)."""
+BATCH, SAMPLE, MOST_AREAS, PER_AREA, LEAST_KEPT = 20, 10, 5, 5, 12
+"""Reasons summed up at a time, conversations that areas are discovered in, areas at most, criteria per area and label.
 
-SAMPLE, MOST_AREAS = 10, 5
-"""Conversations that areas are discovered in, and areas at most (same)."""
-
-PER_AREA = 5
-"""Criteria per area and label (same)."""
-
-LEAST_KEPT = 12
-"""De-duplication leaves at most half of a label's criteria, or this many where that is more (same)."""
+De-duplication leaves at most half of a label's criteria, or the last where that is more (SCOPE, appendix C.3).
+"""
 
 SPUR_REASONS, SPUR_RUBRICS = 3, 10
 """Reasons per conversation, and rubrics for satisfaction, and as many for dissatisfaction (SCOPE §3.1, on SPUR)."""
@@ -231,10 +225,12 @@ class Learner(Contender):
 
         return estimate
 
-    async def _learned(self, teacher: Teacher, training: Sequence[Labelled]) -> Sequence[Criterion]:
-        raise NotImplementedError
-
     def _label(self, case: Case, scores: Sequence[Score]) -> Label | None:
+        """Give the label that scores come to: that whose sum is greater, NEG of two equal ones."""
+        pos, neg = (sum(one.value or 0 for one in scores if one.criterion.label == label) for label in _LABELS)
+        return "POS" if pos > neg else "NEG"
+
+    async def _learned(self, teacher: Teacher, training: Sequence[Labelled]) -> Sequence[Criterion]:
         raise NotImplementedError
 
     def _shown(self, case: Case) -> Evidence:
@@ -303,10 +299,6 @@ class Spur(Learner):
         if not criteria:
             raise UnusableAnswerError("no rubric came of the training conversations")
         return criteria
-
-    def _label(self, case: Case, scores: Sequence[Score]) -> Label | None:
-        pos, neg = (sum(one.value or 0 for one in scores if one.criterion.label == label) for label in _LABELS)
-        return "POS" if pos > neg else "NEG"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -415,21 +407,21 @@ class Scope(Learner):
             meaning=_MEANING[label],
             make_or_break=_BREAKS[label],
         )
-        return list(self._weighed(label, lines, {one.number: one for one in given.weights}))
+        weights = {one.number: one for one in given.weights}
+        return [self._weighed(label, place, line, weights.get(place)) for place, line in enumerate(lines, start=1)]
 
-    def _weighed(self, label: Label, lines: Sequence[str], weights: dict[int, Weight]) -> Iterator[Criterion]:
-        """Give criteria with what was said of their weights.
+    def _weighed(self, label: Label, place: int, text: str, said: Weight | None) -> Criterion:
+        """Give a criterion with what was said of its weight.
 
         Without `weights` all weigh 1 and none is make-or-break; without `make_or_break` those weigh what else was said.
         """
-        for number, text in enumerate(lines, start=1):
-            more: dict[str, Any] = {}
-            if not self._parts.weights:
-                more = {"weight": 1}
-            elif (said := weights.get(number)) is not None:
-                breaks = self._parts.make_or_break and said.make_or_break and label == "NEG"
-                more = {"make_or_break": True} if breaks else {"weight": min(10, max(1, said.weight))}
-            yield Criterion(id=f"{label.lower()}-{number}", text=text, label=label, **more)
+        more: dict[str, Any] = {}
+        if not self._parts.weights:
+            more = {"weight": 1}
+        elif said is not None:
+            breaks = self._parts.make_or_break and said.make_or_break and label == "NEG"
+            more = {"make_or_break": True} if breaks else {"weight": min(10, max(1, said.weight))}
+        return Criterion(id=f"{label.lower()}-{place}", text=text, label=label, **more)
 
     def _shown(self, case: Case) -> Evidence:
         return with_signals(case) if self._parts.evidence else super()._shown(case)

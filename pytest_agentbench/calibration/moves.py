@@ -56,25 +56,9 @@ def _say(play: Play, kind: str) -> None:
     play.agent(kind, task=play.task, error=f"{error}.")
 
 
-async def _leads(play: Play) -> ToolResult:
-    return [ToolResult(content=""), *await play.make(*play.scene.calls[: play.scene.target])][-1]
-
-
-async def _target(play: Play, often: int = 1) -> ToolResult:
-    return (await play.make(*[play.target] * often))[-1]
-
-
-async def _rest(play: Play) -> ToolResult:
-    return (await play.make(*play.scene.calls[play.scene.target :]))[0]
-
-
-async def _all(play: Play, scene: Scene | None = None) -> ToolResult:
-    return (await play.make(*(scene or play.scene).calls))[play.scene.target]
-
-
 async def _asked(play: Play) -> ToolResult:
     for call in play.asked or ():
-        (result,) = await play.make(call)
+        result = await play.make([call])
         if result.error:
             break
     return result
@@ -93,7 +77,7 @@ async def _misdirected(play: Play) -> ToolResult:
         if not others or play.is_near:
             raise
     del play.messages[len(play.lines) :]
-    result = await _all(play, play.random.choice(others))
+    result = await play.make(play.random.choice(others).calls, play.scene.target)
     if result.error:
         raise InexpressibleError("the calls with other values fail")
     return result
@@ -109,11 +93,11 @@ async def _useless(play: Play) -> None:
     if not extra:
         raise InexpressibleError("no read that this request does not need is known")
     reads = [call for place, call in enumerate(play.scene.calls) if not play.scene.writes(place)]
-    await play.make(*extra, *reads[:1] * 2)
+    await play.make([*extra, *reads[:1] * 2])
 
 
 async def _checks(play: Play) -> None:
-    if all(one.error for one in await play.make(*play.checks[:3])):
+    if all([(await play.make([call])).error for call in play.checks[:3]]):
         raise InexpressibleError("no checking tool succeeds with the values at hand")
 
 
@@ -187,11 +171,11 @@ def _report_in_part(play: Play) -> None:
 
 _MOVES: dict[str, Move] = {
     # calls
-    "leads": _leads,
-    "target": _target,
-    "target twice": lambda play: _target(play, play.random.choice([1, 2])),
-    "the rest": _rest,
-    "all calls": _all,
+    "leads": lambda play: play.make(play.scene.calls[: play.scene.target]),
+    "target": lambda play: play.make([play.target]),
+    "target twice": lambda play: play.make([play.target] * play.random.choice([1, 2])),
+    "the rest": lambda play: play.make(play.scene.calls[play.scene.target :], counts=0),
+    "all calls": lambda play: play.make(play.scene.calls, counts=play.scene.target),
     "asked calls": _asked,
     "another tool": lambda play: play.first_useful(play.other_tools()),
     "other values": _misdirected,

@@ -217,14 +217,14 @@ class Play:
 
     # what is called
 
-    async def make(self, *calls: ToolCall) -> list[ToolResult]:
-        """Make calls one after the other; give what came of them."""
+    async def make(self, calls: Sequence[ToolCall], counts: int = -1) -> ToolResult:
+        """Make calls one after the other; give the answer that `counts`, an empty one without calls."""
         results = []
         for call in calls:
             made = call.model_copy(update={"id": f"call_{len(self.messages)}"})
             results.append(await self.world.call(made))
             self.messages += [Message(role="assistant", tool_calls=(made,)), result_message(made, results[-1])]
-        return results
+        return results[counts] if results else ToolResult(content="")
 
     async def first_useful(
         self, calls: Iterable[ToolCall], problem: str = "no other call succeeds with the values at hand"
@@ -232,7 +232,7 @@ class Play:
         """Make the first of some calls that succeeds and tells something, others are taken back; raise without one."""
         for call in calls:
             kept = len(self.messages)
-            (result,) = await self.make(call)
+            result = await self.make([call])
             if not result.error and facts_of(result.content):
                 return result
             del self.messages[kept:]
