@@ -3,7 +3,7 @@
 from pytest_agentbench.report.glyphs import Glyphs, Line
 from pytest_agentbench.report.table import table
 from pytest_agentbench.results.correlate import Correlation
-from pytest_agentbench.results.statistics.interval import Interval
+from pytest_agentbench.results.intervals import Interval
 
 
 def correlation_lines(found: Correlation, marks: Glyphs, width: int, *, title: str) -> list[Line]:

@@ -3,7 +3,7 @@
 from pytest_agentbench.report.breakdown import percent
 from pytest_agentbench.report.glyphs import Glyphs, Line
 from pytest_agentbench.report.table import table, wrap
-from pytest_agentbench.results.statistics.interval import Interval
+from pytest_agentbench.results.intervals import Interval
 from pytest_agentbench.results.trials import TrialsReport
 
 MOST_FLAKY = 10

@@ -7,8 +7,8 @@ from pytest_agentbench.report.breakdown import percent
 from pytest_agentbench.report.comparison import change_cells, flips_line, indented, p_text
 from pytest_agentbench.report.glyphs import Glyphs, Line, Style, cells
 from pytest_agentbench.report.table import Align, table
+from pytest_agentbench.results.intervals import Interval
 from pytest_agentbench.results.paired import Change
-from pytest_agentbench.results.statistics.interval import Interval
 from pytest_agentbench.results.variants import Breakdown, Part, VariantRow, VariantsReport
 
 _NAME = 18

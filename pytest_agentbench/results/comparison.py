@@ -6,7 +6,7 @@ from typing import Literal
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.results.paired import Paired, compare_paired
-from pytest_agentbench.results.statistics.holm import holm
+from pytest_agentbench.results.significance import holm
 
 Why = Literal["changed", "added", "removed", "players", "unscored"]
 """Why a scenario is set apart: it says something else, is on one side only, had other players, or was not scored."""

@@ -7,12 +7,16 @@ from functools import partial
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.run import Result
+from pytest_agentbench.results.intervals import Interval
 from pytest_agentbench.results.numbers import mean, numbers_of, scenario_means, value_of
-from pytest_agentbench.results.statistics.bootstrap import bootstrap_mean, bootstrap_p
-from pytest_agentbench.results.statistics.holm import holm
-from pytest_agentbench.results.statistics.interval import Interval
-from pytest_agentbench.results.statistics.power import detectable, paired_difference
-from pytest_agentbench.results.statistics.sign_flip import sign_flip
+from pytest_agentbench.results.significance import (
+    bootstrap_mean,
+    bootstrap_p,
+    detectable,
+    holm,
+    paired_difference,
+    sign_flip,
+)
 from pytest_agentbench.results.trials import ScenarioTrials, by_scenario
 
 LEVEL = 0.05

@@ -6,10 +6,14 @@ from collections.abc import Callable, Iterable, Sequence
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.run import Result
-from pytest_agentbench.results.statistics.clusters import clustered_wilson, wilson_of_rates
-from pytest_agentbench.results.statistics.interval import Interval
-from pytest_agentbench.results.statistics.pass_k import mean_pass_at_k, mean_pass_hat_k
-from pytest_agentbench.results.statistics.sequential import Decision, StopRule, unbiased_rate
+from pytest_agentbench.results.intervals import (
+    Interval,
+    clustered_wilson,
+    mean_pass_at_k,
+    mean_pass_hat_k,
+    wilson_of_rates,
+)
+from pytest_agentbench.results.sequential import Decision, StopRule, unbiased_rate
 
 MOST_K = 8
 """The largest k of pass@k and pass^k that is computed."""

@@ -16,8 +16,7 @@ from pytest_agentbench.results.correlate import correlate
 from pytest_agentbench.results.gates import evaluate_gates
 from pytest_agentbench.results.paired import compare_paired
 from pytest_agentbench.results.regression import losses_against
-from pytest_agentbench.results.statistics.mcnemar import mcnemar_exact
-from tests.results.make import SUITE, result
+from tests.results.make import SUITE, mcnemar_exact, result
 
 ROOT = Path(__file__).parents[2]
 
