@@ -30,11 +30,6 @@ _QUOTE = 160
 _NAME = 60
 
 
-def is_uncalibrated(run: Result, document: Document) -> bool:
-    """Whether the verdict on a run rests on an auditor that is not calibrated."""
-    return run.rests_on_auditor and not _standing(run, document).is_calibrated
-
-
 def marks_of(run: Result, document: Document) -> str:
     """Give what stands beside a verdict, `uncalibrated` and `disputed`, joined by commas; "" for most."""
     return ", ".join(_marks(run, _standing(run, document)))

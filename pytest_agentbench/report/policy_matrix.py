@@ -16,6 +16,7 @@ from pytest_agentbench.report.breakdown import percent
 from pytest_agentbench.report.glyphs import Glyphs, Line
 from pytest_agentbench.report.table import Align, table, wrap
 from pytest_agentbench.results.document import Document, PolicyRecord
+from pytest_agentbench.results.grouping import kept
 from pytest_agentbench.results.intervals import wilson
 
 NO_CATEGORY = "(none)"
@@ -115,7 +116,7 @@ def of_suite(name: str, stated: Sequence[PolicyRecord], results: Sequence[Result
     names = [policy.id for policy in stated]
     categories = {policy.id: policy.category or NO_CATEGORY for policy in stated}
     verdicts = {
-        policy: {at: kept for at, run in enumerate(runs) if (kept := _kept(run, policy)) is not None}
+        policy: {at: holds for at, run in enumerate(runs) if (holds := kept(run, policy)) is not None}
         for policy in names
     }
     scale: ComplexityScale = "policies" if any(run.complexity_scale == "policies" for run in runs) else "given"
@@ -175,17 +176,6 @@ def _by_category(names: Sequence[str], categories: dict[str, str]) -> dict[str, 
     return {label: [name for name in names if categories[name] == label] for label in set(categories.values())}
 
 
-def _verdicts(runs: Sequence[Result], policy: str) -> dict[int, bool]:
-    """Give by position the runs that count for a policy, and whether each kept it."""
-    return {at: kept for at, run in enumerate(runs) if (kept := _kept(run, policy)) is not None}
-
-
-def _kept(run: Result, policy: str) -> bool | None:
-    """Whether a run counts for a policy, and how; None where it does not."""
-    outcomes = [outcome for outcome in run.policies if outcome.policy == policy and outcome.counts]
-    return all(outcome.kept for outcome in outcomes) if outcomes else None
-
-
 def _share(kept: Iterable[bool]) -> Share:
     values = list(kept)
     interval = wilson(sum(values), len(values))
@@ -209,10 +199,10 @@ def _matrix(
     cells = []
     for row in rows:
         groups: dict[str, list[bool]] = {column: [] for column in columns}
-        for at, kept in verdicts[row].items():
+        for at, is_kept in verdicts[row].items():
             for column in columns_of(at):
                 if column in groups:
-                    groups[column].append(kept)
+                    groups[column].append(is_kept)
         cells.append(tuple(_share(groups[column]) for column in columns))
     return Matrix(rows=tuple(rows), columns=tuple(columns), cells=tuple(cells))
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.run import Result
+from pytest_agentbench.results.grouping import grouped
 
 
 class FaultRow(Model):
@@ -27,10 +28,8 @@ class FaultRow(Model):
 
 def fault_rows(results: Sequence[Result]) -> tuple[FaultRow, ...]:
     """Give a row per fault, or per set of faults that strike together, in the order in which they first appear."""
-    groups: dict[str, list[Result]] = {}
-    for result in results:
-        if result.faults and result.not_run is None:
-            groups.setdefault(" + ".join(result.faults), []).append(result)
+    struck = [result for result in results if result.faults and result.not_run is None]
+    groups = grouped(struck, lambda result: [" + ".join(result.faults)])
     return tuple(_row(fault, runs) for fault, runs in groups.items())
 
 
