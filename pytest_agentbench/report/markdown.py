@@ -10,13 +10,13 @@ from collections.abc import Iterable, Sequence
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.report.auditor import audit_rows, mark_of_gate, marks_of
-from pytest_agentbench.report.before import compared, flip_text, name_of
+from pytest_agentbench.report.before import flip_text, name_of
 from pytest_agentbench.report.breakdown import gates_of, groups_of, own_rows, percent, worst_rows_first
-from pytest_agentbench.report.comparison import p_text, points
-from pytest_agentbench.report.flags import value_flags
+from pytest_agentbench.report.comparison import compared, p_text, points
 from pytest_agentbench.report.glyphs import UNICODE
 from pytest_agentbench.report.measured import share_text
 from pytest_agentbench.report.reviews import review_texts
+from pytest_agentbench.report.sections import value_flags
 from pytest_agentbench.report.worst import (
     check_name,
     failed_findings,
