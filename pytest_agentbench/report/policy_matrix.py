@@ -255,7 +255,7 @@ def _grid(heading: str, found: Matrix, totals: Sequence[Named], layout: Layout) 
     more = f", {cut} more columns in the values" if cut else ""
     size_of = len(found.rows) * len(found.columns)
     if numbered:
-        legend = layout.joined(f"{number} {name}" for number, name in zip(heads, names, strict=True))
+        legend = f"  {marks.dot} ".join(f"{number} {name}" for number, name in zip(heads, names, strict=True))
         lines += layout.wrapped(f"  {legend}")
     return [*lines, Line(f"  {found.holes} of {size_of} cells have no run ({marks.dash}){more}")]
 
