@@ -7,8 +7,8 @@ from pytest_agentbench.core.verdict import Finding, Flag
 from pytest_agentbench.report.breakdown import percent
 from pytest_agentbench.report.glyphs import Glyphs, Line, Style
 from pytest_agentbench.report.table import Layout
+from pytest_agentbench.results.audits import fault_rows
 from pytest_agentbench.results.correlate import Correlation
-from pytest_agentbench.results.handling import fault_rows
 from pytest_agentbench.results.trials import TrialsReport
 
 MOST_FLAKY = 10
