@@ -10,8 +10,9 @@ from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, OtherFault, Unmeasured
 from pytest_agentbench.report.auditor import FLAGS_TITLE, auditor_flag_text, marked, standing_text
 from pytest_agentbench.report.calls import beside, call_text, explained
-from pytest_agentbench.report.flags import TITLE, flag_text, value_flags
 from pytest_agentbench.report.glyphs import Glyphs, glyphs
+from pytest_agentbench.report.sections import FLAGS_TITLE as VALUE_FLAGS_TITLE
+from pytest_agentbench.report.sections import flag_text, value_flags
 from pytest_agentbench.report.worst import call_of, check_name, failed_findings, finding_text, no_finding_text
 from pytest_agentbench.results.audits import auditor_flags
 from pytest_agentbench.results.standing import AuditorStanding
@@ -57,7 +58,7 @@ def failure_text(
             lines += _section("also", _also(result, also, marks, verbose=verbose))
             lines += _section("not measured", [_open(one, marks) for one in result.unmeasured])
         lines += _section("what others did besides", [_other(one, marks) for one in result.also])
-        lines += _section(TITLE, [flag_text(one, marks) for one in value_flags(result)])
+        lines += _section(VALUE_FLAGS_TITLE, [flag_text(one, marks) for one in value_flags(result)])
         lines += _section(FLAGS_TITLE, [auditor_flag_text(one, marks) for one in auditor_flags(result)])
         lines += _section("disputed", [f"{marks.plain(result.disputed)}; the run is scored"] if result.disputed else [])
         rests = result.rests_on_auditor and standing is not None

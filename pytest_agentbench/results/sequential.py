@@ -40,27 +40,6 @@ class StopRule:
         return n >= self.most or self.decision(passed, n) != "undecided"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Course:
-    """What becomes of a scenario under a rule: the chance of each decision, and how many trials it takes on average."""
-
-    reliable: float
-    unreliable: float
-    undecided: float
-    trials: float
-
-
-def course(rule: StopRule, rate: float) -> Course:
-    """Compute exactly what becomes of a scenario that passes at `rate`, over all ways its trials can end."""
-    ends = {"reliable": 0.0, "unreliable": 0.0, "undecided": 0.0}
-    trials = 0.0
-    for passed, n, ways in _ends(rule, first=None):
-        chance = ways * rate**passed * (1 - rate) ** (n - passed)
-        ends[rule.decision(passed, n)] += chance
-        trials += n * chance
-    return Course(**ends, trials=trials)
-
-
 def unbiased_rate(rule: StopRule, passed: int, n: int) -> float:
     """Estimate the pass rate of a scenario whose trials were stopped by `rule`, without bias.
 
