@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 
@@ -14,7 +13,7 @@ from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.values import JsonValue, is_number, same, to_json
 from pytest_agentbench.generation.draft import Draft, PlannedCall, Turn
 from pytest_agentbench.generation.language.guard import scalars_of
-from pytest_agentbench.generation.tools.labels import is_identifier, is_role
+from pytest_agentbench.generation.ownership import CallRecord, mixed_owners, ownership_of
 
 NEAR = timedelta(days=400)
 """Days from today within which a date may come to mean something else before the scenario is run."""
@@ -30,8 +29,6 @@ _EPOCH = re.compile(r"(?<![\w.])(\d{10})(\d{3})?(?:\.\d{1,9})?(?![\w.])")
 
 _GENERIC = frozenset({"id", "_id", "uid", "uuid", "key", "name"})
 """Names of fields that say of every kind of thing what it is, so that they name no owner."""
-_TELLING = 4
-"""Characters of a key from which it is told by itself, whatever the argument is called."""
 _INNER = 20_000
 _ROWS, _FIELDS = 10, 16
 """Rows that a writer is shown, and fields of each."""
@@ -164,98 +161,25 @@ def _wanted(turn: Turn) -> Iterator[str]:
 
 
 def owners(draft: Draft, state: State | None) -> Iterator[str]:
-    """Name each thing in a draft that belongs to somebody else than its owner; nothing where it has a stated role.
-
-    Fields that hold the owner's key, in arguments, answers and rows, name owners: whatever the draft touches must hold
-    the same key there. Where nobody says who the owner is, it is whose things the draft lists.
-    """
+    """Name each thing in a draft that belongs to somebody else than its owner; nothing where it has a stated role."""
     if draft.owner.role:
         return
-    touched = [one for turn in draft.turns for one in (*turn.calls, *turn.refused)]
-    records = list(_records([parsed(call.answer) for call in touched], state, draft.state))
-    arguments = [(path.split(".")[-1], value) for call in touched for path, value in arguments_of(call)]
-    if draft.owner.key is not None:
-        yield from _others(draft, state, records, arguments)
-        return
-    for name in _owning(draft, records):
-        yield from _several(name, records, arguments)
-
-
-def _owning(draft: Draft, records: Sequence[Record]) -> list[str]:
-    """Give the arguments of a draft without a known owner that say whose a thing is.
-
-    They are called as people are (`member_id`), else the first by which a call lists rows of other things
-    (`list_copies(shelf_id)`); at least two kinds of calls and rows carry them.
-    """
-    roles: list[str] = []
-    listing: list[str] = []
-    kinds: dict[str, set[str]] = defaultdict(set)
-    for call in (one for turn in draft.turns for one in (*turn.calls, *turn.refused)):
-        answer = parsed(call.answer)
-        rows = [row for row in answer if isinstance(row, Mapping)] if isinstance(answer, list) else []
-        for path, value in arguments_of(call):
-            name = path.split(".")[-1]
-            kinds[name].add(f"call {call.call.name}")
-            if is_role(name):
-                roles.append(name)
-            elif is_identifier(name) and rows and all(name in row and name != next(iter(row)) for row in rows):
-                listing += [name] * all(same(to_json(row[name]), value) for row in rows)
-    for _, row in records:
-        for name in row:
-            kinds[name].add(f"row {next(iter(row))}")
-    found = list(dict.fromkeys(roles)) or listing[:1]
-    return [name for name in found if len(kinds[name]) > 1]
-
-
-def _several(name: str, records: Sequence[Record], arguments: Sequence[tuple[str, JsonValue]]) -> Iterator[str]:
-    """Name each thing whose owner, as a field of this name says it, is another than that of the first."""
-    own = [value for argument, value in arguments if argument == name and isinstance(value, str | int)]
-    if not own:
-        return
-    yield from (f"{name} {value!r} is not {own[0]!r}" for value in own[1:] if not same(value, own[0]))
-    for argument, value in dict.fromkeys((one, str(value)) for one, value in arguments if is_identifier(one)):
-        for key, row in records:
-            is_its_row = (key == value and len(value) >= _TELLING) or (
-                next(iter(row)) == argument != name and str(row[argument]) == value
-            )
-            if is_its_row and row.get(name) is not None and not _names(row[name], own[0]):
-                yield f"{argument} {value} belongs to {row[name]!r}, not to {own[0]!r}"
-                break
-
-
-def _names(value: JsonValue, owner: JsonValue) -> bool:
-    """Whether a field says that this is the owner: by its key, or by a record that holds it (`{id: M1, name: Ann}`)."""
-    given = to_json(value)
-    return same(given, owner) or (isinstance(given, Mapping) and any(same(one, owner) for one in given.values()))
-
-
-def _others(
-    draft: Draft, state: State | None, records: Sequence[Record], arguments: Sequence[tuple[str, JsonValue]]
-) -> Iterator[str]:
-    """Name each thing in a draft that belongs to somebody else than its owner."""
-    owner = draft.owner.key
-    fields = {name for name, value in arguments if same(value, owner)}
-    fields |= {name for _, row in records for name, value in row.items() if same(to_json(value), owner)}
-    if not fields:
-        yield f"{owner!r} stands nowhere in what it touches"
-    fields -= _GENERIC
-    table = (state or {}).get(draft.owner.table)
-    peers = {str(key) for key in table} if isinstance(table, Mapping) else set()
-    for name, value in arguments:
-        if name in fields and value is not None and not same(value, owner):
-            yield f"{name} {value!r} is not {owner!r}"
-    for name, value in dict.fromkeys((name, str(value)) for name, value in arguments if isinstance(value, str | int)):
-        for key, row in records:
-            is_its_row = (
-                key == value
-                or (next(iter(row), "") == name and str(row[name]) == value)  # a loan of a book is not the book's row
-                or any(str(row.get(generic)) == value for generic in _GENERIC - {"name"})
-            )
-            others = [row[field] for field in fields & row.keys() if row[field] is not None]
-            others = [one for one in others if not peers or str(one) in peers]  # an address of an order is nobody's
-            if is_its_row and others and not any(_names(one, owner) for one in others):
-                yield f"{name} {value} belongs to {others[0]!r}, not to {owner!r}"
-                break
+    refused = [call for turn in draft.turns for call in turn.refused]
+    calls = [
+        CallRecord(
+            call.call.name,
+            call.call.arguments,
+            parsed(call.answer),
+            call.writes,
+            frozenset(one.call for one in call.origins.values() if one.call is not None),
+        )
+        for call in (*draft.calls, *refused)
+    ]
+    known = ownership_of([to_json(state or {}), to_json(draft.state)], calls, draft.owner)
+    owner = known.kinds_of(draft.owner) if draft.owner.key is not None else {}
+    if draft.owner.key is not None and not owner:
+        yield f"{draft.owner.key!r} stands nowhere in what it touches"
+    yield from mixed_owners(known, calls, owner)
 
 
 def rows_of(draft: Draft, state: State | None) -> tuple[dict[str, JsonValue], ...]:

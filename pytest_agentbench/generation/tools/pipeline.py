@@ -328,7 +328,7 @@ def _shape(recipe: GenerateSpec, graph: Graph, stock: Stock, rehearsed: Rehearse
     capacity = {}
     for tool in graph.tools:
         entries = distinct(one for one in pool.entries if one.tool == tool and FAILURE not in one.id)
-        most = stock.owners.most_of_one(pool.of(tool), stock.card(tool)) or len(entries)
+        most = stock.most_of_one(tool) or len(entries)
         capacity[tool] = 0 if tool in rehearsed.unfit else min(ceil(most * share), rehearsed.repeats.get(tool, most))
     return Shape(
         shortest=recipe.shortest,

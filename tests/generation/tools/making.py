@@ -82,7 +82,7 @@ async def turns_of(stock: Stock, nodes: tuple[str, ...], seed: int = 1) -> tuple
 
 async def hydrated(stock: Stock, graph: Graph, count: int) -> list[tuple[Turn, ...]]:
     """Hydrate walks of a graph; give the turns of those that the world bears."""
-    capacity = {tool: stock.owners.most_of_one(stock.pool.of(tool), stock.card(tool)) for tool in graph.tools}
+    capacity = {tool: stock.most_of_one(tool) for tool in graph.tools}
     capacity = {tool: (most + 1) // 2 for tool, most in capacity.items()}
     walks = sample(graph, count, Shape(capacity=capacity, shares={"simple": 1.0}), seed=3)
     found: list[tuple[Turn, ...]] = []

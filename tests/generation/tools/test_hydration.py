@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.generation.draft import Turn
+from pytest_agentbench.generation.ownership import CallRecord, people_of
 from pytest_agentbench.generation.tools.hydration.hydrate import hydrate
 from pytest_agentbench.generation.tools.hydration.memory import Choice, HydrationError, Memory, Usage
 from pytest_agentbench.generation.tools.hydration.stock import Stock
@@ -95,9 +96,8 @@ def test_all_is_about_one_person(hotel: tuple[Stock, Graph]) -> None:
     for turns in told:
         guests = {call.call.arguments.get("guest") for turn in turns for call in turn.calls} - {None}
         assert len(guests) == 1
-        owner = hotel[0].owners.owner_of(turns, hotel[0].card)
-        assert owner is not None
-        assert owner.name in guests
+        calls = [CallRecord(one.call.name, one.call.arguments) for turn in turns for one in turn.calls]
+        assert set(people_of(hotel[0].ownership, calls)["guest"]) == guests
 
 
 def test_every_argument_has_an_origin_and_is_said_or_pointed_at(hotel: tuple[Stock, Graph]) -> None:
@@ -138,8 +138,8 @@ def test_rules_are_kept_while_a_walk_is_planned(library: tuple[Stock, Graph]) ->
         assert (lookup.call.name, lookup.asked) == ("get_member", False)
         assert renewal.call.arguments.get("weeks") != 3
         assert renewal.call.arguments["loan_id"] in turns[1].about
-        member = library[0].owners.of_values({"loan_id": renewal.call.arguments["loan_id"]})
-        assert member["member_id"] == lookup.call.arguments["member_id"]
+        member = library[0].ownership.about(CallRecord("renew_loan", renewal.call.arguments)).people["member"]
+        assert member == {lookup.call.arguments["member_id"]}
 
 
 def test_what_the_user_wants_to_know_stays_what_it_is(library: tuple[Stock, Graph]) -> None:

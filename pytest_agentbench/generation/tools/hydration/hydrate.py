@@ -14,6 +14,7 @@ from pytest_agentbench.core.state import State
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.draft import Origin, PlannedCall, Turn, Wanted
+from pytest_agentbench.generation.ownership import About, CallRecord, conflicts, mixed_owners, people_of
 from pytest_agentbench.generation.tools.flows import assignments, connecting
 from pytest_agentbench.generation.tools.hydration.arguments import (
     Executed,
@@ -48,11 +49,13 @@ ATTEMPTS = 24
 """Times that a walk is hydrated before it is lost."""
 TRIES = 240
 """Calls that are tried for one walk, over all attempts: where rules leave hardly any, each costs others before it."""
+TWO_PEOPLE = "it would mix the affairs of two people"
+"""The reason of a walk in which two owners meet."""
 TRIED_OUT = "too many calls were tried"
 """The reason of a walk of which nobody knows whether another try would have led to its end."""
 EXHAUSTED = frozenset((
     "no verified call left", "nothing to hand on", "verified calls fail behind others", "a change fails behind others",
-    "it would break a rule", "it would mix the affairs of two people",
+    "it would break a rule", TWO_PEOPLE,
 ))  # fmt: skip
 """Reasons that say that a walk asks more of a tool than the world bears."""
 OF_ONE = "values that are others in each environment"
@@ -156,7 +159,23 @@ class _Attempt:
             wanted = () if fails else await self._wanted()
             self._turns += turns_of_calls(planned, wanted, self._stock)
             place += len(tools) + 1
+        if why := next(mixed_owners(self._stock.ownership, self._records), None):
+            raise HydrationError(TWO_PEOPLE, why)
         return tuple(self._turns)
+
+    @property
+    def _records(self) -> list[CallRecord]:
+        return [_record(one) for one in self._made]
+
+    def _about(self, card: Card, arguments: dict[str, JsonValue], result: JsonValue = None) -> About:
+        call = CallRecord(card.tool, arguments, result, card.writes is not False)
+        known = self._stock.ownership.plus([*self._records, *([call] if result is not None else [])])
+        return known.about(call)
+
+    @property
+    def _abouts(self) -> list[About]:
+        known = self._stock.ownership.plus(self._records)
+        return [known.about(one) for one in self._records]
 
     async def _play(self, cards: Sequence[Card], *, fails: bool) -> None:
         """Make the calls of a turn; where reads lead nowhere others are made in their place."""
@@ -208,13 +227,12 @@ class _Attempt:
 
     def _owned(self, card: Card) -> Choice | None:
         """Give the choice that named the owner, where verified calls of a tool are left that are about others."""
-        owners = self._stock.owners
-        made = [owners.of(one) for one in self._made]
+        made = self._abouts
         left = (entry for entry in self._stock.pool.of(card.tool) if self._may_try(card, entry.arguments))
-        others = (owners.of(Executed(card, one.arguments, one.result, one.content, 0)) for one in left)
-        if not any(owners.conflicts(one, made)[0] for one in others):
+        others = (self._about(card, one.arguments, self._stock.record(one).result) for one in left)
+        if not any(conflicts(one, made)[0] for one in others):
             return None
-        named = (place for place, one in enumerate(made) if owners.people.keys() & one.keys())
+        named = (place for place, one in enumerate(made) if one.people)
         return next((self._choices[place] for place in named), None)
 
     async def _extract(self, card: Card) -> None:
@@ -241,7 +259,7 @@ class _Attempt:
 
     def _candidates(self, card: Card, following: Card | None, *, fails: bool) -> list[PoolEntry]:
         """Give the verified calls that a turn may begin with, those of the same owner and least used values first."""
-        pool, owners = self._stock.pool, self._stock.owners
+        pool = self._stock.pool
         entries = [
             entry
             for entry in (pool.failures(card.tool) if fails else pool.of(card.tool))
@@ -256,11 +274,11 @@ class _Attempt:
             ]
             entries = leading or entries
         self._random.shuffle(entries)
-        made = [owners.of(one) for one in self._made]
+        made = self._abouts
 
         def rank(entry: PoolEntry) -> tuple[int, int, int]:
-            about = owners.of(Executed(card, entry.arguments, entry.result, entry.content, 0))
-            people, things = owners.conflicts(about, made)
+            about = self._about(card, entry.arguments, self._stock.record(entry).result)
+            people, things = conflicts(about, made)
             return people, things, self._usage.of(list(read_slots(entry.arguments).values()))
 
         entries = [entry for entry in entries if not rank(entry)[0]]
@@ -306,15 +324,14 @@ class _Attempt:
 
     def _worth_trying(self, card: Card, options: Sequence[Option]) -> list[Option]:
         """Give the options that nothing speaks against, those of the same owner first."""
-        owners = self._stock.owners
-        made = [owners.of(one) for one in self._made]
+        made = self._abouts
         found = [one for one in self._steady(card, options) if self._may_try(card, one.arguments)]
         fresh = [one for one in found if self._is_fresh(card, one.arguments)] if self._stock.conditioned else found
 
-        def conflicts(option: Option) -> tuple[int, int]:
-            return owners.conflicts(owners.of_values(read_slots(option.arguments)), made)
+        def rank(option: Option) -> tuple[int, int]:
+            return conflicts(self._about(card, option.arguments), made)
 
-        return sorted([one for one in fresh if not conflicts(one)[0]], key=conflicts)[:_TRIED]
+        return sorted([one for one in fresh if not rank(one)[0]], key=rank)[:_TRIED]
 
     def _steady(self, card: Card, options: Sequence[Option]) -> list[Option]:
         """Leave out values that are others in each environment, and the options that need one."""
@@ -352,7 +369,7 @@ class _Attempt:
 
     async def _try(self, card: Card, option: Option, *, fails: bool = False, asked: bool = True, deep: int = 0) -> bool:
         """Make what rules want first, then the call; False where it is not answered as the draft needs it."""
-        stock, owners = self._stock, self._stock.owners
+        stock = self._stock
         if self._memory.tries >= self._most:
             self._memory.is_over = True
             raise HydrationError(TRIED_OUT, card.tool)
@@ -388,10 +405,10 @@ class _Attempt:
         if stock.rules and card.writes is not False and (state := await self._opened.snapshot()) is not None:
             states.append(state)
         broken = stock.rules.broken([*self._made, done], stock.state, states)
-        if broken or owners.conflicts(owners.of(done), [owners.of(one) for one in self._made])[0]:
+        if broken or conflicts(self._about(card, done.arguments, done.result), self._abouts)[0]:
             self._memory.failed(before, key)
             if card.writes is not False:
-                reason = "it would break a rule" if broken else "it would mix the affairs of two people"
+                reason = "it would break a rule" if broken else TWO_PEOPLE
                 raise HydrationError(reason, f"{card.tool}: {', '.join(broken)}" if broken else card.tool)
             self._undo(mark)
             return False
@@ -419,8 +436,8 @@ class _Attempt:
         about = {str(value) for value in read_slots(option.arguments).values()}
         entry = self._stock.pool.get(option.entry)
         if entry is not None:
-            done = Executed(self._stock.card(entry.tool), entry.arguments, entry.result, entry.content, 0)
-            owner = set(self._stock.owners.of(done).values())
+            people = self._about(self._stock.card(entry.tool), entry.arguments, entry.result).people
+            owner = {key for keys in people.values() for key in keys}
             given = owner or {str(value) for _, value in scalars(entry.result)}
         else:
             owner, given = set(), set()
@@ -476,9 +493,9 @@ class _Attempt:
         another environment was found to have another value for.
         """
         last = self._made[-1]
-        owners = self._stock.owners
+        known = self._stock.ownership.plus(self._records)
         used = [value for one in self._made for _, value in scalars(one.arguments)]
-        used += [name for one in self._made for name in owners.names(owners.of(one))]
+        used += list(known.names(people_of(known, self._records)))
         found = [
             one for one in wanted_of(last.result, used) if (last.card.tool, "", one.path) not in self._memory.unsteady
         ]
@@ -486,3 +503,8 @@ class _Attempt:
             again = parsed((await self._opened.call(last.card.tool, last.arguments)).content)
             found = [one for one in found if said_at(again, one.path) == one.text]
         return (self._random.choice(found[:_FACTS]),) if found else ()
+
+
+def _record(one: Executed) -> CallRecord:
+    sources = frozenset(origin.call for origin in one.origins.values() if origin.call is not None)
+    return CallRecord(one.card.tool, one.arguments, one.result, one.card.writes is not False, sources)

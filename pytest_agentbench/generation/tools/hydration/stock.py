@@ -5,15 +5,24 @@ from functools import cached_property
 
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.values import JsonValue, same
+from pytest_agentbench.generation.ownership import CallRecord, Ownership, conflicts, ownership_of
 from pytest_agentbench.generation.tools.hydration.memory import Unsteady
 from pytest_agentbench.generation.tools.hydration.names import Handles
-from pytest_agentbench.generation.tools.hydration.owners import Owners, owners_of
 from pytest_agentbench.generation.tools.hydration.rules import SuiteRules
 from pytest_agentbench.generation.tools.labels import name_of
 from pytest_agentbench.generation.tools.probing.schemas import read_slots
+from pytest_agentbench.generation.tools.recruiting.choosing import distinct
 from pytest_agentbench.generation.tools.recruiting.pool import Pool
 from pytest_agentbench.generation.tools.recruiting.watching import Watch, watch_of
-from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Card, Cards, Taxonomy, Walk
+from pytest_agentbench.generation.tools.values import (
+    END_OF_SIMULATION,
+    RUN_CONVERSATION,
+    Card,
+    Cards,
+    PoolEntry,
+    Taxonomy,
+    Walk,
+)
 from pytest_agentbench.generation.tools.world import World
 
 
@@ -40,9 +49,24 @@ class Stock:
         return Handles(self.pool, self.cards, self.taxonomy, lookups=lookups)
 
     @cached_property
-    def owners(self) -> Owners:
-        """Whom rows belong to."""
-        return owners_of(self.state, self.pool)
+    def ownership(self) -> Ownership:
+        """Whom things belong to. What verified changes made is not there when a walk begins, so it is left out."""
+        return ownership_of([self.state], [self.record(entry) for entry in self.pool.entries])
+
+    def record(self, entry: PoolEntry) -> CallRecord:
+        """Give a verified call as it counts for ownership."""
+        writes = self.card(entry.tool).writes is not False
+        result = None if writes or entry.after else entry.result
+        return CallRecord(entry.tool, entry.arguments, result, writes)
+
+    def most_of_one(self, tool: str) -> int:
+        """Count the verified calls of a tool that one conversation can make: those about one owner, and about none."""
+        every = [self.ownership.about(self.record(entry)) for entry in distinct(self.pool.of(tool))]
+        free = [one for one in every if not one.people]
+        return len(free) + max(
+            (sum(not conflicts(one, [other])[0] for one in every if one.people) for other in every if other.people),
+            default=0,
+        )
 
     @cached_property
     def watch(self) -> Watch:
