@@ -5,7 +5,6 @@ not made again as long as that holds; a session that was broken off goes on wher
 """
 
 import contextlib
-import itertools
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -51,20 +50,11 @@ from pytest_agentbench.generation.tools.stage_files import (
     save,
 )
 from pytest_agentbench.generation.tools.values import Cards, Graph, Taxonomy
-from pytest_agentbench.generation.tools.walks.conditioned import Conditioned
 from pytest_agentbench.generation.tools.walks.coverage import coverage
-from pytest_agentbench.generation.tools.walks.judging import (
-    ChainJudge,
-    Chosen,
-    ModelWalkJudge,
-    Scores,
-    WalksGiven,
-    candidates,
-    chosen,
-)
+from pytest_agentbench.generation.tools.walks.judging import Scores, scored_by_chain, scored_by_model
 from pytest_agentbench.generation.tools.walks.rehearsal import Rehearsed, rehearse
-from pytest_agentbench.generation.tools.walks.sampling import CLASSES, SHARES, Sampler, Shape
-from pytest_agentbench.generation.tools.walks.weights import weigh
+from pytest_agentbench.generation.tools.walks.sampling import CLASSES, SHARES, Sampler, Shape, drawn
+from pytest_agentbench.generation.tools.walks.weights import Conditioned, weigh
 from pytest_agentbench.generation.tools.world import World, world_of
 from pytest_agentbench.results.seen_writes import note_seen
 
@@ -138,8 +128,8 @@ class Pipeline:
         draws = await self._draws(graph, stock, rehearsed)
         offered = [card.tool for card in cards.cards]
         if until == "walks":
-            walks = list(itertools.islice(iter(draws.draw, None), self._recipe.count))
-            save(self._recipe.out / WALKS, WalkFile(walks=tuple(walks)), hash_of(graph, self._recipe.seed))
+            walks = drawn(draws, self._recipe.count)
+            save(self._recipe.out / WALKS, WalkFile(walks=walks), hash_of(graph, self._recipe.seed))
             rows = coverage(graph, walks, why, offered=offered)
             covered = [f"{row.what}: {row.covered} of {row.total}" for row in rows]
             left = [rehearsed.left] if rehearsed.left else []
@@ -293,28 +283,27 @@ class Pipeline:
         made_from = hash_of(cards, taxonomy, graph.tools, recipe.pool, recipe.seed)
         return await resumed(recipe.out / POOL, PoolFile, made_from, make, force=self.force)
 
-    async def _draws(self, graph: Graph, stock: Stock, rehearsed: Rehearsed) -> Sampler | Chosen:
-        """Give what draws the walks: the sampler, or first the walks that a judge chose among those it drew."""
+    async def _draws(self, graph: Graph, stock: Stock, rehearsed: Rehearsed) -> Sampler:
+        """Give what draws the walks; first those that a judge chose among many, where the recipe asks for it."""
         recipe = self._recipe
         chain = Conditioned(graph, stock.taxonomy, {tool: len(distinct(stock.pool.of(tool))) for tool in graph.tools})
         shape = _shape(recipe, graph, stock, rehearsed)
-        weigh_by = chain.row if recipe.weights == "conditioned" else None
-        sampler = Sampler(graph, shape, seed=recipe.seed, weigh=weigh_by)
+        sampler = Sampler(graph, shape, seed=recipe.seed, weigh=chain.row if stock.conditioned else None)
         if recipe.candidates <= 1:
             return sampler
         self.told("judging walks")
-        walks = candidates(sampler, recipe.count * recipe.candidates)
+        walks = drawn(sampler, recipe.count * recipe.candidates)
         chat = self._roles.chat("weigher")
 
         async def make() -> Scores:
-            given = WalksGiven(walks=tuple(walks), cards=stock.cards)
             if chat is None:
-                return await ChainJudge(chain)(given)
-            return await ModelWalkJudge(chat, recipe.seed)(given)
+                return scored_by_chain(chain, walks)
+            return await scored_by_model(chat, recipe.seed, stock.cards, walks)
 
         made_from = hash_of([walk.nodes for walk in walks], stock.cards, stock.taxonomy, self._roles.player("weigher"))
         scores = await resumed(recipe.out / SCORES, Scores, made_from, make, force=self.force)
-        return chosen(sampler, walks, scores.scores, recipe.count)
+        sampler.choose(recipe.count, walks, scores.scores)
+        return sampler
 
     def _stopped(self, until: Until, lines: Sequence[str]) -> Outcome:
         return Outcome(lines=(f"agentbench generate: {self.suite.name} · until {until}", *lines), until=until)

@@ -18,7 +18,6 @@ from pytest_agentbench.generation.tools.hydration.stock import Stock
 from pytest_agentbench.generation.tools.hydration.turns import unsteady_values
 from pytest_agentbench.generation.tools.probing.reading import parsed
 from pytest_agentbench.generation.tools.values import RUN_CONVERSATION, Walk
-from pytest_agentbench.generation.tools.walks.judging import Chosen
 from pytest_agentbench.generation.tools.walks.sampling import SIMPLE, Sampler
 
 
@@ -29,7 +28,7 @@ class WalkSource:
     `left` says what was not rehearsed before they were drawn.
     """
 
-    draws: Sampler | Chosen
+    draws: Sampler
     stock: Stock
     seed: int
     languages: Sequence[str] = ("en",)

@@ -1,7 +1,6 @@
 """Hydration: real calls in one world, every argument with an origin, one owner, the suite's rules kept."""
 
 import asyncio
-from collections import Counter
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -26,7 +25,6 @@ from pytest_agentbench.generation.tools.values import (
     Walk,
 )
 from pytest_agentbench.generation.tools.walks.rehearsal import rehearse
-from pytest_agentbench.generation.tools.walks.sampling import Bars
 from tests.generation.tools.making import hydrated, stocked, suite_in, turns_of
 
 CHAIN = (RUN_CONVERSATION, "find_rooms", "room_details", RUN_CONVERSATION, END_OF_SIMULATION)
@@ -260,11 +258,3 @@ def test_values_that_were_named_are_used_less() -> None:
     usage = Usage()
 
     assert usage.of(["M21", 3]) == 0
-
-
-def test_steps_are_barred_once_other_tools_were_called() -> None:
-    """A contract that was closed is not prolonged."""
-    bars = Bars([("close", "prolong")])
-
-    assert bars.forbid(Counter(close=1), (RUN_CONVERSATION, "prolong"))
-    assert not bars.forbid(Counter(open=1), (RUN_CONVERSATION, "prolong"))

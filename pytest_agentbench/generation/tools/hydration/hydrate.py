@@ -31,7 +31,7 @@ from pytest_agentbench.generation.tools.hydration.memory import (
     Usage,
     changes_of,
 )
-from pytest_agentbench.generation.tools.hydration.stock import Stock, turns_of
+from pytest_agentbench.generation.tools.hydration.stock import Stock
 from pytest_agentbench.generation.tools.hydration.turns import numbered, turns_of_calls, unsteady_values
 from pytest_agentbench.generation.tools.probing.reading import parsed
 from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
@@ -41,7 +41,8 @@ from pytest_agentbench.generation.tools.recruiting.pool import FAILURE, call_key
 from pytest_agentbench.generation.tools.recruiting.proposing import is_needed
 from pytest_agentbench.generation.tools.recruiting.watching import Watch
 from pytest_agentbench.generation.tools.values import Card, PoolEntry, Walk
-from pytest_agentbench.generation.tools.walks.conditioned import REPEATED
+from pytest_agentbench.generation.tools.walks.sampling import turns_of
+from pytest_agentbench.generation.tools.walks.weights import REPEATED
 from pytest_agentbench.generation.tools.world import Answer, Opened
 from pytest_agentbench.validation.values import scalars
 

@@ -15,13 +15,10 @@ from pytest_agentbench.generation.tools.recruiting.choosing import distinct
 from pytest_agentbench.generation.tools.recruiting.pool import Pool
 from pytest_agentbench.generation.tools.recruiting.watching import Watch, watch_of
 from pytest_agentbench.generation.tools.values import (
-    END_OF_SIMULATION,
-    RUN_CONVERSATION,
     Card,
     Cards,
     PoolEntry,
     Taxonomy,
-    Walk,
 )
 from pytest_agentbench.generation.tools.world import World
 
@@ -91,16 +88,3 @@ class Stock:
     def card(self, tool: str) -> Card:
         """Give a tool's card; a tool without one has an empty card."""
         return self.cards.get(tool) or Card(tool=tool)
-
-
-def turns_of(walk: Walk) -> list[tuple[str, ...]]:
-    """Cut a walk into the tools called in each of the user's turns."""
-    turns: list[tuple[str, ...]] = []
-    tools: list[str] = []
-    for node in walk.nodes[1:]:
-        if node not in (RUN_CONVERSATION, END_OF_SIMULATION):
-            tools.append(node)
-        elif tools:
-            turns.append(tuple(tools))
-            tools = []
-    return [*turns, tuple(tools)] if tools else turns
