@@ -135,6 +135,14 @@ def connecting(taxonomy: Taxonomy, source: str, target: str) -> tuple[SemanticTy
     )
 
 
+def handed_on(
+    taxonomy: Taxonomy, source: str, result: JsonValue, target: Card, *, arguments: Mapping[str, JsonValue]
+) -> list[Assignment]:
+    """Give the arguments that a call of `source` with this result gives `target`, [] where no type connects them."""
+    types = connecting(taxonomy, source, target.tool)
+    return assignments(types, source, result, target, arguments=arguments) if types else []
+
+
 def is_same_value(left: JsonValue, right: JsonValue) -> bool:
     """Whether two values are equal, a number and the text of it included."""
     if same(left, right):

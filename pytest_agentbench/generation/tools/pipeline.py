@@ -31,8 +31,7 @@ from pytest_agentbench.generation.tools.probing.probing import probe, probing_ha
 from pytest_agentbench.generation.tools.probing.safety import policy_of
 from pytest_agentbench.generation.tools.probing.seeding import hints_of, state_of
 from pytest_agentbench.generation.tools.probing.session import Budget
-from pytest_agentbench.generation.tools.recruiting.choosing import distinct
-from pytest_agentbench.generation.tools.recruiting.pool import FAILURE
+from pytest_agentbench.generation.tools.recruiting.pool import FAILURE, distinct
 from pytest_agentbench.generation.tools.recruiting.recruiter import Recruiter
 from pytest_agentbench.generation.tools.roles import ROLES, Roles
 from pytest_agentbench.generation.tools.source import WalkSource

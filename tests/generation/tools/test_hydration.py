@@ -9,14 +9,16 @@ import pytest
 
 from pytest_agentbench.generation.draft import Turn
 from pytest_agentbench.generation.ownership import CallRecord, people_of
+from pytest_agentbench.generation.tools.hydration.arguments import Executed, Option
 from pytest_agentbench.generation.tools.hydration.hydrate import hydrate
-from pytest_agentbench.generation.tools.hydration.memory import Choice, HydrationError, Memory, Usage
+from pytest_agentbench.generation.tools.hydration.memory import HydrationError, Memory, Usage
 from pytest_agentbench.generation.tools.hydration.stock import Stock
 from pytest_agentbench.generation.tools.recruiting.pool import Pool
 from pytest_agentbench.generation.tools.recruiting.recruiter import Recruiter, slips
 from pytest_agentbench.generation.tools.values import (
     END_OF_SIMULATION,
     RUN_CONVERSATION,
+    Card,
     Edge,
     Graph,
     Place,
@@ -240,15 +242,16 @@ def test_slips_of_users_are_near_what_they_meant() -> None:
 def test_attempts_learn_what_leads_nowhere() -> None:
     """A call fails again after the same changes only; who named the owner is to blame where others have calls left."""
     memory = Memory()
-    named, changed = Choice(0, (), "get_member", "a", writes=False), Choice(1, (), "renew_loan", "b", writes=True)
+    named = Executed(Card(tool="get_member", writes=False), Option({}))
+    changed = Executed(Card(tool="renew_loan", writes=True), Option({}))
 
     memory.failed(("b",), "c")
-    memory.stuck([named, changed], "list_loans", named)
+    memory.stuck([named, changed], "list_loans", 0)
 
     assert not memory.may_try(2, ("b",), "c")
     assert memory.may_try(2, (), "c")
-    assert not memory.may_try(0, (), "a")
-    assert memory.may_try(1, (), "b")
+    assert not memory.may_try(0, (), named.key)
+    assert memory.may_try(1, (), changed.key)
     memory.stuck([], "list_loans")
     assert memory.is_over
 
@@ -257,4 +260,4 @@ def test_values_that_were_named_are_used_less() -> None:
     """Texts count, numbers do not."""
     usage = Usage()
 
-    assert usage.of(["M21", 3]) == 0
+    assert usage.of({"member_id": "M21", "weeks": 3}) == 0

@@ -1,18 +1,17 @@
-"""What attempts at one walk learnt: calls that fail where they stand, choices that lead nowhere, values that change.
+"""What attempts at one walk learn: calls that fail where they stand, calls that lead nowhere, values that change.
 
 The world is the same in each attempt, so a call fails again after the same changes; after others it may work. Reads
 change nothing and count only by what is taken from them.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.draft import Draft, Turn
-
-Changes = tuple[str, ...]
-"""The changes that were made before a call, in order."""
+from pytest_agentbench.generation.tools.hydration.arguments import Changes, Executed
+from pytest_agentbench.generation.tools.probing.schemas import read_slots
 
 Unsteady = tuple[str, str, str]
 """A value that is another one in each environment: the tool that gave it, the tool that took it ("" for the user), and
@@ -32,20 +31,9 @@ class HydrationError(Exception):
         self.turns = tuple(turns)
 
 
-@dataclass(frozen=True)
-class Choice:
-    """A call that was made: its place, the changes before it, its tool and key."""
-
-    place: int
-    changes: Changes
-    tool: str
-    key: str
-    writes: bool
-
-
 @dataclass
 class Memory:
-    """What is not tried again; `is_over` where no other choice is left, `reached` how many calls an attempt made.
+    """What is not tried again; `is_over` where nothing else is left, `reached` how many calls an attempt made.
 
     `tries` counts the calls that were tried in all attempts, those among them that a rule did not let be made too.
     """
@@ -65,27 +53,27 @@ class Memory:
         """Whether nothing is known against a call at this place after these changes."""
         return (changes, key) not in self._failed and (place, changes, key) not in self._barren
 
-    def barren(self, choice: Choice) -> None:
-        """Note that a choice leads nowhere."""
-        self._barren.add((choice.place, choice.changes, choice.key))
+    def barren(self, place: int, call: Executed) -> None:
+        """Note that a call leads nowhere at its place."""
+        self._barren.add((place, call.changes, call.key))
 
-    def stuck(self, made: Sequence[Choice], tool: str, owned: Choice | None = None) -> None:
+    def stuck(self, made: Sequence[Executed], tool: str, owned: int | None = None) -> None:
         """Note that no call of a tool was left after these.
 
-        To blame is the call that named the owner (`owned`), where other owners have calls left; else the last change,
-        else the tool's own last call.
+        To blame is the call that named the owner (number `owned`), where other owners have calls left; else the last
+        change, else the tool's own last call.
         """
-        blamed = [owned] if owned is not None else [choice for choice in made if choice.writes]
-        blamed = blamed or [choice for choice in made if choice.tool == tool]
-        if not blamed:
+        blamed = [owned] if owned is not None else [place for place, one in enumerate(made) if one.writes]
+        blamed = blamed or [place for place, one in enumerate(made) if one.card.tool == tool]
+        if blamed:
+            self.barren(blamed[-1], made[blamed[-1]])
+        else:
             self.is_over = True
-            return
-        self.barren(blamed[-1])
 
 
-def changes_of(made: Sequence[Choice]) -> Changes:
+def changes_of(made: Iterable[Executed]) -> Changes:
     """Give the changes among calls."""
-    return tuple(choice.key for choice in made if choice.writes)
+    return tuple(one.key for one in made if one.writes)
 
 
 @dataclass
@@ -98,6 +86,6 @@ class Usage:
         """Count what the user of a draft names, each value once."""
         self._named.update({str(stated.value) for turn in draft.turns for stated in turn.states})
 
-    def of(self, values: Sequence[JsonValue]) -> int:
-        """Give how often these values were named, added up."""
-        return sum(self._named[str(value)] for value in values if isinstance(value, str))
+    def of(self, arguments: dict[str, JsonValue]) -> int:
+        """Give how often the texts of a call were named, added up."""
+        return sum(self._named[value] for value in read_slots(arguments).values() if isinstance(value, str))

@@ -10,7 +10,7 @@ from collections.abc import Container, Iterator, Mapping
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.generation.tools.flows import assignments, connecting, is_same_value, scalars_in
+from pytest_agentbench.generation.tools.flows import handed_on, is_same_value, scalars_in
 from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
 from pytest_agentbench.generation.tools.recruiting.pool import Pool
 from pytest_agentbench.generation.tools.values import Card, Cards, PoolEntry, Taxonomy
@@ -67,16 +67,13 @@ class Handles:
 
     def _named(self, card: Card) -> Iterator[tuple[Handle, dict[str, JsonValue]]]:
         for source in self._cards.cards:
-            types = connecting(self._taxonomy, source.tool, card.tool) if source.tool != card.tool else ()
-            if not types or source.writes is not False:
-                continue
-            if self._lookups is not None and source.tool not in self._lookups:
+            is_known = self._lookups is None or source.tool in self._lookups
+            if source.tool == card.tool or source.writes is not False or not is_known:
                 continue
             for entry in self._pool.of(source.tool):
-                handle = _name_of(entry)
-                if handle is None:
+                if (handle := _name_of(entry)) is None:
                     continue
-                rows = assignments(types, source.tool, entry.result, card, arguments=entry.arguments)
+                rows = handed_on(self._taxonomy, source.tool, entry.result, card, arguments=entry.arguments)
                 given = read_slots(dict(rows[0].arguments)) if len(rows) == 1 else {}
                 if given and not any(is_name(value) for value in given.values()):
                     yield handle.model_copy(update={"replaces": tuple(given)}), given

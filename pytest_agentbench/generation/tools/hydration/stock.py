@@ -11,8 +11,7 @@ from pytest_agentbench.generation.tools.hydration.names import Handles
 from pytest_agentbench.generation.tools.hydration.rules import SuiteRules
 from pytest_agentbench.generation.tools.labels import name_of
 from pytest_agentbench.generation.tools.probing.schemas import read_slots
-from pytest_agentbench.generation.tools.recruiting.choosing import distinct
-from pytest_agentbench.generation.tools.recruiting.pool import Pool
+from pytest_agentbench.generation.tools.recruiting.pool import Pool, distinct
 from pytest_agentbench.generation.tools.recruiting.watching import Watch, watch_of
 from pytest_agentbench.generation.tools.values import (
     Card,

@@ -18,8 +18,7 @@ from pytest_agentbench.generation.tools.labels import name_of
 from pytest_agentbench.generation.tools.probing.reading import parsed
 from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
 from pytest_agentbench.generation.tools.probing.verdicts import judge
-from pytest_agentbench.generation.tools.recruiting.choosing import alike
-from pytest_agentbench.generation.tools.recruiting.pool import FAILURE, Pool, call_key
+from pytest_agentbench.generation.tools.recruiting.pool import FAILURE, Pool, alike, call_key
 from pytest_agentbench.generation.tools.recruiting.proposing import (
     CANDIDATES,
     Arguments,
