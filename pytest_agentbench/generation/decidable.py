@@ -13,7 +13,7 @@ from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.values import JsonValue, is_number, same, to_json
 from pytest_agentbench.generation.draft import Draft, PlannedCall, Turn
 from pytest_agentbench.generation.language.guard import scalars_of
-from pytest_agentbench.generation.ownership import CallRecord, mixed_owners, ownership_of
+from pytest_agentbench.generation.ownership import CallRecord, mixed_owners, ownership_of, people_of
 
 NEAR = timedelta(days=400)
 """Days from today within which a date may come to mean something else before the scenario is run."""
@@ -177,9 +177,11 @@ def owners(draft: Draft, state: State | None) -> Iterator[str]:
     ]
     known = ownership_of([to_json(state or {}), to_json(draft.state)], calls, draft.owner)
     owner = known.kinds_of(draft.owner) if draft.owner.key is not None else {}
-    if draft.owner.key is not None and not owner:
+    others = people_of(known, calls)
+    is_unseen = state is None and draft.owner.table and draft.owner.table not in others  # found out from other calls
+    if draft.owner.key is not None and not owner and not is_unseen:
         yield f"{draft.owner.key!r} stands nowhere in what it touches"
-    yield from mixed_owners(known, calls, owner)
+    yield from (why for _, why in mixed_owners(known, calls, owner))
 
 
 def rows_of(draft: Draft, state: State | None) -> tuple[dict[str, JsonValue], ...]:

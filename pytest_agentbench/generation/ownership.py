@@ -27,6 +27,8 @@ _LEAST = 3
 """Values of a column that are keys of a kind, from which it holds such keys (fewer: all of them)."""
 _VARIANTS = 1.2
 """Rows for each value of a column, up to which the column tells rows apart: some changed between two answers."""
+_ANSWER = "answer/"
+"""Begins the name of rows that stand in the answers of a tool."""
 _FAR = 6
 """Keys from one thing to its owner."""
 
@@ -108,11 +110,14 @@ class Ownership:
         because = [(name, thing[1], self.owners(thing)) for name, thing in arguments]
         people, listed = _union(whose for *_, whose in because), People()
         if not people:
-            found = _union(map(self._owners_of_row, _outer_rows(call)))
+            rows = list(_outer_rows(call))
+            found = _union(map(self._owners_of_row, rows))
+            is_directory = all((own := self._own(row)) and own[0] in self.people for row in rows)
             if isinstance(call.result, str | int):
                 key = str(call.result)
                 found |= {kind: frozenset({key}) for kind in self.people if key in self._keys.get(kind, ())}
-            people, listed = _alone(found), {kind: keys for kind, keys in found.items() if len(keys) > 1}
+            people = _alone(found)
+            listed = {} if is_directory else {kind: keys for kind, keys in found.items() if len(keys) > 1}
         if not people and call.writes:
             because = [(name, thing[1], self._owners_of_holders(thing)) for name, thing in arguments]
             people = _union(whose for *_, whose in because)
@@ -126,8 +131,8 @@ class Ownership:
 
     def kinds_of(self, owner: Owner) -> People:
         """Give an owner that is a row of a table, or a key alone, as people."""
-        key, kind = str(owner.key), self._alias.get(_noun(owner.table), _noun(owner.table))
-        kinds = [kind] if owner.table else sorted(self._values)
+        key, kind = str(owner.key), owner.table if owner.table in self._values else _noun(owner.table)
+        kinds = [self._alias.get(kind, kind)] if owner.table else sorted(self._values)
         named = [one for one in kinds if key in self._values.get(one, ())]
         return {one: frozenset({key}) for one in [one for one in named if one in self.people] or named[:1]}
 
@@ -138,7 +143,7 @@ class Ownership:
             row = self._row((kind, key))
             column = self._columns.get(row.source, "") if row else ""
             name = row.name if row else "" if self._keys.get(kind) else key
-            table = row.source.rpartition("/")[2] if row else kind
+            table = row.source if row and not row.source.startswith(_ANSWER) else kind
             return Owner(table=table, key=row.cells.get(column, key) if row else key, name=name)
         return Owner()
 
@@ -304,23 +309,25 @@ def people_of(known: Ownership, calls: Sequence[CallRecord]) -> People:
     return found
 
 
-def mixed_owners(base: Ownership, calls: Sequence[CallRecord], owner: People | None = None) -> Iterator[str]:
-    """Say what in a conversation belongs to others than `owner`, or than those whom its first calls are about.
+def mixed_owners(
+    base: Ownership, calls: Sequence[CallRecord], owner: People | None = None
+) -> Iterator[tuple[int, str]]:
+    """Say which calls are about others than `owner`, or than those whom the first calls are about, with the reason.
 
     A list of what belongs to several is right where a later call takes something of the owner's out of it.
     """
     known, owner = base.plus(calls), dict(owner or {})
     every = [known.about(call) for call in calls]
-    for about in every:
+    for place, about in enumerate(every):
         for kind, keys in about.people.items():
             if kind in owner and owner[kind].isdisjoint(keys):
-                yield _against(kind, about, owner[kind])
+                yield place, _against(kind, about, owner[kind])
             owner[kind] = owner.get(kind, keys) & keys or owner[kind]
     for place, (call, about) in enumerate(zip(calls, every, strict=True)):
         for kind in about.listed.keys() & owner.keys():
             later = [every[at].people.get(kind, frozenset()) for at, one in enumerate(calls) if place in one.sources]
             if not any(owner[kind] & keys for keys in later):
-                yield f"{call.tool} lists things of several, and none of {_shown(owner[kind])} is taken from it"
+                yield place, f"{call.tool} lists things of several, and none of {_shown(owner[kind])} is taken from it"
 
 
 def _against(kind: str, about: About, owner: frozenset[str]) -> str:
@@ -374,7 +381,7 @@ def _every_cell(rows: Sequence[_Row], calls: Sequence[CallRecord]) -> Iterator[t
 
 def _rows_of_call(call: CallRecord) -> Iterator[_Row]:
     asked = dict(_cells_of(call.arguments))
-    for row in _rows_in(f"answer/{call.tool}", call.result, _noun(call.tool)):
+    for row in _rows_in(f"{_ANSWER}{call.tool}", call.result, _noun(call.tool)):
         row.asked = asked if row.listed_in is None and row.part_of is None else {}
         yield row
 

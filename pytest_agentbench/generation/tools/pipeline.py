@@ -48,7 +48,7 @@ from pytest_agentbench.generation.tools.stage_files import (
     resumed,
     save,
 )
-from pytest_agentbench.generation.tools.values import Cards, Graph, Taxonomy
+from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Cards, Graph, Taxonomy
 from pytest_agentbench.generation.tools.walks.coverage import coverage
 from pytest_agentbench.generation.tools.walks.judging import Scores, scored_by_chain, scored_by_model
 from pytest_agentbench.generation.tools.walks.rehearsal import Rehearsed, rehearse
@@ -318,6 +318,14 @@ def _shape(recipe: GenerateSpec, graph: Graph, stock: Stock, rehearsed: Rehearse
         entries = distinct(one for one in pool.entries if one.tool == tool and FAILURE not in one.id)
         most = stock.most_of_one(tool) or len(entries)
         capacity[tool] = 0 if tool in rehearsed.unfit else min(ceil(most * share), rehearsed.repeats.get(tool, most))
+    ends = {RUN_CONVERSATION, END_OF_SIMULATION}
+    leading = {
+        one.source
+        for one in graph.edges
+        if not {one.source, one.target} & ends
+        and (one.source, one.target) not in rehearsed.closed
+        and capacity[one.target]
+    }
     return Shape(
         shortest=recipe.shortest,
         longest=recipe.longest,
@@ -329,6 +337,7 @@ def _shape(recipe: GenerateSpec, graph: Graph, stock: Stock, rehearsed: Rehearse
         plannable={tool: "failure" for tool in graph.tools if pool.failures(tool)},
         behind={tool: pool.sources(tool) for tool in graph.tools if pool.behind(tool) and not pool.of(tool)},
         destructive=frozenset(tool for tool in graph.tools if stock.card(tool).destructive),
+        mixed=frozenset(tool for tool in graph.tools if stock.is_mixed(tool) and tool in leading),
     )
 
 

@@ -140,7 +140,8 @@ class _Attempt:
             wanted = () if fails else await self._wanted()
             self.turns += turns_of_calls(self.made[first:], wanted, self.stock)
             place += len(tools) + 1
-        if why := next(mixed_owners(self.stock.ownership, [one.record for one in self.made]), None):
+        for place, why in mixed_owners(self.stock.ownership, [one.record for one in self.made]):
+            self.memory.barren(place, self.made[place])
             raise HydrationError(TWO_PEOPLE, why)
         return self.turns
 

@@ -64,6 +64,11 @@ class Stock:
             default=0,
         )
 
+    def is_mixed(self, tool: str) -> bool:
+        """Whether every verified call of a tool lists what belongs to several people."""
+        entries = self.pool.of(tool)
+        return bool(entries) and all(self.ownership.about(self.record(entry)).listed for entry in entries)
+
     @cached_property
     def watch(self) -> Watch:
         """What tells whether a change did anything."""

@@ -41,7 +41,8 @@ class Shape:
     `capacity` bounds how often one walk calls a tool (its verified calls, which are used once a scenario); a tool that
     is not in it is not bounded. No walk takes `closed` edges. `plannable` are the tools for which a failure can be
     planned, and how it is named. `behind` are the tools that work only after a call of one of others, made since the
-    last call of a `destructive` tool. Of `barred` pairs no turn begins with the second once the first was called.
+    last call of a `destructive` tool. Of `barred` pairs no turn begins with the second once the first was called. No
+    turn ends with a `mixed` tool, which lists what belongs to several people: something is picked out of its answer.
     """
 
     shortest: int = 6
@@ -54,6 +55,7 @@ class Shape:
     behind: Mapping[str, frozenset[str]] = field(default_factory=dict)
     barred: frozenset[Step] = frozenset()
     destructive: frozenset[str] = frozenset()
+    mixed: frozenset[str] = frozenset()
 
 
 class Sampler:
@@ -226,7 +228,7 @@ class Sampler:
             if node == END_OF_SIMULATION:
                 return left == 0
             if node == RUN_CONVERSATION:
-                return here not in self._closing
+                return here not in self._closing and here not in self._shape.mixed
             in_circle = (node in turn and node != here) or last == (node, node)
             if left < 1 or in_circle or (node in self._closing and left > 1) or last in self._ended:
                 return False
