@@ -25,10 +25,11 @@ from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.values import JsonValue, same, to_json
 from pytest_agentbench.environment.faults import HungError
 from pytest_agentbench.environment.import_path import load_object
-from pytest_agentbench.generation.decidable import arguments_of, coincidences, near_dates, owners, parsed
+from pytest_agentbench.generation.decidable import arguments_of, coincidences, near_dates, owners
 from pytest_agentbench.generation.draft import Draft, Handling, Loss, PolicyPart, Stage, WrongRun
 from pytest_agentbench.generation.language.guard import scalars_of, stands_in
 from pytest_agentbench.generation.solver import solve
+from pytest_agentbench.generation.tools.probing.reading import inner
 from pytest_agentbench.generation.wrong_runs import script_of
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.suites.call_check import check_calls
@@ -226,7 +227,7 @@ def _invented(draft: Draft, wrong: WrongRun, state: State | None) -> Iterator[Js
     if wrong.call is None:
         return
     known = [value for turn in draft.turns for one in turn.states for value in scalars_of(one.value)]
-    answers = [parsed(call.answer) for call in draft.calls]
+    answers = [inner(call.answer) for call in draft.calls]
     there = [*(value for answer in answers for _, value in scalars(answer)), *_keys(answers)]
     rows = to_json(state or {})
     known += [*there, *(value for _, value in scalars(rows)), *_keys(rows)]

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 
 from pytest_agentbench.core.ids import codes_in, shape
@@ -11,30 +11,34 @@ from pytest_agentbench.core.spoken import plain, says
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.values import JsonValue, is_number, same, to_json
-from pytest_agentbench.generation.draft import Draft, PlannedCall, Turn
+from pytest_agentbench.generation.draft import Draft, PlannedCall
 from pytest_agentbench.generation.language.guard import scalars_of
 from pytest_agentbench.generation.ownership import CallRecord, mixed_owners, ownership_of, people_of
+from pytest_agentbench.generation.tools.flows import found_at
+from pytest_agentbench.generation.tools.probing.reading import inner
 
 NEAR = timedelta(days=400)
 """Days from today within which a date may come to mean something else before the scenario is run."""
 
-_YEAR_FIRST = re.compile(r"(?<!\d)(\d{4})([-./])(\d{1,2})\2(\d{1,2})(?!\d)")
-_YEAR_LAST = re.compile(r"(?<![\d./-])(\d{1,2})([-./])(\d{1,2})\2(\d{4})(?!\d)")
-_SHORT_YEAR = re.compile(r"(?<![\d./-])(\d{2})([-./])(\d{2})\2(\d{2})(?![./-]?\d)")
-_COMPACT = re.compile(r"(?<!\d)(\d{4})()(\d{2})(\d{2})(?!\d)")
-_DATES = (_YEAR_FIRST, _YEAR_LAST, _SHORT_YEAR, _COMPACT)
+_DATES = tuple(
+    map(
+        re.compile,
+        (
+            r"(?<!\d)(\d{4})([-./])(\d{1,2})\2(\d{1,2})(?!\d)",
+            r"(?<![\d./-])(\d{1,2})([-./])(\d{1,2})\2(\d{4})(?!\d)",
+            r"(?<![\d./-])(\d{2})([-./])(\d{2})\2(\d{2})(?![./-]?\d)",
+            r"(?<!\d)(\d{4})()(\d{2})(\d{2})(?!\d)",
+        ),
+    )
+)
 """Dates by themselves, before a time, or within a text: 2026-11-24, 2026/11/24, 24.11.2026, 11/24/26, 20261124."""
 _EPOCH = re.compile(r"(?<![\w.])(\d{10})(\d{3})?(?:\.\d{1,9})?(?![\w.])")
 """A moment as the seconds or milliseconds since 1970."""
 
 _GENERIC = frozenset({"id", "_id", "uid", "uuid", "key", "name"})
 """Names of fields that say of every kind of thing what it is, so that they name no owner."""
-_INNER = 20_000
 _ROWS, _FIELDS = 10, 16
 """Rows that a writer is shown, and fields of each."""
-
-Record = tuple[str, Mapping[str, JsonValue]]
-"""A row with the key that it stands under."""
 
 
 def coincidences(draft: Draft, toolset: Toolset) -> Iterator[str]:
@@ -44,14 +48,17 @@ def coincidences(draft: Draft, toolset: Toolset) -> Iterator[str]:
         for own, call in enumerate((*turn.calls, *turn.refused)):
             spec = toolset.get(call.call.name, call.call.requestor)
             schemas = spec.parameters.get("properties", {}) if spec else {}
-            is_made = own < len(turn.calls)
-            before = number + (own if is_made else len(turn.calls))
+            before = number + min(own, len(turn.calls))
             for path, value in arguments_of(call):
-                schema = schemas.get(path.split(".")[0], {})
                 why = _unknown(draft, place, call, path, value, before=before)
-                if why and not _is_constant(value, schema):
+                if why and not _is_constant(value, schemas.get(path.split(".")[0], {})):
                     yield f"{call.call.name}: {path} {value!r}: {why}"
-        yield from _wanted(turn)
+        for one in turn.wanted:
+            answer = inner(turn.calls[one.call].answer) if one.call < len(turn.calls) else None
+            if answer is None:
+                yield f"{one.label}: the call that tells it is not made in this turn"
+            elif not any(says(one.text, str(value)) for value in at_path(answer, one.path)):
+                yield f"{one.label}: {one.text!r} does not stand at {one.path!r} of the answer"
         number += len(turn.calls)
 
 
@@ -64,12 +71,11 @@ def _unknown(draft: Draft, place: int, call: PlannedCall, path: str, value: Json
         return "" if _is_said(draft, place, call, path, value) else "nobody says it"
     if origin.call is None or origin.call >= before:
         return "it is taken from an answer that is not there yet"
-    answer = parsed(draft.calls[origin.call].answer)
-    found = list(at_path(answer, origin.path))
-    if not any(_holds(one, value) for one in found):
+    answer = inner(draft.calls[origin.call].answer)
+    if not any(_holds(one, value) for one in at_path(answer, origin.path)):
         return f"it does not stand at {origin.path or 'the text'} of call {origin.call + 1}"
-    generic = ".".join("*" if part.isdecimal() else part for part in origin.path.split("."))
-    there = list(at_path(answer, generic))
+    generic = _any_entry(origin.path)
+    there = at_path(answer, generic)
     if len({str(one) for one in there}) < 2 or _is_beside_said(draft, place, answer, origin.path):
         return ""
     pointing = [
@@ -83,6 +89,11 @@ def _unknown(draft: Draft, place: int, call: PlannedCall, path: str, value: Json
     if any(_points_at(answer, one.position, one.count, origin.path, value) for one in pointing):
         return ""
     return f"the words point at another entry of call {origin.call + 1}"
+
+
+def _any_entry(path: str) -> str:
+    """Give a path to the same field of every entry: `orders.*.id` for `orders.1.id`."""
+    return ".".join("*" if part.isdecimal() else part for part in path.split(".") if part)
 
 
 def _holds(found: JsonValue, value: JsonValue) -> bool:
@@ -101,14 +112,10 @@ def _is_beside_said(draft: Draft, place: int, answer: JsonValue, path: str) -> b
     """
     above, _, field = path.rpartition(".")
     said = [value for turn in draft.turns[: place + 1] for one in turn.states for value in scalars_of(one.value)]
-    generic = ".".join("*" if part.isdecimal() else part for part in above.split(".") if part)
-    records = [one for one in at_path(answer, generic) if isinstance(one, Mapping)]
-    named = [
-        record
-        for record in records
-        if any(isinstance(one, str) and same(one, value) for one in record.values() for value in said)
-    ]
-    own = next(at_path(answer, above), None)
+    texts = [value for value in said if isinstance(value, str)]
+    records = [one for one in at_path(answer, _any_entry(above)) if isinstance(one, Mapping)]
+    named = [one for one in records if any(value in texts for value in one.values() if isinstance(value, str))]
+    own = next(iter(at_path(answer, above)), None)
     return own in named and len({str(record.get(field)) for record in named}) == 1
 
 
@@ -116,21 +123,22 @@ def _points_at(answer: JsonValue, position: int, count: int, path: str, value: J
     """Whether entry `position` of `count` entries is the one that a path goes through."""
     parts = path.split(".")
     for at, part in enumerate(parts):
-        if part.isdecimal():
+        if part.isdecimal() and int(part) == position:
             entries = next(iter(at_path(answer, ".".join(parts[:at]))), None) if at else inner(answer)
-            if isinstance(entries, list) and len(entries) == count and int(part) == position:
+            if isinstance(entries, list) and len(entries) == count:
                 return True
-    every = list(at_path(answer, ".".join("*" if part.isdecimal() else part for part in parts)))
+    every = at_path(answer, _any_entry(path))
     return len(every) == count and position < len(every) and same(to_json(every[position]), to_json(value))
 
 
 def _is_said(draft: Draft, place: int, call: PlannedCall, path: str, value: JsonValue) -> bool:
+    name = path.split(".", maxsplit=1)[0]
     for turn_at, turn in enumerate(draft.turns[: place + 1]):
         requested = draft.requested(turn_at)
         for one in turn.states:
             is_value = any(same(to_json(said), to_json(value)) for said in scalars_of(one.value))
             is_of = one.call < len(requested) and requested[one.call] is call
-            if is_value and (is_of or not one.argument or one.argument.split(".")[0] == path.split(".", maxsplit=1)[0]):
+            if is_value and (is_of or one.argument.split(".")[0] in ("", name)):
                 return True
             if one.via and is_of and one.argument == path:
                 return True
@@ -139,25 +147,11 @@ def _is_said(draft: Draft, place: int, call: PlannedCall, path: str, value: Json
 
 def _is_constant(value: JsonValue, schema: JsonValue) -> bool:
     """Whether everybody gives this value: nothing, what the schema takes by default, or the only one it takes."""
-    if not isinstance(schema, Mapping):
-        return value is None
-    listed = schema.get("enum")
-    only = listed[0] if isinstance(listed, list) and len(listed) == 1 else schema.get("const")
-    return (
-        value is None
-        or any(key in schema and same(schema[key], value) for key in ("default",))
-        or (only is not None and same(only, value))
-    )
-
-
-def _wanted(turn: Turn) -> Iterator[str]:
-    for one in turn.wanted:
-        if one.call >= len(turn.calls):
-            yield f"{one.label}: the call that tells it is not made in this turn"
-            continue
-        found = at_path(parsed(turn.calls[one.call].answer), one.path)
-        if not any(says(one.text, str(value)) for value in found):
-            yield f"{one.label}: {one.text!r} does not stand at {one.path!r} of the answer"
+    declared = schema if isinstance(schema, Mapping) else {}
+    listed = declared.get("enum")
+    only = listed if isinstance(listed, list) and len(listed) == 1 else []
+    given = [*only, *(declared[key] for key in ("default", "const") if key in declared)]
+    return value is None or any(same(one, value) for one in given)
 
 
 def owners(draft: Draft, state: State | None) -> Iterator[str]:
@@ -169,7 +163,7 @@ def owners(draft: Draft, state: State | None) -> Iterator[str]:
         CallRecord(
             call.call.name,
             call.call.arguments,
-            parsed(call.answer),
+            inner(call.answer),
             call.writes,
             frozenset(one.call for one in call.origins.values() if one.call is not None),
         )
@@ -190,7 +184,7 @@ def rows_of(draft: Draft, state: State | None) -> tuple[dict[str, JsonValue], ..
     values = {str(value) for call in touched for _, value in arguments_of(call) if isinstance(value, str | int)}
     values |= {str(draft.owner.key)} if draft.owner.key is not None else set()
     found = []
-    for key, row in _records([], state, draft.state):
+    for key, row in _records(state, draft.state):
         fields = {name: value for name, value in row.items() if not isinstance(value, dict | list)}
         names = [name for name in fields if name in _GENERIC or name.lower().endswith("id")]
         if key in values or any(str(fields[name]) in values for name in names):
@@ -248,44 +242,14 @@ def _leaves(value: JsonValue, path: tuple[str, ...]) -> Iterator[tuple[str, Json
         yield ".".join(path), value
 
 
-def parsed(text: str) -> JsonValue:
-    """Give an answer as JSON, or as its text where it is none."""
-    return inner(text)
+def at_path(value: JsonValue, path: str) -> list[JsonValue]:
+    """Give what stands at a dotted path; `*` is any entry, and a text on the way that is JSON is read as JSON."""
+    return [one.value for one in found_at(value, path)]
 
 
-def inner(value: JsonValue) -> JsonValue:
-    """Read a text that is JSON."""
-    if isinstance(value, str) and value.lstrip()[:1] in ("{", "[") and len(value) <= _INNER:
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-    return value
-
-
-def at_path(value: JsonValue, path: str) -> Iterator[JsonValue]:
-    """Yield what stands at a dotted path; `*` is any entry, and a text on the way that is JSON is read as JSON."""
-    yield from _at(value, [part for part in path.split(".") if part])
-
-
-def _at(value: JsonValue, parts: Sequence[str]) -> Iterator[JsonValue]:
-    if not parts:
-        yield value
-        return
-    value = inner(value)
-    first, rest = parts[0], parts[1:]
-    if isinstance(value, list):
-        entries = value if first == "*" else value[int(first) : int(first) + 1] if first.isdecimal() else []
-        for item in entries:
-            yield from _at(item, rest)
-    elif isinstance(value, Mapping):
-        for item in value.values() if first == "*" else [value[first]] if first in value else []:
-            yield from _at(item, rest)
-
-
-def _records(answers: Sequence[JsonValue], state: State | None, more: Mapping[str, JsonValue]) -> Iterator[Record]:
-    """Yield each mapping inside answers and rows, with the key that it stands under."""
-    stack: list[tuple[str, JsonValue]] = [("", one) for one in (*answers, to_json(state or {}), to_json(dict(more)))]
+def _records(state: State | None, more: Mapping[str, JsonValue]) -> Iterator[tuple[str, Mapping[str, JsonValue]]]:
+    """Yield each mapping inside rows, with the key that it stands under."""
+    stack: list[tuple[str, JsonValue]] = [("", to_json(state or {})), ("", to_json(dict(more)))]
     while stack:
         key, value = stack.pop()
         value = inner(value)
