@@ -274,10 +274,15 @@ class _Attempt:
         found = [one for one in map(self._steady(card), options) if one and self._may_try(card, one.arguments)]
         if self.stock.conditioned:
             found = [one for one in found if self._is_fresh(card, one.arguments)]
-        writes = card.writes is not False
-        against = [conflicts(known.about(CallRecord(card.tool, one.arguments, writes=writes)), made) for one in found]
+        against = [conflicts(known.about(self._record(card, one)), made) for one in found]
         order = sorted(range(len(found)), key=lambda place: against[place])
         return [found[place] for place in order if not against[place][0]][:_TRIED]
+
+    def _record(self, card: Card, option: Option) -> CallRecord:
+        entry = self.stock.pool.get(option.entry) if option.whole is not None else None
+        if entry is not None:
+            return self.stock.record(entry)
+        return CallRecord(card.tool, option.arguments, writes=card.writes is not False)
 
     def _steady(self, card: Card) -> Any:
         """Give what leaves out values that are others in each environment, None for options that need one."""

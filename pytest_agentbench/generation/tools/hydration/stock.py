@@ -1,6 +1,6 @@
 """What walks are hydrated with, and the turns of a walk."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from pytest_agentbench.core.state import State
@@ -47,13 +47,14 @@ class Stock:
     @cached_property
     def ownership(self) -> Ownership:
         """Whom things belong to. What verified changes made is not there when a walk begins, so it is left out."""
-        return ownership_of([self.state], [self.record(entry) for entry in self.pool.entries])
+        entries = [(entry, self.record(entry)) for entry in self.pool.entries]
+        return ownership_of(
+            [self.state], [replace(one, result=None) if one.writes or entry.after else one for entry, one in entries]
+        )
 
     def record(self, entry: PoolEntry) -> CallRecord:
         """Give a verified call as it counts for ownership."""
-        writes = self.card(entry.tool).writes is not False
-        result = None if writes or entry.after else entry.result
-        return CallRecord(entry.tool, entry.arguments, result, writes)
+        return CallRecord(entry.tool, entry.arguments, entry.result, self.card(entry.tool).writes is not False)
 
     def most_of_one(self, tool: str) -> int:
         """Count the verified calls of a tool that one conversation can make: those about one owner, and about none."""
