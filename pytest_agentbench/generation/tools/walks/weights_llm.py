@@ -26,6 +26,8 @@ WALKING = 0.7
 WALKS = 100
 """Walks that the empirical estimate counts (§4.3)."""
 _A_QUESTION = 10
+_LENGTHS = {"count": str(_A_QUESTION), "shortest": "3", "longest": "25"}
+"""What is asked for at a time, and how long walks are, in nodes."""
 _FLOOR = 0.01
 """Share that an edge keeps at least: an edge that is there can be taken."""
 
@@ -107,15 +109,7 @@ async def _shares(
 
 
 async def walked_by_model(
-    chat: Chat,
-    graph: Graph,
-    cards: Cards,
-    random: Random,
-    *,
-    count: int = WALKS,
-    shortest: int = 3,
-    longest: int = 25,
-    told: Progress = lambda _: None,
+    chat: Chat, graph: Graph, cards: Cards, random: Random, *, told: Progress = lambda _: None
 ) -> Graph:
     """Let the model play walks and count their steps, smoothed (§4.3, empirical).
 
@@ -126,32 +120,28 @@ async def walked_by_model(
     for edge in graph.edges:
         steps.setdefault(edge.source, []).append(edge.target)
     record = {"tools": _tools(cards), "steps": steps}
-    values = {"count": str(min(_A_QUESTION, count)), "shortest": str(shortest), "longest": str(longest)}
-    kept: list[tuple[str, ...]] = []
+    kept: list[list[str]] = []
     refused: list[str] = []
 
-    async def ask() -> list[list[str]] | str:
-        messages = _messages("walk.v1", record, random, values)
+    async def ask() -> list[list[str]]:
+        messages = _messages("walk.v1", record, random, _LENGTHS)
         try:
             return (await structured(chat, Walks, messages, temperature=WALKING)).walks
         except UnusableAnswerError as error:
-            return shorten(str(error), 200)
+            refused.append(shorten(str(error), 200))
+            return []
 
-    left = 2 * math.ceil(count / _A_QUESTION)
-    while left and len(kept) < count:
-        portions = min(left, math.ceil((count - len(kept)) / _A_QUESTION))
+    left = 2 * WALKS // _A_QUESTION
+    while left and len(kept) < WALKS:
+        portions = min(left, math.ceil((WALKS - len(kept)) / _A_QUESTION))
         left -= portions
-        for walks in await _at_once([ask() for _ in range(portions)]):
-            if isinstance(walks, str):
-                refused.append(walks)
-                continue
-            for walk in walks:
-                why = _fault(walk, steps)
-                if why:
-                    refused.append(why)
-                elif len(kept) < count:
-                    kept.append(tuple(walk))
-    _tell([*refused, f"{len(kept)} of {count} walks were usable"], told)
+        for walk in [walk for walks in await _at_once([ask() for _ in range(portions)]) for walk in walks]:
+            if why := _fault(walk, steps):
+                refused.append(why)
+            else:
+                kept.append(walk)
+    kept = kept[:WALKS]
+    _tell([*refused, f"{len(kept)} of {WALKS} walks were usable"], told)
     return from_walks(graph, kept, named="empirical")
 
 
