@@ -84,7 +84,7 @@ class Ownership:
         self, rows: Sequence[_Row], calls: Sequence[CallRecord], owner: Owner, base: "Ownership | None" = None
     ) -> None:
         self._base = base
-        self._columns = base._columns if base else _key_columns(rows)
+        self._columns: Mapping[str, str] = base._columns if base else _key_columns(rows)
         self._keys: dict[str, set[str]] = base._keys if base else defaultdict(set)
         self._values: dict[str, set[str]] = base._values if base else defaultdict(set)
         self._alias: Mapping[str, str] = base._alias if base else self._aliases(rows, calls)
@@ -238,8 +238,9 @@ class Ownership:
         in_rows: dict[str, set[str]] = defaultdict(set)
         for row in rows:
             column = self._column(row)
-            if _is_key(key := row.key or row.cells.get(column)):
-                in_rows[row.noun if row.key else _kind(column, row.noun)].add(str(key))
+            own_key = row.key or row.cells.get(column)
+            if row.columns and _is_key(own_key):  # a key alone in a list is no row
+                in_rows[row.noun if row.key else _kind(column, row.noun)].add(str(own_key))
         for kind, keys in in_rows.items():
             own[kind] |= keys
         found: dict[str, str] = {}

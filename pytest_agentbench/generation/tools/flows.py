@@ -64,6 +64,7 @@ def _walk(at: Found, parts: Sequence[str]) -> Iterator[Found]:
     value, first = inner(at.value), parts[0]
     steps: list[tuple[str, JsonValue, tuple[int, ...]]] = []
     if isinstance(value, list):
+        every: list[tuple[str, JsonValue, tuple[int, ...]]]
         every = [(str(index), item, (index,)) for index, item in enumerate(value)]
         steps = every if first == "*" else every[int(first) : int(first) + 1] if first.isdigit() else []
     elif isinstance(value, Mapping) and first == "*":
@@ -105,7 +106,7 @@ def assignments(
     lead = max(columns.values(), key=lambda column: (len({found.indexes for found in column}), len(column)), default=[])
     rows: dict[str, Assignment] = {}
     for first in lead[:_MOST]:
-        row = {path: found for path, column in columns.items() if (found := _beside(first, column)) is not None}
+        row = {path: cell for path, column in columns.items() if (cell := _beside(first, column)) is not None}
         filled = build({path: one.value for path, one in row.items()})
         rows.setdefault(dumps(filled), Assignment(filled, {path: one.path for path, one in row.items()}))
     return list(rows.values())
