@@ -182,9 +182,9 @@ class Ownership:
 
     def _owners_of_holders(self, thing: Thing) -> People:
         """Give the only people in whose rows a thing stands that belongs to nobody: a copy that is on loan."""
-        holders = self._holders.get(thing) or (self._base._holders.get(thing) if self._base else None)
+        holders = [*self._holders.get(thing, ()), *(self._base._holders.get(thing, ()) if self._base else ())]
         is_row = thing[1] in self._keys.get(thing[0], ())
-        return _alone(_union(map(self.owners, holders or ()))) if is_row else {}
+        return _alone(_union(map(self.owners, holders))) if is_row else {}
 
     def _link(self, row: _Row) -> None:
         if (own := self._own(row)) is None:

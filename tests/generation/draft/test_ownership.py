@@ -119,7 +119,9 @@ def test_without_people_things_belong_to_what_they_are_listed_by() -> None:
 def test_a_change_of_what_only_one_person_has_is_about_that_person() -> None:
     known = ownership_of([None], HIRES)
 
-    assert known.about(CallRecord("report_missing", {"set_id": "S-8"}, writes=True)).people == {"ensemble": {"62"}}
+    report = CallRecord("report_missing", {"set_id": "S-8"}, {"report_id": 9, "set_id": "S-8"}, writes=True)
+
+    assert known.about(report).people == known.plus([report]).about(report).people == {"ensemble": {"62"}}
     assert known.about(CallRecord("get_set", {"set_id": "S-8"})).people == {}
 
 
