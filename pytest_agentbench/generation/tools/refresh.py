@@ -14,7 +14,7 @@ from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.assemble import CALLS, FACTS
 from pytest_agentbench.generation.recipe import PROVENANCE
 from pytest_agentbench.generation.tools.flows import found_at
-from pytest_agentbench.generation.tools.hydration.facts import said_at, stands_at
+from pytest_agentbench.generation.tools.hydration.turns import said_at, stands_at
 from pytest_agentbench.generation.tools.probing.reading import parsed
 from pytest_agentbench.generation.tools.probing.schemas import read_slots
 from pytest_agentbench.generation.tools.probing.verdicts import judge

@@ -13,8 +13,7 @@ from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.generation.draft import Draft, Loss, Turn
 from pytest_agentbench.generation.ownership import CallRecord, people_of
 from pytest_agentbench.generation.tools.hydration.hydrate import EXHAUSTED, hydrate
-from pytest_agentbench.generation.tools.hydration.memory import HydrationError, Usage
-from pytest_agentbench.generation.tools.hydration.stock import Stock
+from pytest_agentbench.generation.tools.hydration.stock import HydrationError, Stock, Usage
 from pytest_agentbench.generation.tools.hydration.turns import unsteady_values
 from pytest_agentbench.generation.tools.probing.reading import parsed
 from pytest_agentbench.generation.tools.values import RUN_CONVERSATION, Walk

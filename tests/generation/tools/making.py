@@ -14,9 +14,8 @@ from pytest_agentbench.generation.recipe import Outcome
 from pytest_agentbench.generation.tools.graph.graph import build_graph
 from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
 from pytest_agentbench.generation.tools.hydration.hydrate import hydrate
-from pytest_agentbench.generation.tools.hydration.memory import HydrationError
 from pytest_agentbench.generation.tools.hydration.rules import SuiteRules
-from pytest_agentbench.generation.tools.hydration.stock import Stock
+from pytest_agentbench.generation.tools.hydration.stock import HydrationError, Stock
 from pytest_agentbench.generation.tools.pipeline import Pipeline
 from pytest_agentbench.generation.tools.probing.probing import probe
 from pytest_agentbench.generation.tools.probing.seeding import hints_of, state_of

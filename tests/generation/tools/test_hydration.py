@@ -11,8 +11,7 @@ from pytest_agentbench.generation.draft import Turn
 from pytest_agentbench.generation.ownership import CallRecord, people_of
 from pytest_agentbench.generation.tools.hydration.arguments import Executed, Option
 from pytest_agentbench.generation.tools.hydration.hydrate import hydrate
-from pytest_agentbench.generation.tools.hydration.memory import HydrationError, Memory, Usage
-from pytest_agentbench.generation.tools.hydration.stock import Stock
+from pytest_agentbench.generation.tools.hydration.stock import HydrationError, Memory, Stock, Usage
 from pytest_agentbench.generation.tools.recruiting.pool import Pool
 from pytest_agentbench.generation.tools.recruiting.recruiter import Recruiter, slips
 from pytest_agentbench.generation.tools.values import (

@@ -24,16 +24,19 @@ from pytest_agentbench.generation.tools.hydration.arguments import (
     options_of,
     recalled,
 )
-from pytest_agentbench.generation.tools.hydration.facts import said_at, wanted_of
-from pytest_agentbench.generation.tools.hydration.memory import HydrationError, Memory, Usage, changes_of
-from pytest_agentbench.generation.tools.hydration.stock import Stock
-from pytest_agentbench.generation.tools.hydration.turns import numbered, turns_of_calls, unsteady_values
+from pytest_agentbench.generation.tools.hydration.stock import HydrationError, Memory, Stock, Usage, changes_of
+from pytest_agentbench.generation.tools.hydration.turns import (
+    numbered,
+    said_at,
+    turns_of_calls,
+    unsteady_values,
+    wanted_of,
+)
 from pytest_agentbench.generation.tools.probing.reading import parsed
 from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
 from pytest_agentbench.generation.tools.probing.verdicts import judge
-from pytest_agentbench.generation.tools.recruiting.pool import FAILURE, alike, call_key, distinct
+from pytest_agentbench.generation.tools.recruiting.pool import FAILURE, Watch, alike, call_key, distinct
 from pytest_agentbench.generation.tools.recruiting.proposing import is_needed
-from pytest_agentbench.generation.tools.recruiting.watching import Watch
 from pytest_agentbench.generation.tools.values import Card, PoolEntry, Walk
 from pytest_agentbench.generation.tools.walks.sampling import turns_of
 from pytest_agentbench.generation.tools.walks.weights import REPEATED

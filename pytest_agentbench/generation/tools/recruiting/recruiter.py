@@ -18,7 +18,16 @@ from pytest_agentbench.generation.tools.hydration.names import Handles, is_name
 from pytest_agentbench.generation.tools.probing.reading import parsed
 from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
 from pytest_agentbench.generation.tools.probing.verdicts import judge
-from pytest_agentbench.generation.tools.recruiting.pool import FAILURE, Pool, alike, call_key
+from pytest_agentbench.generation.tools.recruiting.pool import (
+    FAILURE,
+    Pool,
+    Watch,
+    Watched,
+    alike,
+    call_key,
+    effective,
+    first_reads,
+)
 from pytest_agentbench.generation.tools.recruiting.proposing import (
     CANDIDATES,
     Arguments,
@@ -29,7 +38,6 @@ from pytest_agentbench.generation.tools.recruiting.proposing import (
     is_sayable,
     proposed,
 )
-from pytest_agentbench.generation.tools.recruiting.watching import Watch, Watched, effective, first_reads
 from pytest_agentbench.generation.tools.values import Card, Cards, PoolEntry, Taxonomy
 from pytest_agentbench.generation.tools.world import Answer, Opened, World, how_to_reset
 

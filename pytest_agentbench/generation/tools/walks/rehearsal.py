@@ -12,8 +12,7 @@ from random import Random
 
 from pytest_agentbench.core.values import is_number
 from pytest_agentbench.generation.tools.hydration.hydrate import hydrate
-from pytest_agentbench.generation.tools.hydration.memory import HydrationError, Memory
-from pytest_agentbench.generation.tools.hydration.stock import Stock
+from pytest_agentbench.generation.tools.hydration.stock import HydrationError, Memory, Stock
 from pytest_agentbench.generation.tools.labels import name_of
 from pytest_agentbench.generation.tools.probing.schemas import read_slots
 from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Graph, Walk
