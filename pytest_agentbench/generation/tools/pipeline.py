@@ -17,7 +17,8 @@ from pytest_agentbench.core.errors import EnvironmentFaultError, SuiteFaultError
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.suite import GenerateSpec, Suite
 from pytest_agentbench.core.tool import Toolset
-from pytest_agentbench.generation.casting import Chats
+from pytest_agentbench.generation.casting import Casting, Chats
+from pytest_agentbench.generation.language.plain import phrases_of
 from pytest_agentbench.generation.produce import Production
 from pytest_agentbench.generation.recipe import Outcome, Told, hashes_of, recipe_of
 from pytest_agentbench.generation.report import document_of, lines_of
@@ -33,7 +34,6 @@ from pytest_agentbench.generation.tools.probing.seeding import hints_of, state_o
 from pytest_agentbench.generation.tools.probing.session import Budget
 from pytest_agentbench.generation.tools.recruiting.pool import FAILURE, distinct
 from pytest_agentbench.generation.tools.recruiting.recruiter import Recruiter
-from pytest_agentbench.generation.tools.roles import ROLES, Roles
 from pytest_agentbench.generation.tools.source import WalkSource
 from pytest_agentbench.generation.tools.stage_files import (
     CARDS,
@@ -64,6 +64,22 @@ _SPARED = 0.5
 """Share of the verified calls that walks count on where some tool destroys what others need."""
 _BY_MODEL = ("prompting", "empirical")
 """Weights that only a model gives."""
+
+ROLES = ("prober", "taxonomist", "weigher", "writer", "critic")
+"""The roles that a model can play, in pipeline order."""
+
+
+@dataclass
+class Roles(Casting):
+    """Who plays which of them."""
+
+    known = ROLES
+    successors = {"recruiter": "prober", "narrator": "writer", "persona": "writer"}
+
+    def check_languages(self, languages: Sequence[str]) -> None:
+        """Raise `SuiteFaultError` for a language that has no plain phrases, where no model words the scenarios."""
+        for language in languages if self.chat("writer") is None else ():
+            phrases_of(language)
 
 
 def _today() -> date:
