@@ -353,6 +353,8 @@ def _shape(recipe: GenerateSpec, graph: Graph, stock: Stock, rehearsed: Rehearse
         plannable={tool: "failure" for tool in graph.tools if pool.failures(tool)},
         behind={tool: pool.sources(tool) for tool in graph.tools if pool.behind(tool) and not pool.of(tool)},
         destructive=frozenset(tool for tool in graph.tools if stock.card(tool).destructive),
+        fed=frozenset((one.source, one.target) for one in graph.edges if stock.feeds(one.source, one.target)),
+        owners={tool: owners for tool in graph.tools if (owners := stock.owners_of(tool))},
         mixed=frozenset(tool for tool in graph.tools if stock.is_mixed(tool) and tool in leading),
     )
 

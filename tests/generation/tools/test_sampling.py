@@ -220,3 +220,19 @@ def test_steps_are_barred_once_other_tools_were_called() -> None:
     begins = [(place, several) for several in turns for place, turn in enumerate(several) if turn[0] == "tool3"]
     assert begins
     assert all("tool0" not in call for place, several in begins for call in several[:place])
+
+
+def test_calls_share_an_owner_unless_an_answer_feeds_them() -> None:
+    """What only Ada has and what only Ben has are in no walk together; what an answer gives is anybody's."""
+    owners = {"tool0": frozenset({"Ada", "Cleo"}), "tool2": frozenset({"Ben"}), "tool4": frozenset({"Ada"})}
+    shape = Shape(owners=owners, fed=frozenset({("tool1", "tool2")}), mixed=frozenset({"tool3"}))
+
+    walks = sample(RING, 40, shape, seed=1)
+
+    steps = [list(zip(walk.nodes, walk.nodes[1:], strict=False)) for walk in walks]
+    for several in steps:
+        begun = {target for source, target in several if target in owners and (source, target) != ("tool1", "tool2")}
+        assert not ("tool2" in begun and len(begun) > 1)
+        assert ("tool3", RUN_CONVERSATION) not in several
+    assert any({"tool0", "tool4"} <= set(walk.nodes) for walk in walks)
+    assert any(("tool1", "tool2") in several and "tool0" in dict(several) for several in steps)

@@ -13,12 +13,14 @@ from pytest_agentbench.core.state import State
 from pytest_agentbench.core.values import JsonValue, same
 from pytest_agentbench.generation.draft import Draft, Turn
 from pytest_agentbench.generation.ownership import CallRecord, Ownership, conflicts, ownership_of
+from pytest_agentbench.generation.tools.flows import connecting
 from pytest_agentbench.generation.tools.hydration.arguments import Changes, Executed
 from pytest_agentbench.generation.tools.hydration.names import Handles
 from pytest_agentbench.generation.tools.hydration.rules import SuiteRules
 from pytest_agentbench.generation.tools.labels import name_of
 from pytest_agentbench.generation.tools.probing.schemas import read_slots
 from pytest_agentbench.generation.tools.recruiting.pool import Pool, Watch, distinct, watch_of
+from pytest_agentbench.generation.tools.recruiting.proposing import is_needed
 from pytest_agentbench.generation.tools.values import (
     Card,
     Cards,
@@ -147,6 +149,18 @@ class Stock:
             (sum(not conflicts(one, [other])[0] for one in every if one.people) for other in every if other.people),
             default=0,
         )
+
+    def owners_of(self, tool: str) -> frozenset[str]:
+        """Give the people, of one kind, whom verified calls of a tool are about; none where some are about nobody."""
+        every = [self.ownership.about(self.record(entry)).people for entry in self.pool.of(tool)]
+        kinds = [kind for kind in sorted(self.ownership.people) if every and all(kind in one for one in every)]
+        return frozenset(key for one in every for key in one[kinds[0]]) if len(kinds) == 1 else frozenset()
+
+    def feeds(self, source: str, target: str) -> bool:
+        """Whether what a tool gives is all that another needs."""
+        types = connecting(self.taxonomy, source, target)
+        given = {place.path for one in types for place in one.consumed if place.tool == target}
+        return bool(types) and all(one.path in given for one in self.card(target).parameters if is_needed(one))
 
     def is_mixed(self, tool: str) -> bool:
         """Whether every verified call of a tool lists what belongs to several people."""

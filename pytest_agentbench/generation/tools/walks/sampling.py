@@ -9,7 +9,7 @@ from bisect import bisect
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, islice
+from itertools import accumulate, islice, pairwise
 from random import Random
 
 from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Graph, Walk
@@ -43,6 +43,8 @@ class Shape:
     planned, and how it is named. `behind` are the tools that work only after a call of one of others, made since the
     last call of a `destructive` tool. Of `barred` pairs no turn begins with the second once the first was called. No
     turn ends with a `mixed` tool, which lists what belongs to several people: something is picked out of its answer.
+    `owners` are the people whom verified calls of a tool are about: calls that need more than the answer before gives
+    (no `fed` step) share one.
     """
 
     shortest: int = 6
@@ -56,6 +58,8 @@ class Shape:
     barred: frozenset[Step] = frozenset()
     destructive: frozenset[str] = frozenset()
     mixed: frozenset[str] = frozenset()
+    owners: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    fed: frozenset[Step] = frozenset()
 
 
 class Sampler:
@@ -223,6 +227,8 @@ class Sampler:
         turn = frozenset(nodes[begin + 1 :])
         gone = max((place for place, node in enumerate(nodes) if node in self._shape.destructive), default=-1)
         there = frozenset(nodes[gone + 1 :])
+        owners, fed = self._shape.owners, self._shape.fed
+        whose = [owners[step[1]] for step in pairwise(nodes) if step not in fed and step[1] in owners]
 
         def fits(node: str) -> bool:
             if node == END_OF_SIMULATION:
@@ -234,6 +240,8 @@ class Sampler:
                 return False
             needs = self._shape.behind.get(node)
             if needs is not None and needs.isdisjoint(there):  # what was made before may be gone
+                return False
+            if node in owners and (here, node) not in fed and not owners[node].intersection(*whose):
                 return False
             is_barred = any(before <= used for before in self._bars.get((here, node), ()))
             return not is_barred and used[node] < self._capacity.get(node, used[node] + 1)
