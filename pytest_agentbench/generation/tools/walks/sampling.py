@@ -243,8 +243,9 @@ class Sampler:
                 return False
             if node in owners and (here, node) not in fed and not owners[node].intersection(*whose):
                 return False
-            is_barred = any(before <= used for before in self._bars.get((here, node), ()))
-            return not is_barred and used[node] < self._capacity.get(node, used[node] + 1)
+            bars, calls = self._bars.get((here, node)), used.get(node, 0)
+            is_barred = bars is not None and any(before <= used for before in bars)
+            return not is_barred and calls < self._capacity.get(node, calls + 1)
 
         return fits
 
