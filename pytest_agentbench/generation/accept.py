@@ -28,7 +28,7 @@ from pytest_agentbench.core.tool import ToolCall, Toolset
 from pytest_agentbench.core.values import JsonValue, decoded, same, to_json
 from pytest_agentbench.environment.faults import HungError
 from pytest_agentbench.environment.import_path import load_object
-from pytest_agentbench.generation.decidable import arguments_of, coincidences, near_dates, owners, parsed
+from pytest_agentbench.generation.decidable import arguments_of, coincidences, near_dates, owners
 from pytest_agentbench.generation.draft import (
     ANSWERS,
     Draft,
@@ -42,6 +42,7 @@ from pytest_agentbench.generation.draft import (
 )
 from pytest_agentbench.generation.language.guard import scalars_of, stands_in
 from pytest_agentbench.generation.solver import solve
+from pytest_agentbench.generation.tools.probing.reading import inner
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.suites.call_check import check_calls
 from pytest_agentbench.suites.scenario_form import form_to_scenario
@@ -244,7 +245,7 @@ def _invented(draft: Draft, wrong: WrongRun, state: State | None) -> Iterator[Js
     if wrong.call is None:
         return
     said = [value for turn in draft.turns for one in turn.states for value in scalars_of(one.value)]
-    answers, rows = _values([parsed(call.answer) for call in draft.calls]), _values(to_json(state or {}))
+    answers, rows = _values([inner(call.answer) for call in draft.calls]), _values(to_json(state or {}))
     for _, value in arguments_of(wrong.call):
         is_known = any(same(to_json(one), to_json(value)) for one in [None, True, False, *said, *answers, *rows])
         if not is_known and not any(stands_in(value, str(text), draft.language) for text in answers):

@@ -27,8 +27,15 @@ from pytest_agentbench.generation.tools.values import (
     Probe,
     SemanticType,
 )
-from pytest_agentbench.generation.tools.walks.weights import row_sums
 from tests.generation.tools.probed import NAMES, cards_of
+
+
+def row_sums(graph: Graph) -> dict[str, float]:
+    """The sum of each node's outgoing weights."""
+    sums: dict[str, float] = {}
+    for edge in graph.edges:
+        sums[edge.source] = sums.get(edge.source, 0.0) + edge.weight
+    return sums
 
 
 def flow(source: str, target: str, path: str = "order_id") -> Flow:

@@ -42,7 +42,7 @@ from pytest_agentbench.generation.policies.events.rulebook import (
 from pytest_agentbench.generation.policies.events.samples import Place
 from pytest_agentbench.generation.policies.events.schema import personal, state_of_rows
 from pytest_agentbench.generation.policies.values import PolicySet
-from pytest_agentbench.generation.tools.hydration.facts import wanted_of
+from pytest_agentbench.generation.tools.hydration.turns import wanted_of
 from pytest_agentbench.generation.tools.world import Opened
 
 _ATTEMPTS = 6
