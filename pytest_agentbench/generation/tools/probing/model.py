@@ -23,6 +23,9 @@ from pytest_agentbench.llm.structured import structured
 _MOST = 6
 _SHOWN = 24
 _WORKED = 8
+_TRIED = 60
+"""Further calls of which only the arguments are shown."""
+_TRIED_LENGTH = 160
 _TOOLS = 12
 """Tools that one request for values is about."""
 _VALUES = 6
@@ -129,6 +132,7 @@ async def propose_calls(
         "open": list(open_questions(tool)),
         "observed": _observed(session, tool),
         "calls": [_told(one) for one in shown(tool)],
+        "tried": also_tried(tool),
     }
     try:
         with session.waiting():
@@ -165,6 +169,15 @@ def shown(tool: ProbedTool) -> list[ProbeRecord]:
         worked += record.ok
         kept[key] = record
     return list(kept.values())[-_SHOWN:]
+
+
+def also_tried(tool: ProbedTool) -> list[str]:
+    """Give the arguments of calls that were made and are not shown, each once and shortened: the shortest are kept."""
+    known = {dumps(record.arguments) for record in shown(tool)}
+    texts = dict.fromkeys(dumps(record.arguments) for record in tool.records)
+    left = [shorten(text, _TRIED_LENGTH) for text in texts if text not in known]
+    kept = set(sorted(left, key=len)[:_TRIED])
+    return [text for text in left if text in kept][:_TRIED]
 
 
 def _told(record: ProbeRecord) -> dict[str, Any]:
