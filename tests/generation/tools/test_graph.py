@@ -13,8 +13,7 @@ import pytest
 from pytest_agentbench.core.errors import SuiteFaultError
 from pytest_agentbench.generation.tools.graph.export import FORMATS, exported
 from pytest_agentbench.generation.tools.graph.graph import build_graph, connector_edges, to_networkx
-from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
-from pytest_agentbench.generation.tools.graph.typing_rules import MOST, faults, mended
+from pytest_agentbench.generation.tools.graph.taxonomy import MOST, build_taxonomy, faults, mended
 from pytest_agentbench.generation.tools.values import (
     END_OF_SIMULATION,
     RUN_CONVERSATION,

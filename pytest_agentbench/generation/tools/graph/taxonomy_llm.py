@@ -10,8 +10,7 @@ from pydantic import Field
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
-from pytest_agentbench.generation.tools.graph.typing_rules import distinct, faults, mended
+from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy, distinct, faults, mended
 from pytest_agentbench.generation.tools.probing.outputs import output_leaves
 from pytest_agentbench.generation.tools.template import render
 from pytest_agentbench.generation.tools.values import Card, Cards, Place, SemanticType, Taxonomy
