@@ -143,12 +143,9 @@ def clear_ledger(ledger: str, *, state: dict) -> str:
 
     cards = probed(written(tmp_path, tools, {"ledgers": {}}))
 
-    wanted = {
-        (source, target)
-        for source in ("open_ledger", "rename_ledger")
-        for target in ("read_ledger", "delete_ledger", "clear_ledger")
-    }
+    wanted = {("open_ledger", "delete_ledger"), ("open_ledger", "clear_ledger"), ("rename_ledger", "read_ledger")}
     assert wanted <= edges_of(cards)
+    assert [one.tool for one in cards.cards if one.partial] == []
 
 
 def test_a_thing_that_holds_nothing_yet_is_known(tmp_path: Path) -> None:
@@ -226,32 +223,6 @@ def mend_sheet(path: str, *, state: dict) -> str:
 
     assert {("save_sheet", "view_sheet"), ("save_sheet", "mend_sheet"), ("list_sheets", "mend_sheet")} <= found
     assert ("mend_sheet", "view_sheet") not in found
-
-
-def test_a_plain_text_of_an_answer_is_tried_where_nothing_else_fits(tmp_path: Path) -> None:
-    """An owner's name is no id, and stands under another name than the argument that takes it."""
-    tools = """
-OWNERS = {"K1": "Ada Roy", "K2": "Ben Ito", "K3": "Cleo Mann", "K4": "Dov Lind"}
-
-def find_key(name: str) -> dict:
-    "Find the key of a person."
-    for key, owner in OWNERS.items():
-        if owner == name:
-            return {"key": key}
-    raise LookupError("nobody is called so")
-
-def owner_of(key: str) -> dict:
-    "Say whose key it is."
-    if key not in OWNERS:
-        raise LookupError(f"no key {key}")
-    return {"owner": OWNERS[key]}
-"""
-
-    world = written(tmp_path, tools, reads=["find_key", "owner_of"], hints={"key": ["K1", "K2", "K3", "K4"]})
-    cards = probed(world)
-
-    assert any(probe.verdict == "ok" for probe in card(cards, "find_key").probes)
-    assert ("owner_of", "find_key") in edges_of(cards)
 
 
 SHELVES = """

@@ -32,7 +32,7 @@ def exported(graph: Graph, form: str) -> str:
 
 def _drawing(made: "networkx.DiGraph[str]") -> Drawing:
     """Draw edges as thick as they are likely, with their types or their weight."""
-    nodes = [DrawnNode(id=name, label=name, note=_KINDS[kind]) for name, kind in made.nodes(data="kind")]
+    nodes = [DrawnNode(id=name, label=name, note=_KINDS[data["kind"]]) for name, data in made.nodes(data=True)]
     edges = [
         DrawnEdge(
             source=source,

@@ -21,7 +21,6 @@ from pytest_agentbench.generation.tools.values import (
     Taxonomy,
 )
 
-_ENABLES = "makes it possible"
 _PROSE = 300
 """Characters of prose from which a result must be read before anything can follow from it."""
 _ENDS = (RUN_CONVERSATION, END_OF_SIMULATION)
@@ -40,8 +39,8 @@ def build_graph(
     """Build the graph, with uniform weights.
 
     Every tool leads to `Run_Conversation`, which leads to every tool and to `End_of_Simulation`; closing tools lead
-    there too. A connector type leads from each producer to each consumer, unless that refused all it was given of it; a
-    call that another made possible is an edge without a type. `wildcards`, tools whose results need reading first, lead
+    there too. A connector type leads from each producer to each consumer, unless that refused all it was given of
+    it. `wildcards`, tools whose results need reading first, lead
     to every tool; `closing` ends conversations; both are found by themselves where None. `react`: one user turn, then
     calls until the end, so that no tool leads back to the user. `agents` replaces tools by graphs of other agents,
     whose tools are then called `agent.tool`. Tools that are known not to work at all are left out. Raise
@@ -69,9 +68,6 @@ def build_graph(
     for name, source, target in _typed(cards, taxonomy):
         if {source, target} <= set(tools) and source not in ends:
             add(source, target, via=(name,))
-    for one in cards.enablings:
-        if {one.source, one.target} <= set(tools):
-            add(one.source, one.target, f"{_ENABLES}: {one.reason}")
     for source in wild:
         for target in tools:
             add(source, target, "its result is read before the next step")
@@ -159,9 +155,8 @@ def uniform(graph: Graph) -> Graph:
 
 
 def connector_edges(graph: Graph) -> tuple[Edge, ...]:
-    """Give the edges between tools that evidence makes: connector types, and calls that made others possible."""
-    inner = (one for one in graph.edges if not {one.source, one.target} & set(_ENDS))
-    return tuple(one for one in inner if one.via or one.reason.startswith(_ENABLES))
+    """Give the edges between tools that evidence makes."""
+    return tuple(one for one in graph.edges if one.via)
 
 
 def is_usable(card: Card) -> bool:

@@ -1,6 +1,6 @@
 """Asking what a tool does not accept: each argument missing, of another type, at its bounds, beyond them, unknown."""
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from itertools import pairwise, zip_longest
 from random import Random
@@ -21,7 +21,7 @@ from pytest_agentbench.generation.tools.probing.conforming import (
 )
 from pytest_agentbench.generation.tools.probing.replay import ReplayLog, substituted
 from pytest_agentbench.generation.tools.probing.schemas import Slot
-from pytest_agentbench.generation.tools.probing.session import ProbedTool, ProbeRecord, ProbeSession, template
+from pytest_agentbench.generation.tools.probing.session import ProbedTool, ProbeRecord, ProbeSession
 from pytest_agentbench.generation.tools.values import ProbeKind
 
 _STATED = 16
@@ -79,18 +79,13 @@ def _read_nothing(session: ProbeSession, tool: ProbedTool) -> None:
         return
     values = tool.base.values
     # other calls changed what it answers since it was made first: each answer to the same values counts
-    same = [
-        one for one in tool.worked() if {path: one.values[path] for path in one.values if path != STRANGE} == values
-    ]
-    known = {template(one.answer.content, list(values.values())) for one in (tool.base, *same)}
+    same = [one for one in tool.worked() if {**one.values, STRANGE: ""} == {**values, STRANGE: ""}]
+    known = {one.template for one in (tool.base, *same)}
     for slot in tool.slots:
         strange = [one for one in tool.works() if slot.path in one.unknown and _differs_in(one, tool.base, slot)]
-        told: dict[str, list[ProbeRecord]] = {}
-        for one in strange:
-            told.setdefault(template(one.answer.content, list(one.values.values())), []).append(one)
-        several = max(told.values(), key=len, default=[])
-        if len(several) >= 2 and template(several[0].answer.content, list(several[0].values.values())) not in known:
-            session.is_nothing(tool, several)
+        answer, times = max(Counter(one.template for one in strange).items(), key=lambda pair: pair[1], default=("", 0))
+        if times >= 2 and answer not in known:
+            session.is_nothing(tool, answer)
 
 
 def _differs_in(record: ProbeRecord, base: ProbeRecord, slot: Slot) -> bool:

@@ -113,7 +113,7 @@ async def propose_values(
             slot = tool.slot(one.argument) if tool is not None else None
             if tool is not None and slot is not None:
                 values = [value for text in one.values[:_VALUES] if fits(value := _value(text, slot.type), slot)]
-                session.proposed.setdefault((tool.name, slot.path), []).extend(values)
+                session.proposed[tool.name, slot.path] += values
 
 
 async def propose_calls(

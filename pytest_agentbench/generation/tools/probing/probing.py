@@ -9,11 +9,11 @@ from random import Random
 
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.generation.recipe import tools_hash
-from pytest_agentbench.generation.tools.graph.flowing import enablings_of, flows_of, unfit_of
+from pytest_agentbench.generation.tools.graph.flowing import flows_of
 from pytest_agentbench.generation.tools.probing.cards import card_of
 from pytest_agentbench.generation.tools.probing.challenge import challenge
 from pytest_agentbench.generation.tools.probing.effects import effects_of, try_effects
-from pytest_agentbench.generation.tools.probing.hand_on import hand_on, try_enabling, try_making
+from pytest_agentbench.generation.tools.probing.hand_on import hand_on, try_making
 from pytest_agentbench.generation.tools.probing.model import propose_calls, propose_values
 from pytest_agentbench.generation.tools.probing.replay import ReplayLog
 from pytest_agentbench.generation.tools.probing.safety import Policy, permission
@@ -63,13 +63,8 @@ async def probe(
             if several:
                 await examination.of(several, leave_others=several is last)
     cards = tuple(card_of(tool, effects_of(tool, examination.unstable.get(tool.name, frozenset()))) for tool in every)
-    return Cards(
-        cards=cards,
-        tools_hash=tools_hash(world.toolset),
-        flows=flows_of(session),
-        enablings=enablings_of(session),
-        unfit=unfit_of(session),
-    )
+    flows, unfit = flows_of(session)
+    return Cards(cards=cards, tools_hash=tools_hash(world.toolset), flows=flows, unfit=unfit)
 
 
 class _Examination:
@@ -108,7 +103,6 @@ class _Examination:
         if self._earlier and not leave_others:
             await hand_on(log, self._earlier, {tool.name for tool in several})
         await try_making(log, ordered(several))
-        await try_enabling(log, ordered(several))
         self._earlier += ordered(several)
         await log.restore()
         if self._chat is not None:

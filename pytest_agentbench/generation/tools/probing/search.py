@@ -9,7 +9,7 @@ from pytest_agentbench.generation.tools.probing.conforming import fits, sibling,
 from pytest_agentbench.generation.tools.probing.refusals import lesson_of
 from pytest_agentbench.generation.tools.probing.replay import ReplayLog
 from pytest_agentbench.generation.tools.probing.schemas import Slot
-from pytest_agentbench.generation.tools.probing.session import ProbedTool, ProbeRecord, ProbeSession, template
+from pytest_agentbench.generation.tools.probing.session import ProbedTool, ProbeRecord, ProbeSession
 from pytest_agentbench.generation.tools.probing.strategies import Proposals, names_something, seen_for
 
 ROUNDS = 5
@@ -114,8 +114,7 @@ class Search:
         )
         if other is None or not other.ok:
             return False
-        told = [template(one.answer.content, list(one.values.values())) for one in (record, other)]
-        if told[0] != told[1]:
+        if record.template != other.template:
             return False
         self._vacuous.setdefault(tool.name, record)
         return True
@@ -135,16 +134,11 @@ class Search:
         self._focus[tool.name] = (record.values, blamed)
 
     def _next(self, tool: ProbedTool) -> dict[str, Any] | None:
-        """Give the arguments to try next: any that were never tried, then those from before something changed, then
-        those that take whatever short text an answer held.
-        """
-        for is_last in (False, True):
-            several = self._assignments(tool, is_last=is_last)
-            fresh = [one for one in several if dumps([tool.name, one, self._session.epoch]) not in self._tried]
-            never = (one for one in fresh if dumps([tool.name, one]) not in self._ever)
-            if fresh:
-                return next(never, fresh[0])
-        return None
+        """Give the arguments to try next: any that were never tried, then those from before something changed."""
+        several = self._assignments(tool)
+        fresh = [one for one in several if dumps([tool.name, one, self._session.epoch]) not in self._tried]
+        never = (one for one in fresh if dumps([tool.name, one]) not in self._ever)
+        return next(never, fresh[0] if fresh else None)
 
     def _is_ready(self, tool: ProbedTool) -> bool:
         """Whether each id that a tool needs may be known; until then it is hardly worth guessing."""
@@ -181,13 +175,11 @@ class Search:
             if record is not None and record.ok and not tool.is_read:
                 await self._log.keep(record)
 
-    def _assignments(
-        self, tool: ProbedTool, also: Sequence[str] = (), *, is_last: bool = False
-    ) -> Iterator[dict[str, Any]]:
+    def _assignments(self, tool: ProbedTool, also: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
         """Give arguments to try; optional ones that refusals asked for are among them."""
         asked = [*self._asked.get(tool.name, []), *also]
         slots = {slot.path: slot for slot in tool.slots}
-        options = {slot.path: self.proposals.of(tool, slot, is_last=is_last) for slot in tool.slots}
+        options = {slot.path: self.proposals.of(tool, slot) for slot in tool.slots}
 
         def chosen(index: int, extra: Sequence[str] = asked) -> dict[str, Any]:
             taken = [slot for slot in tool.slots if slot.required or slot.path in extra]

@@ -344,10 +344,9 @@ class Recruiter:
 
     def _starts(self, card: Card, pool: Pool) -> Iterator[PoolEntry]:
         """Yield the entries whose results, or whose effects, may make calls of a tool possible."""
-        enabling = {one.source for one in self.cards.enablings if one.target == card.tool}
         for entry in pool.entries:
             other = self.cards.get(entry.tool)
-            leads = bool(connecting(self.taxonomy, entry.tool, card.tool)) or entry.tool in enabling
+            leads = bool(connecting(self.taxonomy, entry.tool, card.tool))
             if entry.tool != card.tool and FAILURE not in entry.id and (leads or (other and other.writes)):
                 yield entry
 
