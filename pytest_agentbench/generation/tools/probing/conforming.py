@@ -76,6 +76,13 @@ def described_span(slot: Slot) -> tuple[float, float] | None:
     return next((span for span in spans if span[0] < span[1]), None)
 
 
+def top_of(slot: Slot) -> float | None:
+    """Give the largest number that is declared, or described."""
+    span = described_span(slot)
+    high = bounds(slot)[1]
+    return high if high is not None else span[1] if span else None
+
+
 def usual(slot: Slot) -> list[Any]:
     """Give the most usual values, by format and by a word of the name."""
     table = _usual()

@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -161,10 +161,10 @@ class ProbedTool:
         """Give the calls that worked, those made again in fresh environments included, in the order of changes."""
         return sorted([*self.works(), *(one for one in self.replays if one.ok)], key=lambda one: one.epoch)
 
-    def failed_alone(self, path: str) -> list[ProbeRecord]:
+    def failed_alone(self, path: str, works: Iterable[ProbeRecord] | None = None) -> list[ProbeRecord]:
         """Give the probes that one argument kept from working: a call before it that differs in this one worked."""
         since: dict[str, int] = {}
-        for record in self.worked():
+        for record in self.worked() if works is None else works:
             since.setdefault(record.rest(path), record.epoch)
         failed = (one for one in self.records if path in one.values and one.verdict not in ("ok", "environment"))
         return [one for one in failed if one.epoch >= since.get(one.rest(path), one.epoch + 1)]
