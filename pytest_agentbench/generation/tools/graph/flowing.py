@@ -1,8 +1,8 @@
 """What flows between tools, as probing saw it: values of results that another tool accepts where made-up ones fail.
 
-Three kinds of evidence, each a named strategy: `by_value` (an argument that takes known values only accepted what an
-answer gave), `by_name` (one that takes anything bears a telling name of an answer), `making` (a name was unknown before
-a call, and known after it). Dates, small numbers and words that recur in a column name nothing, and what only probing
+Two kinds of evidence, each a named strategy: `by_value` (an argument that takes known values only accepted what an
+answer gave), `by_name` (one that takes anything bears a telling name of an answer). Dates, small numbers and words that
+recur in a column name nothing, and what only probing
 put into the service is evidence only where made-up values are refused.
 """
 
@@ -78,13 +78,10 @@ def flows_of(session: ProbeSession) -> tuple[tuple[Flow, ...], tuple[Flow, ...]]
     """Give what flows between tools, of each pair and argument the places that say it best, and what was tried in vain:
     values that one gave, refused by the other where the rest of the call worked.
     """
-    closed = closed_slots(session.tools) - {(maker, path) for maker, path, _, _ in session.made}
+    closed = closed_slots(session.tools)
     order = {id(record): position for position, record in enumerate(session.records)}
     spots = list(_spots_of(session))
-    found = [
-        _named_flow(way, values=tuple(names[:_KEPT]), refused=tuple(names[:_KEPT]))
-        for way, names in session.made.items()
-    ]
+    found: list[Flow] = []
     unfit: list[Flow] = []
     for tool in session.tools.values():
         for slot in tool.slots:
@@ -97,11 +94,6 @@ def flows_of(session: ProbeSession) -> tuple[tuple[Flow, ...], tuple[Flow, ...]]
                         found.append(taker.flow(spot, values, tuple(taker.refused[:_KEPT])))
                     elif fit.vain and not fit.taken:
                         unfit.append(taker.flow(spot, (), tuple(fit.vain[:_KEPT])))
-    unfit += [
-        _named_flow(way, refused=tuple(names[:_KEPT]))
-        for way, names in session.made_in_vain.items()
-        if way not in session.made
-    ]
     best = sorted(_best(found), key=lambda one: (one.source, one.target, one.target_path, one.source_path))
     return tuple(best), tuple(unfit)
 
@@ -261,10 +253,9 @@ class _Taker:
 
 def _best(flows: Iterable[Flow]) -> Iterator[Flow]:
     """Keep of each pair of tool and argument the places that say it best: whole values before patterns."""
-    groups: dict[tuple[str, str, str], dict[tuple[str, str, str], Flow]] = defaultdict(dict)
+    groups: dict[tuple[str, str, str], dict[tuple[str, str], Flow]] = defaultdict(dict)
     for flow in flows:
-        place = (flow.source_path, flow.pattern, flow.origin)
-        groups[flow.source, flow.target, flow.target_path].setdefault(place, flow)
+        groups[flow.source, flow.target, flow.target_path].setdefault((flow.source_path, flow.pattern), flow)
 
     def rank(flow: Flow) -> tuple[float, int, str, str]:
         names = tuple(step for step in flow.source_path.split(".") if step != "*")
@@ -272,20 +263,5 @@ def _best(flows: Iterable[Flow]) -> Iterator[Flow]:
         return -like, -len(flow.values), flow.source_path, flow.pattern
 
     for group in groups.values():
-        result = [flow for flow in group.values() if flow.origin == "result"]
-        whole = [flow for flow in result if not flow.pattern]
-        yield from sorted(whole or result or group.values(), key=rank)[:2]
-
-
-def _named_flow(way: tuple[str, str, str, str], *, values: tuple[Any, ...] = (), refused: tuple[Any, ...] = ()) -> Flow:
-    """Give the flow of a name that one tool was given and another takes: `way` is maker, path, taker, argument."""
-    source, path, target, into = way
-    return Flow(
-        source=source,
-        source_path=path,
-        origin="argument",
-        target=target,
-        target_path=into,
-        values=values,
-        refused=refused,
-    )
+        whole = [flow for flow in group.values() if not flow.pattern]
+        yield from sorted(whole or group.values(), key=rank)[:2]

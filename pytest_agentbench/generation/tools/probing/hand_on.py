@@ -1,19 +1,17 @@
-"""Handing values on for real: what other tools give now, and what they make under a name, tried where it may belong.
+"""Handing values on for real: what other tools give now, tried where it may belong.
 
 Where the environment opens anew, each tool that changes something is tried in one in which everything that worked was
 done again, so that the values of other tools stand for things that are there.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
-from random import Random
+from collections.abc import Collection, Sequence
 
-from pytest_agentbench.generation.tools.probing.closed import knows, looks_up, unknown_refused
-from pytest_agentbench.generation.tools.probing.conforming import declared, fits, sibling
+from pytest_agentbench.generation.tools.probing.closed import knows, unknown_refused
+from pytest_agentbench.generation.tools.probing.conforming import declared, fits
 from pytest_agentbench.generation.tools.probing.replay import ReplayLog
-from pytest_agentbench.generation.tools.probing.safety import is_called_last
 from pytest_agentbench.generation.tools.probing.schemas import Slot, build
-from pytest_agentbench.generation.tools.probing.session import ProbedTool, ProbeRecord, ProbeSession
+from pytest_agentbench.generation.tools.probing.session import ProbedTool, ProbeSession
 from pytest_agentbench.generation.tools.probing.strategies import Seen, is_specific, is_time, seen_for, shape
 
 _TRIES = 4
@@ -111,109 +109,3 @@ def _worth_trying(session: ProbeSession, tool: ProbedTool, slot: Slot, source: s
     for _, one in ranked:
         best.setdefault(str(one.value), one)
     return list(best.values())[: 2 * _TRIES]
-
-
-async def try_making(log: ReplayLog, makers: Sequence[ProbedTool]) -> None:
-    """Find out what tools make under the names they are given: what others did not know before a call, and know after.
-
-    A made-up name, like the one that worked, is tried on the arguments that may take it, then given to the tool, then
-    tried again: nothing else was called in between.
-    """
-    if not log.session.uses("making"):
-        return
-    log.refill()
-    await log.restore()
-    for maker in makers:
-        for slot in () if maker.is_read or is_called_last(maker.spec) or maker.base is None else maker.slots:
-            await _try_name(log, maker, slot)
-            if maker.takes_away:  # what it moved is to be there for the others
-                await log.restore()
-
-
-async def _try_name(log: ReplayLog, maker: ProbedTool, slot: Slot) -> None:
-    session = log.session
-    name = _name_given(maker, slot)
-    if name is None or not name or " " in name or len(name) > 200 or is_time(name) or not slot.is_open:
-        return
-    if (maker.once or maker.takes_away) and not await log.restore(before=maker):
-        return
-    name = _name_given(maker, slot)
-    call = next((one for one in (maker.base, *maker.works()) if one and slot.path in one.values), None)
-    if call is None or name is None:
-        return
-    name = sibling(name, Random(f"{slot.path} {maker.name} {name}"))  # noqa: S311 - no secret hangs on it
-    takers = list(_takers(session, maker, slot, name))
-    before = [await _verdict(session, *one, name) for one in takers]
-    if any(was == "ok" and not one[0].is_read for one, was in zip(takers, before, strict=True)):
-        # what takes a name that nobody knows may have made the thing itself
-        name = sibling(name, Random(f"{name} {maker.name}"))  # noqa: S311 - no secret hangs on it
-        takers = [one for one, was in zip(takers, before, strict=True) if was != "ok" or one[0].is_read]
-        before = [await _verdict(session, *one, name) for one in takers]
-    if not {"refused", "broken", "empty"} & set(before):
-        return
-    made = await session.try_values(maker, {**call.values, slot.path: name}, "observed")
-    if made is None or not made.ok:
-        return
-    left = [(*one, was) for one, was in zip(takers, before, strict=True) if was not in ("ok", "")]
-    outcomes = [(tool, taker, was, await _verdict(session, tool, taker, name)) for tool, taker, was in left]
-    _note(session, maker, slot, name, outcomes)
-
-
-def _note(
-    session: ProbeSession, maker: ProbedTool, slot: Slot, name: str, outcomes: list[tuple[ProbedTool, Slot, str, str]]
-) -> None:
-    """Note for whom a name was made, and for whom in vain: each argument with the verdicts before and after.
-
-    An empty answer where it was refused before says that it is there, with nothing in it. Where one that bears the
-    argument's own name does not know it, the name was only written down.
-    """
-    path = tuple(slot.path.split("."))
-    for tool, taker, was, now in outcomes:
-        if was == now == "refused" and session.likeness(taker.path, tool.name, path, maker.name) >= 1.0:
-            return
-    known = [now == "ok" or (now == "empty" and was in ("refused", "broken")) for *_, was, now in outcomes]
-    for is_known, (tool, taker, was, now) in zip(known, outcomes, strict=True):
-        way = (maker.name, slot.path, tool.name, taker.path)
-        if is_known:
-            session.made.setdefault(way, []).append(name)
-        elif was == now == "refused" and any(known):
-            session.made_in_vain.setdefault(way, []).append(name)
-
-
-def _name_given(maker: ProbedTool, slot: Slot) -> str | None:
-    """Give a name that a call was given: that of the first call, unless others knew it and another call was given one
-    that nobody knew, in no folder of another environment.
-    """
-
-    def given(record: ProbeRecord) -> str:
-        return str(record.values[slot.path])
-
-    several = [one for one in (maker.base, *maker.works()) if one and isinstance(one.values.get(slot.path), str)]
-    new = [one for one in several[1:] if slot.path in one.unknown and "/" not in given(one) and len(given(one)) > 1]
-    is_known = bool(several) and slot.path not in several[0].unknown
-    return given(new[0] if is_known and new else several[0]) if several else None
-
-
-async def _verdict(session: ProbeSession, tool: ProbedTool, slot: Slot, value: str) -> str:
-    known = tool.base.values if tool.base is not None else {}
-    record = await session.try_values(tool, {**known, slot.path: value}, "observed", again=True)
-    return record.verdict if record is not None else ""
-
-
-def _takers(session: ProbeSession, maker: ProbedTool, slot: Slot, name: str) -> Iterator[tuple[ProbedTool, Slot]]:
-    """Give the arguments that may take what a tool makes: they refuse what nobody knows, or are those of reads.
-
-    What was known to others and is not after a call may go on under a new name: whoever knew the old one is tried.
-    """
-    moved = {str(one) for one in maker.base.values.values()} if maker.takes_away and maker.base is not None else set()
-    for tool in session.tools.values():
-        if tool is maker or tool.base is None or tool.once or tool.destroys:
-            continue
-        for taker in tool.slots:
-            is_text = taker.type in ("string", "any") and taker.is_open and taker.path in tool.base.values
-            if not is_text or not fits(name, taker) or not looks_up(tool, taker):
-                continue
-            worked = [one.values.get(taker.path, "") for one in tool.worked()]
-            like = session.likeness(taker.path, tool.name, tuple(slot.path.split(".")), maker.name)
-            if like >= 0.3 or shape(name) in map(shape, worked) or moved & set(map(str, worked)):
-                yield tool, taker

@@ -13,7 +13,7 @@ from pytest_agentbench.generation.tools.graph.flowing import flows_of
 from pytest_agentbench.generation.tools.probing.cards import card_of
 from pytest_agentbench.generation.tools.probing.challenge import challenge
 from pytest_agentbench.generation.tools.probing.effects import effects_of, try_effects
-from pytest_agentbench.generation.tools.probing.hand_on import hand_on, try_making
+from pytest_agentbench.generation.tools.probing.hand_on import hand_on
 from pytest_agentbench.generation.tools.probing.model import propose_calls, propose_values
 from pytest_agentbench.generation.tools.probing.replay import ReplayLog
 from pytest_agentbench.generation.tools.probing.safety import Policy, permission
@@ -102,7 +102,6 @@ class _Examination:
         await self._hand_on(several)
         if self._earlier and not leave_others:
             await hand_on(log, self._earlier, {tool.name for tool in several})
-        await try_making(log, ordered(several))
         self._earlier += ordered(several)
         await log.restore()
         if self._chat is not None:

@@ -179,10 +179,6 @@ class Input(NamedTuple):
     is_new: bool
 
 
-Way = tuple[str, str, str, str]
-"""What leads from the argument of one tool to that of another: tool, path, tool, path."""
-
-
 class ProbeSession:
     """Makes probes in one environment; `without` names strategies that are switched off."""
 
@@ -201,8 +197,6 @@ class ProbeSession:
         self.is_stuck = False
         self.reviver: Callable[[], Awaitable[None]] | None = None
         self.seen: list[tuple[ProbeRecord, Atom]] = []
-        self.made: dict[Way, list[str]] = {}
-        self.made_in_vain: dict[Way, list[str]] = {}
         self.inputs: dict[tuple[int, str], list[Input]] = defaultdict(list)
         self.proposed: dict[tuple[str, str], list[Any]] = defaultdict(list)
         self._without = without

@@ -3,6 +3,7 @@ switched off (`python -m benchmarks.generation SUITE --without NAME` prints what
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
@@ -36,7 +37,6 @@ STRATEGIES: Mapping[str, str] = {
     "blame": "vary the argument alone that the last refusal is about",
     "asked": "add optional arguments that a refusal asks for",
     "nothing": "an answer that made-up values get as well is no content",
-    "making": "try whether a name that nobody knew is known after a call that was given it",
     "hand_on": "try values of one tool's answers on the arguments of the others",
     "by_value": "an argument that refuses made-up values takes what an answer gave: whatever both are called",
     "by_name": "an argument that takes anything is given what bears its own telling name",
@@ -44,7 +44,6 @@ STRATEGIES: Mapping[str, str] = {
     "text_paths": "paths, files, addresses and urls in texts",
     "text_numbers": "numbers of things in texts: `task 7`, `#7`",
     "text_quoted": "quoted values in texts",
-    "text_fields": "fields in texts: `key: value`",
     "text_lines": "lines of texts that are one value",
 }
 """All heuristics of probing and of what it reads as flowing between tools, by name."""
@@ -78,7 +77,7 @@ class Proposals:
 
     def __init__(self, session: ProbeSession) -> None:
         self._session = session
-        self.learnt: dict[tuple[str, str], list[tuple[int, Any]]] = {}
+        self.learnt: dict[tuple[str, str], list[tuple[int, Any]]] = defaultdict(list)
 
     def of(self, tool: ProbedTool, slot: Slot) -> list[Any]:
         """Give values to try for an argument, the most promising first; hints stay whatever the schema says."""
