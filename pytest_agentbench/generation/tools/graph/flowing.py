@@ -1,8 +1,8 @@
 """What flows between tools, as probing saw it: values of results that another tool accepts where made-up ones fail.
 
-Two kinds of evidence, each a named strategy: `by_value` (an argument that takes known values only accepted what an
-answer gave), `by_name` (one that takes anything bears a telling name of an answer). Dates, small numbers and words that
-recur in a column name nothing, and what only probing
+Three kinds of evidence, each a named strategy: `by_value` (an argument that takes known values only accepted what an
+answer gave), `by_name` (one that takes anything bears a telling name of an answer), `by_mention` (its description names
+the field). Dates, small numbers and words that recur in a column name nothing, and what only probing
 put into the service is evidence only where made-up values are refused.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_agentbench.core.codec import dumps
-from pytest_agentbench.generation.tools.graph.names import GENERIC, likeness, words
+from pytest_agentbench.generation.tools.graph.names import GENERIC, likeness, nouns, words
 from pytest_agentbench.generation.tools.probing.closed import (
     closed_slots,
     is_about_another,
@@ -180,7 +180,8 @@ class _Taker:
         """Whether the accepted values of a place show that they flow into the argument."""
         if self._is_closed:
             return self._session.uses("by_value") and self._proves(spot, fit)
-        return self._takes_anything and self._session.uses("by_name") and self._is_named(spot, fit)
+        is_named = self._session.uses("by_name") and self._is_named(spot, fit)
+        return self._takes_anything and (is_named or (self._session.uses("by_mention") and self._is_mentioned(spot)))
 
     def flow(self, spot: _Spot, values: tuple[Any, ...], refused: tuple[Any, ...]) -> Flow:
         """Give the flow from a place into the argument."""
@@ -249,6 +250,13 @@ class _Taker:
             return like >= _CERTAIN
         is_text = any(not str(value).isdigit() for value, _ in fit.taken)
         return like >= _TELLING and bool(name - GENERIC) and is_text
+
+    def _is_mentioned(self, spot: _Spot) -> bool:
+        """Whether the description names what a place holds: `name of the entity` for `entities.*.name`."""
+        head = set(words(spot.names[-1])[-1:]) if spot.names else set()
+        about = nouns(*spot.names[:-1]) or nouns(spot.tool)
+        said = set(words(self._slot.described))
+        return bool(head & {"name", "id", "key", "code", "number"}) and head <= said and bool(about & said)
 
 
 def _best(flows: Iterable[Flow]) -> Iterator[Flow]:

@@ -89,12 +89,12 @@ def _domain(slot: Slot, accepted: list[Any], refused: list[Any]) -> Iterable[str
     numbers = [value for value in accepted if is_number(value)]
     if numbers and len(numbers) == len(accepted):
         low, high = min(numbers), max(numbers)
-        wrong = [value for value in refused if is_number(value)]
+        beyond = [value for value in refused if is_number(value)]
         below, above = (
-            max((v for v in wrong if v < low), default=None),
-            min((v for v in wrong if v > high), default=None),
+            max((v for v in beyond if v < low), default=None),
+            min((v for v in beyond if v > high), default=None),
         )
-        within = ", ".join(f"{value:g}" for value in [value for value in wrong if low <= value <= high][:4])
+        within = ", ".join(f"{value:g}" for value in [value for value in beyond if low <= value <= high][:4])
         yield f"accepted from {low:g} to {high:g}"
         yield from [f"refused from {below:g} down"] if below is not None else []
         yield from [f"refused from {above:g} up"] if above is not None else []

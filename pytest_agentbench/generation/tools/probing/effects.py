@@ -143,8 +143,10 @@ def _idle(tool: ProbedTool, slot: Slot, contexts: list[_Context]) -> tuple[Any, 
 def _saturation(slot: Slot, contexts: list[_Context]) -> float | None:
     """Give the number from which on a larger one, still declared, gives no more; the same in two different contexts."""
     top = top_of(slot)
+    if slot.type not in ("integer", "number") or top is None:
+        return None
     limits: dict[str, tuple[float, int]] = {}
-    for context in contexts if slot.type in ("integer", "number") and top is not None else ():
+    for context in contexts:
         numeric = [(value, key) for key, value in context.values.items() if is_number(value) and fits(value, slot)]
         numbers = sorted(numeric, key=lambda pair: pair[0])
         if len(numbers) < 3 or numbers[-1][0] < 0.9 * top:

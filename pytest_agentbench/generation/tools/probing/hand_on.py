@@ -5,7 +5,7 @@ done again, so that the values of other tools stand for things that are there.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from pytest_agentbench.generation.tools.probing.closed import knows, unknown_refused
 from pytest_agentbench.generation.tools.probing.conforming import declared, fits
@@ -27,21 +27,21 @@ _VARIANTS = 3
 """Forms of an answer that are asked for: values of an enum among a read's arguments."""
 
 
-async def hand_on(log: ReplayLog, tools: Sequence[ProbedTool], sources: Collection[str] | None = None) -> None:
-    """Try on each argument of these tools what the others give, or those named: by name first, then by look."""
+async def hand_on(log: ReplayLog, tools: Sequence[ProbedTool]) -> None:
+    """Try on each argument of these tools what the others give: by name first, then by look."""
     if not log.session.uses("hand_on"):
         return
     log.refill()
     for tool in tools:
         if tool.base is not None and (await log.prepared(tool) or not log.can_restore or tool.is_read):
-            await _look(log, sources)
+            await _look(log)
             most = len(tool.records) + log.session.budget.observed
             for slot in tool.slots:
                 if slot.is_open:
-                    await _try_slot(log, tool, slot, sources, most)
+                    await _try_slot(log, tool, slot, most)
 
 
-async def _look(log: ReplayLog, sources: Collection[str] | None) -> None:
+async def _look(log: ReplayLog) -> None:
     """Ask the reads again after the last change in this environment, in each form that an argument chooses."""
     session = log.session
     if not log.can_restore or all(tool.is_read for tool in session.tools.values()):  # all environments are one
@@ -49,7 +49,7 @@ async def _look(log: ReplayLog, sources: Collection[str] | None) -> None:
     here = (one for one in session.records if one.world == session.world_number and one.epoch == session.epoch)
     looked = {one.tool for one in here if one.ok}
     for tool in session.tools.values():
-        if not tool.is_read or tool.base is None or tool.name in looked or (sources and tool.name not in sources):
+        if not tool.is_read or tool.base is None or tool.name in looked:
             continue
         await session.replay(tool, tool.base.arguments)
         for slot in tool.slots:
@@ -59,10 +59,10 @@ async def _look(log: ReplayLog, sources: Collection[str] | None) -> None:
                     await session.replay(tool, build({**tool.base.values, slot.path: value}))
 
 
-async def _try_slot(log: ReplayLog, tool: ProbedTool, slot: Slot, sources: Collection[str] | None, most: int) -> None:
+async def _try_slot(log: ReplayLog, tool: ProbedTool, slot: Slot, most: int) -> None:
     session = log.session
     offering = {one.record.tool for one in seen_for(session, tool, slot)}
-    for source in (name for name in session.tools if name in offering and (sources is None or name in sources)):
+    for source in (name for name in session.tools if name in offering):
         accepted = {str(one.values.get(slot.path)) for one in knows(tool, slot) if one.world == session.world_number}
         several = _worth_trying(session, tool, slot, source)
         known = [one for one in several if str(one.value) in accepted]
@@ -78,7 +78,7 @@ async def _try_slot(log: ReplayLog, tool: ProbedTool, slot: Slot, sources: Colle
                 if record.ok and (tool.once or tool.takes_away):
                     if not await log.restore(before=tool):
                         return
-                    await _look(log, sources)
+                    await _look(log)
                 if is_specific(one.value):
                     break
 

@@ -40,6 +40,7 @@ STRATEGIES: Mapping[str, str] = {
     "hand_on": "try values of one tool's answers on the arguments of the others",
     "by_value": "an argument that refuses made-up values takes what an answer gave: whatever both are called",
     "by_name": "an argument that takes anything is given what bears its own telling name",
+    "by_mention": "an argument that takes anything is given what its description names: `name of the entity`",
     "text_ids": "uuids, hashes and codes in texts",
     "text_paths": "paths, files, addresses and urls in texts",
     "text_numbers": "numbers of things in texts: `task 7`, `#7`",
