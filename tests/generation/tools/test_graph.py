@@ -155,6 +155,8 @@ def test_an_agent_behind_a_tool_is_a_graph_within() -> None:
     assert {("a", "helpdesk.x"), ("helpdesk.x", "helpdesk.y"), ("helpdesk.y", "b")} <= pairs
     assert "helpdesk" not in {node for pair in pairs for node in pair}
     assert all(total == pytest.approx(1) for total in row_sums(made).values())
+    broken = Card(tool="helpdesk", probes=(Probe(kind="nominal", arguments={}, verdict="broken"),))
+    assert graph(Cards(cards=(broken, *cards("a").cards)), agents={"helpdesk": inner}).tools == ("a",)
 
 
 def test_tools_that_never_worked_are_in_no_walk() -> None:

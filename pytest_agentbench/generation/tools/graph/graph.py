@@ -114,6 +114,8 @@ def with_agent(graph: Graph, tool: str, inner: Graph) -> Graph:
     What led to the tool leads to each tool that the inner graph's user turn leads to; what the inner graph leads from
     back to its user, or to its end, leads on to where the tool led. The inner tools are called `tool.inner`.
     """
+    if tool not in graph.tools:  # no call of it works
+        return graph
     names = {name: f"{tool}.{name}" for name in inner.tools}
     entries = [names[one.target] for one in inner.edges if one.source == RUN_CONVERSATION and one.target in names]
     exits = list(dict.fromkeys(names[one.source] for one in inner.edges if one.target in _ENDS and one.source in names))
