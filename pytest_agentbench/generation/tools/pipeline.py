@@ -21,6 +21,7 @@ from pytest_agentbench.generation.language.plain import phrases_of
 from pytest_agentbench.generation.produce import Production
 from pytest_agentbench.generation.recipe import Outcome, Told, hashes_of, recipe_of
 from pytest_agentbench.generation.report import document_of, lines_of
+from pytest_agentbench.generation.roles import Chats, RoleModels
 from pytest_agentbench.generation.store import Store
 from pytest_agentbench.generation.tools.graph.graph import build_graph
 from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_agentbench.generation.recipe import Outcome
 from pytest_agentbench.generation.run import Asked, generate
-from pytest_agentbench.generation.tools.graph.typing_rules import faults
+from pytest_agentbench.generation.tools.graph.taxonomy import faults
 from pytest_agentbench.generation.tools.stage_files import GRAPH, TAXONOMY, load
 from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Graph, Taxonomy
 from pytest_agentbench.generation.tools.walks.weights_llm import WALKS

@@ -322,9 +322,8 @@ class Recruiter:
 
     def _starts(self, card: Card, pool: Pool) -> Iterator[PoolEntry]:
         """Yield the entries whose results, or whose effects, may make calls of a tool possible."""
-        enabling = {one.source for one in self.cards.enablings if one.target == card.tool}
         for entry in pool.entries:
-            leads = connecting(self.taxonomy, entry.tool, card.tool) or entry.tool in enabling
+            leads = bool(connecting(self.taxonomy, entry.tool, card.tool))
             if entry.tool != card.tool and (leads or self._writes(entry.tool)):
                 yield entry
 
