@@ -10,10 +10,10 @@ from typing import Any
 
 from pytest_agentbench.checks.effects import is_write_tool
 from pytest_agentbench.checks.findings import not_seen
-from pytest_agentbench.checks.matchers import Resolver
-from pytest_agentbench.checks.rules import read_rule, reads_calls, tools_of
+from pytest_agentbench.checks.matchers import Resolver, every
+from pytest_agentbench.checks.rules import is_about_writes, read_rule, reads_calls
 from pytest_agentbench.checks.rules_judge import judge_rule
-from pytest_agentbench.checks.rules_points import Judged, every
+from pytest_agentbench.checks.rules_points import Judged
 from pytest_agentbench.checks.rules_values import Facts, Heard
 from pytest_agentbench.core.errors import PatternBoundError
 from pytest_agentbench.core.policy import Policy
@@ -66,7 +66,7 @@ def _judge(policy: Policy, facts: Facts) -> tuple[PolicyOutcome, list[Finding]]:
         return PolicyOutcome(policy=policy.id), [not_seen(f"policy:{policy.id}", "policy", policy.id)]
     judged = judge_rule(rule, facts)
     if not judged:
-        unsure = "writes" in tools_of(rule) and any(is_write_tool(one, run.toolset) is None for one in run.calls)
+        unsure = is_about_writes(rule) and any(is_write_tool(one, run.toolset) is None for one in run.calls)
         return PolicyOutcome(policy=policy.id, exercised=None if unsure else False), []
     kept = every(one.kept for one in judged)
     telling = [one for one in judged if one.kept is not True] if kept is not True else judged[:1]

@@ -4,13 +4,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from pytest_agentbench.checks.matchers import every
 from pytest_agentbench.checks.rules import (
     AllOf,
     AnyOf,
     AtMost,
-    Before,
     Described,
-    HandOverOnlyIf,
     InState,
     Not,
     OnlyIf,
@@ -22,7 +21,6 @@ from pytest_agentbench.checks.rules import (
     read_rule,
 )
 from pytest_agentbench.checks.rules_judge import judge_rule
-from pytest_agentbench.checks.rules_points import every
 from pytest_agentbench.checks.rules_values import Facts
 from pytest_agentbench.core.errors import PatternBoundError
 from pytest_agentbench.core.policy import Policy
@@ -113,10 +111,9 @@ class Rulebook:
 
 def _wanted(rule: Rule, *, earlier: bool) -> Iterator[tuple[str, ...]]:
     for part in _parts(rule, through_not=False):
-        if isinstance(part, Before) and earlier and part.first:
-            yield part.first
-        elif isinstance(part, Other) and part.earlier is earlier and not isinstance(part.about.calls, str):
-            yield part.about.calls
+        about = part.about if isinstance(part, Other) and part.earlier is earlier else None
+        if isinstance(about, Described) and not isinstance(about.calls, str):
+            yield about.calls
 
 
 def _parts(rule: Rule, *, through_not: bool = True) -> Iterator[Rule]:
@@ -124,7 +121,7 @@ def _parts(rule: Rule, *, through_not: bool = True) -> Iterator[Rule]:
     yield rule
     inner: tuple[Rule, ...] = ()
     match rule:
-        case OnlyIf() | HandOverOnlyIf():
+        case OnlyIf():
             inner = (rule.needs,)
         case When():
             inner = (rule.then,)
