@@ -10,11 +10,10 @@ from functools import partial
 from typing import TypeVar, get_args
 
 from pytest_agentbench.checks.answers import check_communicate, check_output, check_replies
-from pytest_agentbench.checks.calls import check_calls, check_handoffs, check_makers
+from pytest_agentbench.checks.calls import check_approvals, check_calls, check_forbidden, check_handoffs, check_makers
 from pytest_agentbench.checks.claims import claims_without_source, wanted_from_nowhere
 from pytest_agentbench.checks.explain import explain
 from pytest_agentbench.checks.findings import value_text
-from pytest_agentbench.checks.forbidden import check_approvals, check_forbidden
 from pytest_agentbench.checks.handling import SUFFERS, Handling, check_handling, is_excused
 from pytest_agentbench.checks.matchers import Resolver
 from pytest_agentbench.checks.matching import Matching, match_calls, match_run
