@@ -135,14 +135,12 @@ def _by_calls(run: Run, matching: Matching, explanations: Sequence[CallExplanati
         index not in done and expects_write(want, matching.records, run.toolset) is not False
         for index, want in enumerate(matching.expected)
     )
-    effects = {one.call.name: set[bool | None]() for one in _unpaired(matching, "assistant")}
-    for one in _unpaired(matching, "assistant"):
-        effects[one.call.name].add(wrote(one, run.toolset))
-    if is_missing or any(True in found for found in effects.values()):
+    effects = [(one.call.name, wrote(one, run.toolset)) for one in _unpaired(matching, "assistant")]
+    if is_missing or any(effect for _, effect in effects):
         wrong = list(_wrong_writes(run, explanations, stand=True))
         return wrong or [finding("state", "state", False, "the calls that write are not the expected ones")]
     right = [finding("state", "state", True, "the calls that write are the expected ones")]
-    if unsure := sorted(name for name, found in effects.items() if None in found):
+    if unsure := sorted({name for name, effect in effects if effect is None}):
         why = f"whether {printable(listing(unsure))} changed something"
         right.append(not_measured("other writes", "state", why, cure=_KINDS))
     return right
