@@ -75,6 +75,11 @@ class Token:
         return (int(found[1]) % 12, int(found[2].ljust(2, "0"))) if found else None
 
     @property
+    def is_moment(self) -> bool:
+        """Whether it may be a date or a time."""
+        return bool(self.dates or self.time)
+
+    @property
     def parts(self) -> tuple[str, ...]:
         """What stands between its separators."""
         return tuple(re.split(r"[-./:_]", self.text))
@@ -84,7 +89,7 @@ class Token:
         """Whether it has two digits, decimals, a currency, or letters and digits that are no measure."""
         if self.number is not None:
             return self.is_money or sum(map(str.isdigit, self.text)) > 1
-        if self.dates or self.time or not self.parts[1:]:
+        if self.is_moment or not self.parts[1:]:
             return True
         return any(Token(part).is_value for part in self.parts if any(map(str.isdigit, part)))
 

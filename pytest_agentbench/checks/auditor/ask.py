@@ -134,8 +134,23 @@ class _Reading:
         items = self._kept("goal_items", given.goal_items, faults)
         faults += _missing("consents", [one.call for one in given.consents], self.calls)
         faults += _missing("policies", [one.policy for one in given.policies], self.policies)
-        wholes = (given.claims, given.consents, given.goal_items, exercised, given.user_turns)
-        kept = (claims, consents, items, policies, user_turns, tool_use, appropriate, satisfied)
+        wholes: tuple[Sequence[object], ...] = (
+            given.claims,
+            given.consents,
+            given.goal_items,
+            exercised,
+            given.user_turns,
+        )
+        kept: tuple[Sequence[object], ...] = (
+            claims,
+            consents,
+            items,
+            policies,
+            user_turns,
+            tool_use,
+            appropriate,
+            satisfied,
+        )
         audit = Audit(
             claims=tuple(map(self._valued, claims)),
             consents=tuple(_one_each(consents, "call", self.calls)),
