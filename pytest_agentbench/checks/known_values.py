@@ -141,11 +141,13 @@ class KnownValues:
         self._dates.update(token.dates)
         self._times.update([token.time] if token.time else [])
         whole = token.number
-        numbers = [one for one in map(_number, token.parts) if one is not None] if whole is None else [whole]
+        numbers = (
+            [whole] if whole is not None else [one for part in token.parts if (one := Token(part).number) is not None]
+        )
         self._numbers.update(numbers)
         self._rounded.update(rounded for one in numbers if _places(one) for rounded in _roundings(one))
-        is_moment = token.dates or (token.time and whole is None)
-        for number in numbers if is_heard and not is_moment else ():
+        is_amount = is_heard and not (token.dates or (token.time and whole is None))
+        for number in numbers if is_amount else ():
             self._pool.pop(number, None)
             self._pool[number] = None
             self._reckoned = None
@@ -224,10 +226,6 @@ def _reckoned(pairs: Iterable[tuple[Decimal, Decimal]]) -> set[Decimal]:
             found.add(one * other)
     fine = [value for value in found if _places(value) > _CENTS]
     return found.union(*({value.quantize(_CENT, way) for way in (ROUND_HALF_UP, ROUND_HALF_DOWN)} for value in fine))
-
-
-def _number(text: str) -> Decimal | None:
-    return Token(text).number
 
 
 def _roundings(number: Decimal) -> Iterator[Decimal]:

@@ -121,12 +121,12 @@ class _Reading:
         """Give what stands there, and what is wrong with the rest."""
         faults: list[str] = []
         exercised = [one for one in given.policies if one.status != "not exercised"]
-        idle = [
-            _bounded(one.model_copy(update={"turn": 0, "quote": ""})) for one in given.policies if one not in exercised
-        ]
-        tool_use = self._kept("tool_use", [given.tool_use], faults)
-        appropriate = self._kept("agent_appropriate", [given.agent_appropriate], faults)
-        satisfied = self._kept("user_satisfied", [given.user_satisfied], faults)
+        others = [one for one in given.policies if one.status == "not exercised"]
+        idle = [_bounded(one.model_copy(update={"turn": 0, "quote": ""})) for one in others]
+        seen = {
+            name: self._kept(name, [getattr(given, name)], faults)
+            for name in ("tool_use", "agent_appropriate", "user_satisfied")
+        }
         claims = self._kept("claims", given.claims, faults, by="agent")
         consents = self._kept("consents", given.consents, faults, most=max(MOST, len(self.calls)))
         policies = self._kept("policies", exercised, faults, most=max(MOST, len(self.policies)))
@@ -134,33 +134,16 @@ class _Reading:
         items = self._kept("goal_items", given.goal_items, faults)
         faults += _missing("consents", [one.call for one in given.consents], self.calls)
         faults += _missing("policies", [one.policy for one in given.policies], self.policies)
-        wholes: tuple[Sequence[object], ...] = (
-            given.claims,
-            given.consents,
-            given.goal_items,
-            exercised,
-            given.user_turns,
-        )
-        kept: tuple[Sequence[object], ...] = (
-            claims,
-            consents,
-            items,
-            policies,
-            user_turns,
-            tool_use,
-            appropriate,
-            satisfied,
-        )
+        said = len(given.claims) + len(given.consents) + len(given.goal_items) + len(exercised) + len(given.user_turns)
+        kept = len(claims) + len(consents) + len(items) + len(policies) + len(user_turns)
         audit = Audit(
             claims=tuple(map(self._valued, claims)),
             consents=tuple(_one_each(consents, "call", self.calls)),
             goal_items=tuple(items),
             policies=tuple(_one_each([*policies, *idle], "policy", self.policies)),
             user_turns=tuple(user_turns),
-            tool_use=next(iter(tool_use), None),
-            agent_appropriate=next(iter(appropriate), None),
-            user_satisfied=next(iter(satisfied), None),
-            dropped=3 + sum(map(len, wholes)) - sum(map(len, kept)),
+            dropped=said - kept + sum(not found for found in seen.values()),
+            **{name: next(iter(found), None) for name, found in seen.items()},
         )
         return audit, faults
 
@@ -171,11 +154,7 @@ class _Reading:
         kept: list[Q] = []
         for number, one in enumerate(given[:most], start=1):
             party: Party | None = "agent" if getattr(one, "status", "") == "violated" else by
-            turns = [
-                turn
-                for turn in self.evidence.turns_with(one.quote)
-                if party is None or self.evidence.is_by(party, turn)
-            ]
+            turns = self.evidence.turns_with(one.quote, party)
             if one.turn in turns or len(turns) == 1:
                 turn = one.turn if one.turn in turns else turns[0]
                 kept.append(_bounded(one.model_copy(update={"turn": turn})))

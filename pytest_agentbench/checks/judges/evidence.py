@@ -121,15 +121,17 @@ class Evidence:
         """The number of the last turn, 0 where nothing was said."""
         return self.pieces[-1].turn if self.pieces else 0
 
-    def turns_with(self, quote: str) -> tuple[int, ...]:
+    def turns_with(self, quote: str, by: Party | None = None) -> tuple[int, ...]:
         """Give the turns in which `quote` stands word for word; none for a quote without words.
+
+        With `by`, they are turns in which this party said or called something.
 
         White space, the shape of quotation marks and dashes, and dots at the ends do not matter, nor does whether the
         first letter is a capital.
         """
         ways = ways_of(quote)
         found = {piece.turn for piece, text in self._plain if any(_stands(way, text) for way in ways)}
-        return tuple(sorted(found))
+        return tuple(sorted(turn for turn in found if by is None or self.is_by(by, turn)))
 
     def is_by(self, party: Party, turn: int) -> bool:
         """Whether a party said or called something in a turn."""
