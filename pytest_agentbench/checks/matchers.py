@@ -1,12 +1,13 @@
 """Whether an argument value is the expected one: equality after JSON normalisation, or a matcher.
 
-In code, a callable stands for itself. What cannot be told is None, as references in rules of policies may lead to
+In code, a callable stands for itself. What cannot be told is a `Doubt`, as references in rules of policies may lead to
 nothing: all, any and not are those of Kleene's three-valued logic.
 """
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from pytest_agentbench.checks.pairing import maximum_matching
 from pytest_agentbench.core.errors import CheckError
@@ -22,25 +23,38 @@ RELATIVE_TOLERANCE = 1e-6
 """Tolerance of `$approx` without `tol`, relative to the expected number (pytest.approx has the same)."""
 
 
-def every(known: Iterable[bool | None]) -> bool | None:
-    """Whether all hold: one that does not decides, then one that is not known."""
-    is_open = False
+@dataclass(frozen=True)
+class Doubt:
+    """Why nobody can tell whether something is as a rule says, and what to do about it."""
+
+    why: str
+    cure: str
+
+
+Known = bool | Doubt
+"""Whether something holds, or why nobody can tell."""
+
+U = TypeVar("U")
+
+
+def every(known: Iterable[bool | U]) -> bool | U:
+    """Whether all hold: one that does not decides, then the first that is not known."""
+    unsure: list[bool | U] = []
     for one in known:
         if one is False:
             return False
-        is_open = is_open or one is None
-    return None if is_open else True
+        unsure += [] if one is True else [one]
+    return unsure[0] if unsure else True
 
 
-def some(known: Iterable[bool | None]) -> bool | None:
-    """Whether one holds: one that does decides, then one that is not known."""
-    found = list(known)
-    return True if True in found else None if None in found else False
+def some(known: Iterable[bool | U]) -> bool | U:
+    """Whether one holds: one that does decides, then the first that is not known."""
+    return opposite(every([opposite(one) for one in known]))
 
 
-def opposite(known: bool | None) -> bool | None:
+def opposite(known: bool | U) -> bool | U:
     """Turn what is known round."""
-    return None if known is None else not known
+    return not known if isinstance(known, bool) else known
 
 
 def matches(expected: object, actual: object, resolve: Resolver | None = None) -> bool:
@@ -57,8 +71,8 @@ class Matcher:
     def __init__(self, resolve: Resolver | None = None) -> None:
         self._resolve = resolve
 
-    def holds(self, expected: object, actual: JsonValue) -> bool | None:
-        """Whether a value is the expected one, None where that cannot be told."""
+    def holds(self, expected: object, actual: JsonValue) -> Known:
+        """Whether a value is the expected one."""
         if callable(expected):
             return _ask(expected, getattr(expected, "__qualname__", "the predicate"), actual)
         if isinstance(expected, Mapping):
@@ -71,11 +85,11 @@ class Matcher:
             return every(self.holds(left, right) for left, right in zip(expected, actual, strict=True))
         return same(to_json(expected), actual)
 
-    def mapping_holds(self, expected: Mapping[Any, Any], actual: JsonValue) -> bool | None:
+    def mapping_holds(self, expected: Mapping[Any, Any], actual: JsonValue) -> Known:
         """Whether a value is a mapping with exactly these keys, each with a matching value."""
         return len(expected) == len(actual) and self._subset(expected, actual) if isinstance(actual, dict) else False
 
-    def matcher_holds(self, matcher: Mapping[str, Any], actual: JsonValue) -> bool | None:
+    def matcher_holds(self, matcher: Mapping[str, Any], actual: JsonValue) -> Known:
         """Whether a value is what a matcher asks for."""
         wrong = list(matcher_misfits(matcher))
         if wrong:
@@ -85,7 +99,7 @@ class Matcher:
         operator = next(key for key in matcher if key.startswith("$"))
         return self._operator_holds(operator, matcher[operator], actual, matcher.get("tol"))
 
-    def compares(self, operator: str, actual: JsonValue, bound: Any) -> bool | None:
+    def compares(self, operator: str, actual: JsonValue, bound: Any) -> Known:
         """Compare numbers with numbers, dates with dates and other texts with texts; any other pair does not fit."""
         if isinstance(actual, str) and isinstance(bound, str):
             of_dates = order_of(actual, bound)
@@ -96,7 +110,7 @@ class Matcher:
             return False
         return is_in_order(operator, order)
 
-    def _operator_holds(self, operator: str, operand: Any, actual: JsonValue, tol: float | None) -> bool | None:
+    def _operator_holds(self, operator: str, operand: Any, actual: JsonValue, tol: float | None) -> Known:
         match operator:
             case "$any":
                 return True
@@ -124,7 +138,7 @@ class Matcher:
             raise ValueError(f"$call {path!r}: import paths cannot be resolved here; pass a callable instead")
         return self._resolve(path)
 
-    def _subset(self, expected: object, actual: JsonValue) -> bool | None:
+    def _subset(self, expected: object, actual: JsonValue) -> Known:
         """A mapping holds each named key with a matching value; a list holds a different match for each item."""
         if isinstance(expected, Mapping):
             wanted = {key if isinstance(key, str) else str(to_json(key)): item for key, item in expected.items()}
@@ -134,11 +148,17 @@ class Matcher:
         if not isinstance(actual, list) or not isinstance(expected, list | tuple):
             return False
         known = [[self.holds(item, found) for found in actual] for item in expected]
-        for allowed in ((True,), (True, None)):
-            edges = [[place for place, holds in enumerate(row) if holds in allowed] for row in known]
-            if len(maximum_matching([edges])) == len(expected):
-                return True if allowed == (True,) else None
-        return False
+        sure, possible = (
+            [
+                [place for place, holds in enumerate(row) if holds is True or (holds is not False and unsure)]
+                for row in known
+            ]
+            for unsure in (False, True)
+        )
+        if len(maximum_matching([sure])) == len(expected):
+            return True
+        doubts = (holds for row in known for holds in row if isinstance(holds, Doubt))
+        return len(maximum_matching([possible])) == len(expected) and next(doubts)
 
 
 def is_in_order(operator: str, order: int) -> bool:

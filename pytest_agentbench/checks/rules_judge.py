@@ -7,8 +7,8 @@ from typing import Any
 
 from pytest_agentbench.checks.calls import NOT_TOLD, SHOW_AGENTS, handoffs_of
 from pytest_agentbench.checks.consent import consent
-from pytest_agentbench.checks.matchers import every, opposite, some
-from pytest_agentbench.checks.reckoning import Amount, NotThereError, UnreckonedError, path_of
+from pytest_agentbench.checks.matchers import Doubt, Known, every, opposite, some
+from pytest_agentbench.checks.reckoning import Amount, NotThereError, path_of
 from pytest_agentbench.checks.rules import (
     UNSAID,
     AllOf,
@@ -42,9 +42,8 @@ from pytest_agentbench.checks.rules_points import (
     occasions,
     places,
     unknown,
-    unspoken,
 )
-from pytest_agentbench.checks.rules_values import Doubt, Facts
+from pytest_agentbench.checks.rules_values import Facts
 from pytest_agentbench.core.events import ExpectedHandoff
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.core.values import is_number, same, to_json
@@ -83,10 +82,6 @@ def _judge(rule: Rule, point: Point, facts: Facts) -> list[Judged]:
             return [replace(one, kept=opposite(one.kept)) for one in _merged(rule.rule, point, facts)]
     try:
         return [_required(rule, point, facts)]
-    except UnreckonedError:
-        if not isinstance(rule, Said | MustSay):
-            raise
-        return [unknown(point, unspoken(rule.spoken, point, facts))]
     except NotThereError:  # nobody can say a value that this run does not have
         return []
 
@@ -215,8 +210,8 @@ def _forbidden(rule: Never | Only, point: Point, facts: Facts) -> Iterator[Judge
     for place in after(point, facts):
         if isinstance(rule, Only) or facts.is_of(about, place):
             fits, at = facts.fits(about, place, point.subject), at_call(place, point, facts)
-            if fits is None:
-                yield unknown(at, facts.unsure(about, point.subject))
+            if isinstance(fits, Doubt):
+                yield unknown(at, fits)
             else:
                 yield Judged(at, fits is isinstance(rule, Only), why)
 
@@ -290,8 +285,8 @@ def _required(rule: Rule, point: Point, facts: Facts) -> Judged:
             return _other(rule, point, facts)
         case Arguments():
             fits = point.subject is not None and facts.has_arguments(rule.values, point.subject, point.subject)
-            if fits is None:
-                return unknown(point, facts.doubt(point.subject, *rule.values.values()))
+            if isinstance(fits, Doubt):
+                return unknown(point, fits)
             return Judged(point, fits, f"with{'' if fits else 'out'} {_pairs(rule.values, facts)}")
         case InState():
             return judge_state(rule, point, facts)
@@ -299,6 +294,8 @@ def _required(rule: Rule, point: Point, facts: Facts) -> Judged:
             return _confirmed(rule, point, facts)
         case Said():
             found = find(facts, rule.spoken, places(facts, rule.speaker, range(point.message)), point.subject)
+            if isinstance(found, Doubt):
+                return unknown(point, found)
             text = found[1] if found else described(facts, rule.spoken, point.subject)
             party = "user" if rule.speaker == "user" else "agent"
             return Judged(point, found is not None, f"{'after' if found else 'before'} the {party} said {text}")
@@ -336,6 +333,8 @@ def _must_say(rule: MustSay, point: Point, facts: Facts) -> Judged:
     first = point.message + 1 if point.call is not None else max(point.message, 0)
     heard = places(facts, "assistant", range(first, len(facts.run.transcript.messages)), rule.within)
     found = find(facts, rule.spoken, heard, point.subject)
+    if isinstance(found, Doubt):
+        return unknown(point, found)
     if found is None:
         text = described(facts, rule.spoken, point.subject)
         why = f"without {text} said by the agent afterwards" if point.what else f"the agent never said {text}"
@@ -349,7 +348,7 @@ def _other(rule: Other, point: Point, facts: Facts) -> Judged:
     about, turns = rule.about, _turns_within(rule, point, facts)
     if isinstance(about, ExpectedHandoff):
         later, of_turn = set(handoffs_after(point, facts)), facts.run.transcript.turns
-        known: list[bool | None] = [
+        known: list[Known] = [
             about.fits(event) and (turns is None or of_turn[index] in turns)
             for number, (index, event) in enumerate(handoffs_of(facts.run))
             if (number in later) != rule.earlier and number != point.handoff
@@ -372,8 +371,9 @@ def _other(rule: Other, point: Point, facts: Facts) -> Judged:
         )
         shown = f", giving {facts.shown(about.result)}" if about.result is not UNSAID else ""
     found = known.count(True) >= times
-    if not found and isinstance(about, Described) and len(known) - known.count(False) >= times:
-        return unknown(point, facts.unsure(about, point.subject))
+    doubts = [one for one in known if isinstance(one, Doubt)]
+    if not found and known.count(True) + len(doubts) >= times:
+        return unknown(point, doubts[0])
     if found or rule.earlier:
         return Judged(point, found, f"{'after' if rule.earlier and found else 'before'} {what}{verbs[0]}{shown}")
     within = rule.within

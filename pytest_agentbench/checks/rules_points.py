@@ -13,9 +13,10 @@ from typing import Any
 from pytest_agentbench.checks.calls import handoffs_of
 from pytest_agentbench.checks.effects import wrote
 from pytest_agentbench.checks.findings import WIDTH, call_text, value_text
+from pytest_agentbench.checks.matchers import Doubt
 from pytest_agentbench.checks.reckoning import NotThereError, UnreckonedError, is_reckoned
 from pytest_agentbench.checks.rules import Described, InState, Says, Speaker, Spoken
-from pytest_agentbench.checks.rules_values import Doubt, Facts
+from pytest_agentbench.checks.rules_values import Facts
 from pytest_agentbench.core.events import ExpectedHandoff
 from pytest_agentbench.core.matchers import is_matcher, is_reference
 from pytest_agentbench.core.moments import is_moment
@@ -83,7 +84,7 @@ def occasions(about: Described | Says | ExpectedHandoff | None, point: Point, fa
         for place in after(point, facts):
             fits = facts.fits(about, place, point.subject)
             if fits is not False:
-                yield at_call(place, point, facts, None if fits else facts.unsure(about, point.subject))
+                yield at_call(place, point, facts, fits if isinstance(fits, Doubt) else None)
     elif isinstance(about, ExpectedHandoff):
         events = handoffs_of(facts.run)
         for number in handoffs_after(point, facts):
@@ -118,16 +119,14 @@ def at_call(place: int, point: Point, facts: Facts, doubt: Doubt | None = None) 
 def _words(trigger: Says, point: Point, facts: Facts) -> Iterator[Point]:
     party = "the user" if trigger.speaker == "user" else "the agent"
     for index, _ in facts.run.transcript.texts(trigger.speaker):
-        doubt = None
         try:
             found = find(facts, trigger.spoken, [index], point.subject)
-            what = f"said {found[1]}" if found else ""
-        except UnreckonedError:
-            what, doubt = "spoke", unspoken(trigger.spoken, point, facts)
         except NotThereError:
             return
-        if what and index >= point.message:
-            yield Point(index, None, point.subject, f"{party} {what}", set_off=True, doubt=doubt)
+        if found is not None and index >= point.message:
+            doubt = found if isinstance(found, Doubt) else None
+            what = f"{party} spoke" if isinstance(found, Doubt) else f"{party} said {found[1]}"
+            yield Point(index, None, point.subject, what, set_off=True, doubt=doubt)
 
 
 _SAY_WHICH = "name in `at` an argument that each of these calls has"
@@ -164,8 +163,8 @@ def judge_state(rule: InState, point: Point, facts: Facts) -> Judged:
                 return unknown(point, Doubt(f"{place} has no {key!r}", near))
     shown = (isinstance(found, dict) and {key: found[key] for key in named if key in found}) or found
     holds = facts.holds(rule.value, found, point.subject)
-    if holds is None:
-        return unknown(point, facts.doubt(point.subject, rule.value))
+    if isinstance(holds, Doubt):
+        return unknown(point, holds)
     wanted = "" if holds else f", not {facts.shown(rule.value)}"
     return Judged(point, holds, f"while {place} was {value_text(shown)}{wanted}")
 
@@ -250,37 +249,30 @@ def places(facts: Facts, speaker: Speaker, messages: range, most: int | None = N
     return [index for index, _ in facts.run.transcript.texts(speaker) if index in messages][:most]
 
 
-def find(facts: Facts, spoken: Spoken, messages: Iterable[int], subject: int | None) -> tuple[int, str] | None:
+def find(facts: Facts, spoken: Spoken, messages: Iterable[int], subject: int | None) -> tuple[int, str] | Doubt | None:
     """Give the first of these messages (indices) that says one of the texts, and the text as it is shown.
 
-    Raise `NotThereError` where references of `spoken` lead to nothing, and `UnreckonedError` where no text was said of
-    those that can be told.
+    Give the doubt where none says one of those that can be told, and one cannot be reckoned. Raise `NotThereError`
+    where references of `spoken` lead to nothing.
     """
     wanted: list[str | _Known | Pattern] = []
-    unreckoned: UnreckonedError | None = None
+    doubts: list[Doubt] = []
     for text in spoken.texts:
         try:
             wanted.append(_wanted(facts, text, subject))
-        except UnreckonedError as error:
-            unreckoned = error
+        except UnreckonedError:
+            doubts.append(facts.doubt(text, subject))
     for index in messages:
         text = facts.run.transcript.messages[index].text
         for one in wanted:
             if _is_said(one, text):
                 return index, _shown(one)
-    if unreckoned is not None:
-        raise unreckoned
-    return None
+    return doubts[0] if doubts else None
 
 
 def described(facts: Facts, spoken: Spoken, subject: int | None) -> str:
     """Say in words what would have to be said; raise `NotThereError` where references lead to nothing."""
     return " or ".join(_shown(_wanted(facts, text, subject)) for text in spoken.texts)
-
-
-def unspoken(spoken: Spoken, point: Point, facts: Facts) -> Doubt:
-    """Say which of the texts cannot be reckoned."""
-    return facts.doubt(point.subject, *(one for one in spoken.texts if is_reference(one)))
 
 
 def _shown(wanted: str | _Known | Pattern) -> str:

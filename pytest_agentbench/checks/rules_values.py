@@ -1,12 +1,12 @@
 """Which calls a description fits, and what references in it stand for."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pytest_agentbench.checks.effects import is_write_tool
 from pytest_agentbench.checks.findings import value_text
-from pytest_agentbench.checks.matchers import Matcher, Resolver, every
+from pytest_agentbench.checks.matchers import Doubt, Known, Matcher, Resolver, every
 from pytest_agentbench.checks.reckoning import (
     Amount,
     NotThereError,
@@ -22,14 +22,6 @@ from pytest_agentbench.core.moments import dated, is_moment, moment_of, moment_t
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.core.values import JsonValue, decoded, is_number, same, to_json
-
-
-@dataclass(frozen=True)
-class Doubt:
-    """Why nobody can tell whether a call is the one that a rule describes, and what to do about it."""
-
-    why: str
-    cure: str
 
 
 @dataclass(frozen=True)
@@ -72,8 +64,8 @@ class Facts:
             return is_write_tool(record, self.run.toolset) is True
         return about.calls == "any" or record.call.name in about.calls
 
-    def fits(self, about: Described, place: int, subject: int | None) -> bool | None:
-        """Whether a call fits a description, None where that cannot be told (see `unsure`)."""
+    def fits(self, about: Described, place: int, subject: int | None) -> Known:
+        """Whether a call fits a description."""
         if not self.is_of(about, place) or not (subject is None or self._has_same(about, place, subject)):
             return False
         with_these = self.has_arguments(about.where, place, subject)
@@ -84,51 +76,18 @@ class Facts:
         except NotThereError:
             return False
 
-    def has_arguments(self, values: Mapping[str, Any], place: int, subject: int | None) -> bool | None:
-        """Whether a call has these arguments, None where that cannot be told; one left out fits nothing."""
+    def has_arguments(self, values: Mapping[str, Any], place: int, subject: int | None) -> Known:
+        """Whether a call has these arguments; one left out fits nothing."""
         arguments = self.calls[place].call.arguments
         if not values.keys() <= arguments.keys():
             return False
         return every([self._matches(value, arguments[name], subject) for name, value in values.items()])
 
-    def holds(self, pattern: Any, value: JsonValue, subject: int | None) -> bool | None:
-        """Whether a value has at least what a pattern names, None where that cannot be told."""
+    def holds(self, pattern: Any, value: JsonValue, subject: int | None) -> Known:
+        """Whether a value has at least what a pattern names."""
         return self._matches(pattern, value, subject, least=True)
 
-    def unsure(self, about: Described, subject: int | None) -> Doubt:
-        """Say which reference keeps calls from being told to fit a description."""
-        return self.doubt(subject, *about.where.values(), about.result)
-
-    def doubt(self, subject: int | None, *values: Any) -> Doubt:
-        """Say which reference in these values nobody can reckon or compare with."""
-        found = [one for value in values for one in self._doubts(value, subject, "")]
-        return min(found, key=lambda one: one[0])[1]
-
-    def _doubts(self, value: Any, subject: int | None, operator: str) -> Iterator[tuple[bool, Doubt]]:
-        """Give the doubts about a pattern; those that only a number raises are marked."""
-        if is_reference(value):
-            compared, wanted = operator in COMPARISONS, "a number"
-            if compared and not is_reckoned(value):
-                wanted = "a number, date or text"
-            try:
-                found = self.reckoned(value, subject)
-            except NotThereError as error:
-                is_doubt = isinstance(error, UnreckonedError) or compared or operator in _SCALARS
-            else:
-                of_kind = compared and isinstance(found, str) and not is_reckoned(value)
-                if of_kind:
-                    yield True, self._doubt_of(value, subject)
-                is_doubt = not _may_stand(operator, found)
-            if is_doubt:
-                yield False, self._doubt_of(value, subject, wanted)
-        elif isinstance(value, Mapping):
-            for key, item in value.items():
-                yield from self._doubts(item, subject, str(key))
-        elif isinstance(value, list | tuple):
-            for item in value:
-                yield from self._doubts(item, subject, "")
-
-    def _doubt_of(self, reference: Mapping[str, Any], subject: int | None, wanted: str = "a number") -> Doubt:
+    def doubt(self, reference: Mapping[str, Any], subject: int | None, wanted: str = "a number") -> Doubt:
         """Say why nothing can be reckoned from a reference, or compared with it."""
         path = printable(path_of(reference))
         wanted = "a date" if isinstance(reference.get("plus"), str) else wanted
@@ -170,7 +129,7 @@ class Facts:
         """Show a value of a rule, with the dates that are counted from the suite's `now`."""
         return value_text(value if self.run.now is None else dated(value, self.run.now))
 
-    def _matches(self, pattern: Any, value: JsonValue, subject: int | None, *, least: bool = False) -> bool | None:
+    def _matches(self, pattern: Any, value: JsonValue, subject: int | None, *, least: bool = False) -> Known:
         try:
             return _RuleMatcher(self, subject, least=least).holds(pattern, to_json(value))
         except NotThereError:  # a reference that nothing is reckoned from leads to nothing: nothing equals that
@@ -190,14 +149,11 @@ def _may_stand(operator: str, value: object) -> bool:
     """Whether what a reference stands for may be an operand."""
     if operator == "$size":
         return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-    is_comparison = operator in COMPARISONS
-    if not is_comparison and operator != "$approx":
-        return True
-    return is_number(value) or isinstance(value, Amount) or (isinstance(value, str) and is_comparison)
+    return is_number(value) or (isinstance(value, str) and operator in COMPARISONS)
 
 
 class _RuleMatcher(Matcher):
-    """Holds values against patterns of rules, in which references lead into a call; what nobody can tell is None.
+    """Holds values against patterns of rules, in which references lead into a call.
 
     With `least` every mapping is the least that must be there: results hold more than rules name.
     """
@@ -206,11 +162,11 @@ class _RuleMatcher(Matcher):
         super().__init__(facts.resolve)
         self._facts, self._subject, self._least = facts, subject, least
 
-    def mapping_holds(self, expected: Mapping[Any, Any], actual: JsonValue) -> bool | None:
+    def mapping_holds(self, expected: Mapping[Any, Any], actual: JsonValue) -> Known:
         """Whether a value is such a mapping, or has at least what it names."""
         return self._subset(expected, actual) if self._least else super().mapping_holds(expected, actual)
 
-    def matcher_holds(self, matcher: Mapping[str, Any], actual: JsonValue) -> bool | None:
+    def matcher_holds(self, matcher: Mapping[str, Any], actual: JsonValue) -> Known:
         """Whether a value is what a reference stands for, or what a matcher asks for."""
         if is_moment(matcher):
             return self._is_date(self._facts.moment(matcher), actual)
@@ -225,17 +181,18 @@ class _RuleMatcher(Matcher):
         operand = matcher[operator]
         if operator in _SCALARS and is_reference(operand):
             try:
-                operand = self._facts.referred(operand, self._subject)
+                found = self._facts.referred(operand, self._subject)
             except NotThereError:
-                return None
-            if not _may_stand(operator, operand):
-                return None
+                found = None
+            if not _may_stand(operator, found):
+                return self._facts.doubt(operand, self._subject)
+            operand = found
         elif operator == "$in" and is_reference(operand):
             listed = self._facts.referred(operand, self._subject)
             return isinstance(listed, list | dict) and any(same(one, actual) for one in listed)
         return self._operator_holds(operator, operand, actual, matcher.get("tol"))
 
-    def compares(self, operator: str, actual: JsonValue, bound: Any) -> bool | None:
+    def compares(self, operator: str, actual: JsonValue, bound: Any) -> Known:
         """Compare a value with a bound, which may be a date counted from `now`, or what a reference stands for."""
         if is_moment(bound):
             return super().compares(operator, actual, self._facts.moment(bound))
@@ -247,22 +204,25 @@ class _RuleMatcher(Matcher):
             found = None
         if isinstance(found, Amount):
             return found.is_within(operator, actual)
-        if found is None or not _may_stand(operator, found):
-            return False if is_reckoned(bound) and not _is_date_operand(bound) and not is_number(actual) else None
-        if isinstance(found, str) and not is_reckoned(bound) and is_number(actual):
-            return None
+        is_plain = not is_reckoned(bound)
+        if not _may_stand(operator, found):
+            if not (is_plain or _is_date_operand(bound) or is_number(actual)):
+                return False
+            return self._facts.doubt(bound, self._subject, "a number, date or text" if is_plain else "a number")
+        if isinstance(found, str) and is_plain and is_number(actual):
+            return self._facts.doubt(bound, self._subject)
         return super().compares(operator, actual, found)
 
-    def _is_referred(self, reference: Mapping[str, Any], actual: JsonValue) -> bool | None:
+    def _is_referred(self, reference: Mapping[str, Any], actual: JsonValue) -> Known:
         try:
             found = self._facts.reckoned(reference, self._subject)
         except UnreckonedError:
-            return None
+            return self._facts.doubt(reference, self._subject)
         if isinstance(found, Amount):
             return found.is_within("$lte", actual) and found.is_within("$gte", actual)
         return self._is_date(found, actual) if is_reckoned(reference) else same(found, actual)
 
-    def _is_date(self, text: str, actual: JsonValue) -> bool | None:
+    def _is_date(self, text: str, actual: JsonValue) -> Known:
         """Whether a value is a date or time, however it is written."""
         if moment_of(actual) is None:
             return False
