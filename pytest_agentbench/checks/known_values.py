@@ -141,9 +141,8 @@ class KnownValues:
         self._dates.update(token.dates)
         self._times.update([token.time] if token.time else [])
         whole = token.number
-        numbers = (
-            [whole] if whole is not None else [one for part in token.parts if (one := Token(part).number) is not None]
-        )
+        parts = [token] if whole is not None else map(Token, token.parts)
+        numbers = [number for part in parts if (number := part.number) is not None]
         self._numbers.update(numbers)
         self._rounded.update(rounded for one in numbers if _places(one) for rounded in _roundings(one))
         is_amount = is_heard and not (token.dates or (token.time and whole is None))

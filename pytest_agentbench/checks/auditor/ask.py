@@ -13,7 +13,7 @@ from typing import TypeVar
 from pydantic import Field
 
 from pytest_agentbench.checks.effects import is_write_tool
-from pytest_agentbench.checks.judges.asking import Answer, question, refused
+from pytest_agentbench.checks.judges.asking import Answer, ask
 from pytest_agentbench.checks.judges.evidence import Evidence, Party, plain_marks
 from pytest_agentbench.core.audit import (
     Audit,
@@ -25,14 +25,12 @@ from pytest_agentbench.core.audit import (
     ToolUse,
     UserTurnObservation,
 )
-from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import UnusableAnswerError
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.transcript import CallRecord
 from pytest_agentbench.llm.seams import Chat
-from pytest_agentbench.llm.structured import structured
 
 TEMPLATE = "auditor.v1"
 """The template in force; a changed prompt is a new file, since recorded answers belong to the old one."""
@@ -77,18 +75,19 @@ async def audit(chat: Chat, run: Run, *, policies: Sequence[Policy], evidence: E
         "writes": ", ".join(f"call {number}" for number in calls) or "none",
         "policies": ", ".join(f"`{printable(one.id)}`" for one in policies) or "none",
     }
-    messages = question(TEMPLATE, evidence, random, values)
-    given = await structured(chat, Observations, messages, temperature=0)
-    read, faults = reading.read(given)
-    if not faults:
-        return read
-    listed = "\n".join(f"- {printable(fault)}" for fault in faults[:_MOST_FAULTS])
-    again = [{"role": "assistant", "content": dumps(given)}, {"role": "user", "content": refused(listed)}]
+    readings: list[Audit] = []
+
+    def faults(given: Observations) -> list[str]:
+        read, found = reading.read(given)
+        readings.append(read)
+        return found[:_MOST_FAULTS]
+
     try:
-        given = await structured(chat, Observations, [*messages, *again], temperature=0)
+        await ask(chat, Observations, TEMPLATE, evidence=evidence, random=random, faults=faults, values=values)
     except UnusableAnswerError:
-        return read  # what it had said with words that stand there was no worse for the rest
-    return reading.read(given)[0]
+        if not readings:
+            raise
+    return readings[-1]  # what was said with words that stand there is no worse for the rest
 
 
 def asked_consents(run: Run) -> dict[int, CallRecord]:
