@@ -61,30 +61,18 @@ def judge(
     guard = _Guard(f"{run.scenario.file}:{run.scenario.line}" if run.scenario.file else run.key.suite)
     matching = guard.run("calls", lambda: match_run(run, resolve), match_calls((), run.transcript.trajectory))
     explanations: list[CallExplanation] = guard.run("calls", lambda: explain(run, matching, resolve), [])
-    # where the expected calls themselves could not be read, nothing is said on the strength of half of them
-    of_calls: list[tuple[str, Callable[[], Iterable[Finding]]]] = [
-        ("state", lambda: check_state(run, matching, explanations, ignore)),
-        ("calls", lambda: check_calls(run, matching, explanations)),
-        ("by", lambda: check_makers(matching)),
-    ]
-    of_calls = [] if guard.findings else of_calls
+    is_read = not guard.findings
     policies = guard.run("policies", lambda: check_policies(run, resolve), PolicyReport())
     guard.findings.extend(policies.undecided)
-    checks: list[tuple[str, Callable[[], Iterable[Finding]]]] = [
-        ("termination", lambda: check_termination(run)),
-        ("user", lambda: check_simulated_user(run)),
-        (WRITTEN_CALLS, lambda: check_written_calls(run)),
-        *of_calls,
-        ("handoffs", lambda: check_handoffs(run)),
-        ("communicate", lambda: check_communicate(run)),
-        ("output", lambda: check_output(run, resolve)),
-        ("replies", lambda: check_replies(run)),
-        ("approvals", lambda: check_approvals(run, resolve)),
-        ("never", lambda: check_forbidden(run, resolve)),
-        ("policies", lambda: policies.findings),
-        *((str(getattr(one, "__qualname__", type(one).__qualname__)), partial(one, run)) for one in extra),
-    ]
-    findings = [found for name, check in checks for found in guard.ask(name, check)]
+    checks = _checks(run, resolve)
+    if is_read:  # else nothing is said on the strength of half of the expected calls
+        checks["state"] = lambda: check_state(run, matching, explanations, ignore)
+        checks["calls"] = lambda: check_calls(run, matching, explanations)
+        checks["by"] = lambda: check_makers(matching)
+    findings = [found for name, check in checks.items() for found in guard.ask(name, check)]
+    findings.extend(policies.findings)
+    for check in extra:
+        findings.extend(guard.ask(str(getattr(check, "__qualname__", type(check).__qualname__)), partial(check, run)))
     flags: tuple[Flag, ...] = guard.run("claims", lambda: claims_without_source(run, prompt), ())
     handling = guard.run("fault", lambda: check_handling(run, flags, prompt), Handling())
     no_metrics: dict[str, float | None] = {}
@@ -111,6 +99,21 @@ def judge(
         policies=policies.outcomes,
         metrics={**metrics, **handling.metrics, "measured": parts.share if is_whole else None},
     )
+
+
+def _checks(run: Run, resolve: Resolver | None) -> dict[str, Callable[[], Iterable[Finding]]]:
+    """Give the checks by their names, but for those that compare calls with the expected ones."""
+    return {
+        "termination": lambda: check_termination(run),
+        "user": lambda: check_simulated_user(run),
+        WRITTEN_CALLS: lambda: check_written_calls(run),
+        "handoffs": lambda: check_handoffs(run),
+        "communicate": lambda: check_communicate(run),
+        "output": lambda: check_output(run, resolve),
+        "replies": lambda: check_replies(run),
+        "approvals": lambda: check_approvals(run, resolve),
+        "never": lambda: check_forbidden(run, resolve),
+    }
 
 
 NOWHERE = "nothing that was said, returned or stored holds it: does the scenario ask for what is right?"

@@ -7,7 +7,7 @@ it stands: what it was asked for is *not measured*.
 
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
-from typing import Literal
+from typing import Literal, TypedDict
 
 from pytest_agentbench.checks.auditor.ask import AUDITOR, audit
 from pytest_agentbench.checks.auditor.findings import observed, unaudited, worth_asking
@@ -99,8 +99,7 @@ async def judge_with_models(
         except NotRunError:
             raise
         except AgentBenchError as error:
-            why, cure, blame = _failure(error, AUDITOR)
-            judgement = unaudited(run, judgement, why=why, cure=cure, blame=blame, policies=asked, is_part=audits)
+            judgement = unaudited(run, judgement, policies=asked, is_part=audits, **_failure(error, AUDITOR))
         else:
             decides = auditor == "decide"
             judgement = observed(run, judgement, seen, decides=decides, policies=asked, resolve=resolve_value)
@@ -117,11 +116,7 @@ async def judge_with_models(
     except NotRunError:
         raise
     except AgentBenchError as error:
-        why, cure, blame = _failure(error, JUDGE)
-        added = unmeasured_finding(why, cure=cure)
-        if blame is Blame.SCENARIO:  # what the user's own code or names broke is a failed check
-            added = finding("rubric", "check", False, cut(str(error), _WIDTH))
-        return _with_rubric(run, judgement, [added], unseen, blame=blame)
+        return _with_rubric(run, judgement, [_failed_rubric(error)], unseen, blame=_failure(error, JUDGE)["blame"])
     rated = rate(rubric, scores)
     return _with_rubric(run, judgement, rubric_findings(rubric, scores, rated), unseen, rubric_metrics(rubric, rated))
 
@@ -199,7 +194,13 @@ _CURES: tuple[tuple[type[AgentBenchError], str], ...] = (
 )
 
 
-def _failure(error: AgentBenchError, role: str) -> tuple[str, str, Blame]:
+class _Failure(TypedDict):
+    why: str
+    cure: str
+    blame: Blame
+
+
+def _failure(error: AgentBenchError, role: str) -> _Failure:
     """Say why a role gave no answer (its part is named already), what to do about it, and whose fault it is."""
     cure = next(
         (cure for kind, cure in _CURES if isinstance(error, kind)), "run it again when the judge's model answers"
@@ -209,4 +210,12 @@ def _failure(error: AgentBenchError, role: str) -> tuple[str, str, Blame]:
     blame = Blame.PROVIDER if isinstance(error, ProviderError) else Blame.SCENARIO
     if isinstance(error, UnusableAnswerError) and not isinstance(error, TokenLimitError):
         blame = Blame.JUDGE
-    return cut(str(error), _WIDTH).removeprefix(f"{role}, "), cure, blame
+    return {"why": cut(str(error), _WIDTH).removeprefix(f"{role}, "), "cure": cure, "blame": blame}
+
+
+def _failed_rubric(error: AgentBenchError) -> Finding:
+    """Say that the rubric could not be judged; what the user's own code or names broke is a failed check."""
+    failure = _failure(error, JUDGE)
+    if failure["blame"] is Blame.SCENARIO:
+        return finding("rubric", "check", False, cut(str(error), _WIDTH))
+    return unmeasured_finding(failure["why"], cure=failure["cure"])
