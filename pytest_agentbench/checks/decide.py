@@ -16,7 +16,7 @@ from pytest_agentbench.checks.explain import explain
 from pytest_agentbench.checks.findings import cut, finding, value_text
 from pytest_agentbench.checks.handling import SUFFERS, Handling, check_handling, is_excused
 from pytest_agentbench.checks.matchers import Resolver
-from pytest_agentbench.checks.matching import match_calls, match_run
+from pytest_agentbench.checks.matching import Matching, match_calls, match_run
 from pytest_agentbench.checks.metrics import measure
 from pytest_agentbench.checks.parts import measured
 from pytest_agentbench.checks.policies import PolicyReport, check_policies
@@ -61,28 +61,23 @@ def judge(
     guard = _Guard(f"{run.scenario.file}:{run.scenario.line}" if run.scenario.file else run.key.suite)
     matching = guard.run("calls", lambda: match_run(run, resolve), match_calls((), run.transcript.trajectory))
     explanations: list[CallExplanation] = guard.run("calls", lambda: explain(run, matching, resolve), [])
-    is_read = not guard.findings
+    # where the expected calls themselves could not be read, nothing is said on the strength of half of them
+    compared = {} if guard.findings else _compared(run, matching, explanations, ignore)
     policies = guard.run("policies", lambda: check_policies(run, resolve), PolicyReport())
     guard.findings.extend(policies.undecided)
-    checks = _checks(run, resolve)
-    if is_read:  # else nothing is said on the strength of half of the expected calls
-        checks["state"] = lambda: check_state(run, matching, explanations, ignore)
-        checks["calls"] = lambda: check_calls(run, matching, explanations)
-        checks["by"] = lambda: check_makers(matching)
+    checks = _checks(run, resolve, compared)
     findings = [found for name, check in checks.items() for found in guard.ask(name, check)]
     findings.extend(policies.findings)
     for check in extra:
         findings.extend(guard.ask(str(getattr(check, "__qualname__", type(check).__qualname__)), partial(check, run)))
     flags: tuple[Flag, ...] = guard.run("claims", lambda: claims_without_source(run, prompt), ())
     handling = guard.run("fault", lambda: check_handling(run, flags, prompt), Handling())
-    no_metrics: dict[str, float | None] = {}
-    metrics = guard.run("metrics", lambda: measure(run, matching), no_metrics)
+    metrics: dict[str, float | None] = guard.run("metrics", lambda: measure(run, matching), {})
     findings.extend(handling.findings)
     parts = measured(run, findings, policies.outcomes)
     findings = guard.run("values", lambda: _noted(run, findings, explanations, prompt), findings)
     others = [*_others(run, guard.findings), *_of_world(run, findings)]
-    excused = is_excused(explanations, handling)
-    verdict, blame = _decide(findings, others, handling, excused=excused, nothing=parts.nothing)
+    verdict, blame = _decide(findings, others, handling, is_excused(explanations, handling), parts.nothing)
     unknown = parts.nothing and verdict is Verdict.ERROR and not others
     is_whole = unknown or (verdict is not Verdict.ERROR and not others)
     return Judgement(
@@ -101,12 +96,25 @@ def judge(
     )
 
 
-def _checks(run: Run, resolve: Resolver | None) -> dict[str, Callable[[], Iterable[Finding]]]:
-    """Give the checks by their names, but for those that compare calls with the expected ones."""
+_Checks = dict[str, Callable[[], Iterable[Finding]]]
+"""Checks by their names, in the order in which what is equally bad is listed."""
+
+
+def _compared(run: Run, matching: Matching, explanations: Sequence[CallExplanation], ignore: Sequence[str]) -> _Checks:
+    """Give the checks that compare calls with the expected ones."""
+    return {
+        "state": lambda: check_state(run, matching, explanations, ignore),
+        "calls": lambda: check_calls(run, matching, explanations),
+        "by": lambda: check_makers(matching),
+    }
+
+
+def _checks(run: Run, resolve: Resolver | None, compared: _Checks) -> _Checks:
     return {
         "termination": lambda: check_termination(run),
         "user": lambda: check_simulated_user(run),
         WRITTEN_CALLS: lambda: check_written_calls(run),
+        **compared,
         "handoffs": lambda: check_handoffs(run),
         "communicate": lambda: check_communicate(run),
         "output": lambda: check_output(run, resolve),
@@ -141,7 +149,7 @@ def _others(run: Run, raised: Sequence[Finding]) -> Iterator[OtherFault]:
 
 
 def _decide(
-    findings: Sequence[Finding], others: Sequence[OtherFault], handling: Handling, *, excused: bool, nothing: bool
+    findings: Sequence[Finding], others: Sequence[OtherFault], handling: Handling, excused: bool, nothing: bool
 ) -> tuple[Verdict, Blame | None]:
     failed = [finding for finding in findings if finding.required and finding.passed is False]
     # a silent fault may have led to a wrong write

@@ -45,8 +45,10 @@ JUDGE = "judge"
 """The role that scores rubrics."""
 
 _WIDTH = 600
-_NOT_JUDGED = "the run could not be judged, so no model was asked"
-_JUDGEABLE = "mend what kept the run from being judged"
+_NOT_JUDGED = {
+    "why": "the run could not be judged, so no model was asked",
+    "cure": "mend what kept the run from being judged",
+}
 
 Auditing = Literal["flags", "decide"]
 """What a suite's `auditor` says of observations without a fact beside them."""
@@ -87,9 +89,7 @@ async def judge_with_models(
     """
     is_open = judgement.verdict is not Verdict.ERROR or judgement.nothing_measured
     if not is_open and (auditor is None or not worth_asking(run, judgement)):
-        return without_models(
-            run, judgement, why=_NOT_JUDGED, cure=_JUDGEABLE, rubric=rubric, policies=policies, audits=audits
-        )
+        return without_models(run, judgement, **_NOT_JUDGED, rubric=rubric, policies=policies, audits=audits)
     unseen = judgement
     asked = [policy for policy in policies if policy.rule is None]
     if auditor is not None:
