@@ -161,19 +161,17 @@ class StructuralFacts:
         for lack, call in self.lacks.items():
             if call is None or call.turn is None or call.actual is None:
                 continue
-            values: list[Any] = []
             if call.status == "wrong_arguments":
-                values = [actual for _, actual in call.differing.values()]
+                values: list[Any] = [actual for _, actual in call.differing.values()]
             elif call.status == "extra_write":
                 values = [value for value in leaves(call.actual) if not states(value, goal, self._locale)]
+            else:
+                continue
             before = [one for one in seen if one.turn < call.turn]
-            by = [
-                next((one for one in before if states(value, one.quote, self._locale)), None)
-                for value in values
-                if not states(value, goal, self._locale)
-            ]
-            if by and len(by) == len(values) and all(by) and by[0] is not None:
-                found[lack] = by[0]
+            by = [next((one for one in before if states(value, one.quote, self._locale)), None) for value in values]
+            first = by[0] if by and all(by) else None
+            if first is not None and not any(states(value, goal, self._locale) for value in values):
+                found[lack] = first
         return found
 
     def reversed_by(
