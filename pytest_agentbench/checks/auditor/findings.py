@@ -233,7 +233,7 @@ def unaudited(
 
 
 def _flag(hit: Hit) -> Flag:
-    return Flag(turn=hit.turn, quote=shorten(hit.quote, _WIDTH), kind=hit.flag, message=hit.said)
+    return Flag(turn=hit.turn, quote=shorten(hit.quote, _WIDTH), kind=hit.flag, message=shorten(hit.said, _WIDTH))
 
 
 def _findings(hit: Hit, becomes: Becomes) -> Iterator[Finding]:
