@@ -132,13 +132,13 @@ class Not:
 
 @dataclass(frozen=True)
 class Other:
-    """A described call is made, or such a handoff takes place, before the point (`earlier`) or after it.
+    """A described call is made, a handoff takes place or a party says something, before the point or after it.
 
     A call must not have failed unless that is asked for. Where given, it is in one of the agent's `within` next turns,
-    the one that the point lies in included.
+    the one that the point lies in included, or in one of its `within` next messages where it is words.
     """
 
-    about: Described | ExpectedHandoff
+    about: Described | ExpectedHandoff | Says
     earlier: bool
     within: int | None = None
 
@@ -159,14 +159,6 @@ class Arguments:
 
 
 @dataclass(frozen=True)
-class Said:
-    """A party said something before the point."""
-
-    speaker: Speaker
-    spoken: Spoken
-
-
-@dataclass(frozen=True)
 class Confirmed:
     """The user confirmed the call, see `checks.consent`; the agent had stated the arguments in `stating` as well.
 
@@ -177,17 +169,9 @@ class Confirmed:
     values: tuple[Mapping[str, Any], ...] = ()
 
 
-@dataclass(frozen=True)
-class MustSay:
-    """The agent says something after the point, where given in one of its `within` next messages."""
-
-    spoken: Spoken
-    within: int | None = None
-
-
 Rule = (
     Never | Only | OnlyIf | AtMost | SumAtMost | When | AllOf | AnyOf | Not
-    | Other | InState | Arguments | Said | Confirmed | MustSay
+    | Other | InState | Arguments | Confirmed
 )  # fmt: skip
 
 
@@ -294,9 +278,9 @@ def _at_most(body: Mapping[str, Any]) -> Rule:
     return SumAtMost(about, summed(body["sum"]), body["lte"], per)
 
 
-def _must_say(body: Any) -> MustSay:
-    full = isinstance(body, Mapping) and "text" in body
-    return MustSay(_spoken(body["text"]), body.get("within")) if full else MustSay(_spoken(body))
+def _must_say(body: Any) -> Rule:
+    full = body if isinstance(body, Mapping) and "text" in body else {"text": body}
+    return Other(Says("assistant", _spoken(full["text"])), False, full.get("within"))
 
 
 _READ: dict[str, Callable[[Any], Rule]] = {
@@ -313,11 +297,11 @@ _READ: dict[str, Callable[[Any], Rule]] = {
     "later": lambda body: Other(_about(body), False, body.get("within")),
     "arguments": lambda body: Arguments(dict(body)),
     "state": lambda body: InState(tuple(body["at"]), body["value"]),
-    "user_said": lambda body: Said("user", _spoken(body)),
-    "agent_said": lambda body: Said("assistant", _spoken(body)),
+    "user_said": lambda body: Other(Says("user", _spoken(body)), True),
+    "agent_said": lambda body: Other(Says("assistant", _spoken(body)), True),
     "confirmed": lambda body: Confirmed(tuple(body["stating"]) if isinstance(body, Mapping) else ()),
     "must_say": _must_say,
-    "must_not_say": lambda body: Not(MustSay(_spoken(body))),
+    "must_not_say": lambda body: Not(_must_say({"text": body})),
 }
 """What each operator is read into."""
 

@@ -18,14 +18,12 @@ from pytest_agentbench.checks.rules import (
     Confirmed,
     Described,
     InState,
-    MustSay,
     Never,
     Not,
     Only,
     OnlyIf,
     Other,
     Rule,
-    Said,
     Says,
     SumAtMost,
     When,
@@ -282,7 +280,9 @@ def _for_each(per: tuple[str, ...]) -> str:
 def _required(rule: Rule, point: Point, facts: Facts) -> Judged:
     match rule:
         case Other():
-            return _other(rule, point, facts)
+            if isinstance(rule.about, Says):
+                return _words(rule.about, rule, point, facts)
+            return _other(rule, rule.about, point, facts)
         case Arguments():
             fits = point.subject is not None and facts.has_arguments(rule.values, point.subject, point.subject)
             if isinstance(fits, Doubt):
@@ -292,15 +292,6 @@ def _required(rule: Rule, point: Point, facts: Facts) -> Judged:
             return judge_state(rule, point, facts)
         case Confirmed():
             return _confirmed(rule, point, facts)
-        case Said():
-            found = find(facts, rule.spoken, places(facts, rule.speaker, range(point.message)), point.subject)
-            if isinstance(found, Doubt):
-                return unknown(point, found)
-            text = found[1] if found else described(facts, rule.spoken, point.subject)
-            party = "user" if rule.speaker == "user" else "agent"
-            return Judged(point, found is not None, f"{'after' if found else 'before'} the {party} said {text}")
-        case MustSay():
-            return _must_say(rule, point, facts)
         case _:
             raise TypeError(f"{type(rule).__name__} is no requirement")
 
@@ -328,24 +319,27 @@ def _confirmed(rule: Confirmed, point: Point, facts: Facts) -> Judged:
     return unknown(point, Doubt(f"the user's acts confirm it, and the auditor saw it {heard.why}", UNCLEAR))
 
 
-def _must_say(rule: MustSay, point: Point, facts: Facts) -> Judged:
-    """Judge whether the agent says something after a point: after the message of a call, or from words on."""
+def _words(about: Says, rule: Other, point: Point, facts: Facts) -> Judged:
+    """Judge whether a party said something before a point, or the agent does after it: from its words on."""
     first = point.message + 1 if point.call is not None else max(point.message, 0)
-    heard = places(facts, "assistant", range(first, len(facts.run.transcript.messages)), rule.within)
-    found = find(facts, rule.spoken, heard, point.subject)
+    where = range(point.message) if rule.earlier else range(first, len(facts.run.transcript.messages))
+    heard = places(facts, about.speaker, where, rule.within)
+    found = find(facts, about.spoken, heard, point.subject)
     if isinstance(found, Doubt):
         return unknown(point, found)
+    text = found[1] if found else described(facts, about.spoken, point.subject)
+    if rule.earlier:
+        party = "user" if about.speaker == "user" else "agent"
+        return Judged(point, found is not None, f"{'after' if found else 'before'} the {party} said {text}")
     if found is None:
-        text = described(facts, rule.spoken, point.subject)
         why = f"without {text} said by the agent afterwards" if point.what else f"the agent never said {text}"
         return Judged(point, False, why, is_open=rule.within is None or len(heard) < rule.within)
-    why = f"after which the agent said {found[1]}" if point.what else f"the agent said {found[1]}"
-    return Judged(point, True, why, found[0])
+    return Judged(point, True, f"{'after which ' if point.what else ''}the agent said {text}", found[0])
 
 
-def _other(rule: Other, point: Point, facts: Facts) -> Judged:
+def _other(rule: Other, about: Described | ExpectedHandoff, point: Point, facts: Facts) -> Judged:
     """Judge whether another call, or a handoff, is before or after a point often enough."""
-    about, turns = rule.about, _turns_within(rule, point, facts)
+    turns = _turns_within(rule, point, facts)
     if isinstance(about, ExpectedHandoff):
         later, of_turn = set(handoffs_after(point, facts)), facts.run.transcript.turns
         known: list[Known] = [

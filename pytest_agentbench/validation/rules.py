@@ -10,10 +10,10 @@ from pytest_agentbench.checks.rules import (
     AnyOf,
     Confirmed,
     Described,
-    MustSay,
     OnlyIf,
     Other,
     Rule,
+    Says,
     When,
     read_rule,
 )
@@ -98,8 +98,8 @@ class Rules:
                 self._before.append((about, rule.about.calls))
             case Confirmed() if about is not None:
                 self._confirm.append(about)
-            case MustSay():
-                self._must_say(rule.spoken.texts, about)
+            case Other() if isinstance(rule.about, Says) and not rule.earlier:
+                self._must_say(rule.about.spoken.texts, about)
             case _:
                 pass  # nothing that a run with the expected calls would have to do
 

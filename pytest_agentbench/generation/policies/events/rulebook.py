@@ -15,7 +15,6 @@ from pytest_agentbench.checks.rules import (
     OnlyIf,
     Other,
     Rule,
-    Said,
     Says,
     When,
     read_rule,
@@ -47,7 +46,7 @@ class Rulebook:
 
     def depends_on_words(self, policy: str) -> bool:
         """Whether a rule reads what the user says, which nobody knows before the lines are written."""
-        return _any_part(self.rules[policy], lambda part: isinstance(part, Said | Says) and part.speaker == "user")
+        return _any_part(self.rules[policy], lambda part: isinstance(part, Says) and part.speaker == "user")
 
     def limits(self, policy: str) -> list[AtMost]:
         """Give the parts of a rule that limit how often calls are made."""
@@ -134,4 +133,5 @@ def _parts(rule: Rule, *, through_not: bool = True) -> Iterator[Rule]:
 
 
 def _any_part(rule: Rule, is_wanted: Callable[[Any], bool]) -> bool:
-    return any(is_wanted(part) or (isinstance(part, When) and is_wanted(part.trigger)) for part in _parts(rule))
+    about = {When: "trigger", Other: "about"}
+    return any(is_wanted(part) or is_wanted(getattr(part, about.get(type(part), ""), None)) for part in _parts(rule))
