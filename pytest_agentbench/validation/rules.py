@@ -8,14 +8,12 @@ from pytest_agentbench.checks.matchers import Resolver, matches
 from pytest_agentbench.checks.rules import (
     AllOf,
     AnyOf,
-    Before,
-    ConfirmBefore,
     Confirmed,
     Described,
-    MustSay,
     OnlyIf,
     Other,
     Rule,
+    Says,
     When,
     read_rule,
 )
@@ -80,9 +78,9 @@ class Rules:
     def _read(self, rule: Rule, about: Described | None) -> None:
         """Take in a rule, or a requirement on the calls that `about` describes."""
         match rule:
-            case Before() | ConfirmBefore() | OnlyIf():
-                if isinstance(rule, ConfirmBefore) and about is not None:
-                    self._terms += [(rule.about, about, one) for one in rule.values]
+            case OnlyIf() if isinstance(rule.about, Described):
+                if isinstance(rule.needs, Confirmed) and about is not None:
+                    self._terms += [(rule.about, about, one) for one in rule.needs.values]
                 self._read(rule.needs, rule.about)
             case When() if rule.trigger is None or isinstance(rule.trigger, Described):
                 self._read(rule.then, rule.trigger)
@@ -94,13 +92,14 @@ class Rules:
             case Other() if (
                 rule.earlier
                 and about is not None
+                and isinstance(rule.about, Described)
                 and not (isinstance(rule.about.calls, str) or rule.about.failed or (rule.about.times or 1) > 1)
             ):
                 self._before.append((about, rule.about.calls))
             case Confirmed() if about is not None:
                 self._confirm.append(about)
-            case MustSay():
-                self._must_say(rule.spoken.texts, about)
+            case Other() if isinstance(rule.about, Says) and not rule.earlier:
+                self._must_say(rule.about.spoken.texts, about)
             case _:
                 pass  # nothing that a run with the expected calls would have to do
 
