@@ -216,8 +216,8 @@ class Stage:
                 other=self.plan.extensions.agent,
             )
 
-    async def play(self, build: AgentBuilder) -> Run:
-        """Play the conversation and read what is left of the world."""
+    async def play(self, build: AgentBuilder, user: User | None = None) -> Run:
+        """Play the conversation, with a `user` of the caller's where there is one, and read what is left of the world."""
         stopwatch = self._stopwatch
         agent: Agent | None = None
         initial: State | None = None
@@ -235,7 +235,7 @@ class Stage:
                         await self.environment.strike(self.faults)
                     self.environment.limit_calls(self.limits.tool_calls, made=self.recording.calls)
                     agent = await build(self)
-                user = self.cast.user(initial, self.environment.tools)
+                user = user or self.cast.user(initial, self.environment.tools)
                 objection = self.cast.objection(initial, self.environment.snapshot)
                 closed = self._named(await self._converse(agent, user, stopwatch, objection))
                 closed = self._overruled(closed)

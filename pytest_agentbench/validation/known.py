@@ -116,7 +116,7 @@ def of_user(scenario: Scenario) -> Known:
     """Give what the simulated user says or knows: lines, known values, goal, known info, instructions, persona."""
     story, told, initial = scenario.task.user_scenario, scenario.instructions, scenario.task.initial_state
     known = Known(scenario.language or "en")
-    for place, value in (
+    texts: list[tuple[str, JsonValue]] = [
         *((f"line {number}", line) for number, line in enumerate(scenario.lines, start=1)),
         ("knows", scenario.knows),
         ("goal", told.reason_for_call or ""),
@@ -125,8 +125,9 @@ def of_user(scenario: Scenario) -> Known:
         *((name, text) for name, text in (told.model_extra or {}).items() if isinstance(text, str)),
         ("persona", (story.persona if story else None) or ""),
         ("ticket", scenario.task.ticket or ""),
-    ):
-        known.add(place, value)
+    ]
+    for place, text in texts:
+        known.add(place, text)
     for value, names in known_values(scenario, Toolset()):
         for name in names:
             known.add("known_info", value, name)

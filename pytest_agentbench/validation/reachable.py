@@ -105,9 +105,8 @@ class Tracer:
         asked = list(wanted(self._scenario, self._toolset))
         self._traced.count = len(asked)
         for position in range(len(self._scenario.expected_calls) + 1):
-            for one in heard:  # an expected call knows what was heard before it, and nothing of its own result
-                if one.position == position - 1 or (one.position == position and one.is_needed):
-                    self._known.add(result_of(one.call.name), one.result.content, one.call.name)
+            for one in _heard_before(position, heard):
+                self._known.add(result_of(one.call.name), one.result.content, one.call.name)
             self.open += self._not_reached([want for want in asked if want.position == position])
         self._tell()
 
@@ -150,7 +149,26 @@ class Tracer:
                 self._known.add(result_of(call.name), result.content, call.name)
 
     def _not_reached(self, asked: Sequence[Wanted]) -> list[Wanted]:
-        return [want for want in asked if not _reached(want, self._known, self._user, self._traced)]
+        return [want for want in asked if not self._reached(want)]
+
+    def _reached(self, want: Wanted) -> bool:
+        way = way_to(want.value, want.schema, self._known)
+        if way is None or way[0] == "constant":
+            return way is not None
+        rule, place = way
+        if rule != "said":
+            self._traced.derived[rule] = self._traced.derived.get(rule, 0) + 1
+        by_user = way_to(want.value, want.schema, self._user) or ("", "")
+        if rule != "count" and place.startswith(result_of("")) and by_user[0] not in _AS_SAID:
+            self._traced.handed_on.append(want)
+        key = re.split(r"[.\[]", re.sub(r"\[\d+\]", "", want.path))[-1]
+        self._known.add(place, want.value, key)  # it may be searched with under its own name
+        return True
+
+
+def _heard_before(position: int, heard: Sequence[Heard]) -> Iterator[Heard]:
+    """Give what was heard since the expected call before this one: its result, and what this one needed."""
+    return (one for one in heard if one.position == position - 1 or (one.position == position and one.is_needed))
 
 
 def known_too_much(scenario: Scenario, heard: Sequence[Heard], columns: Columns, toolset: Toolset) -> Iterator[str]:
@@ -201,9 +219,8 @@ def unknown_ids(scenario: Scenario, heard: list[Heard], columns: Columns) -> Ite
     """Say which values of arguments named as ids no row of the initial state and no earlier result holds."""
     produced = Known()
     for position, want in enumerate(scenario.expected_calls):
-        for one in heard:
-            if one.position == position - 1 or (one.position == position and one.is_needed):
-                produced.add(result_of(one.call.name), one.result.content)
+        for one in _heard_before(position, heard):
+            produced.add(result_of(one.call.name), one.result.content)
         verified = _verified(scenario, position)
         for name in compared_arguments(want):
             if holds_matcher(want.arguments[name]) or name in verified:
@@ -228,22 +245,6 @@ def _is_id(text: str) -> bool:
     return len(text) > _SHORT and any(char.isdigit() for char in text) and not text.replace(".", "").isdigit()
 
 
-def _reached(want: Wanted, known: Known, user: Known, traced: Traced) -> bool:
-    way = way_to(want.value, want.schema, known)
-    if way is None:
-        return False
-    if way[0] not in ("said", "constant"):
-        traced.derived[way[0]] = traced.derived.get(way[0], 0) + 1
-    if way[0] not in ("constant", "count"):
-        of_user_alone = way_to(want.value, want.schema, user) or ("", "")
-        if way[1].startswith(result_of("")) and of_user_alone[0] not in _AS_SAID:
-            traced.handed_on.append(want)
-    if way[0] != "constant":
-        key = re.split(r"[.\[]", re.sub(r"\[\d+\]", "", want.path))[-1]
-        known.add(way[1], want.value, key)  # it may be searched with under its own name
-    return True
-
-
 def _as_number(info: str) -> JsonValue:
     try:
         return float(plain(info))
@@ -256,17 +257,14 @@ def _inner(schema: Mapping[str, JsonValue], root: Mapping[str, JsonValue]) -> Ma
     for _ in range(_DEEPEST):
         ref, choices, items = schema.get("$ref"), schema.get("anyOf"), schema.get("items")
         some = [one for one in choices if one != {"type": "null"}] if isinstance(choices, list) else []
+        found: JsonValue = some[0] if len(some) == 1 else items if schema.get("type") == "array" else None
         if isinstance(ref, str) and ref.startswith("#/"):
-            found: JsonValue = dict(root)
-            for part in ref[2:].split("/"):
-                found = found.get(part) if isinstance(found, Mapping) else None
-        elif len(some) == 1:
-            found = some[0]
-        elif schema.get("type") == "array" and isinstance(items, Mapping):
-            schema = items
-            continue
-        else:
+            found = root
+            for key in ref[2:].split("/"):
+                found = found.get(key) if isinstance(found, Mapping) else None
+        elif not isinstance(found, Mapping):
             return schema
-        beside = {key: value for key, value in schema.items() if key not in ("$ref", "anyOf")}
-        schema = {**found, **beside} if isinstance(found, Mapping) else beside
+        is_items = found is items
+        beside = {} if is_items else {key: value for key, value in schema.items() if key not in ("$ref", "anyOf")}
+        schema = {**(found if isinstance(found, Mapping) else {}), **beside}
     return schema
