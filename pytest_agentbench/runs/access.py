@@ -20,8 +20,7 @@ from pytest_agentbench.llm.models import Models
 from pytest_agentbench.llm.seams import Budget, Reservation
 from pytest_agentbench.llm.turns import Paused
 from pytest_agentbench.runs.plan import RunPlan
-from pytest_agentbench.runs.recordings import Recordings
-from pytest_agentbench.runs.session_name import SessionName
+from pytest_agentbench.runs.recordings import Recordings, SessionName
 
 if TYPE_CHECKING:
     from pytest_agentbench.agents.http.connections import HttpConnections

@@ -3,26 +3,18 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 
-from pytest_agentbench.core.errors import Problem, SuiteError
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.runs.access import SessionModels
-from pytest_agentbench.runs.cast import Cast
 from pytest_agentbench.runs.plan import RunPlan
-from pytest_agentbench.runs.recorded import judge_recorded, plan_of_recording
+from pytest_agentbench.runs.recorded import judge_recorded, plan_of_recording, recordings_of
 from pytest_agentbench.runs.replaying import RecordedWorlds
 from pytest_agentbench.runs.result import blank, result_of
-from pytest_agentbench.suites.recording import Recording, ScenarioIndex
-from pytest_agentbench.suites.transcripts import read_recordings
-
-Told = Callable[[int, int], None]
-
-_MOST_PROBLEMS = 20
-"""Recordings without a scenario that are named; a million of them would say no more."""
+from pytest_agentbench.runs.roles import Roles
+from pytest_agentbench.suites.recording import Recording
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,18 +41,11 @@ class Overview:
 
 def look_over(suite: Suite, toolset: Toolset, asked: tuple[str, ...]) -> Overview:
     """Read all recordings once; raise `SuiteError` naming those whose scenario the suite does not have."""
-    index, found, problems = ScenarioIndex(suite.scenarios), Overview(), []
-    for recording in read_recordings(suite.agent.files, tools=toolset.names()):
-        if index.find(recording) is None:
-            problems.append(_unknown(recording))
-            if len(problems) == _MOST_PROBLEMS:
-                break
-        elif wanted(recording, asked):
-            found.count += 1
-            found.variants.setdefault(recording.variant)
-            found.trials = max(found.trials, recording.trial + 1)
-    if problems:
-        raise SuiteError(problems)
+    found = Overview()
+    for _, recording in recordings_of(suite, toolset, asked):
+        found.count += 1
+        found.variants.setdefault(recording.variant)
+        found.trials = max(found.trials, recording.trial + 1)
     return found
 
 
@@ -80,7 +65,6 @@ def score(
     `models` gives the way to the suite's judge, None where none is asked; so many recordings are judged `at_once`. A
     recording that would need a model whose key is missing is judged without one.
     """
-    index = ScenarioIndex(suite.scenarios)
     places = {id(scenario): place for place, scenario in enumerate(suite.scenarios)}
     worlds = RecordedWorlds()
     with asyncio.Runner() as runner:
@@ -89,18 +73,15 @@ def score(
         pending: deque[asyncio.Task[Scored]] = deque()
 
         async def judged(plan: RunPlan, recording: Recording, place: int) -> Scored:
-            cast = Cast(plan, reached, seed=seed, paused=nullcontext)
-            found = await judge_recorded(plan, recording, worlds, cast=cast)
-            no_key = found.not_run if cast.lacks_key else None
+            roles = Roles(plan, reached, seed=seed)
+            found = await judge_recorded(plan, recording, worlds, roles=roles)
+            no_key = found.not_run if roles.lacks_key else None
             if no_key is not None:
                 found = await judge_recorded(plan, recording, worlds)
             result = result_of(plan, found, blank(plan, nodeid=f"{suite_key}::{plan.name}"))
             return Scored(recording=recording, result=result, place=place, no_key=no_key or "")
 
-        for recording in read_recordings(suite.agent.files, tools=toolset.names()):
-            scenario = index.find(recording)
-            if scenario is None or not wanted(recording, asked):
-                continue
+        for scenario, recording in recordings_of(suite, toolset, asked):
             plan = plan_of_recording(
                 suite, suite_key, scenario, recording, toolset=toolset, shows_trial=overview.trials > 1
             )
@@ -111,18 +92,3 @@ def score(
             yield loop.run_until_complete(pending.popleft())
         if reached is not None:
             loop.run_until_complete(reached.close())
-
-
-def wanted(recording: Recording, asked: tuple[str, ...]) -> bool:
-    """Whether a recording is of one of the variants asked for; none asked for, or `all`, means any."""
-    return asked in ((), ("all",)) or recording.variant in asked
-
-
-def _unknown(recording: Recording) -> Problem:
-    return Problem(
-        file=recording.source,
-        line=recording.line,
-        column=1,
-        message=f"the suite has no scenario {recording.scenario!r}",
-        hint="add it to `scenarios`, or leave the recording out",
-    )

@@ -1,9 +1,10 @@
 """Scripted runs: conversations whose every step is fixed, played in the real loop or on tools alone, and judged."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar
 
 from pytest_agentbench.checks.handling import settled
@@ -17,10 +18,14 @@ from pytest_agentbench.core.state import State
 from pytest_agentbench.core.tool import Requestor, ToolCall, ToolResult, Toolset
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.environment.faults import HungError
+from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.local import LocalEnvironment
 from pytest_agentbench.environment.replay import prepare
-from pytest_agentbench.runs.conduct import Stage
+from pytest_agentbench.runs.expected import ExpectedStates
 from pytest_agentbench.runs.judging import judge_in_time
+from pytest_agentbench.runs.plan import RunPlan
+from pytest_agentbench.runs.runner import RunContext, Services
+from pytest_agentbench.simulation.clock import Slot
 from pytest_agentbench.simulation.recording import result_message
 from pytest_agentbench.simulation.views import history_of
 
@@ -143,24 +148,35 @@ class _Listening:
         return given
 
 
-@dataclass(kw_only=True)
-class ScriptPlayer(Stage):
-    """The stage of one scenario: performs scripted runs through the real loop or directly, and judges them as runs are.
+class ScriptPlayer(RunContext):
+    """The context of one scenario: performs scripted runs in the real loop or directly, and judges them as runs are.
 
     `is_played` False means that the tools cannot be called: calls then succeed without doing anything, and the verdict
     is the one on calls alone.
     """
 
-    is_played: bool = True
-    _performances: int = 0
-    _initial: State | None = None
-    _known: dict[str, tuple[list[ToolResult], State | None, tuple[State, ...]]] = field(default_factory=dict)
+    def __init__(
+        self,
+        *,
+        plan: RunPlan,
+        isolation: IsolationGate,
+        now: Callable[[], float],
+        expected: ExpectedStates,
+        slot: Slot | None = None,
+        all_blocked: Callable[[], Counter[str]] = Counter,
+    ) -> None:
+        services = Services(isolation=isolation, now=now, slot=slot, expected=expected, blocked=all_blocked)
+        super().__init__(plan, services)
+        self.is_played = True
+        self._performances = 0
+        self._initial: State | None = None
+        self._known: dict[str, tuple[list[ToolResult], State | None, tuple[State, ...]]] = {}
 
     async def play_through(self, script: ScriptedRun) -> Run:
         """Perform a script in the real loop, on a fresh environment."""
         left = list(script)
 
-        async def build(_: Stage) -> _ScriptedAgent:
+        async def build(_: RunContext) -> _ScriptedAgent:
             return _ScriptedAgent(left)
 
         run = await self.play(build, _ScriptedUser(left))
@@ -175,10 +191,12 @@ class ScriptPlayer(Stage):
         update = {"transcript": done.transcript, "final_state": done.final, "states": done.states}
         run = base.model_copy(update=update)
         if self.is_played:
-            run = await self.expecting(self.plan, run.model_copy(update={"played": (self._began, self.wall())}))
+            run = await self.expecting(
+                self.plan, run.model_copy(update={"played": (self._began, self.services.wall())})
+            )
         if not (self.plan.scenario.checks or self.plan.keeps_states):
             run = _without_what_is_equal(run)
-        return _heard(await judge_in_time(run, self.plan, self.runner, self.grace), run)
+        return _heard(await judge_in_time(run, self.plan, self.runner, self.services.grace), run)
 
     async def judge(self, run: Run) -> Judgement:
         """Judge a run; whether it told of a failure is known here."""
@@ -199,10 +217,10 @@ class ScriptPlayer(Stage):
     async def bounded(self, work: Awaitable[T]) -> T:
         """Await what makes calls; raise `HungError` where it does not end."""
         try:
-            async with asyncio.timeout(self.grace):
+            async with asyncio.timeout(self.services.grace):
                 return await work
         except TimeoutError:
-            raise HungError(f"calls have not ended within {self.grace:g} s") from None
+            raise HungError(f"calls have not ended within {self.services.grace:g} s") from None
 
     async def _led_to(self, script: ScriptedRun) -> tuple[list[ToolResult], State | None, tuple[State, ...]]:
         async with self.world() as world:

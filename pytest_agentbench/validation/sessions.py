@@ -4,7 +4,6 @@ What one session was told and the other knows was planted in the one, and is loo
 """
 
 import asyncio
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,10 +20,9 @@ from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.ledger import Ledger
 from pytest_agentbench.runs.access import Budgets, SessionModels
-from pytest_agentbench.runs.conduct import Stage
-from pytest_agentbench.runs.expected import ExpectedStates
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.recordings import Recordings
+from pytest_agentbench.runs.runner import RunContext, Services
 
 
 class _Caller:
@@ -151,22 +149,14 @@ class Player:
             trial=self._count,
             toolset=self.toolset,
         )
-        stage = Stage(
-            plan=plan,
-            isolation=self._isolation,
-            now=self.now,
-            slot=None,
-            expected=ExpectedStates(),
-            all_blocked=Counter,
-            models=self._models,
-        )
+        context = RunContext(plan, Services(isolation=self._isolation, now=self.now, models=self._models))
         caller = _Caller(name, lines, order, changed or asyncio.Condition())
         try:
-            run = await stage.play(Stage.build_agent, caller)
+            run = await context.play(RunContext.build_agent, caller)
         finally:
             await caller.leave()
-            stage.runner.close()
-        return Played(run=run, not_run=stage.cast.not_run, usage=stage.cast.usage.get("agent"))
+            context.runner.close()
+        return Played(run=run, not_run=context.roles.not_run, usage=context.roles.usage.get("agent"))
 
 
 def leak(run: Run, planted: Sequence[str]) -> str:
