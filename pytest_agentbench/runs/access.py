@@ -30,10 +30,13 @@ _FREE = Reservation(id=-1, cost_usd=None)
 
 
 class Budgets(Budget):
-    """The session's ledger, asked only about runs that a budget bounds: every question takes a write to its file."""
+    """The session's ledger, asked only about runs that a budget bounds: every question takes a write to its file.
+
+    A ledger that cannot be used makes a run that could not take place: no party of it is to blame.
+    """
 
     def __init__(self, ledger: Callable[[], Ledger], *, session: bool) -> None:
-        self._ledger = ledger
+        self._get = ledger
         self._session = session
         self._bounded: set[RunKey] = set()
 
@@ -41,14 +44,16 @@ class Budgets(Budget):
         """Set the budgets of a run as it starts."""
         if limits.cost_usd is not None or limits.model_calls is not None:
             self._bounded.add(run)
-            with _unreadable_is_not_run():
-                self._ledger().begin(run, cost_usd=limits.cost_usd, calls=limits.model_calls)
+            with self._ledger() as ledger:
+                ledger.begin(run, cost_usd=limits.cost_usd, calls=limits.model_calls)
 
     @property
     def refused(self) -> str | None:
         """Why no further call of the session passes, or None."""
-        with _unreadable_is_not_run():
-            return self._ledger().spent().refused if self._session else None
+        if not self._session:
+            return None
+        with self._ledger() as ledger:
+            return ledger.spent().refused
 
     def bounds(self, caller: Caller) -> bool:
         """Whether a budget of the session or of the caller's run is set."""
@@ -58,29 +63,27 @@ class Budgets(Budget):
         """Set aside one call and its worst case; raise `BudgetSpentError` where a budget does not hold it."""
         if not self.bounds(caller):
             return _FREE
-        with _unreadable_is_not_run():
-            return self._ledger().reserve(caller, cost_usd)
+        with self._ledger() as ledger:
+            return ledger.reserve(caller, cost_usd)
 
     def settle(self, reservation: Reservation, cost_usd: float | None) -> None:
         """Replace what was set aside by what it cost."""
         if reservation is not _FREE:
-            with _unreadable_is_not_run():
-                self._ledger().settle(reservation, cost_usd)
+            with self._ledger() as ledger:
+                ledger.settle(reservation, cost_usd)
 
     def release(self, reservation: Reservation) -> None:
         """Give back what was set aside for a call that was never answered."""
         if reservation is not _FREE:
-            with _unreadable_is_not_run():
-                self._ledger().release(reservation)
+            with self._ledger() as ledger:
+                ledger.release(reservation)
 
-
-@contextlib.contextmanager
-def _unreadable_is_not_run() -> Iterator[None]:
-    """Turn a ledger that cannot be used into a run that could not take place: no party of it is to blame."""
-    try:
-        yield
-    except ResultsError as error:
-        raise NotRunError(str(error)) from error
+    @contextlib.contextmanager
+    def _ledger(self) -> Iterator[Ledger]:
+        try:
+            yield self._get()
+        except ResultsError as error:
+            raise NotRunError(str(error)) from error
 
 
 class SessionModels:

@@ -89,13 +89,13 @@ class Polite:
     calls_visible = True
 
     def __init__(
-        self, manner: Manner, deeds: Sequence[Deed], told: str, labels: Sequence[str], cast: _Listening
+        self, manner: Manner, deeds: Sequence[Deed], told: str, labels: Sequence[str], roles: _Listening
     ) -> None:
         self._manner = manner
         self._left = list(deeds)
         self._told = told
         self._labels = list(labels)
-        self._cast = cast
+        self._roles = roles
         self._asked = 0
         self._early = False
         self._owes_offer = False
@@ -121,10 +121,10 @@ class Polite:
         return self._left[0] if self._left and self._left[0].due <= lines else None
 
     def _consented(self) -> bool:
-        if self._manner == "a turn early" and self._cast.ear.agrees and not self._early:
+        if self._manner == "a turn early" and self._roles.ear.agrees and not self._early:
             self._early = True
             return False
-        return self._early or self._cast.ear.agrees
+        return self._early or self._roles.ear.agrees
 
     def _act(self, deed: Deed) -> Reply:
         self._left.remove(deed)
