@@ -45,7 +45,7 @@ from pytest_agentbench.environment.tau2_bridge.source import has_inspect_evals, 
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.runs.expected import ExpectedStates
 from pytest_agentbench.runs.plan import RunPlan
-from pytest_agentbench.runs.scoring import look_over, score
+from pytest_agentbench.runs.recorded import look_over, score
 from pytest_agentbench.suites.suite_file import load_suite
 from pytest_agentbench.validation.known import of_user
 from pytest_agentbench.validation.mutants import MutantSource, mutations, other_writes

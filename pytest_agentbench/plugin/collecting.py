@@ -15,8 +15,7 @@ from pytest_agentbench.plugin.early_stop import trial_after_trial
 from pytest_agentbench.plugin.items import SuiteModule, meta_of
 from pytest_agentbench.plugin.keys import POSITION
 from pytest_agentbench.results.files import write_atomic
-from pytest_agentbench.runs.auditing import has_auditor
-from pytest_agentbench.runs.estimate import asks_models, estimate
+from pytest_agentbench.runs.forecast import asks_models, estimate, has_auditor
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.suites.script_lines import CHOICES
 

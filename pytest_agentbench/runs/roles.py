@@ -42,7 +42,7 @@ from pytest_agentbench.llm.chat import ChatModel
 from pytest_agentbench.llm.prices import server_of
 from pytest_agentbench.llm.turns import Paused
 from pytest_agentbench.runs.access import SessionModels
-from pytest_agentbench.runs.auditing import auditing, is_part
+from pytest_agentbench.runs.forecast import auditing, is_part
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.recordings import SessionName
 from pytest_agentbench.runs.tau2 import with_assertions
