@@ -105,9 +105,10 @@ class Roles:
         """Begin the run with its budgets; raise `NotRunError` where the session's is spent already."""
         if self._models is None:
             return
-        if refused := self._models.refused:
+        if refused := self._models.budgets.refused:
             raise BudgetSpentError(refused, scope="session")
-        self._models.begin(self._plan, limits, session)
+        self._models.recordings.begin(self._plan, session)
+        self._models.budgets.begin(self._plan.key, limits)
 
     def stop(self, error: NotRunError) -> None:
         """Note why the run could not take place."""
@@ -117,7 +118,7 @@ class Roles:
     def finished(self) -> None:
         """Say that the run was played and judged to its end."""
         if self._models is not None and self.not_run is None:
-            self._models.finished(self._plan)
+            self._models.recordings.finished(self._plan)
 
     def chat(self, role: str, spec: ModelSpec) -> ChatModel:
         """Give a role its model; raise `SuiteFaultError` where none can be reached."""
@@ -125,7 +126,7 @@ class Roles:
             raise SuiteFaultError(f"the {role} needs a model, which only a session with suites gives")
         spec = self._plan.extensions.priced(spec, server_of(spec))
         caller = Caller(role=role, run=self._plan.key)
-        chat = self._models.chat(spec, caller, paused=self._paused, working=self._working)
+        chat = self._models.models.chat(spec, caller, paused=self._paused, working=self._working)
         self._chats[role].append(chat)
         return chat
 

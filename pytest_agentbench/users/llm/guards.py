@@ -5,12 +5,13 @@ None of them reads what words mean. A turn at fault is given again once, with th
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
 
 from pytest_agentbench.core.acts import ActKind
+from pytest_agentbench.core.alike import echoes
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.conversation import View
 from pytest_agentbench.core.ids import Scalar, clipped, plain_values
@@ -36,14 +37,8 @@ _ROLE = re.compile(r"^\s*((user|assistant)|agent|system)\s*:", re.IGNORECASE | r
 
 _QUOTED = re.compile(r"[\"“«„「『][^\"”»“」』\n]{4,400}[\"”»“」』]|(?<!\w)['‘][^'’\n]{4,400}['’](?!\w)")
 
-_GRAM = 8
-"""Letters in a row by which texts are compared."""
-
 _LEAST = 40
 """Width from which a reply can be an echo: shorter ones come again for good reasons."""
-
-_TAKEN = 0.85
-"""Share of a reply that is taken from another text."""
 
 _RUN = 64
 """Width of a run of letters that is a quotation of what the user was told."""
@@ -107,11 +102,8 @@ def _leak(view: View, draft: Draft, locale: str) -> _Fault | None:  # noqa: ARG0
             f"the user writes {frame!r}, which no person writes in a chat",
         )
     source = " ".join([view.persona or "", _QUOTED.sub(" ", view.task_instructions), own_words(TEMPLATE)])
-    run = _longest_run(_letters(text), _letters(source))
-    if width(run) < _RUN:
-        return None
     free = _letters(" ".join([view.goal, *view.says, view.known_info, *(one.text for one in view.messages)]))
-    if run in free:
+    if not any(run in _letters(source) and run not in free for run in _runs(_letters(text))):
         return None
     return "it quotes your notes word by word; say it as this person would", "the user quotes its notes word by word"
 
@@ -160,16 +152,14 @@ def _echo(view: View, draft: Draft, locale: str) -> _Fault | None:  # noqa: ARG0
 
     Who is told the same again may say the same again, too.
     """
-    reply = _letters(clipped(draft.text))
-    if width(reply) < _LEAST:
-        return None
     agent, own = _texts(view, "assistant"), _texts(view, "user")
-    if agent and _taken(reply, _letters(agent[-1])) >= _TAKEN:
+    if width(_letters(draft.text)) < _LEAST:
+        return None
+    if agent and echoes(draft.text, agent[-1]):
         back = "the agent's own message back"
         return f"it gives {back}; answer it as this person would", f"the user gives {back}"
     agent_repeats = len(agent) > 1 and _letters(agent[-1]) == _letters(agent[-2])
-    last = [_letters(text) for text in own[-_OWN:]]
-    if not agent_repeats and len(last) == _OWN and all(one == reply for one in last):
+    if not agent_repeats and [_letters(one) for one in own[-_OWN:]] == [_letters(clipped(draft.text))] * _OWN:
         return (
             "you have said just this twice; answer what the agent has said since",
             "the user says the same for the third time",
@@ -230,31 +220,14 @@ def width(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
 
 
-def _grams(text: str) -> list[str]:
-    return [text[at : at + _GRAM] for at in range(len(text) - _GRAM + 1)]
-
-
-@lru_cache(maxsize=64)
-def _held(text: str) -> frozenset[str]:
-    return frozenset(_grams(text))
-
-
-def _taken(text: str, source: str) -> float:
-    """Give the share of a text that stands in another in runs of letters."""
-    there = _held(source)
-    own = _grams(text)
-    return sum(gram in there for gram in own) / max(len(own), 1)
-
-
-def _longest_run(text: str, source: str) -> str:
-    """Give the longest run of letters that both hold, as far as it is longer than `_GRAM`."""
-    there = _held(source)
-    longest, end = "", 0
-    for begin, gram in enumerate(_grams(text)):
-        if gram not in there:
-            continue
-        end = max(end, begin + len(longest))
-        while end < len(text) and text[begin : end + 1] in source:
+def _runs(text: str) -> Iterator[str]:
+    """Give every run of letters that is as wide as a quotation."""
+    end, wide = 0, 0
+    for begin in range(len(text)):
+        while wide < _RUN and end < len(text):
+            wide += width(text[end])
             end += 1
-            longest = text[begin:end]
-    return longest
+        if wide < _RUN:
+            return
+        yield text[begin:end]
+        wide -= width(text[begin])
