@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import cast
 
 from pytest_agentbench.checks.findings import value_text
 from pytest_agentbench.checks.matching import compared_arguments
@@ -19,7 +18,6 @@ from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.core.verdict import Verdict
 from pytest_agentbench.environment.faults import HungError
-from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.replay import failure_text, prepare
 from pytest_agentbench.runs.expected import ExpectedStates
@@ -94,7 +92,7 @@ class _Validation:
             expected=shared.expected,
             all_blocked=Counter,
         )
-        self._rules = Rules(plan.policies, plan.toolset, self._resolve, plan.suite.now)
+        self._rules = Rules(plan.policies, plan.toolset, plan.resolve, plan.suite.now)
         self._columns = Columns({})
         self._state: State | None = None
         self._found: dict[str, JsonValue] = {}
@@ -146,7 +144,7 @@ class _Validation:
 
     async def _written(self) -> Oracle:
         """Open a world of the scenario's, find out whether calls can be made in it, and write the oracle's run."""
-        writer = Writer(self._scenario, self._rules, self._toolset, self._resolve)
+        writer = Writer(self._scenario, self._rules, self._toolset, self._plan.resolve)
         async with self.player.new_environment(f"{self.player.name}-first") as world:
             can_call = bool(world.tools) and all(world.can_call(spec.name, spec.requestor) for spec in world.tools)
             self.player.is_played = self._plan.suite.agent.kind != "transcripts" and can_call
@@ -235,9 +233,6 @@ class _Validation:
             "operators": found.operators,
             "survivors": tuple(found.survivors),
         }
-
-    def _resolve(self, path: str) -> Callable[[JsonValue], object]:
-        return cast("Callable[[JsonValue], object]", load_object(path, self._plan.suite.root))
 
 
 def _of_calls(plan: RunPlan) -> RunPlan:
