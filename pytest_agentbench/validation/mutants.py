@@ -4,11 +4,11 @@ Reads decide only where the scenario asks for them (`expected_calls: all`, an or
 mutated only there; so is an argument only where it counts (`compare_args`).
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from random import Random
+from typing import Any
 
 from pytest_agentbench.checks.effects import tool_writes
 from pytest_agentbench.checks.findings import call_text, value_text
@@ -233,40 +233,26 @@ _TRIED = (3, 4)
 """Values of an argument, and calls of a tool, tried in the search for a write outside of the goal."""
 
 
-@dataclass
-class Score:
-    """What became of the mutants: how many per operator (caught, judged), which passed, how many were equivalent."""
-
-    judged: Counter[str] = field(default_factory=Counter)
-    caught: Counter[str] = field(default_factory=Counter)
-    survivors: list[Mutant] = field(default_factory=list)
-    equivalent: int = 0
-
-    @property
-    def operators(self) -> dict[str, tuple[int, int]]:
-        """Give (caught, judged) per operator."""
-        return {name: (self.caught[name], count) for name, count in self.judged.items()}
-
-
-async def score(player: ScriptPlayer, source: MutantSource, right: Run) -> Score:
-    """Perform and judge every mutant of the `right` run.
+async def score(player: ScriptPlayer, source: MutantSource, right: Run) -> dict[str, Any]:
+    """Perform and judge every mutant of the `right` run; give what a `ScenarioReport` says of them.
 
     A mutant that does not fail is equivalent, and left out, where its calls lead to the very state that the right run
     leads to (nothing ignored), unless it differs in what the scenario or a rule asks for besides the state. Where no
     state can be read it is equivalent where it makes the same writes, all of which succeed.
     """
-    found = Score()
+    equivalent, operators, survivors = 0, dict[str, tuple[int, int]](), list[Mutant]()
     for mutation in mutations(source):
         done = await player.performed(mutation.script)
         judgement = await player.judge_as(right, done)
         is_caught = judgement.verdict is Verdict.FAILED
         if not is_caught and not mutation.demanded and _is_equivalent(done, right):
-            found.equivalent += 1
+            equivalent += 1
             continue
-        found.judged[mutation.mutant.operator] += 1
-        found.caught[mutation.mutant.operator] += is_caught
-        found.survivors += [] if is_caught else [mutation.mutant]
-    return found
+        caught, judged = operators.get(mutation.mutant.operator, (0, 0))
+        operators[mutation.mutant.operator] = (caught + is_caught, judged + 1)
+        survivors += [] if is_caught else [mutation.mutant]
+    total = sum(judged for _, judged in operators.values())
+    return {"mutants": total, "equivalent": equivalent, "operators": operators, "survivors": tuple(survivors)}
 
 
 async def other_writes(player: ScriptPlayer, oracle: Oracle, known: Known, columns: Columns) -> tuple[ToolCall, ...]:

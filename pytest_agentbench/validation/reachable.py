@@ -6,7 +6,7 @@ that start from the former two, from the text of a policy or from the tool's sch
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from pytest_agentbench.checks.findings import value_text
 from pytest_agentbench.checks.matching import compared_arguments
@@ -51,24 +51,6 @@ class Wanted:
         return f"{self.tool}({self.path}={value_text(self.value)})"
 
 
-@dataclass
-class Traced:
-    """What tracing found: values traced, derived ones among them (by rule), unreachable ones, and where was looked.
-
-    `handed_on` are those that stand only in results. `undecided` are numbers and dates that no rule reaches: more than
-    two known numbers may make them, or words that count days (tomorrow), which no code reads. `untold` are infos with a
-    figure that a right run is to tell, and that nothing leads to.
-    """
-
-    count: int = 0
-    derived: dict[str, int] = field(default_factory=dict)
-    unreachable: list[Wanted] = field(default_factory=list)
-    handed_on: list[Wanted] = field(default_factory=list)
-    undecided: list[Wanted] = field(default_factory=list)
-    untold: list[str] = field(default_factory=list)
-    places: tuple[str, ...] = ()
-
-
 def wanted(scenario: Scenario, toolset: Toolset) -> Iterator[Wanted]:
     """Give every value that counts of the agent's expected calls; matchers ask for no value in particular."""
     for position, want in enumerate(scenario.expected_calls):
@@ -85,25 +67,47 @@ def wanted(scenario: Scenario, toolset: Toolset) -> Iterator[Wanted]:
 
 
 class Tracer:
-    """Traces the values of one scenario, from what is known at once to what has to be read."""
+    """Traces the values of one scenario, from what is known at once to what has to be read.
+
+    `count` values are traced, `derived` ones among them counted by rule; `open` are not reached so far. `handed_on` are
+    those that stand only in results. `untold` are infos with a figure that a right run is to tell, and that nothing
+    leads to.
+    """
 
     def __init__(self, scenario: Scenario, toolset: Toolset, policies: Sequence[Policy], columns: Columns) -> None:
         self._scenario = scenario
         self._toolset = toolset
         self._columns = columns
-        self._traced = Traced()
         self._known, self._user = of_user(scenario), of_user(scenario)
         for policy in policies:
             self._known.add("policies", policy.text)
         for spec in toolset.of("assistant"):
             self._known.add("tool descriptions", spec.description)
+        self.count = 0
+        self.derived: dict[str, int] = {}
+        self.handed_on: list[Wanted] = []
         self.open: list[Wanted] = []
         self.untold = [info for info in scenario.communicate_info if any(map(str.isdigit, info))]
+
+    @property
+    def undecided(self) -> list[Wanted]:
+        """Numbers and dates that no rule reaches: more than two known numbers, or days counted in words, may do so."""
+        return [want for want in self.open if is_number(want.value) or is_date(want.value)]
+
+    @property
+    def unreachable(self) -> list[Wanted]:
+        """What nothing leads to."""
+        return [want for want in self.open if want not in self.undecided]
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Where was looked."""
+        return self._known.places
 
     def hear(self, heard: Sequence[Heard]) -> None:
         """Look every value up in what the user says or knows, and in what the right run heard before its call."""
         asked = list(wanted(self._scenario, self._toolset))
-        self._traced.count = len(asked)
+        self.count = len(asked)
         for position in range(len(self._scenario.expected_calls) + 1):
             for one in _heard_before(position, heard):
                 self._known.add(result_of(one.call.name), one.result.content, one.call.name)
@@ -124,14 +128,6 @@ class Tracer:
                     return
             if len(made) == before:
                 return
-
-    def result(self) -> Traced:
-        """Give what was found."""
-        self._traced.undecided = [want for want in self.open if is_number(want.value) or is_date(want.value)]
-        self._traced.unreachable = [want for want in self.open if want not in self._traced.undecided]
-        self._traced.untold = self.untold
-        self._traced.places = self._known.places
-        return self._traced
 
     def _tell(self) -> None:
         """Leave out what is to be told and is known by now."""
@@ -157,10 +153,10 @@ class Tracer:
             return way is not None
         rule, place = way
         if rule != "said":
-            self._traced.derived[rule] = self._traced.derived.get(rule, 0) + 1
+            self.derived[rule] = self.derived.get(rule, 0) + 1
         by_user = way_to(want.value, want.schema, self._user) or ("", "")
         if rule != "count" and place.startswith(result_of("")) and by_user[0] not in _AS_SAID:
-            self._traced.handed_on.append(want)
+            self.handed_on.append(want)
         key = re.split(r"[.\[]", re.sub(r"\[\d+\]", "", want.path))[-1]
         self._known.add(place, want.value, key)  # it may be searched with under its own name
         return True

@@ -25,7 +25,7 @@ from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.validation.known import of_user
 from pytest_agentbench.validation.mutants import MutantSource, other_writes, score, weak_agents
 from pytest_agentbench.validation.oracle import NoExampleError, Oracle, Writer, result_of
-from pytest_agentbench.validation.reachable import Traced, Tracer, known_too_much, unasked, unknown_ids
+from pytest_agentbench.validation.reachable import Tracer, known_too_much, unasked, unknown_ids
 from pytest_agentbench.validation.report import Issue, Kind, ScenarioReport, Skipped
 from pytest_agentbench.validation.rules import Rules
 from pytest_agentbench.validation.scripted_run import Described, ScriptPlayer
@@ -195,15 +195,15 @@ class _Validation:
         if passing:
             self.problem("vacuous", f"an agent passes that {' and one that '.join(passing)}")
 
-    async def _traced(self, oracle: Oracle) -> Traced:
+    async def _traced(self, oracle: Oracle) -> Tracer:
         tracer = Tracer(self._scenario, self._toolset, self._plan.suite.policies, self._columns)
         tracer.hear(oracle.heard)
         if self.player.is_played and (tracer.open or tracer.untold):
             async with self.player.world() as world:
                 await tracer.explore(world)
-        return tracer.result()
+        return tracer
 
-    def _check_values(self, oracle: Oracle, traced: Traced) -> None:
+    def _check_values(self, oracle: Oracle, traced: Tracer) -> None:
         tools = self._toolset.of("assistant")
         decided = self.player.is_played or (bool(tools) and all(spec.kind == "write" for spec in tools))
         undecided = [*traced.undecided, *(() if decided else traced.unreachable)]
@@ -226,13 +226,7 @@ class _Validation:
         source = MutantSource(
             self._scenario, oracle, self._toolset, self._rules, self._columns, extra, self._shared.seed
         )
-        found = await score(self.player, source, right)
-        self._found |= {
-            "mutants": found.judged.total(),
-            "equivalent": found.equivalent,
-            "operators": found.operators,
-            "survivors": tuple(found.survivors),
-        }
+        self._found |= await score(self.player, source, right)
 
 
 def _of_calls(plan: RunPlan) -> RunPlan:
