@@ -13,6 +13,7 @@ from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.tools.graph.names import GENERIC, words
 from pytest_agentbench.generation.tools.probing.reading import keys_of_things
 from pytest_agentbench.generation.tools.probing.schemas import slots_of
+from pytest_agentbench.generation.tools.probing.strategies import as_argument
 from pytest_agentbench.generation.tools.world import World
 from pytest_agentbench.validation.values import Columns
 
@@ -45,7 +46,10 @@ def hints_of(
             own = (*columns.of(name), *_keys(state, name))[:_MOST]
             is_only_id = not any(word not in GENERIC for word in words(name))
             about = _keys(state, spec.name)[:_MOST] if slot.required and (is_only_id or not own) else ()
-            if known := tuple(dict.fromkeys((*own, *about))):
+            # keys of a JSON state are texts, "7001", whatever the argument takes
+            is_plain = slot.type in ("string", "integer", "number")
+            typed = (as_argument(value, slot) if is_plain else value for value in (*own, *about))
+            if known := tuple(dict.fromkeys(value for value in typed if value is not None)):
                 hints[f"{spec.name}.{name}"] = known
     return hints
 

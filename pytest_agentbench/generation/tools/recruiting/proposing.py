@@ -28,6 +28,8 @@ _OPAQUE = re.compile(
 """A UUID, or a hash."""
 _LIKELY = frozenset(("nominal", "observed", "proposed", "cross_parameter"))
 """Kinds of probes with values that a user may have; the others try limits."""
+_YEARS_AWAY = 6
+"""Years by which a date is moved away: more than acceptance asks for."""
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 Arguments = dict[str, Any]
@@ -124,6 +126,18 @@ def is_opaque(value: JsonValue) -> bool:
 def is_dated(value: JsonValue) -> bool:
     """Whether a value names a day: what is right today need not be tomorrow."""
     return isinstance(value, str) and _DATE.search(value) is not None
+
+
+def moved_away(arguments: Mapping[str, JsonValue]) -> Arguments:
+    """Give the arguments with every date some years later: a near one is right today, and need not be tomorrow."""
+    return build({path: _moved_away(value) for path, value in read_slots(dict(arguments)).items()})
+
+
+def _moved_away(value: JsonValue) -> JsonValue:
+    if not (isinstance(value, str) and _DATE.fullmatch(value)):
+        return value
+    year, rest = value.split("-", 1)
+    return f"{int(year) + _YEARS_AWAY}-{rest if rest != '02-29' else '02-28'}"
 
 
 def is_sayable(arguments: Mapping[str, JsonValue]) -> bool:
