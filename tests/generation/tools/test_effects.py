@@ -27,7 +27,9 @@ def record(index: int, length: int, **arguments: Any) -> ProbeRecord:
     """Give a call that worked, with an answer of some length."""
     answer = Answer(content="x" * length)
     judged = Judged("ok", "")
-    return ProbeRecord(index=index, tool="find_books", kind="nominal", arguments=arguments, answer=answer, judged=judged)
+    return ProbeRecord(
+        index=index, tool="find_books", kind="nominal", arguments=arguments, answer=answer, judged=judged
+    )
 
 
 async def test_the_contexts_of_the_longest_answers_are_tried_though_they_come_again() -> None:
