@@ -1,4 +1,4 @@
-"""Policy rules, read into one type per part; `docs/policies.md` says what each means.
+"""Policy rules, read into one type per part; `docs/reference/rules.md` says what each means.
 
 A rule is judged from a point of the conversation on: the beginning, or what set off the `when` above it. The rules
 that bring a trigger judge each call that they are about; the requirements judge the point itself.

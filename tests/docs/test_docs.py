@@ -32,9 +32,9 @@ from pytest_agentbench.suites.schema_forms import Schema
 from pytest_agentbench.suites.schema_scenario import DEFINITIONS, SCENARIO_FILE
 from pytest_agentbench.suites.schema_suite import SUITE_FILE
 from pytest_agentbench.suites.shape import misfits
-from tests.docs.pages import ROOT, Block, Command, blocks, codes, commands, first_cells, pages, prose
+from tests.docs.pages import ROOT, Block, Command, blocks, codes, commands, first_cells, name_of, pages, prose
 
-PAGES = {page.stem: page for page in pages()}
+PAGES = {name_of(page): page for page in pages()}
 
 _INI = "[pytest]\nasyncio_default_fixture_loop_scope = function\n"
 """Keeps a plugin that may be installed here from warning about what no page is about."""
@@ -91,8 +91,8 @@ def test_every_option_is_documented_and_no_other() -> None:
 
 
 def test_every_key_is_documented_and_no_other() -> None:
-    """The tables of the scenarios page list the keys of the schemas; nested keys stand somewhere on the pages."""
-    text = PAGES["scenarios"].read_text(encoding="utf-8")
+    """The tables of the page on keys list the keys of the schemas; nested keys stand somewhere on the pages."""
+    text = PAGES["reference/suite"].read_text(encoding="utf-8")
     suite = set(SUITE_FILE["properties"])
     scenario = set(DEFINITIONS["scenario"]["properties"])
     nested = set(property_names(SUITE_FILE)) | set(property_names(SCENARIO_FILE))
@@ -104,7 +104,7 @@ def test_every_key_is_documented_and_no_other() -> None:
 
 def test_every_gate_is_documented_and_no_other() -> None:
     """The table of the CI page lists what a gate may be about."""
-    cells = first_cells(PAGES["ci"].read_text(encoding="utf-8"), "## Gates")
+    cells = first_cells(PAGES["how-to/ci"].read_text(encoding="utf-8"), "## Gates")
 
     assert {re.split(r"[. ]", cell)[0] for cell in cells} == set(KINDS)
 
