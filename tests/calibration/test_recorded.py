@@ -81,7 +81,7 @@ def test_the_page_prints_what_is_replayed(replayed: dict[str, dict[str, dict[str
 
 
 def test_the_page_prints_what_was_said_of_conversations_of_others() -> None:
-    """Each row of docs/research/judges.md: figures with deviations, then the right ones of each part with an interval."""
+    """Each row of docs/research/judges.md: figures with deviations, then the right ones of each part."""
     cases, said = asyncio.run(record_elsewhere.asked({}))
 
     rows = [[cell.strip(" `") for cell in line.strip("|").split("|")] for line in PAGE.read_text().splitlines()]
