@@ -20,8 +20,9 @@ from typing import Any
 
 from pytest_agentbench.core.fault import FAULT_KINDS, SHOWING
 from pytest_agentbench.core.run import Result
-from pytest_agentbench.report.faults import faults
 from pytest_agentbench.report.glyphs import ASCII
+from pytest_agentbench.report.sections import faults_lines
+from pytest_agentbench.report.table import Layout
 from pytest_agentbench.results.document import read as read_results
 from pytest_agentbench.suites.yaml_reader import read_yaml
 
@@ -159,7 +160,7 @@ def main() -> None:
     caught = True
     for name, results in found.items():
         print(f"== {name}: {len({one.key.scenario for one in results})} scenarios, {len(results)} runs")
-        print("\n".join(line.text for line in faults([_labelled(one) for one in results], ASCII, 100)))
+        print("\n".join(line.text for line in faults_lines([_labelled(one) for one in results], Layout(ASCII, 100))))
         if options.inventor:
             struck = [one for one in results if one.metrics.get("faults_met")]
             missed = [one.key.scenario for one in struck if not one.metrics.get("faults_made_up") or one.passed]

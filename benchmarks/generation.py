@@ -186,8 +186,6 @@ async def main(arguments: argparse.Namespace) -> None:
                 print(f"  {card.tool}.{one.parameter} {one.kind}: {one.actual}")
         for flow in cards.flows:
             print(f"  {flow.source}.{flow.source_path} -> {flow.target}.{flow.target_path}: {flow.values[:2]}")
-        for enabling in cards.enablings:
-            print(f"  {enabling.source} makes {enabling.target} possible")
 
 
 if __name__ == "__main__":

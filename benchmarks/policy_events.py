@@ -12,7 +12,6 @@ import asyncio
 import sys
 import time
 from collections import Counter
-from functools import partial
 from pathlib import Path
 
 from pytest_agentbench.core.suite import Suite
@@ -20,8 +19,8 @@ from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation.draft import Draft, Loss
 from pytest_agentbench.generation.policies.events.row_checks import Ground, RowChecker
 from pytest_agentbench.generation.policies.events.schema import EventRow
-from pytest_agentbench.generation.policies.graph.graph import GraphInput, shared_graph
-from pytest_agentbench.generation.policies.reading import of_suite, sets_of
+from pytest_agentbench.generation.policies.graph import GraphInput, shared_graph
+from pytest_agentbench.generation.policies.reading import of_suite
 from pytest_agentbench.generation.policies.source import PolicySource, policy_source
 from pytest_agentbench.generation.recipe import recipe_of
 from pytest_agentbench.suites.suite_file import load_suite
@@ -33,8 +32,8 @@ async def measure(suite: Suite, count: int) -> str:
     toolset = load_toolset(suite.environment, suite.root)
     began, cpu = time.perf_counter(), time.process_time()
     graph = shared_graph(GraphInput(extraction=of_suite(suite), tools=toolset.of("assistant")))
-    draw = partial(sets_of, recipe_of(suite))
-    source = await policy_source(suite, toolset, graph, count=count, draw=draw, seed=7)
+    recipe = recipe_of(suite).model_copy(update={"count": count, "seed": 7})
+    source = await policy_source(suite.model_copy(update={"generate": recipe}), toolset, graph)
     drafts: list[Draft] = []
     lost: Counter[str] = Counter()
     async for one in source.drafts():

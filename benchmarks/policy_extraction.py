@@ -47,10 +47,9 @@ from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import ToolCall, Toolset
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.toolset import load_toolset
-from pytest_agentbench.generation.policies.analysis.analyst import Analyst, Dropped
-from pytest_agentbench.generation.policies.analysis.facts import facts_of
-from pytest_agentbench.generation.policies.extraction.extraction import PolicyDocument, extract
-from pytest_agentbench.generation.policies.extraction.extraction_model import ModelExtractor
+from pytest_agentbench.generation.policies.analyst import Analyst, Dropped
+from pytest_agentbench.generation.policies.extraction import PolicyDocument, extract, extract_by_model
+from pytest_agentbench.generation.policies.facts import facts_of
 from pytest_agentbench.generation.policies.values import ExtractedPolicy, Extraction
 from pytest_agentbench.generation.tools.world import world_of
 from pytest_agentbench.llm.caller import Caller
@@ -309,7 +308,7 @@ async def measured(labels: Labels, models: Models | None = None, spec: ModelSpec
     if models is None or spec is None:
         return Measured(name=document.name, score=score(labels, extract(document)))
     chat = models.chat(spec, Caller(role="extractor"))
-    found = await ModelExtractor(chat, random=Random(document.name))(document)
+    found = await extract_by_model(document, chat, Random(document.name))
     result = score(labels, found)
     name = f"{document.name}, by {spec.model}"
     if "suite" not in labels.form:

@@ -17,10 +17,10 @@ from itertools import combinations
 from pathlib import Path
 from random import Random
 
-from pytest_agentbench.generation.policies.graph.graph import of_foreign
-from pytest_agentbench.generation.policies.sampling.sampling import LIKELY, sample
+from pytest_agentbench.generation.policies.sampling import LIKELY, sample
 from pytest_agentbench.generation.policies.values import ExtractedPolicy, PolicyEdge, PolicyGraph, WalkMode
 from pytest_agentbench.suites.intellagent.importing import read_intellagent
+from tests.generation.policies.graphs import of_foreign
 
 RANGES = ((5, 10), (2, 11))
 COUNTS = (10, 50, 200)

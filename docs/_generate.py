@@ -16,7 +16,7 @@ CLI = DOCS / "reference" / "cli.md"
 LLMS = DOCS / "llms.txt"
 
 _OPTION = re.compile(r"^  (?:-\w(?: \S+)?, )?(--[\w-]+)(?:[ =](\S.*?))?(?:  +(.*))?$")
-_COMMAND = re.compile(r"^    ([\w-]+)(?: +(.*))?$")
+_COMMAND = re.compile(r"^  +([a-z][\w-]*)  +(.*)$")
 
 
 def main() -> None:

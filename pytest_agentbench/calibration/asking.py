@@ -1,18 +1,17 @@
 """Questions about labelled conversations: versioned templates, conversations as data, typed answers, asked once."""
 
-from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from random import Random
 from typing import TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from pytest_agentbench.calibration.labelled import Case, run_of
 from pytest_agentbench.calibration.signals import signals
 from pytest_agentbench.checks.judges.evidence import Evidence, Piece, of_run
 from pytest_agentbench.core.codec import digest
-from pytest_agentbench.core.errors import CassetteMissError, ProviderError
+from pytest_agentbench.core.errors import AgentBenchError, CassetteMissError, ProviderError
 from pytest_agentbench.core.rubric import Sees
 from pytest_agentbench.llm.refusable import refusable
 from pytest_agentbench.llm.seams import Chat
@@ -20,14 +19,21 @@ from pytest_agentbench.llm.templates import Templates
 
 A = TypeVar("A", bound=BaseModel)
 T = TypeVar("T")
+U = TypeVar("U")
 
-DIVERSE = 0.7
-"""The temperature of area discovery and supervised extraction (SCOPE, appendix C.2)."""
+DIVERSE, CLEAR_CUT = 0.7, 0.0
+"""The temperature of area discovery and supervised extraction, and that of all else (SCOPE, appendix C.2)."""
 
-CLEAR_CUT = 0.0
-"""The temperature of everything else (same)."""
+INVENTIVE = 1.0
+"""The temperature of what writes conversations (TRACE, B.1, for Claude)."""
 
 _PROMPTS = Templates("pytest_agentbench.calibration")
+
+
+class Answer(BaseModel):
+    """A typed answer of a model."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 async def ask(
@@ -37,7 +43,7 @@ async def ask(
     *,
     data: Sequence[str | Evidence],
     random: Random,
-    temperature: float,
+    temperature: float = CLEAR_CUT,
     faults: Callable[[A], list[str]] = lambda _: [],
     **values: str,
 ) -> A:
@@ -66,9 +72,36 @@ def _block(data: str | Evidence, nonce: str) -> str:
     return data.record(nonce) if isinstance(data, Evidence) else f"BEGIN {nonce}\n{data}\nEND {nonce}"
 
 
+async def usable(
+    asked: Awaitable[T],
+    otherwise: Callable[[AgentBenchError], U],
+    of: tuple[type[AgentBenchError], ...] = (ProviderError,),
+) -> T | U:
+    """Give what was asked for, else what `otherwise` makes of an error that is one `of` these.
+
+    A recording that lacks the answer is an error of its own, and is raised.
+    """
+    try:
+        return await asked
+    except CassetteMissError:
+        raise
+    except of as error:
+        return otherwise(error)
+
+
 def seeded(seed: int, *parts: object) -> Random:
     """Give the randomness of one question: the same whatever else is asked, and in which order."""
     return Random("/".join(map(str, (seed, *parts))))  # noqa: S311 - draws conversations and nonces
+
+
+def english_name(language: str) -> str:
+    """Give the English name of a language by its code, or the code."""
+    from babel import Locale, UnknownLocaleError  # noqa: PLC0415 - only what is worded needs it
+
+    try:
+        return Locale.parse(language.replace("-", "_")).english_name or language
+    except (ValueError, UnknownLocaleError):
+        return language
 
 
 def prompts_mark(*names: str) -> str:
@@ -96,17 +129,3 @@ def with_signals(case: Case) -> Evidence:
     found = [one.text for one in signals(case) if not one.is_noted]
     noted = (Piece(turn=evidence.last_turn, by="tool", head="noted", text=text, heard=False) for text in found)
     return replace(evidence, pieces=(*evidence.pieces, *noted))
-
-
-async def lossy(asked: Awaitable[T], instead: T, lost: Counter[str], what: str) -> T:
-    """Give what was asked for, or `instead` where the model gave no usable answer, which is counted as `what` lost.
-
-    A recording that lacks the answer is an error of its own, and is raised.
-    """
-    try:
-        return await asked
-    except CassetteMissError:
-        raise
-    except ProviderError:
-        lost[what] += 1
-        return instead

@@ -1,17 +1,23 @@
-"""Calibration: judges held against labelled conversations, side by side, on divisions drawn anew."""
+"""Calibration: judges held against labelled conversations, side by side, on divisions drawn anew.
+
+POS is the positive label, as in the paper. A conversation that a judge leaves undecided counts against it.
+"""
 
 import asyncio
-from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Protocol
+from statistics import fmean, stdev
+from typing import get_args
 
-from pytest_agentbench.calibration.labelled import Case, Labelled, Target
-from pytest_agentbench.calibration.metrics import Agreement, Spread, agreement, spread
+from pytest_agentbench.calibration.asking import usable
+from pytest_agentbench.calibration.judges import Auditor, Contender, Estimate
+from pytest_agentbench.calibration.labelled import Case, Grade, Labelled, Target
+from pytest_agentbench.calibration.situations import Bucket
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import digest
-from pytest_agentbench.core.errors import AgentBenchError, BudgetSpentError, CassetteMissError, ProviderError
+from pytest_agentbench.core.errors import AgentBenchError, BudgetSpentError, ProviderError
 from pytest_agentbench.core.rubric import Label
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.results.intervals import wilson
@@ -23,39 +29,34 @@ TRAINING, SPLITS = 0.4, 5
 """The share that is learned from, and how often (TRACE §4.1: 206 of 516, five times)."""
 
 _WHY = 200
-
-Estimate = Callable[[Case], Awaitable[Label | None]]
-"""Labels one conversation; None where it could not."""
+_SPENT = (ProviderError, BudgetSpentError)
 
 Told = Callable[[int, int], None]
+Said = Sequence[tuple[Labelled, Label | None]]
+"""Conversations, each with what a contender says of it."""
 
 
-class Contender(Protocol):
-    """A judge, or a way to learn one. `learns` False means that all training sets give the same judge.
+class Agreement(Model):
+    """Figures of one judge on some conversations; None where undefined.
 
-    It may have `notes` to print, `parts` that `mark` is the hash of, `lost` counts of questions without a usable
-    answer, and a `target` other than the overall label.
+    Precision, recall, F1 and kappa are undefined without a POS conversation, so on hard negatives; kappa also without a
+    NEG one.
     """
 
-    name: str
-    learns: bool
-
-    @property
-    def mark(self) -> str:
-        """A hash of what decides: model, prompts and rubric."""
-        ...
-
-    async def fit(self, training: Sequence[Labelled]) -> Estimate:
-        """Learn from labelled conversations."""
-        ...
+    n: int
+    accuracy: float | None = None
+    precision: float | None = None
+    recall: float | None = None
+    f1: float | None = None
+    kappa: float | None = None
+    undecided: int = 0
 
 
-@dataclass(frozen=True)
-class Split:
-    """One division."""
+class Spread(Model):
+    """The mean over splits and the sample standard deviation, None with fewer than two values."""
 
-    training: tuple[Labelled, ...]
-    test: tuple[Labelled, ...]
+    mean: float | None
+    sd: float | None = None
 
 
 class Slice(Model):
@@ -93,14 +94,49 @@ class Calibration(Model):
     auditor: AuditorFigures | None = None
 
 
+@dataclass(frozen=True)
+class Split:
+    """One division."""
+
+    training: tuple[Labelled, ...]
+    test: tuple[Labelled, ...]
+
+
+def agreement(pairs: Sequence[tuple[Label, Label | None]]) -> Agreement:
+    """Hold (label, what the judge says) against each other.
+
+    Kappa is (observed - chance) / (1 - chance), J. Cohen, "A coefficient of agreement for nominal scales", 1960.
+    """
+    n = len(pairs)
+    if not n:
+        return Agreement(n=0)
+    hits = sum(label == said for label, said in pairs)
+    both = pairs.count(("POS", "POS"))
+    labelled, claimed = ({side: [one[k] for one in pairs].count(side) for side in ("POS", "NEG")} for k in (0, 1))
+    chance = sum(labelled[side] * claimed[side] for side in labelled) / (n * n)
+    positives = labelled["POS"]
+    return Agreement(
+        n=n,
+        accuracy=hits / n,
+        precision=both / claimed["POS"] if positives and claimed["POS"] else None,
+        recall=both / positives if positives else None,
+        f1=2 * both / (positives + claimed["POS"]) if positives else None,
+        kappa=(hits / n - chance) / (1 - chance) if 0 < positives < n else None,
+        undecided=sum(said is None for _, said in pairs),
+    )
+
+
+def spread(given: Sequence[float | None]) -> Spread:
+    """Give mean and standard deviation of what is defined."""
+    known = [value for value in given if value is not None]
+    return Spread(mean=fmean(known) if known else None, sd=stdev(known) if len(known) > 1 else None)
+
+
 def seeded_splits(cases: Sequence[Labelled], *, seed: int = 0, count: int = SPLITS) -> list[Split]:
     """Give `count` divisions of 40 to 60, each drawn anew; same seed, same divisions."""
-    splits = []
-    for number in range(count):
-        shuffled = _shuffled(cases, seed, number)
-        size = round(TRAINING * len(shuffled))
-        splits.append(Split(tuple(shuffled[:size]), tuple(shuffled[size:])))
-    return splits
+    size = round(TRAINING * len(cases))
+    drawn = [_shuffled(cases, seed, number) for number in range(count)]
+    return [Split(tuple(one[:size]), tuple(one[size:])) for one in drawn]
 
 
 def folds(cases: Sequence[Labelled], count: int, *, seed: int = 0) -> list[Split]:
@@ -131,13 +167,12 @@ async def calibrate(
     A conversation without a usable answer, and all after the budget is spent, are unjudged and count against the
     contender. Raise what went wrong where a contender judged none at all.
     """
-    askings = [_Asking(contender) for contender in contenders]
-    done = await asyncio.gather(*(_calibrated(asking, splits, told) for asking in askings))
+    trials = [_Trial(contender) for contender in contenders]
+    done = await asyncio.gather(*(one.calibrated(splits, told) for one in trials))
     own = [case for case in cases if case.is_own and not case.agent_at_fault]
-    auditors = [await _audited(one, own) for one in askings if getattr(one.contender, "is_auditor", False)]
-    data = digest([[case.id, case.label, case.case.transcript.model_dump(mode="json")] for case in cases])
+    auditors = [await one.audited(own) for one in trials if isinstance(one.contender, Auditor)]
     return Calibration(
-        data=data,
+        data=digest([[case.id, case.label, case.case.transcript.model_dump(mode="json")] for case in cases]),
         cases=len(cases),
         splits=len(splits),
         seed=seed,
@@ -147,8 +182,8 @@ async def calibrate(
 
 
 @dataclass
-class _Asking:
-    """One contender being asked: what it said already, and what went wrong."""
+class _Trial:
+    """One contender being asked: what it said already, None for no usable answer, and what went wrong."""
 
     contender: Contender
     known: dict[str, Label | None] = field(default_factory=dict)
@@ -156,97 +191,80 @@ class _Asking:
     judged: set[str] = field(default_factory=set)
     unjudged: set[str] = field(default_factory=set)
 
-    async def fit(self, training: Sequence[Labelled]) -> Estimate:
-        """Let it learn; where nothing came of that it labels nothing."""
-        try:
-            return await self.contender.fit(training)
-        except CassetteMissError:
-            raise
-        except (ProviderError, BudgetSpentError) as error:
-            self.errors.append(error)
-            return _nothing
+    def _failed(self, error: AgentBenchError) -> None:
+        self.errors.append(error)
 
-    async def said(self, case: Labelled, estimate: Estimate) -> Label | None:
-        """Give what it says of a conversation, None where no usable answer came."""
+    async def _said(self, training: Sequence[Labelled], cases: Sequence[Labelled]) -> Said:
+        """Let it learn, and give what it says of conversations: nothing where it could not learn."""
+        estimate = await usable(self.contender.fit(training), self._failed, _SPENT)
+        labels = await asyncio.gather(*(self._label(case, estimate or _nothing) for case in cases))
+        return list(zip(cases, labels, strict=True))
+
+    async def _label(self, case: Labelled, estimate: Estimate) -> Label | None:
         if not self.contender.learns and case.id in self.known:
             return self.known[case.id]
-        label: Label | None = None
-        try:
-            label = await estimate(case.case)
-        except CassetteMissError:
-            raise
-        except (ProviderError, BudgetSpentError) as error:
-            self.errors.append(error)
+        label = await usable(estimate(case.case), self._failed, _SPENT)
         self.known[case.id] = label
         (self.judged if label else self.unjudged).add(case.id)
         return label
 
-    def notes(self) -> tuple[str, ...]:
-        """Say what is worth knowing, what was lost and why."""
-        given: tuple[str, ...] = getattr(self.contender, "notes", ())
-        lost: Counter[str] = getattr(self.contender, "lost", None) or Counter()
-        found = [f"no usable answer about {count} {what}, which were left out" for what, count in lost.items()]
+    async def calibrated(self, splits: Sequence[Split], told: Told) -> Calibrated:
+        """Give the figures over all divisions."""
+        divisions = []
+        for number, split in enumerate(splits, start=1):
+            divisions.append(await self._said(split.training, split.test))
+            told(number, len(splits))
+        if self.errors and not self.judged:
+            raise self.errors[0]
+        pairs = [(case.wanted(self.contender.target), said) for one in divisions for case, said in one]
+        return Calibrated(
+            name=self.contender.name,
+            mark=self.contender.mark,
+            slices=_slices(divisions, "overall"),
+            blame=_slices(divisions, "agent"),
+            counts={
+                "true_pos": pairs.count(("POS", "POS")),
+                "positives": sum(wanted == "POS" for wanted, _ in pairs),
+                "true_neg": pairs.count(("NEG", "NEG")),
+                "negatives": sum(wanted == "NEG" for wanted, _ in pairs),
+            },
+            notes=(*self.contender.notes, *self._losses()),
+            parts=self.contender.parts,
+            unjudged=len(self.unjudged),
+        )
+
+    def _losses(self) -> Iterator[str]:
+        for what, count in self.contender.lost.items():
+            yield f"no usable answer about {count} {what}, which were left out"
         if self.unjudged:
             why = f" ({shorten(printable(str(self.errors[0])), _WHY)})" if self.errors else ""
-            found.append(f"{len(self.unjudged)} conversations were not judged, and count as wrong{why}")
-        return (*given, *found)
+            yield f"{len(self.unjudged)} conversations were not judged, and count as wrong{why}"
+
+    async def audited(self, own: Sequence[Labelled]) -> AuditorFigures:
+        """Hold the auditor against all runs of the team's in which the agent is right."""
+        said = [label for _, label in await self._said((), own) if label]
+        alarms = said.count("NEG")
+        _, upper = wilson(alarms, len(said)) or (0.0, 1.0)
+        return AuditorFigures(runs=len(said), false_alarms=alarms, upper=upper, parts=self.contender.parts)
 
 
 async def _nothing(_: Case) -> None:
     """Label nothing."""
 
 
-async def _calibrated(asking: _Asking, splits: Sequence[Split], told: Told) -> Calibrated:
-    contender = asking.contender
-    target: Target = getattr(contender, "target", "overall")
-    targets: tuple[Target, Target] = ("overall", "agent")
-    parts: dict[Target, dict[str, list[Agreement]]] = {one: {} for one in targets}
-    counts = {"true_pos": 0, "positives": 0, "true_neg": 0, "negatives": 0}
-    for number, split in enumerate(splits, start=1):
-        estimate = await asking.fit(split.training)
-        labels = await asyncio.gather(*(asking.said(case, estimate) for case in split.test))
-        said = {case.id: label for case, label in zip(split.test, labels, strict=True)}
-        for name, members in slices_of(split.test).items():
-            for one in targets:
-                pairs = [(case.wanted(one), said[case.id]) for case in members]
-                parts[one].setdefault(name, []).append(agreement(pairs))
-        for case in split.test:
-            wanted = case.wanted(target)
-            counts["positives" if wanted == "POS" else "negatives"] += 1
-            counts[f"true_{wanted.lower()}"] += said[case.id] == wanted
-        told(number, len(splits))
-    if asking.errors and not asking.judged:
-        raise asking.errors[0]
-    by_target = {
-        one: {
-            name: Slice(
-                n=sum(each.n for each in given),
-                figures={figure: spread([getattr(each, figure) for each in given]) for figure in FIGURES},
-            )
-            for name, given in parts[one].items()
-        }
-        for one in targets
+def _slices(divisions: Sequence[Said], target: Target) -> dict[str, Slice]:
+    parts: dict[str, list[Agreement]] = defaultdict(list)
+    for said in divisions:
+        labels = {case.id: label for case, label in said}
+        for name, members in slices_of([case for case, _ in said]).items():
+            parts[name].append(agreement([(case.wanted(target), labels[case.id]) for case in members]))
+    return {
+        name: Slice(
+            n=sum(each.n for each in given),
+            figures={figure: spread([getattr(each, figure) for each in given]) for figure in FIGURES},
+        )
+        for name, given in parts.items()
     }
-    return Calibrated(
-        name=contender.name,
-        mark=contender.mark,
-        slices=by_target["overall"],
-        blame=by_target["agent"],
-        counts=counts,
-        notes=asking.notes(),
-        parts=getattr(contender, "parts", {}),
-        unjudged=len(asking.unjudged),
-    )
-
-
-async def _audited(asking: _Asking, own: Sequence[Labelled]) -> AuditorFigures:
-    """Hold the auditor against all runs of the team's in which the agent is right."""
-    estimate = await asking.fit(())
-    said = [label for label in await asyncio.gather(*(asking.said(case, estimate) for case in own)) if label]
-    alarms = said.count("NEG")
-    _, upper = wilson(alarms, len(said)) or (0.0, 1.0)
-    parts: dict[str, str] = getattr(asking.contender, "parts", {})
-    return AuditorFigures(runs=len(said), false_alarms=alarms, upper=upper, parts=parts)
 
 
 def slices_of(cases: Sequence[Labelled]) -> dict[str, list[Labelled]]:
@@ -254,16 +272,15 @@ def slices_of(cases: Sequence[Labelled]) -> dict[str, list[Labelled]]:
 
     Empty ones are left out.
     """
-    found: dict[str, list[Labelled]] = {"all": list(cases)}
-    for bucket in ("easy", "hard", "dissatisfied-yet-appropriate"):
-        found[bucket] = [case for case in cases if case.bucket == bucket]
-    for grade in ("gold", "silver"):
-        found[grade] = [case for case in cases if case.grade == grade]
-    found["worded"] = [case for case in cases if case.wording == "model"]
-    found["own"] = [case for case in cases if case.is_own]
-    for language in sorted({case.language for case in cases if case.language}):
-        found[f"language:{language}"] = [case for case in cases if case.language == language]
-        found[f"own:{language}"] = [case for case in found["own"] if case.language == language]
-    for name in sorted({case.situation for case in cases if case.situation}):
-        found[f"situation:{name}"] = [case for case in cases if case.situation == name]
-    return {name: members for name, members in found.items() if members}
+    kinds = ("all", *get_args(Bucket), *get_args(Grade), "worded", "own", "language", "situation")
+    found: dict[tuple[int, str, str], list[Labelled]] = defaultdict(list)
+    for case in cases:
+        own = ["own"] if case.is_own else []
+        names = ["all", case.bucket, case.grade, "worded" if case.wording == "model" else "", *own]
+        for name in filter(None, names):
+            found[kinds.index(name), "", name].append(case)
+        for kind in ("language", *own) if case.language else ():
+            found[kinds.index("language"), case.language, f"{kind}:{case.language}"].append(case)
+        if case.situation:
+            found[kinds.index("situation"), case.situation, f"situation:{case.situation}"].append(case)
+    return {name: found[rank, key, name] for rank, key, name in sorted(found)}

@@ -15,18 +15,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 
-from pytest_agentbench.calibration.acting import Actor
 from pytest_agentbench.calibration.checking import check
 from pytest_agentbench.calibration.labelled import Case, Folder, GoldCall, Labelled
-from pytest_agentbench.calibration.recipes import played
-from pytest_agentbench.calibration.scene import InexpressibleError, Play, Scene, scene_of
-from pytest_agentbench.calibration.situations import situations
-from pytest_agentbench.calibration.wording import Words, languages
+from pytest_agentbench.calibration.moves import played
+from pytest_agentbench.calibration.playing import Play
+from pytest_agentbench.calibration.scene import InexpressibleError, Scene, holds, languages, scene_of
+from pytest_agentbench.calibration.situations import Situation, situations
 from pytest_agentbench.checks.judges.evidence import Goal
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import AgentBenchError
 from pytest_agentbench.core.suite import Suite
-from pytest_agentbench.core.values import JsonValue, same
+from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.listing import real_toolset
 from pytest_agentbench.environment.toolset import load_toolset, remote_parts
@@ -57,11 +56,11 @@ class Wish:
 class Generated:
     """What was made, and what became of the other attempts: refused, equal to another one, not expressible.
 
-    `plays` are the conversations with the scenes that they were played in, by id.
+    `plays` are how the conversations were played, by id.
     """
 
     cases: list[Labelled] = field(default_factory=list)
-    plays: dict[str, tuple[Play, Scene]] = field(default_factory=dict, repr=False)
+    plays: dict[str, Play] = field(default_factory=dict, repr=False)
     refused: Counter[str] = field(default_factory=Counter)
     equal: int = 0
     inexpressible: dict[str, str] = field(default_factory=dict)
@@ -85,42 +84,35 @@ def generate(
 
     Raise `SuiteError` where the suite cannot be read, and `AgentBenchError` where its tools cannot be called.
     """
-    suite = load_suite(path, environ=environ)
-    with tempfile.TemporaryDirectory(prefix="agentbench-") as directory:
-        gate = IsolationGate(Path(directory))
-        return asyncio.run(_generated(suite, wish or Wish(), gate, now, told))
-
-
-async def _generated(
-    suite: Suite, wish: Wish, gate: IsolationGate, now: Callable[[], float], told: Callable[[int, int], None]
-) -> Generated:
+    suite, wish = load_suite(path, environ=environ), wish or Wish()
     made = Generated()
-    with ExitStack() as closing:
-        opened = await _readable(suite, gate, now, made, closing)
-        if not opened:
-            why = "; ".join(text for text, _ in made.reasons["scenes"].most_common(3))
-            raise AgentBenchError(f"{suite.path}: no scenario can be played as its expected calls say: {why}")
-        scenes = _with_siblings(opened)
-        wanted = [name for name in situations() if not wish.only or name in wish.only]
+
+    async def of_all(gate: IsolationGate, closing: ExitStack) -> None:
+        scenes = await _scenes(suite, gate, now, made, closing)
+        wanted = [one for one in situations().values() if not wish.only or one.id in wish.only]
         seen: set[str] = set()
-        for number, name in enumerate(wanted, start=1):
+        for number, situation in enumerate(wanted, start=1):
             before = len(made.cases)
-            await _of_situation(name, scenes, wish, made, seen)
+            await _of_situation(situation, scenes, wish, made, seen)
             if len(made.cases) == before:
-                reasons = [text for text, _ in made.reasons[name].most_common(2)]
-                made.inexpressible[name] = "; ".join(reasons) or "no scenario was tried"
+                reasons = [text for text, _ in made.reasons[situation.id].most_common(2)]
+                made.inexpressible[situation.id] = "; ".join(reasons) or "no scenario was tried"
             told(number, len(wanted))
+
+    with tempfile.TemporaryDirectory(prefix="agentbench-") as directory, ExitStack() as closing:
+        asyncio.run(of_all(IsolationGate(Path(directory)), closing))
     return made
 
 
-async def _readable(
+async def _scenes(
     suite: Suite, gate: IsolationGate, now: Callable[[], float], made: Generated, closing: ExitStack
 ) -> list[Scene]:
+    """Give the scenes that can be played, each with the others and with the values of all calls."""
     toolset = load_toolset(suite.environment, suite.root, recorded=False)
     if remote_parts(suite.environment) and not toolset:
         toolset = await real_toolset(suite.environment, suite.root, gate)
     key, variant = str(suite.path), next(iter(suite.variants), "")
-    scenes = []
+    scenes: list[Scene] = []
     for scenario in suite.scenarios:
         plan = RunPlan(suite=suite, suite_key=key, scenario=scenario, variant=variant, toolset=toolset)
         try:
@@ -129,22 +121,22 @@ async def _readable(
             made.reasons["scenes"][str(error)] += 1
         else:
             closing.callback(scenes[-1].player.runner.close)
-    return scenes
-
-
-def _with_siblings(scenes: Sequence[Scene]) -> list[Scene]:
+    if not scenes:
+        why = "; ".join(text for text, _ in made.reasons["scenes"].most_common(3))
+        raise AgentBenchError(f"{suite.path}: no scenario can be played as its expected calls say: {why}")
     pool: dict[str, list[JsonValue]] = defaultdict(list)
     for call in (call for scene in scenes for call in scene.calls):
         for name, value in (*call.arguments.items(), *scalars(call.arguments)):
-            if not any(same(value, one) for one in pool[name]):
+            if not holds(((name, one) for one in pool[name]), name, value):
                 pool[name].append(value)
-    return [
-        replace(scene, pool=dict(pool), siblings=tuple(one for one in scenes if one is not scene)) for scene in scenes
-    ]
+    return [replace(one, pool=dict(pool), siblings=tuple(each for each in scenes if each is not one)) for one in scenes]
 
 
-async def _of_situation(name: str, scenes: Sequence[Scene], wish: Wish, made: Generated, seen: set[str]) -> None:
+async def _of_situation(
+    situation: Situation, scenes: Sequence[Scene], wish: Wish, made: Generated, seen: set[str]
+) -> None:
     """Make the conversations of one situation, going round scenes and languages until there are enough."""
+    name = situation.id
     random = Random(f"{wish.seed}/{name}")  # noqa: S311 - chooses words and values
     rounds = [(scene, language) for language in wish.languages for scene in scenes]
     random.shuffle(rounds)
@@ -152,19 +144,17 @@ async def _of_situation(name: str, scenes: Sequence[Scene], wish: Wish, made: Ge
     for attempt in range(_ATTEMPTS):
         fruitful = []
         for scene, language in rounds:
-            if number >= (wish.positives if situations()[name].label == "POS" else wish.per_situation):
+            if number >= (wish.positives if situation.label == "POS" else wish.per_situation):
                 return
             try:
-                play = await played(
-                    Actor(scene, Words(language, random), language, random, not attempt), situations()[name]
-                )
+                play = await played(scene, language, situation, random, is_near=not attempt)
             except (InexpressibleError, AgentBenchError) as error:
                 made.reasons[name][str(error)] += 1
                 continue
             fruitful.append((scene, language))
-            case = _case(name, scene, play, f"{name}-{number + 1}", language)
+            case = _case(situation, play, f"{name}-{number + 1}")
             mark = masked(case)
-            if problem := check(play, scene, name):
+            if problem := check(play, name):
                 made.refused[f"{name}: {problem}"] += 1
                 made.reasons[name][f"the gold log speaks against it: {problem}"] += 1
             elif mark in seen:
@@ -173,27 +163,25 @@ async def _of_situation(name: str, scenes: Sequence[Scene], wish: Wish, made: Ge
                 number += 1
                 seen.add(mark)
                 made.cases.append(case)
-                made.plays[case.id] = (play, scene)
+                made.plays[case.id] = play
         # what is near at hand reads best, and what is not is better than nothing
         rounds = fruitful if attempt else rounds
 
 
-def _case(name: str, scene: Scene, play: Play, identity: str, language: str) -> Labelled:
-    situation = situations()[name]
-    return Labelled(
+def _case(situation: Situation, play: Play, identity: str) -> Labelled:
+    scene = play.scene
+    return Labelled.of(
+        situation,
         id=identity,
         case=Case(
             transcript=play.transcript,
             toolset=scene.plan.toolset or play.world.tools,
-            initial=play.initial,
+            initial=scene.initial,
             final=play.final,
             # what was asked for instead has no expected effects that anybody wrote down
             goal=Goal(policies=scene.goal.policies) if play.asked is not None else scene.goal,
         ),
-        label=situation.label,
-        agent_at_fault=situation.agent_at_fault,
-        situation=name,
-        language=language,
+        language=play.language,
         scenario=scene.plan.scenario.id,
         faults=tuple(hit.fault.name for hit in play.schedule.met),
         grade="gold",
@@ -201,7 +189,6 @@ def _case(name: str, scene: Scene, play: Play, identity: str, language: str) -> 
         gold=tuple(
             GoldCall(name=one.call.name, arguments=one.call.arguments, result=one.result.content) for one in scene.heard
         ),
-        reason=situation.reason,
     )
 
 

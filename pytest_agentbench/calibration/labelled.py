@@ -1,12 +1,12 @@
 """Labelled conversations: what a judge may read of one, what it is labelled with, and the files that hold them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
 
 from pydantic import SerializerFunctionWrapHandler, ValidationError, model_serializer
 
-from pytest_agentbench.calibration.situations import Bucket, situations
+from pytest_agentbench.calibration.situations import Bucket, Situation, situations
 from pytest_agentbench.checks.judges.evidence import Goal
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import digest, dumps, loads
@@ -90,6 +90,12 @@ class Labelled(Model):
     gold: tuple[GoldCall, ...] = ()
     reason: str = ""
 
+    @classmethod
+    def of(cls, situation: Situation, **fields: Any) -> Self:
+        """Give a conversation of a situation, labelled as that is."""
+        blame, why = situation.agent_at_fault, situation.reason
+        return cls(situation=situation.id, label=situation.label, agent_at_fault=blame, reason=why, **fields)
+
     @property
     def is_own(self) -> bool:
         """Whether the team labelled it, and no command of ours."""
@@ -118,22 +124,24 @@ class Folder(Model):
 
         Tools may stand there as `read_schema_tools` reads them too; it raises `EnvironmentFaultError`.
         """
-        folder = path if path.is_dir() else path.parent
-        file = path / TRANSCRIPTS if path.is_dir() else path
-        states = _json(folder / STATES) if (folder / STATES).is_file() else {}
-        tools = _json(folder / TOOLS) if (folder / TOOLS).is_file() else {}
+        folder, file = (path, path / TRANSCRIPTS) if path.is_dir() else (path.parent, path)
+        states, tools = _json(folder / STATES), _json(folder / TOOLS)
         is_ours = isinstance(tools, dict) and (not tools or "specs" in tools)
+        cases: list[Labelled] = []
+        number = 0
         try:
             specs = tools.get("specs", []) if is_ours else read_schema_tools(folder / TOOLS)
             toolset = Toolset.model_validate({"specs": specs})
-            cases = tuple(_read_lines(file, states, toolset))
-        except (ValidationError, AttributeError, UnicodeError) as error:
-            raise _refused(file, f"it holds no labelled conversations: {shorten(str(error), 300)}") from error
+            for number, text in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+                cases += [_labelled(loads(text), number, states, toolset)] if text.strip() else []
         except OSError as error:
             raise _refused(file, f"it cannot be read: {error.strerror}") from error
+        except (ValidationError, ValueError, KeyError, TypeError, AttributeError) as error:
+            what = "no labelled conversation" if number else "it holds no labelled conversations"
+            raise _refused(file, f"{what}: {shorten(printable(str(error)), 300)}", number) from error
         if not cases:
             raise _refused(file, "it holds no conversation")
-        return cls(cases=cases, inexpressible=tools.get("inexpressible", {}) if is_ours else {})
+        return cls(cases=tuple(cases), inexpressible=tools.get("inexpressible", {}) if is_ours else {})
 
     def write(self, folder: Path) -> None:
         """Write conversations, states and tools, each whole or not at all."""
@@ -177,10 +185,9 @@ def _line(one: Labelled, states: dict[str, State]) -> dict[str, Any]:
     messages += [each.model_dump(mode="json", exclude_defaults=True) for each in case.transcript.messages]
 
     def kept(state: State | None) -> str | None:
-        if state is None:
-            return None
-        states.setdefault(mark := digest(state), state)
-        return mark
+        if state is not None:
+            states.setdefault(mark := digest(state), state)
+        return None if state is None else mark
 
     return {
         "key": {"scenario": one.scenario or one.id},
@@ -196,18 +203,11 @@ def _line(one: Labelled, states: dict[str, State]) -> dict[str, Any]:
     }
 
 
-def _read_lines(file: Path, states: Mapping[str, State], toolset: Toolset) -> Iterator[Labelled]:
-    for number, text in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
-        if not text.strip():
-            continue
-        try:
-            yield _labelled(loads(text), number, states, toolset)
-        except (ValidationError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise _refused(file, f"no labelled conversation: {shorten(printable(str(error)), 300)}", number) from error
-
-
 def _labelled(row: dict[str, Any], number: int, states: Mapping[str, State], toolset: Toolset) -> Labelled:
-    messages = _messages(row["messages"])
+    try:
+        messages = [Message.model_validate(message) for message in row["messages"]]
+    except ValidationError:  # they are not as we write them
+        messages = read(row["messages"])
     key = row.get("key") or {}
     known = situations().get(row.get("situation", ""))
     blamed = row["label"] == "NEG" and (known is None or known.agent_at_fault)
@@ -232,17 +232,9 @@ def _labelled(row: dict[str, Any], number: int, states: Mapping[str, State], too
     )
 
 
-def _messages(given: list[Any]) -> list[Message]:
-    """Read messages as we write them, and those of others where they are not."""
-    try:
-        return [Message.model_validate(message) for message in given]
-    except ValidationError:
-        return read(given)
-
-
 def _json(path: Path) -> Any:
     try:
-        return loads(path.read_text(encoding="utf-8"))
+        return loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     except (OSError, ValueError) as error:
         raise _refused(path, f"it cannot be read: {error}") from error
 

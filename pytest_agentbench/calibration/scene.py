@@ -1,88 +1,140 @@
-"""Scenes: a scenario's right run taken apart, and worlds in which its calls are made anew, with or without faults."""
+"""Scenes: the right run of a scenario, played once, which is the gold that every conversation is held against."""
 
+import json
+import re
+import tomllib
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from random import Random
-from typing import cast
+from functools import cache, cached_property
+from importlib.resources import files
+from typing import Literal, cast
 
-from pytest_agentbench.calibration.wording import Line, flat
 from pytest_agentbench.checks.judges.evidence import Goal, goal_of
 from pytest_agentbench.core.codec import dumps
-from pytest_agentbench.core.fault import FaultSpec
 from pytest_agentbench.core.scenario import Instructions
 from pytest_agentbench.core.state import State
-from pytest_agentbench.core.tool import ToolCall, ToolResult, ToolSpec
-from pytest_agentbench.core.transcript import Message, Transcript
+from pytest_agentbench.core.tool import ToolCall, ToolSpec
 from pytest_agentbench.core.values import JsonValue, same
 from pytest_agentbench.environment.import_path import load_object
-from pytest_agentbench.environment.injection.schedule import Schedule
 from pytest_agentbench.environment.isolation import IsolationGate
-from pytest_agentbench.environment.local import LocalEnvironment
 from pytest_agentbench.environment.replay import prepare
 from pytest_agentbench.runs.expected import ExpectedStates
 from pytest_agentbench.runs.plan import RunPlan
-from pytest_agentbench.simulation.recording import result_message
 from pytest_agentbench.validation.oracle import Heard, Writer
 from pytest_agentbench.validation.rules import Rules
 from pytest_agentbench.validation.scripted_run import ScriptPlayer
-from pytest_agentbench.validation.values import Columns, scalars
+from pytest_agentbench.validation.values import Columns, leaves, scalars
 
-SATISFIED = "thanks"
-"""The one phrase by which a user closes content."""
+_LONGEST = 60
+"""Characters of a value that can be told."""
+
+Given = tuple[str, JsonValue]
+"""An argument: its name and value."""
 
 
 class InexpressibleError(Exception):
     """A situation cannot be made of a scene; the message says why."""
 
 
-@dataclass
-class Play:
-    """One conversation being made: what is said, and real calls on a world of its own.
+@dataclass(frozen=True)
+class Fact:
+    """A value of an answer and the words for where it stands."""
 
-    `wish` is what the user wants, in the scenario's words where it has some. `asks_otherwise` says that this is
-    something else than the scenario's goal: the calls `asked` for. `result` is the answer that counts so far.
-    """
-
-    world: LocalEnvironment
-    initial: State | None
-    schedule: Schedule
-    messages: list[Message] = field(default_factory=list)
-    lines: list[Line] = field(default_factory=list)
-    final: State | None = None
-    wish: str = ""
-    asked: Sequence[ToolCall] | None = None
-    result: ToolResult = field(default_factory=lambda: ToolResult(content=""))
-
-    def say(self, line: Line) -> None:
-        """Let a party say something; nothing where there is no text."""
-        if line.text:
-            self.lines.append(line)
-            self.messages.append(Message(role="user" if line.by == "user" else "assistant", content=line.text))
-
-    async def call(self, call: ToolCall) -> ToolResult:
-        """Let the agent make a call; give what came of it."""
-        made = call.model_copy(update={"id": f"call_{len(self.messages)}"})
-        result = await self.world.call(made)
-        self.messages += [Message(role="assistant", tool_calls=(made,)), result_message(made, result)]
-        return result
-
-    @property
-    def transcript(self) -> Transcript:
-        """All of it."""
-        return Transcript(messages=tuple(self.messages))
+    key: str
+    value: JsonValue
+    path: str = ""
 
     @property
     def text(self) -> str:
-        """Everything in it, as one text to look values up in."""
-        return dumps([message.model_dump(mode="json") for message in self.messages])
+        """The value as it is told."""
+        return f"{self.value}"
+
+    @property
+    def has_figure(self) -> bool:
+        """Whether it holds a figure of at least two digits, which cannot be there by accident."""
+        return sum(map(str.isdigit, self.text)) > 1
+
+    def __str__(self) -> str:
+        return f"{self.key} {self.text}" if self.key else self.text
+
+
+@dataclass(frozen=True)
+class Line:
+    """Something that is said: which plain phrase it is, the values that stay in it, and what it says or tells.
+
+    `values` stay in it however it is worded, `said` are all those of a user and `told` the facts of an agent.
+    `is_fixed` words are what the situation is about, and are never worded otherwise.
+    """
+
+    by: Literal["user", "agent"]
+    kind: str
+    text: str
+    values: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
+    told: tuple[Fact, ...] = ()
+    is_fixed: bool = False
+
+
+@cache
+def languages() -> tuple[str, ...]:
+    """Give the languages that have plain phrases: one is added by adding its file."""
+    return tuple(sorted(one.name.removesuffix(".toml") for one in (files(__package__) / "wordings").iterdir()))
+
+
+@cache
+def phrases(language: str) -> Mapping[str, list[str]]:
+    """Give the plain phrases of a language by kind, the English ones where it has none."""
+    name = language if language in languages() else "en"
+    return tomllib.loads((files(__package__) / "wordings" / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+def spoken(name: str) -> str:
+    """Give an identifier in words: `brewTea` and `brew_tea` are `brew tea`."""
+    return re.sub(r"[\W_]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)).strip().lower()
+
+
+def flat(text: object) -> str:
+    """Give the letters and digits of a text in lower case."""
+    return "".join(char for char in str(text).casefold() if char.isalnum())
+
+
+def mark_of(call: ToolCall) -> str:
+    """Give what equal calls have in common."""
+    return dumps([call.name, call.arguments])
+
+
+def holds(pairs: Iterable[Given], name: str, value: JsonValue) -> bool:
+    """Whether an argument is among some."""
+    return any(name == other and same(value, one) for other, one in pairs)
+
+
+def decoded(text: str) -> JsonValue:
+    """Give the JSON of a text, or the text."""
+    try:
+        return cast("JsonValue", json.loads(text))
+    except (ValueError, RecursionError):
+        return text
+
+
+def facts_of(content: str) -> list[Fact]:
+    """Give what an answer holds that can be told: its short texts and numbers, or the text itself."""
+    value = decoded(content)
+    if isinstance(value, str):
+        plain = value.strip().rstrip(".")
+        return [Fact("", plain)] if plain and len(plain) <= 5 * _LONGEST else []
+    found: list[Fact] = []
+    for path, leaf in leaves(value):
+        is_short = 0 < len(leaf) <= _LONGEST if isinstance(leaf, str) else isinstance(leaf, int | float)
+        if is_short and not isinstance(leaf, bool):
+            names = [part for part in re.split(r"[.\[\]]+", path) if part and not part.isdigit()]
+            found.append(Fact(" ".join(map(spoken, names[-2:])), leaf, path))
+    return found
 
 
 @dataclass(frozen=True)
 class Scene:
-    """The right run of a scenario: its calls with what they gave, the gold that every conversation is held against.
+    """The right run of a scenario: its calls with what they gave.
 
     `pool` are argument values used in the suite, `goal` is what a judge that sees the goal is shown.
     """
@@ -112,16 +164,23 @@ class Scene:
         return self.plan.scenario.language or self.plan.suite.language
 
     @property
+    def _instructions(self) -> Instructions:
+        user = self.plan.scenario.task.user_scenario
+        return user.instructions if user and isinstance(user.instructions, Instructions) else Instructions()
+
+    @property
     def wish(self) -> str:
         """What the user wants, in the scenario's words: its lines, else the reason for its call; "" without either."""
-        task = _instructions(self.plan)
-        return " / ".join(self.plan.scenario.lines) or (task.reason_for_call if task else None) or ""
+        return " / ".join(self.plan.scenario.lines) or self._instructions.reason_for_call or ""
 
     @property
     def known(self) -> tuple[str, ...]:
         """What the user knows besides, in the scenario's words."""
-        task = _instructions(self.plan)
-        return (task.known_info,) if task and task.known_info else ()
+        return tuple(filter(None, [self._instructions.known_info]))
+
+    def schema(self, call: ToolCall) -> Mapping[str, JsonValue]:
+        """Give the schemas of a tool's arguments."""
+        return cast("Mapping[str, JsonValue]", self.spec(call.name).parameters.get("properties", {}))
 
     def spec(self, name: str) -> ToolSpec:
         """Give a tool of the scene's by name."""
@@ -132,51 +191,27 @@ class Scene:
         one = self.heard[place]
         return bool(one.result.wrote) or self.spec(one.call.name).kind == "write"
 
-    @property
+    @cached_property
     def target(self) -> int:
         """The position of the call that the request comes down to: the last write, else the last call."""
-        writes = [place for place in range(len(self.heard)) if self.writes(place)]
-        return writes[-1] if writes else len(self.heard) - 1
+        return max(filter(self.writes, range(len(self.heard))), default=len(self.heard) - 1)
 
-    @property
+    @cached_property
     def columns(self) -> Columns:
         """The values of the state and of the suite's calls, by column."""
         return Columns([self.initial or {}, [{name: value} for name, many in self.pool.items() for value in many]])
 
-    def supplied(self, calls: Sequence[ToolCall]) -> list[tuple[str, JsonValue]]:
-        """Give (name, value) of the arguments of calls that no earlier answer gives, so that the user must.
-
-        Each value stands there once, several of one name among them.
-        """
-        known = ""
-        found: list[tuple[str, JsonValue]] = []
-        results = {one.call.name + dumps(one.call.arguments): one.result.content for one in self.heard}
+    def supplied(self, calls: Sequence[ToolCall]) -> list[Given]:
+        """Give the arguments of calls that no earlier answer gives, so that the user must, each once."""
+        known, found = "", list[Given]()
+        results = {mark_of(one.call): one.result.content for one in self.heard}
         for call in calls:
             for name, value in call.arguments.items():
-                is_given = all(flat(str(scalar)) in flat(known) for _, scalar in scalars(value, name))
-                if not is_given and not any(name == other and same(value, one) for other, one in found):
+                is_given = all(flat(one) in flat(known) for _, one in scalars(value, name))
+                if not is_given and not holds(found, name, value):
                     found.append((name, value))
-            known += f"\n{results.get(call.name + dumps(call.arguments), '')}"
+            known += f"\n{results.get(mark_of(call), '')}"
         return found
-
-    @asynccontextmanager
-    async def opened(self, random: Random, faults: Sequence[FaultSpec] = ()) -> AsyncIterator[Play]:
-        """Open a fresh world, struck by `faults`; its final state is read at the end."""
-        self.player._performances += 1
-        name = f"{self.player.name}-{self.player._performances}"
-        async with self.player.new_environment(name) as world:
-            await prepare(world, self.plan.scenario)
-            schedule = Schedule(faults, seed=str(random.getrandbits(32)))
-            if faults:
-                await world.strike(schedule)
-            play = Play(world, self.initial, schedule)
-            yield play
-            play.final = await world.snapshot()
-
-
-def _instructions(plan: RunPlan) -> Instructions | None:
-    user = plan.scenario.task.user_scenario
-    return user.instructions if user and isinstance(user.instructions, Instructions) else None
 
 
 async def scene_of(plan: RunPlan, isolation: IsolationGate, now: Callable[[], float]) -> Scene:
@@ -194,11 +229,10 @@ async def scene_of(plan: RunPlan, isolation: IsolationGate, now: Callable[[], fl
         initial = await world.snapshot()
         oracle = await writer.write(world, Columns(initial or {}), can_fail=True)
         final = await world.snapshot()
-    heard = tuple(oracle.heard)
-    if not heard or oracle.failed:
+    if not oracle.heard or oracle.failed:
         raise InexpressibleError("its right run makes no calls, or some of them fail")
-    if any(one.call.requestor != "assistant" for one in heard):
+    if any(one.call.requestor != "assistant" for one in oracle.heard):
         raise InexpressibleError("the user makes calls of its own")
     state = plan.suite.environment.state
     goal = goal_of(plan.scenario, plan.policies, (initial, final), ignore=state.ignore if state else ())
-    return Scene(plan, player, heard, initial, final, goal)
+    return Scene(plan, player, tuple(oracle.heard), initial, final, goal)

@@ -4,15 +4,14 @@ They read calls, arguments, results, values and state, and no words. By themselv
 a conversation against which they say nothing is POS.
 """
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from pytest_agentbench.calibration.checking import contradictions
-from pytest_agentbench.calibration.labelled import Case, Labelled, run_of
+from pytest_agentbench.calibration.labelled import Case, run_of
 from pytest_agentbench.checks.claims import claims_without_source
 from pytest_agentbench.checks.judges.call_notes import call_notes
 from pytest_agentbench.checks.judges.evidence import of_run
 from pytest_agentbench.core.base import Model
-from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.rubric import Label
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.transcript import CallRecord
@@ -88,29 +87,6 @@ def _found(case: Case) -> Iterator[tuple[str, str]]:
 
 def _succeeds_later(one: CallRecord, later: Sequence[CallRecord]) -> bool:
     return any(other.call.name == one.call.name and not other.failed for other in later)
-
-
-class Baseline:
-    """The signals as a contender, to see what a judge adds to them; `without` names those that do not count."""
-
-    name = NAME
-    learns = False
-
-    def __init__(self, without: frozenset[str] = WEAK) -> None:
-        self._without = without
-
-    @property
-    def mark(self) -> str:
-        """A hash of what does not count."""
-        return digest([NAME, sorted(self._without)])
-
-    async def fit(self, training: Sequence[Labelled]) -> Callable[[Case], Awaitable[Label | None]]:
-        """Give what labels: there is nothing to learn."""
-
-        async def estimate(case: Case) -> Label | None:
-            return labelled_by(signals(case), self._without)
-
-        return estimate
 
 
 def labelled_by(found: Sequence[Signal], without: frozenset[str] = WEAK) -> Label:

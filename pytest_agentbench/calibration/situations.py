@@ -8,7 +8,7 @@ agent, which is how the catalogue arrives at eight.
 import tomllib
 from functools import cache
 from importlib.resources import files
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import model_validator
 
@@ -86,6 +86,17 @@ class Situation(Model):
         """Why it has its label."""
         return f"tools: {self.tool_reason}; agent: {self.agent_reason}; user: {self.user_reason}"
 
+    @property
+    def text(self) -> str:
+        """It in words: what happens, and what of tools, agent and user."""
+        lines = [
+            self.details,
+            f"Tools ({self.tool}): {self.tool_reason}.",
+            f"Agent ({self.agent}): {self.agent_reason}.",
+            f"User ({self.user}): {self.user_reason}.",
+        ]
+        return "\n".join([*lines, f"What decides: {self.means}"] if self.means else lines)
+
     @model_validator(mode="after")
     def _is_plausible(self) -> Self:
         if (self.tool, self.agent, self.user) not in PLAUSIBLE:
@@ -97,7 +108,16 @@ class Situation(Model):
 
 
 @cache
+def _catalogue() -> dict[str, Any]:
+    return tomllib.loads((files(__package__) / "situations.toml").read_text(encoding="utf-8"))
+
+
+@cache
 def situations() -> dict[str, Situation]:
     """Give the catalogue by id, in its order."""
-    text = (files(__package__) / "situations.toml").read_text(encoding="utf-8")
-    return {one["id"]: Situation.model_validate(one) for one in tomllib.loads(text)["situation"]}
+    return {one["id"]: Situation.model_validate(one) for one in _catalogue()["situation"]}
+
+
+def problems() -> dict[str, str]:
+    """Give what speaks against a conversation that lacks what its situation `holds`."""
+    return dict(_catalogue()["problems"])

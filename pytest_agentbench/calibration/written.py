@@ -7,31 +7,25 @@ silver; offering the filter conversations under a wrong situation tells how far 
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Literal
 
 from pydantic import Field
 
-from pytest_agentbench.calibration.asking import CLEAR_CUT, ask, seeded, shown
-from pytest_agentbench.calibration.criteria import Answer
+from pytest_agentbench.calibration.asking import INVENTIVE, Answer, ask, english_name, seeded, shown, usable
 from pytest_agentbench.calibration.labelled import Case, Labelled
-from pytest_agentbench.calibration.situations import Situation, situations
-from pytest_agentbench.calibration.wording import Words
-from pytest_agentbench.checks.judges.evidence import Evidence
+from pytest_agentbench.calibration.scene import decoded, phrases
+from pytest_agentbench.calibration.situations import situations
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import digest
-from pytest_agentbench.core.errors import CassetteMissError, ProviderError
 from pytest_agentbench.core.tool import ToolCall, Toolset, ToolSpec
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.llm.seams import Chat
 
-UNWRITTEN = {
-    "wrong-action-silent": "only the state shows it, and what is written has none",
-    "trusted-wrong-fact": "only the state shows it, and what is written has none",
-}
-"""Situations that text cannot show, with the reason (TRACE, B.5, on the first)."""
+UNWRITTEN = frozenset({"wrong-action-silent", "trusted-wrong-fact"})
+"""Situations that text cannot show: only the state does, and what is written has none (TRACE, B.5, on the first)."""
 
 POSITIVE = 0.35
 """The share of POS conversations (TRACE, table 2: 182 of 516)."""
@@ -39,14 +33,10 @@ POSITIVE = 0.35
 MOST_TOOLS = 6
 """Tools of a group: one group at a time leaves a prompt short (TRACE §2.2)."""
 
-INVENTIVE = 1.0
-"""The temperature of the writer (TRACE, B.1, for Claude)."""
-
 TRIED = 8
 """Conversations that the filter is offered under a situation that is not theirs, and as many under their own."""
 
 _FEWEST = 3
-_NAMES = {"en": "English", "fr": "French"}
 
 
 class Commission(Model):
@@ -118,59 +108,56 @@ def commissions(
 ) -> Iterator[Commission]:
     """Draw what is to be written: POS zero-shot, NEG one-shot where `examples` hold one; same seed, same draws."""
     random = Random(f"{seed}/written")  # noqa: S311 - chooses tools and names
-    catalogue = situations()
-    negative = [name for name, one in catalogue.items() if one.label == "NEG" and name not in UNWRITTEN]
-    positive = [name for name, one in catalogue.items() if one.label == "POS"]
-    random.shuffle(negative)
+    names = {
+        label: [one.id for one in situations().values() if one.label == label and one.id not in UNWRITTEN]
+        for label in ("POS", "NEG")
+    }
+    random.shuffle(names["NEG"])
     groups = tool_groups(toolset)
-    of_label = {"POS": 0, "NEG": 0}
+    drawn = Counter[str]()
     for number in range(count):
-        is_positive = of_label["POS"] < round(POSITIVE * (number + 1))
-        names, side = (positive, "POS") if is_positive else (negative, "NEG")
-        name = names[of_label[side] % len(names)]
-        of_label[side] += 1
+        label = "POS" if drawn["POS"] < round(POSITIVE * (number + 1)) else "NEG"
+        name = names[label][drawn[label] % len(names[label])]
+        drawn[label] += 1
         language = languages[number % len(languages)]
         alike = [one for one in examples if one.situation == name]
         ours = [one for one in alike if one.language == language] or alike
-        user, agent = random.sample(Words(language, random).entries("names"), 2)
+        user, agent = random.sample(phrases(language)["names"], 2)
         yield Commission(
             situation=name,
             toolset=random.choice(groups),
             language=language,
             user=user,
             agent=agent,
-            example=random.choice(ours).case if ours and not is_positive else None,
+            example=random.choice(ours).case if ours and label == "NEG" else None,
         )
 
 
 def tool_groups(toolset: Toolset) -> list[Toolset]:
     """Give groups of tools that take an argument of the same name, six at most; those left alone are one group."""
     specs = toolset.of("assistant")
-    groups: dict[tuple[str, ...], tuple[ToolSpec, ...]] = {}
+
+    def shared(one: ToolSpec, other: ToolSpec) -> int:
+        return len(one.parameters.get("properties", {}).keys() & other.parameters.get("properties", {}).keys())
+
+    groups: list[list[ToolSpec]] = []
     for spec in specs:
-        near = sorted(specs, key=lambda other: (-_shared(spec, other), specs.index(other)))
-        group = [other for other in near if other is spec or _shared(spec, other)][:MOST_TOOLS]
-        ordered = tuple(one for one in specs if one in group)
-        groups.setdefault(tuple(one.name for one in ordered), ordered)
-    alone = tuple(spec for group in groups.values() if not group[1:] for spec in group)[:MOST_TOOLS]
-    found = [group for group in groups.values() if group[1:]] + ([alone] if alone else [])
-    return [Toolset(specs=group) for group in found]
-
-
-def _shared(one: ToolSpec, other: ToolSpec) -> int:
-    return len(one.parameters.get("properties", {}).keys() & other.parameters.get("properties", {}).keys())
+        near = sorted(specs, key=lambda other: (-shared(spec, other), specs.index(other)))
+        nearest = [other for other in near if other is spec or shared(spec, other)][:MOST_TOOLS]
+        group = [one for one in specs if one in nearest]
+        groups += [group] if group not in groups else []
+    alone = [spec for group in groups if not group[1:] for spec in group][:MOST_TOOLS]
+    return [Toolset(specs=tuple(group)) for group in [*(one for one in groups if one[1:]), alone] if group]
 
 
 def misnamed(examples: Sequence[Labelled], seed: int, count: int = TRIED) -> list[Offered]:
     """Give conversations under another situation of the same satisfaction, which a filter has to hold back."""
-    random = Random(seed)  # noqa: S311 - chooses conversations
-    catalogue = situations()
-    found = []
-    for case in random.sample(_tellable(examples), min(count, len(_tellable(examples)))):
-        own = catalogue[case.situation]
+    random, found = Random(seed), []  # noqa: S311 - chooses conversations
+    for case in _drawn(examples, random, count):
+        own = situations()[case.situation]
         others = [
             one.id
-            for one in catalogue.values()
+            for one in situations().values()
             if one.user == own.user and (one.tool, one.label) != (own.tool, own.label) and one.id not in UNWRITTEN
         ]
         found.append(Offered(situation=random.choice(others), case=case.case))
@@ -180,26 +167,12 @@ def misnamed(examples: Sequence[Labelled], seed: int, count: int = TRIED) -> lis
 def rightly_named(examples: Sequence[Labelled], seed: int, count: int = TRIED) -> list[Offered]:
     """Give conversations under their own situation, which a filter has to let through."""
     random = Random(f"{seed}/right")  # noqa: S311 - chooses conversations
-    drawn = random.sample(_tellable(examples), min(count, len(_tellable(examples))))
-    return [Offered(situation=case.situation, case=case.case) for case in drawn]
+    return [Offered(situation=case.situation, case=case.case) for case in _drawn(examples, random, count)]
 
 
-def _tellable(examples: Sequence[Labelled]) -> list[Labelled]:
-    return [case for case in examples if case.situation in situations() and case.situation not in UNWRITTEN]
-
-
-def described(situation: Situation) -> str:
-    """Give a situation in words: what happens, and what of tools, agent and user."""
-    means = [f"What decides: {situation.means}"] if situation.means else []
-    return "\n".join(
-        [
-            situation.details,
-            f"Tools ({situation.tool}): {situation.tool_reason}.",
-            f"Agent ({situation.agent}): {situation.agent_reason}.",
-            f"User ({situation.user}): {situation.user_reason}.",
-            *means,
-        ]
-    )
+def _drawn(examples: Sequence[Labelled], random: Random, count: int) -> list[Labelled]:
+    shown = [case for case in examples if case.situation in situations() and case.situation not in UNWRITTEN]
+    return random.sample(shown, min(count, len(shown)))
 
 
 async def written(
@@ -216,33 +189,21 @@ async def written(
     `wrong` are conversations under a situation that is not theirs, `right` such under their own.
     """
 
-    async def one(number: int, given: Commission) -> tuple[Labelled, Fits] | str:
-        try:
-            labelled = _labelled(number, given, await _dialogue(writer, given, seed))
-            return labelled, await reviewed(reviewer, Offered(situation=given.situation, case=labelled.case), seed)
-        except CassetteMissError:
-            raise
-        except ProviderError as error:
-            return str(error)
+    async def of(number: int, given: Commission) -> tuple[Labelled, Fits]:
+        labelled = _labelled(number, given, await _dialogue(writer, given, seed))
+        return labelled, await _reviewed(reviewer, Offered(situation=given.situation, case=labelled.case), seed)
 
-    async def fits(offered: Offered) -> bool | None:
-        try:
-            return (await reviewed(reviewer, offered, seed)).fits
-        except CassetteMissError:
-            raise
-        except ProviderError:
-            return None
+    def fits(offered: Offered) -> Awaitable[Fits | None]:
+        return usable(_reviewed(reviewer, offered, seed), lambda _: None)
 
     refused, let, found = await asyncio.gather(
         asyncio.gather(*map(fits, wrong)),
         asyncio.gather(*map(fits, right)),
-        asyncio.gather(*(one(number, given) for number, given in enumerate(commissions, start=1))),
+        asyncio.gather(*(usable(of(number, given), str) for number, given in enumerate(commissions, start=1))),
     )
+    answers = [[one.fits for one in given if one] for given in (refused, let)]
     made = Written(
-        caught=refused.count(False),
-        misnamed=len(refused) - refused.count(None),
-        let=let.count(True),
-        named=len(let) - let.count(None),
+        caught=answers[0].count(False), misnamed=len(answers[0]), let=answers[1].count(True), named=len(answers[1])
     )
     for outcome in found:
         if isinstance(outcome, str):
@@ -254,87 +215,66 @@ async def written(
     return made
 
 
-async def reviewed(chat: Chat, given: Offered, seed: int = 0) -> Fits:
-    """Ask whether a conversation is exactly of its situation (TRACE, B.4); raise what `ask` raises."""
-    return await ask(
-        chat,
-        Fits,
-        "filter.v1",
-        data=[shown(given.case, with_evidence=False)],
-        random=seeded(seed, "filter", digest(given)),
-        temperature=CLEAR_CUT,
-        situation=described(situations()[given.situation]),
-    )
+async def _reviewed(chat: Chat, given: Offered, seed: int) -> Fits:
+    """Ask whether a conversation is exactly of its situation (TRACE, B.4)."""
+    data, random = [shown(given.case, with_evidence=False)], seeded(seed, "filter", digest(given))
+    return await ask(chat, Fits, "filter.v1", data=data, random=random, situation=situations()[given.situation].text)
 
 
 async def _dialogue(chat: Chat, given: Commission, seed: int) -> Dialogue:
     """Ask for a conversation as commissioned; raise `UnusableAnswerError` where it is none, twice."""
     tools = "\n".join(json.dumps(spec.openai()["function"], ensure_ascii=False) for spec in given.toolset)
-    data: list[str | Evidence] = [f"The tools:\n{tools}"]
-    if given.example is not None:
-        data.append(shown(given.example, with_evidence=False))
+    examples = [] if given.example is None else [shown(given.example, with_evidence=False)]
     return await ask(
         chat,
         Dialogue,
         "dialogue.v1",
-        data=data,
+        data=[f"The tools:\n{tools}", *examples],
         random=seeded(seed, "write", digest(given)),
         temperature=INVENTIVE,
-        faults=lambda answer: _faults(answer, given.toolset),
-        situation=described(situations()[given.situation]),
-        language=_NAMES.get(given.language, given.language),
+        faults=lambda answer: list(_faults(answer.steps, given.toolset)),
+        situation=situations()[given.situation].text,
+        language=english_name(given.language),
         user=given.user,
         agent=given.agent,
     )
 
 
-def _faults(given: Dialogue, toolset: Toolset) -> list[str]:
-    steps = given.steps
+def _faults(steps: Sequence[Step], toolset: Toolset) -> Iterator[str]:
     if len(steps) < _FEWEST or steps[0].by != "user" or steps[-1].by != "user":
-        return [f"it has {len(steps)} steps; it begins and ends with the user, and the agent speaks in between"]
-    faults = [] if any(step.by == "agent" for step in steps) else ["the agent says nothing"]
+        yield f"it has {len(steps)} steps; it begins and ends with the user, and the agent speaks in between"
+        return
+    if not any(step.by == "agent" for step in steps):
+        yield "the agent says nothing"
     for number, step in enumerate(steps, start=1):
         if step.by != "call":
             if not step.text.strip():
-                faults.append(f"step {number} says nothing")
+                yield f"step {number} says nothing"
             continue
-        spec = toolset.get(step.text)
-        arguments = _object(step.arguments)
+        spec, arguments = toolset.get(step.text), decoded(step.arguments or "{}")
         if spec is None:
-            faults.append(f"step {number}: there is no tool {step.text!r}")
-        elif arguments is None:
-            faults.append(f"step {number}: `arguments` is no JSON object")
+            yield f"step {number}: there is no tool {step.text!r}"
+        elif not isinstance(arguments, dict):
+            yield f"step {number}: `arguments` is no JSON object"
         elif spec.arguments is not None and (unknown := sorted(arguments.keys() - spec.arguments)):
-            faults.append(f"step {number}: {step.text} takes no argument {unknown[0]!r}")
-    return faults
-
-
-def _object(text: str) -> dict[str, object] | None:
-    try:
-        value = json.loads(text or "{}")
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
+            yield f"step {number}: {step.text} takes no argument {unknown[0]!r}"
 
 
 def _labelled(number: int, given: Commission, dialogue: Dialogue) -> Labelled:
     messages: list[Message] = []
     for place, step in enumerate(dialogue.steps):
         if step.by == "call":
-            call = ToolCall(name=step.text, arguments=_object(step.arguments) or {}, id=f"call_{place}")
+            arguments = decoded(step.arguments or "{}")
+            call = ToolCall.model_validate({"name": step.text, "arguments": arguments, "id": f"call_{place}"})
             messages.append(Message(role="assistant", tool_calls=(call,)))
             messages.append(Message(role="tool", content=step.result, tool_call_id=call.id, error=step.failed))
         else:
             messages.append(Message(role="user" if step.by == "user" else "assistant", content=step.text.strip()))
-    situation = situations()[given.situation]
-    return Labelled(
+    return Labelled.of(
+        situations()[given.situation],
         id=f"written-{number}-{given.situation}",
         case=Case(transcript=Transcript(messages=tuple(messages)), toolset=given.toolset),
-        label=situation.label,
-        agent_at_fault=situation.agent_at_fault,
-        situation=given.situation,
         language=given.language,
         grade="silver",
         wording="model",
-        reason=situation.reason,
     )

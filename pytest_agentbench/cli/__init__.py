@@ -2,31 +2,35 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Any, NoReturn, Protocol, cast
 
-COMMANDS = {
-    "calibrate": "hold judges and rubrics against labelled conversations",
-    "compare": "compare two results files scenario by scenario",
-    "convert": "turn a τ-bench v1 task list into scenarios",
-    "doctor": "build a suite's agent, play one turn, and say what can be seen of it",
-    "export": "write a suite's scenarios as τ²-bench tasks (JSON)",
-    "generate": "write scenarios by a suite's recipe",
-    "import": "turn logs of other systems into a recorded suite, or into drafts of scenarios",
-    "import-intellagent": "read IntellAgent's graphs, events, dialogues or results",
+_EVERYDAY = {
     "init": "write a suite, a first scenario and a CI job for your agent",
-    "parity": "hold our τ²-bench verdicts against recorded ones",
-    "proxy": "record, replay, meter and bound the model calls of a program in any language",
-    "report": "show results files, the shards of one session as one",
-    "review": "accept, reject or edit generated scenarios, one after the other",
-    "schema": "print the JSON Schema of suite or scenario files",
-    "score": "judge recorded conversations, as many as there are, and report them",
-    "situations": "write labelled conversations of a suite, to calibrate judges on",
+    "doctor": "build a suite's agent, play one turn, and say what can be seen of it",
     "tools": "list a suite's tools as what executes them does",
+    "generate": "write scenarios by a suite's recipe",
+    "review": "accept, reject or edit generated scenarios, one after the other",
     "validate": "check a suite's scenarios without a model and without its agent",
+    "explain": "say why a run of the last session did not pass, in words or as JSON",
+    "report": "show results files, the shards of one session as one",
+    "compare": "compare two results files scenario by scenario",
+    "import": "turn logs of other systems into a recorded suite, or into drafts of scenarios",
+    "score": "judge recorded conversations, as many as there are, and report them",
+    "proxy": "record, replay, meter and bound the model calls of a program in any language",
+    "schema": "print the JSON Schema of suite or scenario files",
 }
+_RESEARCH = {
+    "calibrate": "hold judges and rubrics against labelled conversations",
+    "situations": "write labelled conversations of a suite, to calibrate judges on",
+    "export": "write a suite's scenarios as τ²-bench tasks (JSON)",
+    "convert": "turn a τ-bench v1 task list into scenarios",
+    "parity": "hold our τ²-bench verdicts against recorded ones",
+    "import-intellagent": "read IntellAgent's graphs, events, dialogues or results",
+}
+COMMANDS = {**_EVERYDAY, **_RESEARCH}
 """What each command is for, in one line; its module has the same name, `_` for `-`."""
 
 
@@ -90,11 +94,42 @@ def _module(name: str) -> Command:
 
 def _parser(asked: str, command: Command | None) -> argparse.ArgumentParser:
     """Give a parser that knows every command by name, and the one asked for in full."""
-    parser = argparse.ArgumentParser(prog="agentbench", description="Work with agentbench suites and results.")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, told in COMMANDS.items():
-        one = commands.add_parser(name, help=told)
+    parser = argparse.ArgumentParser(
+        prog="agentbench",
+        usage="agentbench [-h] [--version] COMMAND …",
+        description=_listed("Work with agentbench suites and results.", _EVERYDAY, _RESEARCH),
+        epilog="agentbench COMMAND --help tells what a command takes",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action=_Version, help="print the version and exit")
+    commands = parser.add_subparsers(
+        prog="agentbench", dest="command", required=True, metavar="COMMAND", help=argparse.SUPPRESS
+    )
+    for name in COMMANDS:
+        one = commands.add_parser(name)
         if command is not None and name == asked:
             command.add_arguments(one)
             one.add_argument("-o", "--output", type=Path, metavar="FILE", help="write there instead of printing")
     return parser
+
+
+def _listed(purpose: str, everyday: Mapping[str, str], research: Mapping[str, str]) -> str:
+    """Give the purpose of the whole and of each command, those of every day first."""
+    width = max(map(len, (*everyday, *research))) + 2
+    groups = (("every day", everyday), ("research and other benchmarks", research))
+    lines = [[f"{title}:", *(f"  {name:{width}}{told}" for name, told in group.items())] for title, group in groups]
+    return "\n\n".join([purpose, *("\n".join(group) for group in lines)])
+
+
+class _Version(argparse.Action):
+    """Prints the version; the package's data is read only then."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, **keywords: Any) -> None:
+        super().__init__(option_strings, dest, nargs=0, **keywords)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        """Print it and exit with 0."""
+        from importlib.metadata import version  # noqa: PLC0415 - loads only when it is asked for
+
+        print(f"agentbench {version('pytest-agentbench')}")
+        parser.exit()

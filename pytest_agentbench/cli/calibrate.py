@@ -14,19 +14,17 @@ from pytest_agentbench.calibration.calibrate import (
     SPLITS,
     Calibrated,
     Calibration,
-    Contender,
     Slice,
     Split,
+    Spread,
     calibrate,
     folds,
     seeded_splits,
 )
-from pytest_agentbench.calibration.judges import Auditor, ByRubric
+from pytest_agentbench.calibration.judges import Auditor, Baseline, ByRubric, Contender
 from pytest_agentbench.calibration.labelled import Labelled, read_all
-from pytest_agentbench.calibration.metrics import Spread
-from pytest_agentbench.calibration.scope import ABLATIONS, Parts, Scope
-from pytest_agentbench.calibration.signals import NAME, Baseline
-from pytest_agentbench.calibration.spur import Spur
+from pytest_agentbench.calibration.learning import ABLATIONS, Parts, Scope, Spur
+from pytest_agentbench.calibration.signals import NAME
 from pytest_agentbench.cli.recording import add_recording, mode_of, recording
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import Problem, SuiteError

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.report.comparison import comparison_lines, is_partial
-from pytest_agentbench.report.correlation import correlation_lines
 from pytest_agentbench.report.glyphs import glyphs
+from pytest_agentbench.report.sections import correlation_lines
+from pytest_agentbench.report.table import Layout
 from pytest_agentbench.results.comparison import Comparison, compare_results
 from pytest_agentbench.results.correlate import correlate
 from pytest_agentbench.results.document import read
@@ -42,7 +43,7 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
     title = f"{options.first.name} -> {options.second.name}"
     if options.correlate:
         found = correlate(first.results, second.results, metric=options.metric)
-        lines = correlation_lines(found, marks, _WIDTH, title=title)
+        lines = correlation_lines(found, Layout(marks, _WIDTH), title=title)
         return dumps(found, indent=2) if options.json else _text([line.text for line in lines]), 0
     comparisons = compare_results(
         first.results, second.results, seed=options.seed, partial=is_partial(second) and not is_partial(first)
@@ -50,7 +51,7 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
     status = WORSE if any(_is_worse(one) for one in comparisons) else 0
     if options.json:
         return dumps({"worse": bool(status), "comparisons": list(comparisons)}, indent=2), status
-    lines = comparison_lines(comparisons, marks, _WIDTH, title=title, verbose=options.verbose)
+    lines = comparison_lines(comparisons, Layout(marks, _WIDTH, options.verbose), title=title)
     return _text([line.text for line in lines]), status
 
 

@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
 
     Raise `SuiteError` where suite or recipe cannot be used, `AgentBenchError` for what stops the pipeline.
     """
-    from pytest_agentbench.generation.running import Asked, Changes, generate  # noqa: PLC0415 - help loads nothing
+    from pytest_agentbench.generation.run import Asked, Changes, generate  # noqa: PLC0415 - help loads nothing
     from pytest_agentbench.llm.cassette.modes import Mode  # noqa: PLC0415 - same
 
     asked = Asked(

@@ -30,6 +30,12 @@ from pytest_agentbench.results.files import write_atomic
 from pytest_agentbench.users.scripted import ScriptedUser
 from pytest_agentbench.validation.doctor.examination import HELLO, Diagnosis, examine
 
+SKILL = Path(__file__).parent / "skill" / "SKILL.md"
+"""How a coding agent works with this package."""
+
+SKILLS = Path(".claude", "skills")
+"""Where coding agents look for skills of a repository, unless another folder is named."""
+
 _PROBLEMS = 1
 _TOLD = frozenset({"agent", "reply", "calls"})
 """What is said in any case; of the rest only what would make runs fail."""
@@ -52,6 +58,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--say", action="append", metavar="TEXT", help="what the user says (a greeting); given again, what it says next"
     )
+    parser.add_argument(
+        "--skill",
+        type=Path,
+        nargs="?",
+        const=SKILLS,
+        metavar="FOLDER",
+        help=f"write only instructions for coding agents, into FOLDER ({SKILLS.as_posix()})",
+    )
     parser.add_argument("--force", action="store_true", help="replace files that are there")
 
 
@@ -61,6 +75,8 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
     Raise `ImportPathError` or `SuiteFaultError` where there is no agent, or a suite that is not to be replaced.
     """
     here = Path.cwd()
+    if options.skill is not None:
+        return _write_skill(here / options.skill, here, force=options.force), 0
     into = None if options.into is None else options.into.resolve()
     target = find_target(options.target, here, into)
     suite = target.root / SUITE
@@ -77,6 +93,16 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
     drawn = glyphs(unicode=(sys.stdout.encoding or "").lower().startswith("utf"))
     lines = "\n".join(_lines(target, written, diagnosis, asked, here))
     return printable(drawn.plain(lines, newlines=True), newlines=True), 0 if diagnosis.is_healthy else _PROBLEMS
+
+
+def _write_skill(folder: Path, here: Path, *, force: bool) -> str:
+    """Write how a coding agent works with this package; raise `SuiteFaultError` where other text stands there."""
+    file, text = folder / "pytest-agentbench" / "SKILL.md", SKILL.read_text(encoding="utf-8")
+    if file.exists() and file.read_text(encoding="utf-8") != text and not force:
+        raise SuiteFaultError(f"{_shown(file, here)} is there already and differs; --force replaces it")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(file, text, encoding="utf-8")
+    return f"wrote {_shown(file, here)}"
 
 
 def _beside(suite: Path, agent: Path | None, *, force: bool) -> Iterator[Path]:

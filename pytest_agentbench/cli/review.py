@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
-from pytest_agentbench.core.errors import AgentBenchError, SuiteFaultError, with_hint
+from pytest_agentbench.core.errors import AgentBenchError, SuiteError, SuiteFaultError, with_hint
 from pytest_agentbench.core.names import suggestion
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.generation.reviewing import (
+from pytest_agentbench.generation.review import (
     Reviewed,
     Surroundings,
     read_again,
@@ -96,6 +96,8 @@ class Reviewing:
                 if chosen == "skip":
                     return "skipped"
                 if chosen == "accept":
+                    if problems := self._around.call_problems(one.scenario):
+                        raise SuiteError(problems)
                     self._write(one, accepted(one.written, desk.by, desk.on))
                     return "accepted"
                 if chosen == "reject":
@@ -109,7 +111,8 @@ class Reviewing:
                     continue
                 now = self._edited(one)
             except (AgentBenchError, OSError) as error:
-                desk.say(f"not changed: {printable(str(error), newlines=True)}\n")
+                said = "the edit stands in the file as it is; press e to mend it" if chosen == "edit" else "not changed"
+                desk.say(f"{said}: {printable(str(error), newlines=True)}\n")
                 now = self._again(one)
 
     def _choice(self) -> str:
@@ -182,7 +185,8 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
     if options.html is not None:
         page = review_page([view_of(one, around) for one in chosen], str(options.folder))
         write_atomic(options.html, page, encoding="utf-8")
-        return f"{len(chosen)} scenarios written to {options.html}; decide with: agentbench review {options.folder}", 0
+        count = "1 scenario" if len(chosen) == 1 else f"{len(chosen)} scenarios"
+        return f"{count} written to {options.html}; decide with: agentbench review {options.folder}", 0
     desk = Desk(
         by=options.by or _reviewer(environ),
         on=options.on or date.today(),

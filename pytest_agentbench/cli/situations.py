@@ -10,9 +10,9 @@ from pathlib import Path
 
 from pytest_agentbench.calibration.generate import Generated, Wish, generate
 from pytest_agentbench.calibration.labelled import Labelled
+from pytest_agentbench.calibration.scene import languages
 from pytest_agentbench.calibration.situations import situations
 from pytest_agentbench.calibration.worded import spread_out, worded
-from pytest_agentbench.calibration.wording import languages
 from pytest_agentbench.calibration.written import Written, commissions, misnamed, rightly_named, written
 from pytest_agentbench.cli.recording import add_recording, mode_of, recording
 from pytest_agentbench.core.errors import Problem, SuiteError

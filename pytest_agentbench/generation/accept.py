@@ -7,35 +7,49 @@ makes the same writes.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import cast
+from functools import partial
+from typing import Literal, cast
 
+from pytest_agentbench.checks.reckoning import NotThereError, UnreckonedError, led_to
 from pytest_agentbench.core.errors import AgentBenchError
 from pytest_agentbench.core.matchers import is_matcher
 from pytest_agentbench.core.moments import is_moment
 from pytest_agentbench.core.policy import Policy
-from pytest_agentbench.core.run import Run
+from pytest_agentbench.core.run import Judgement, Run
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.core.tool import Toolset
-from pytest_agentbench.core.values import JsonValue, same, to_json
+from pytest_agentbench.core.tool import ToolCall, Toolset
+from pytest_agentbench.core.values import JsonValue, decoded, same, to_json
 from pytest_agentbench.environment.faults import HungError
 from pytest_agentbench.environment.import_path import load_object
-from pytest_agentbench.generation.decidable import arguments_of, coincidences, near_dates, owners, parsed
-from pytest_agentbench.generation.draft import Draft, Handling, Loss, PolicyPart, Stage, WrongRun
+from pytest_agentbench.generation.decidable import arguments_of, coincidences, near_dates, owners
+from pytest_agentbench.generation.draft import (
+    ANSWERS,
+    Draft,
+    Handling,
+    Loss,
+    PlannedCall,
+    PolicyPart,
+    Stage,
+    Turn,
+    WrongRun,
+)
 from pytest_agentbench.generation.language.guard import scalars_of, stands_in
 from pytest_agentbench.generation.solver import solve
-from pytest_agentbench.generation.wrong_runs import script_of
+from pytest_agentbench.generation.tools.probing.reading import inner
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.suites.call_check import check_calls
 from pytest_agentbench.suites.scenario_form import form_to_scenario
+from pytest_agentbench.validation.oracle import DONE, HEARD, in_words
 from pytest_agentbench.validation.rules import Rules
 from pytest_agentbench.validation.scenario import Shared, validate_scenario
-from pytest_agentbench.validation.scripted_run import Performance, ScriptedRun, ScriptPlayer
+from pytest_agentbench.validation.scripted_run import FAILED, Performance, ScriptedRun, ScriptPlayer, Step, numbered
 from pytest_agentbench.validation.values import scalars
 
 LATER = (1, 30, 366)
@@ -45,6 +59,8 @@ NO_CLOCK = "Clock not tested: the environment takes no `now`; no date in it is w
 """The note in the header of a scenario whose environment takes no clock."""
 
 _DETAIL = 300
+_RIGHT = WrongRun(kind="unsaid", change="nothing")
+"""The script of a draft that breaks nothing."""
 
 
 class LostError(Exception):
@@ -69,22 +85,16 @@ class Acceptance:
     today: date
     state: State | None = None
 
-    async def accept(
-        self, draft: Draft, forms: Sequence[dict[str, JsonValue]], *, solved: bool = False
-    ) -> Draft | Loss:
-        """Give the draft with its policies' handling and its notes, or why it is lost.
+    async def accept(self, draft: Draft, forms: Sequence[dict[str, JsonValue]], *, solved: bool = False) -> Draft:
+        """Give the draft with its policies' handling and its notes; raise `LostError` where it is not decidable.
 
         `solved` says that a blind critic found its writes already; else the blind solver has to.
         """
-        try:
-            self._check_data(draft)
-            scenarios = [self.read(draft, form) for form in forms]
-            await self._validated(draft, self.plan(scenarios[0]))  # other personas say the same lines
-            draft = await self._held_against_rules(draft, self.plan(scenarios[0]), solved=solved)
-            draft = await self._held_later(draft, scenarios[0])
-        except LostError as error:
-            return error.loss
-        return draft
+        self._check_data(draft)
+        scenario, *_ = [self.read(draft, form) for form in forms]  # other personas say the same lines
+        await self._validated(draft, self.plan(scenario))
+        draft = await self._held_against_rules(draft, self.plan(scenario), solved=solved)
+        return await self._held_later(draft, scenario)
 
     def read(self, draft: Draft, form: dict[str, JsonValue]) -> Scenario:
         """Read a form as a suite would; raise `LostError` where it is no scenario, or names what is not there."""
@@ -105,49 +115,43 @@ class Acceptance:
 
     def _check_data(self, draft: Draft) -> None:
         """Raise `LostError` for what stands in the draft alone."""
-        for why in coincidences(draft, self.toolset):
-            raise LostError(draft, "acceptance", "a value is known by coincidence", why)
-        for why in owners(draft, self.state):
-            raise LostError(draft, "acceptance", "several owners", why)
-        if self.suite.now is None:
-            for why in near_dates(draft, self.today, self.state):
-                raise LostError(draft, "acceptance", "a date that comes near", why)
+        faults = {
+            "a value is known by coincidence": coincidences(draft, self.toolset),
+            "several owners": owners(draft, self.state),
+            "a date that comes near": near_dates(draft, self.today, self.state) if self.suite.now is None else (),
+        }
+        for reason, details in faults.items():
+            for why in details:
+                raise LostError(draft, "acceptance", reason, why)
 
-    async def _validated(self, draft: Draft, plan: RunPlan) -> None:
+    async def _validated(self, draft: Draft, plan: RunPlan, later: str = "") -> None:
         """Ask what `agentbench validate` asks of one scenario; mutants are left to that command."""
         report = await validate_scenario(plan, self.shared)
         if not report.is_valid:
             issue = report.issues[0]
-            raise LostError(draft, "acceptance", f"validation: {issue.kind}", issue.message)
+            reason = "it does not hold later" if later else f"validation: {issue.kind}"
+            raise LostError(draft, "acceptance", reason, f"{later}{issue.message}")
 
     async def _held_against_rules(self, draft: Draft, plan: RunPlan, *, solved: bool) -> Draft:
         """Play the draft's own right run, which must break no rule, and each wrong run of its policies."""
+        shared = self.shared
         player = ScriptPlayer(
             plan=plan,
-            isolation=self.shared.isolation,
-            now=self.shared.now,
+            isolation=shared.isolation,
+            now=shared.now,
             slot=None,
-            expected=self.shared.expected,
+            expected=shared.expected,
             all_blocked=Counter,
         )
         rules = Rules(plan.policies, self.toolset, self._resolve, plan.suite.now)
         try:
             run = await player.play_through(script_of(draft, rules))
-            judgement = await player.judge(run)
-            failed = [one for one in judgement.findings if one.required and one.passed is False]
-            broken = [one for one in judgement.findings if one.kind == "policy" and one.passed is False]
-            if broken:
-                why = f"{broken[0].policy}: {broken[0].message}"
-                raise LostError(draft, "acceptance", "the right run breaks a rule of the suite", why)
-            if failed or not run.finished:
-                why = f"{failed[0].check}: {failed[0].message}" if failed else run.error or run.stop_reason
-                raise LostError(draft, "acceptance", "the right run does not pass", why)
+            self._check_right(draft, run, await player.judge(run))
             base = await player.expecting(plan, run)
             base = base.model_copy(update={"termination": Termination.FINISHED, "blame": None, "error": None})
+            trial = _Trial(draft, player, rules, base)
             known = {policy.id: policy for policy in self.suite.policies}
-            parts = [
-                await self._handled(draft, part, known.get(part.policy), player, base, rules) for part in draft.policies
-            ]
+            parts = [await trial.handled(part, known.get(part.policy)) for part in draft.policies]
             if not solved and (why := await player.bounded(solve(draft, plan, player, self._resolve))):
                 raise LostError(draft, "acceptance", "a blind solver does something else", why)
         except HungError as error:
@@ -159,46 +163,17 @@ class Acceptance:
             player.runner.close()
         return draft.model_copy(update={"policies": tuple(parts)})
 
-    async def _handled(  # noqa: PLR0917 - all of it is what a wrong run is judged with
-        self, draft: Draft, part: PolicyPart, policy: Policy | None, player: ScriptPlayer, base: Run, rules: Rules
-    ) -> PolicyPart:
-        """Say what the scenario does with one policy, from what becomes of each of its wrong runs."""
-        if policy is None or policy.rule is None:
-            reason = "it has no rule" if policy else "the suite does not list it"
-            return part.model_copy(update={"handling": "judge_only", "reason": reason, "wrong_runs": ()})
-        runs: list[WrongRun] = []
-        missed: list[str] = []
-        refused: list[str] = []
-        for wrong in part.wrong_runs:
-            if invented := list(_invented(draft, wrong, base.initial_state)):
-                missed.append(f"{wrong.change}: nobody gave {invented[0]!r}")
-                runs.append(wrong.model_copy(update={"finding": ""}))
-                continue
-            script = script_of(draft, rules, wrong)
-            done = await player.performed(script)
-            if refusal := _refused(done, script, base):
-                refused.append(f"{wrong.change}: the tool refuses: {refusal}")
-                runs.append(wrong.model_copy(update={"finding": f"the tool refuses: {refusal}"}))
-                continue
-            judgement = await player.judge_as(base, done)
-            own = [one for one in judgement.findings if one.policy == policy.id and one.passed is False]
-            if own:
-                runs.append(wrong.model_copy(update={"finding": shorten(printable(own[0].message), _DETAIL)}))
-                continue
-            others = [one.check for one in judgement.findings if one.required and one.passed is False]
-            runs.append(wrong.model_copy(update={"finding": ""}))
-            missed.append(f"{wrong.change}: " + (f"fails by {others[0]} alone" if others else "is not told apart"))
-        handling: Handling = "exercised"
-        reason = "no run is known that breaks it here"
-        if missed:
-            reason = missed[0]
-        elif runs and 0 < len(refused) < len(runs):
-            reason = refused[0]  # decided is a policy each of whose wrong runs can be made, and fails by its finding
-        elif runs:
-            handling = "enforced" if refused else "decided"
-            reason = runs[0].finding
-        update = {"handling": handling, "reason": shorten(reason, _DETAIL), "wrong_runs": tuple(runs)}
-        return part.model_copy(update=update)
+    def _check_right(self, draft: Draft, run: Run, judgement: Judgement) -> None:
+        """Raise `LostError` where the right run breaks a rule of the suite, or does not pass."""
+        wrong = [one for one in judgement.findings if one.passed is False]
+        broken = next((one for one in wrong if one.kind == "policy"), None)
+        failed = next((one for one in wrong if one.required), None)
+        if broken:
+            why = f"{broken.policy}: {broken.message}"
+            raise LostError(draft, "acceptance", "the right run breaks a rule of the suite", why)
+        if failed or not run.finished:
+            why = f"{failed.check}: {failed.message}" if failed else run.error or run.stop_reason
+            raise LostError(draft, "acceptance", "the right run does not pass", why)
 
     async def _held_later(self, draft: Draft, scenario: Scenario) -> Draft:
         """Move the environment's clock where it takes one; what is about the suite's own moment stays there."""
@@ -211,31 +186,75 @@ class Acceptance:
         for days in LATER:
             moved = self.suite.environment.model_copy(update={"now": now + timedelta(days=days)})
             suite = self.suite.model_copy(update={"environment": moved})
-            report = await validate_scenario(self.plan(scenario, suite), self.shared)
-            if not report.is_valid:
-                why = f"{days} days later: {report.issues[0].message}"
-                raise LostError(draft, "acceptance", "it does not hold later", why)
+            await self._validated(draft, self.plan(scenario, suite), f"{days} days later: ")
         return draft
 
     def _resolve(self, path: str) -> Callable[[JsonValue], object]:
         return cast("Callable[[JsonValue], object]", load_object(path, self.suite.root))
 
 
+@dataclass
+class _Trial:
+    """What the wrong runs of a draft are judged with: `base` is its right run."""
+
+    draft: Draft
+    player: ScriptPlayer
+    rules: Rules
+    base: Run
+
+    async def handled(self, part: PolicyPart, policy: Policy | None) -> PolicyPart:
+        """Say what the scenario does with one policy, from what becomes of each of its wrong runs.
+
+        Decided is a policy each of whose wrong runs can be made, and fails by its finding.
+        """
+        if policy is None or policy.rule is None:
+            reason = "it has no rule" if policy else "the suite does not list it"
+            return part.model_copy(update={"handling": "judge_only", "reason": reason, "wrong_runs": ()})
+        found = [(run, *(await self._played(run, policy))) for run in part.wrong_runs]
+        runs = tuple(
+            run.model_copy(update={"finding": "" if became == "missed" else why}) for run, became, why in found
+        )
+        reasons = {became: f"{run.change}: {why}" for run, became, why in reversed(found)}
+        handling: Handling = "exercised"
+        reason = "no run is known that breaks it here"
+        if mixed := reasons.get("missed") or (len(reasons) > 1 and reasons["refused"]):
+            reason = mixed
+        elif runs:
+            handling = "enforced" if "refused" in reasons else "decided"
+            reason = runs[0].finding
+        return part.model_copy(update={"handling": handling, "reason": shorten(reason, _DETAIL), "wrong_runs": runs})
+
+    async def _played(self, wrong: WrongRun, policy: Policy) -> tuple[Literal["found", "refused", "missed"], str]:
+        """Say what becomes of a wrong run: a finding of the policy, a refusal of the tool, or neither."""
+        for invented in _invented(self.draft, wrong, self.base.initial_state):
+            return "missed", f"nobody gave {invented!r}"
+        script = script_of(self.draft, self.rules, wrong)
+        done = await self.player.performed(script)
+        if refusal := _refused(done, script, self.base):
+            return "refused", f"the tool refuses: {refusal}"
+        findings = [one for one in (await self.player.judge_as(self.base, done)).findings if one.passed is False]
+        for one in findings:
+            if one.policy == policy.id:
+                return "found", shorten(printable(one.message), _DETAIL)
+        others = [one.check for one in findings if one.required]
+        return "missed", f"fails by {others[0]} alone" if others else "is not told apart"
+
+
 def _invented(draft: Draft, wrong: WrongRun, state: State | None) -> Iterator[JsonValue]:
     """Yield the values of a wrong run's call that neither lines nor answers nor rows hold."""
     if wrong.call is None:
         return
-    known = [value for turn in draft.turns for one in turn.states for value in scalars_of(one.value)]
-    answers = [parsed(call.answer) for call in draft.calls]
-    there = [*(value for answer in answers for _, value in scalars(answer)), *_keys(answers)]
-    rows = to_json(state or {})
-    known += [*there, *(value for _, value in scalars(rows)), *_keys(rows)]
-    texts = list(dict.fromkeys(map(str, there)))
+    said = [value for turn in draft.turns for one in turn.states for value in scalars_of(one.value)]
+    answers, rows = _values([inner(call.answer) for call in draft.calls]), _values(to_json(state or {}))
     for _, value in arguments_of(wrong.call):
-        is_plain = isinstance(value, bool) or value is None
-        is_known = is_plain or any(same(to_json(one), to_json(value)) for one in known)
-        if not is_known and not any(stands_in(value, text, draft.language) for text in texts):
+        is_known = any(same(to_json(one), to_json(value)) for one in [None, True, False, *said, *answers, *rows])
+        if not is_known and not any(stands_in(value, str(text), draft.language) for text in answers):
             yield value
+
+
+def _values(value: JsonValue) -> list[JsonValue]:
+    """Give the plain values in a value, and the keys under which its rows stand."""
+    return list(dict.fromkeys([*(one for _, one in scalars(value)), *_keys(value)]))
 
 
 def _keys(value: JsonValue) -> Iterator[str]:
@@ -248,16 +267,11 @@ def _keys(value: JsonValue) -> Iterator[str]:
 
 def _refused(done: Performance, script: ScriptedRun, base: Run) -> str:
     """Give what a tool said that refused a call of a wrong run: one made besides, or one that works in a right run."""
-    works = {
-        (record.call.name, repr(sorted(record.call.arguments.items())))
-        for record in base.transcript.trajectory
-        if not record.failed
-    }
+    works = [(one.call.name, one.call.arguments) for one in base.transcript.trajectory if not one.failed]
     besides = {step.call.id for step in script if step.call is not None and step.position == -1}
-    for record in done.transcript.trajectory:
-        mark = (record.call.name, repr(sorted(record.call.arguments.items())))
-        if record.failed and (record.call.id in besides or mark in works):
-            return shorten(printable(record.result.content if record.result else ""), _DETAIL)
+    for one in done.transcript.trajectory:
+        if one.failed and (one.call.id in besides or (one.call.name, one.call.arguments) in works):
+            return shorten(printable(one.result.content if one.result else ""), _DETAIL)
     return ""
 
 
@@ -266,3 +280,87 @@ def _reads_clock(rule: JsonValue) -> bool:
     if isinstance(rule, dict):
         return (is_moment(rule) and not is_matcher(rule)) or any(map(_reads_clock, rule.values()))
     return isinstance(rule, list) and any(map(_reads_clock, rule))
+
+
+def script_of(draft: Draft, rules: Rules, run: WrongRun = _RIGHT) -> ScriptedRun:
+    """Give the right run of a draft, or a wrong one, as a script; what rules ask the agent to say is said at the end.
+
+    `Step.position` of a call is its number among the draft's, -1 for one that the wrong run makes besides.
+    """
+    steps: list[Step] = []
+    number = 0
+    for place, turn in enumerate(draft.turns):
+        kind = run.kind if run.turn == place else ""
+        if kind != "unasked":
+            steps += [_agent_first(draft, turn, rules)] if place else []
+            steps.append(_line(turn, is_declined=kind == "declined"))
+        for call in turn.calls:
+            if run.kind != "skipped" or run.skip != number:
+                steps.append(_step(call, number))
+            number += 1
+        steps += _besides(run, turn.refused) if kind else []
+    steps += _besides(run, ()) if run.turn is None else []
+    words = [text for text in _words(draft, rules) if not run.text or run.text not in text]
+    steps.append(Step(party="assistant", part="told", text=";\n".join([*words, DONE])))
+    return numbered(steps)
+
+
+def _line(turn: Turn, *, is_declined: bool) -> Step:
+    """Give the line of a turn, as a no where the wrong run's user declines."""
+    act = "decline" if is_declined and turn.act not in ("decline", "withdraw") else turn.act
+    concerned = [scalars_of(dict(call.call.arguments)) for call in turn.calls or turn.refused]
+    values = [value for several in concerned for value in several if value is not None]
+    about = turn.about or tuple(values if turn.act in ANSWERS else ())
+    return Step(party="user", part="line", text=turn.line, act=act, about=about)
+
+
+def _besides(run: WrongRun, refused: Sequence[PlannedCall]) -> list[Step]:
+    """Give the calls that a wrong run makes beside those of the right one."""
+    if run.kind not in ("forbidden", "declined", "unasked"):
+        return []
+    return [_step(call, -1) for call in ((run.call,) if run.call is not None else refused)]
+
+
+def _agent_first(draft: Draft, turn: Turn, rules: Rules) -> Step:
+    """Say what the agent says before a turn: before an answer of the user's, what is to be done, with its values."""
+    put = [_tool_call(call) for call in (*turn.calls, *turn.refused)] if turn.act in ANSWERS else []
+    changes = [call for call in put if rules.must_confirm(call)] or put
+    said = "; ".join(in_words(call, _terms(draft, rules, call)) for call in changes)
+    text = f"I would now make this change: {said}. Shall I proceed, yes or no?" if said else HEARD
+    return Step(party="assistant", part="question" if said else "filler", text=text)
+
+
+def _terms(draft: Draft, rules: Rules, call: ToolCall) -> list[JsonValue]:
+    """Give what the user must hear beside the arguments: values of the last call that a rule says they stand in."""
+    found: list[JsonValue] = []
+    for around, term in rules.terms(call):
+        fitting = [one for one in draft.calls if rules.is_about(around, _tool_call(one))]
+        found += _led(term, fitting[-1]) if fitting else []
+    return found
+
+
+def _words(draft: Draft, rules: Rules) -> Iterator[str]:
+    """Give what a right agent says: what the user asked for, what is to be told, and what rules ask for."""
+    yield from dict.fromkeys(one.text for turn in draft.turns for one in turn.wanted)
+    yield from draft.communicate
+    yield from rules.words([_tool_call(call) for call in draft.calls])
+    for call in draft.calls:
+        for reference in rules.told(_tool_call(call)):
+            yield from (str(value) for _, value in scalars(_led(reference, call)))
+    if any(fault.shows and not fault.calls for fault in draft.faults):
+        yield FAILED
+
+
+def _led(reference: JsonValue, call: PlannedCall) -> list[JsonValue]:
+    """Give the value that a reference leads to in a planned call, none where there is nothing."""
+    with suppress(NotThereError, UnreckonedError):
+        return [led_to(reference, call.call.arguments, partial(decoded, call.answer))]
+    return []
+
+
+def _step(call: PlannedCall, number: int) -> Step:
+    return Step(party="assistant", part="call", call=_tool_call(call), position=number)
+
+
+def _tool_call(call: PlannedCall) -> ToolCall:
+    return ToolCall(name=call.call.name, arguments=dict(call.call.arguments), requestor=call.call.requestor)

@@ -1,7 +1,7 @@
 """Assembly: a worded draft becomes scenarios in our own form, one for each persona, by structure alone."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import yaml
@@ -9,22 +9,17 @@ import yaml
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.generation.draft import Draft, Origin, Persona, PolicyPart
+from pytest_agentbench.generation.draft import Draft, Origin, Persona
 from pytest_agentbench.generation.language.plain import PLAIN, words_of
 from pytest_agentbench.generation.recipe import PROVENANCE, Hashes
 
-CALLS = "calls"
-"""The key of the provenance under which the origin of each expected call's arguments stands."""
-
-FACTS = "facts"
-"""The key of the provenance under which the origin of what must be told stands."""
+CALLS, FACTS = "calls", "facts"
+"""The keys of the provenance under which the origins of expected arguments, and of what must be told, stand."""
 
 HEAD = "# Written by `agentbench generate`; edits are lost when it is run again.\n"
 """The first line of a generated file, by which later sessions know it as their own."""
 
-PLAIN_NOTE = "Worded by plain phrases, without a model; to have it reworded: agentbench generate {suite} --reword"
-"""The note in the header of a scenario that no model worded."""
-
+_PLAIN_NOTE = "Worded by plain phrases, without a model; to have it reworded: agentbench generate {suite} --reword"
 _NAMED = 3
 """Tools that an id names."""
 _TITLE = 120
@@ -36,58 +31,58 @@ _RESERVED = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", "
 
 def scenario_id(draft: Draft) -> str:
     """Name a scenario by its first tools, in words, and by its draft, so that it stays when others come and go."""
-    asked = [call for turn in draft.turns for call in (*turn.refused, *turn.calls) if call.asked]
-    names = [words_of(call.call.name).replace(" ", "-") for call in asked]
-    several = list(dict.fromkeys(filter(None, names)))
+    several = [name.replace(" ", "-") for name in _actions(draft)]
     more = f"-{len(several) - _NAMED}-more" if len(several) > _NAMED else ""
     refused = "-refused" if any(turn.refused and turn.act == "request" for turn in draft.turns) else ""
     return f"{'-'.join(several[:_NAMED])[:70] or 'talk'}{more}{refused}-{draft.id}"
 
 
+def _actions(draft: Draft) -> list[str]:
+    return [name for name in dict.fromkeys(words_of(call.call.name) for call in draft.asked) if name]
+
+
 def scenario_forms(draft: Draft, *, hashes: Hashes, seed: int) -> tuple[dict[str, JsonValue], ...]:
     """Give the scenarios of a draft: one for each of its personas, one without where it has none."""
+    facts = _facts(draft)
+    title = (draft.purpose or ", then ".join(_actions(draft)) or draft.id)[:_TITLE]
+    provenance = _provenance(draft, list(facts.values()), hashes, seed)
+
+    def form(place: int, persona: Persona | None) -> dict[str, JsonValue]:
+        unknown = [*draft.unknown, *([persona.unknown_info] if persona and persona.unknown_info else [])]
+        found: dict[str, Any] = {
+            "id": scenario_id(draft) + (f"-p{place + 1}" if place else ""),
+            "title": title,
+            "description": _filled({"purpose": draft.purpose or title, "notes": draft.situation}),
+            "goal": persona and persona.reason_for_call,
+            "persona": persona and persona.known_info,
+            "instructions": persona and persona.task_instructions,
+            "says": [_filled({turn.act: turn.line, "about": list(turn.about)}, turn.act) for turn in draft.turns],
+            "language": None if draft.language == "en" else draft.language,
+            "knows": dict(draft.values),
+            "unknown": list(dict.fromkeys(unknown)),
+            "modifiers": list(persona.modifiers) if persona else [],
+            "state": draft.state,
+            "expect": [_call(call.call) for call in draft.calls if not call.fails],
+            "never": [_call(call) for call in draft.forbidden],
+            "communicate": list(facts),
+            "faults": [one.model_dump(mode="json") for one in draft.faults],
+            "match": _match(draft, tells=bool(facts)),
+            "policies": [one.policy for one in draft.policies],
+            "tags": list(dict.fromkeys(["generated", *draft.tags])),
+            "provenance": provenance,
+        }
+        return _filled(found, "expect")
+
     personas: Sequence[Persona | None] = draft.personas or (None,)
-    return tuple(
-        _form(draft, persona, name=scenario_id(draft) + (f"-p{place + 1}" if place else ""), hashes=hashes, seed=seed)
-        for place, persona in enumerate(personas)
-    )
+    return tuple(form(place, persona) for place, persona in enumerate(personas))
 
 
-def _form(draft: Draft, persona: Persona | None, *, name: str, hashes: Hashes, seed: int) -> dict[str, JsonValue]:
-    told = list(_told(draft))
-    writes = any(call.writes and not call.fails for call in draft.calls)
-    unknown = [*draft.unknown, *([persona.unknown_info] if persona and persona.unknown_info else [])]
-    form: dict[str, Any] = {
-        "id": name,
-        "title": _title(draft),
-        "description": {"purpose": draft.purpose or _title(draft), **_if("notes", draft.situation)},
-        "goal": persona and persona.reason_for_call,
-        "persona": persona and persona.known_info,
-        "instructions": persona and persona.task_instructions,
-        "says": [{turn.act: turn.line, **_if("about", list(turn.about))} for turn in draft.turns],
-        "language": None if draft.language == "en" else draft.language,
-        "knows": dict(draft.values),
-        "unknown": list(dict.fromkeys(unknown)),
-        "modifiers": list(persona.modifiers) if persona else [],
-        "state": draft.state,
-    }
-    rest: dict[str, Any] = {
-        "never": [_call(call) for call in draft.forbidden],
-        "communicate": [text for _, text in told],
-        "faults": [one.model_dump(mode="json") for one in draft.faults],
-        "match": _match(draft, is_decided=writes or bool(told)),
-        "policies": [one.policy for one in draft.policies],
-    }
-    return {
-        **{key: value for key, value in form.items() if value},
-        "expect": [_call(call.call) for call in draft.calls if not call.fails],
-        **{key: value for key, value in rest.items() if value},
-        "tags": list(dict.fromkeys(["generated", *draft.tags])),
-        "provenance": _provenance(draft, told, hashes, seed),
-    }
+def _filled(form: Mapping[str, Any], *always: str) -> dict[str, JsonValue]:
+    """Leave out what is empty, but for what is `always` there."""
+    return {key: value for key, value in form.items() if value or key in always}
 
 
-def _match(draft: Draft, *, is_decided: bool) -> dict[str, JsonValue]:
+def _match(draft: Draft, *, tells: bool) -> dict[str, JsonValue]:
     """Ask for reads, or an order, only where nothing is refused or declined.
 
     Where nothing is written and nothing told, the state alone would pass an agent that does nothing, so reads decide.
@@ -96,16 +91,34 @@ def _match(draft: Draft, *, is_decided: bool) -> dict[str, JsonValue]:
     """
     if any(turn.refused or turn.act == "decline" for turn in draft.turns):
         return {}
-    return {**_if("order", draft.ordered and "in_order"), **_if("expected_calls", not is_decided and "all")}
+    decides = tells or any(call.writes and not call.fails for call in draft.calls)
+    return _filled({"order": draft.ordered and "in_order", "expected_calls": not decides and "all"})
 
 
-def _if(key: str, value: JsonValue) -> dict[str, JsonValue]:
-    return {key: value} if value else {}
+def _facts(draft: Draft) -> dict[str, dict[str, JsonValue]]:
+    """Give what the agent must tell, as it is said, with the call and path where it stands; {} for nowhere."""
+    places, at = _places(draft), 0
+    found: dict[str, dict[str, JsonValue]] = {}
+    for turn in draft.turns:
+        for one in turn.wanted:
+            found.setdefault(one.text, {"name": one.label, "call": places.get(at + one.call, 0), "path": one.path})
+        at += len(turn.calls)
+    for text in draft.communicate:
+        found.setdefault(text, {})
+    return found
 
 
-def _provenance(
-    draft: Draft, told: Sequence[tuple[dict[str, JsonValue], str]], hashes: Hashes, seed: int
-) -> dict[str, JsonValue]:
+def _call(call: ExpectedCall) -> dict[str, JsonValue]:
+    more = {
+        "compare_args": None if call.compare_args is None else list(call.compare_args),
+        "requestor": None if call.requestor == "assistant" else call.requestor,
+    }
+    given = {key: value for key, value in more.items() if value is not None}
+    return {"name": call.name, "arguments": dict(call.arguments), **given}
+
+
+def _provenance(draft: Draft, facts: list[JsonValue], hashes: Hashes, seed: int) -> dict[str, JsonValue]:
+    places = _places(draft)
     found: dict[str, Any] = {
         PROVENANCE: hashes.model_dump(),
         "draft": draft.id,
@@ -116,7 +129,6 @@ def _provenance(
     }
     if owner := draft.owner.model_dump(exclude_defaults=True):
         found["owner"] = owner
-    places = _places(draft)
     found[CALLS] = [
         {
             "answer": digest(call.answer),
@@ -125,9 +137,11 @@ def _provenance(
         for call in draft.calls
         if not call.fails
     ]
-    found[FACTS] = [origin for origin, _ in told]
+    found[FACTS] = facts
     if draft.policies:
-        found["decided_by"] = {one.policy: _handled(one) for one in draft.policies}
+        found["decided_by"] = {
+            one.policy: ": ".join(filter(None, (one.handling, one.reason or one.involves))) for one in draft.policies
+        }
         found["wrong_runs"] = [
             {"policy": one.policy, "change": run.change, "finding": run.finding}
             for one in draft.policies
@@ -135,42 +149,6 @@ def _provenance(
             if run.finding
         ]
     return found
-
-
-def _handled(part: PolicyPart) -> str:
-    return ": ".join(filter(None, (part.handling, part.reason or part.involves)))
-
-
-def _told(draft: Draft) -> Iterator[tuple[dict[str, JsonValue], str]]:
-    """Give what the agent must tell: where it stands (call, path) and how it is said; then what stands nowhere."""
-    at = 0
-    places = _places(draft)
-    seen: set[str] = set()
-    for turn in draft.turns:
-        for one in turn.wanted:
-            if one.text not in seen:
-                seen.add(one.text)
-                yield {"name": one.label, "call": places.get(at + one.call, 0), "path": one.path}, one.text
-        at += len(turn.calls)
-    for text in draft.communicate:
-        if text not in seen:
-            seen.add(text)
-            yield {}, text
-
-
-def _title(draft: Draft) -> str:
-    asked = [call for turn in draft.turns for call in (*turn.refused, *turn.calls) if call.asked]
-    actions = dict.fromkeys(words_of(call.call.name) for call in asked)
-    return (draft.purpose or ", then ".join(actions) or draft.id)[:_TITLE]
-
-
-def _call(call: ExpectedCall) -> dict[str, JsonValue]:
-    form: dict[str, JsonValue] = {"name": call.name, "arguments": dict(call.arguments)}
-    if call.compare_args is not None:
-        form["compare_args"] = list(call.compare_args)
-    if call.requestor != "assistant":
-        form["requestor"] = call.requestor
-    return form
 
 
 def _places(draft: Draft) -> dict[int, int]:
@@ -185,54 +163,20 @@ def _origin(one: Origin, places: Mapping[int, int]) -> JsonValue:
     return {"call": places.get(one.call or 0, 0), "path": one.path}
 
 
+def notes_of(draft: Draft, suite: str) -> tuple[str, ...]:
+    """Give the notes in the header of a draft's file."""
+    return (*([_PLAIN_NOTE.format(suite=suite)] if draft.worded_by == PLAIN else []), *draft.notes)
+
+
 def yaml_text(forms: Sequence[Mapping[str, JsonValue]], notes: Sequence[str] = ()) -> str:
     """Give scenarios as YAML that is read back exactly: every text that could be read as something else is quoted.
 
     `${` in texts is written `$${`, since scenario files take variables from the environment. `notes` are comments.
     """
-    escaped = [_escaped(form) for form in forms]
-    text: str = yaml.dump(
-        escaped[0] if len(escaped) == 1 else escaped, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110
-    )
+    whole = [_escaped(form) for form in forms]
+    form = whole[0] if len(whole) == 1 else whole
+    text: str = yaml.dump(form, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)
     return HEAD + "".join(f"# {' '.join(note.split())}\n" for note in notes) + text
-
-
-def notes_of(draft: Draft, suite: str) -> tuple[str, ...]:
-    """Give the notes in the header of a draft's file."""
-    plain = [PLAIN_NOTE.format(suite=suite)] if draft.worded_by == PLAIN else []
-    return (*plain, *draft.notes)
-
-
-class _Dumper(yaml.SafeDumper):
-    """Quotes every text that is not plainly words, and gives no anchors."""
-
-    def ignore_aliases(self, data: object) -> bool:
-        return True
-
-
-def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
-    is_bare = _BARE.fullmatch(value) is not None and value.lower() not in _RESERVED
-    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=None if is_bare else '"')
-
-
-def _list(dumper: yaml.SafeDumper, value: list[JsonValue]) -> yaml.SequenceNode:
-    """Write a short list of plain values on one line."""
-    is_short = (
-        all(not isinstance(item, list | dict) for item in value) and sum(len(str(one)) + 4 for one in value) < _LINE
-    )
-    return dumper.represent_sequence("tag:yaml.org,2002:seq", value, flow_style=is_short)
-
-
-def _mapping(dumper: yaml.SafeDumper, value: dict[str, JsonValue]) -> yaml.MappingNode:
-    """Write a short mapping of plain values on one line."""
-    is_flat = all(not isinstance(item, list | dict) for item in value.values()) and "\n" not in str(value)
-    is_short = is_flat and sum(len(str(key)) + len(str(item)) + 6 for key, item in value.items()) < _LINE
-    return dumper.represent_mapping("tag:yaml.org,2002:map", value, flow_style=is_short)
-
-
-_Dumper.add_representer(str, _text)
-_Dumper.add_representer(list, _list)
-_Dumper.add_representer(dict, _mapping)
 
 
 def _escaped(value: Any) -> JsonValue:
@@ -240,6 +184,33 @@ def _escaped(value: Any) -> JsonValue:
         return value.replace("${", "$${")
     if isinstance(value, Mapping):
         return {str(key): _escaped(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_escaped(item) for item in value]
-    return value
+    return [_escaped(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+class _Dumper(yaml.SafeDumper):
+    """Quotes every text that is not plainly words, writes short lists and mappings on a line, and gives no anchors."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        return True
+
+    def text(self, value: str) -> yaml.ScalarNode:
+        is_bare = _BARE.fullmatch(value) is not None and value.lower() not in _RESERVED
+        return self.represent_scalar("tag:yaml.org,2002:str", value, style=None if is_bare else '"')
+
+    def list(self, value: list[JsonValue]) -> yaml.SequenceNode:
+        is_short = _is_flat(value) and sum(len(str(one)) + 4 for one in value) < _LINE
+        return self.represent_sequence("tag:yaml.org,2002:seq", value, flow_style=is_short)
+
+    def mapping(self, value: dict[str, JsonValue]) -> yaml.MappingNode:
+        width = sum(len(str(key)) + len(str(item)) + 6 for key, item in value.items())
+        is_short = width < _LINE and _is_flat(value.values()) and "\n" not in str(value)
+        return self.represent_mapping("tag:yaml.org,2002:map", value, flow_style=is_short)
+
+
+_Dumper.add_representer(str, _Dumper.text)
+_Dumper.add_representer(list, _Dumper.list)
+_Dumper.add_representer(dict, _Dumper.mapping)
+
+
+def _is_flat(values: Iterable[JsonValue]) -> bool:
+    return not any(isinstance(item, list | dict) for item in values)

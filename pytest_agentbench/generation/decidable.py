@@ -2,8 +2,7 @@
 
 import json
 import re
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 
 from pytest_agentbench.core.ids import codes_in, shape
@@ -12,32 +11,34 @@ from pytest_agentbench.core.spoken import plain, says
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.values import JsonValue, is_number, same, to_json
-from pytest_agentbench.generation.draft import Draft, PlannedCall, Turn
+from pytest_agentbench.generation.draft import Draft, PlannedCall
 from pytest_agentbench.generation.language.guard import scalars_of
-from pytest_agentbench.generation.tools.labels import is_identifier, is_role
+from pytest_agentbench.generation.ownership import CallRecord, mixed_owners, ownership_of, people_of
+from pytest_agentbench.generation.tools.flows import found_at
+from pytest_agentbench.generation.tools.probing.reading import inner
 
 NEAR = timedelta(days=400)
 """Days from today within which a date may come to mean something else before the scenario is run."""
 
-_YEAR_FIRST = re.compile(r"(?<!\d)(\d{4})([-./])(\d{1,2})\2(\d{1,2})(?!\d)")
-_YEAR_LAST = re.compile(r"(?<![\d./-])(\d{1,2})([-./])(\d{1,2})\2(\d{4})(?!\d)")
-_SHORT_YEAR = re.compile(r"(?<![\d./-])(\d{2})([-./])(\d{2})\2(\d{2})(?![./-]?\d)")
-_COMPACT = re.compile(r"(?<!\d)(\d{4})()(\d{2})(\d{2})(?!\d)")
-_DATES = (_YEAR_FIRST, _YEAR_LAST, _SHORT_YEAR, _COMPACT)
+_DATES = tuple(
+    map(
+        re.compile,
+        (
+            r"(?<!\d)(\d{4})([-./])(\d{1,2})\2(\d{1,2})(?!\d)",
+            r"(?<![\d./-])(\d{1,2})([-./])(\d{1,2})\2(\d{4})(?!\d)",
+            r"(?<![\d./-])(\d{2})([-./])(\d{2})\2(\d{2})(?![./-]?\d)",
+            r"(?<!\d)(\d{4})()(\d{2})(\d{2})(?!\d)",
+        ),
+    )
+)
 """Dates by themselves, before a time, or within a text: 2026-11-24, 2026/11/24, 24.11.2026, 11/24/26, 20261124."""
 _EPOCH = re.compile(r"(?<![\w.])(\d{10})(\d{3})?(?:\.\d{1,9})?(?![\w.])")
 """A moment as the seconds or milliseconds since 1970."""
 
 _GENERIC = frozenset({"id", "_id", "uid", "uuid", "key", "name"})
 """Names of fields that say of every kind of thing what it is, so that they name no owner."""
-_TELLING = 4
-"""Characters of a key from which it is told by itself, whatever the argument is called."""
-_INNER = 20_000
 _ROWS, _FIELDS = 10, 16
 """Rows that a writer is shown, and fields of each."""
-
-Record = tuple[str, Mapping[str, JsonValue]]
-"""A row with the key that it stands under."""
 
 
 def coincidences(draft: Draft, toolset: Toolset) -> Iterator[str]:
@@ -47,14 +48,17 @@ def coincidences(draft: Draft, toolset: Toolset) -> Iterator[str]:
         for own, call in enumerate((*turn.calls, *turn.refused)):
             spec = toolset.get(call.call.name, call.call.requestor)
             schemas = spec.parameters.get("properties", {}) if spec else {}
-            is_made = own < len(turn.calls)
-            before = number + (own if is_made else len(turn.calls))
+            before = number + min(own, len(turn.calls))
             for path, value in arguments_of(call):
-                schema = schemas.get(path.split(".")[0], {})
                 why = _unknown(draft, place, call, path, value, before=before)
-                if why and not _is_constant(value, schema):
+                if why and not _is_constant(value, schemas.get(path.split(".")[0], {})):
                     yield f"{call.call.name}: {path} {value!r}: {why}"
-        yield from _wanted(turn)
+        for one in turn.wanted:
+            answer = inner(turn.calls[one.call].answer) if one.call < len(turn.calls) else None
+            if answer is None:
+                yield f"{one.label}: the call that tells it is not made in this turn"
+            elif not any(says(one.text, str(value)) for value in at_path(answer, one.path)):
+                yield f"{one.label}: {one.text!r} does not stand at {one.path!r} of the answer"
         number += len(turn.calls)
 
 
@@ -67,12 +71,11 @@ def _unknown(draft: Draft, place: int, call: PlannedCall, path: str, value: Json
         return "" if _is_said(draft, place, call, path, value) else "nobody says it"
     if origin.call is None or origin.call >= before:
         return "it is taken from an answer that is not there yet"
-    answer = parsed(draft.calls[origin.call].answer)
-    found = list(at_path(answer, origin.path))
-    if not any(_holds(one, value) for one in found):
+    answer = inner(draft.calls[origin.call].answer)
+    if not any(_holds(one, value) for one in at_path(answer, origin.path)):
         return f"it does not stand at {origin.path or 'the text'} of call {origin.call + 1}"
-    generic = ".".join("*" if part.isdecimal() else part for part in origin.path.split("."))
-    there = list(at_path(answer, generic))
+    generic = _any_entry(origin.path)
+    there = at_path(answer, generic)
     if len({str(one) for one in there}) < 2 or _is_beside_said(draft, place, answer, origin.path):
         return ""
     pointing = [
@@ -86,6 +89,11 @@ def _unknown(draft: Draft, place: int, call: PlannedCall, path: str, value: Json
     if any(_points_at(answer, one.position, one.count, origin.path, value) for one in pointing):
         return ""
     return f"the words point at another entry of call {origin.call + 1}"
+
+
+def _any_entry(path: str) -> str:
+    """Give a path to the same field of every entry: `orders.*.id` for `orders.1.id`."""
+    return ".".join("*" if part.isdecimal() else part for part in path.split(".") if part)
 
 
 def _holds(found: JsonValue, value: JsonValue) -> bool:
@@ -104,14 +112,10 @@ def _is_beside_said(draft: Draft, place: int, answer: JsonValue, path: str) -> b
     """
     above, _, field = path.rpartition(".")
     said = [value for turn in draft.turns[: place + 1] for one in turn.states for value in scalars_of(one.value)]
-    generic = ".".join("*" if part.isdecimal() else part for part in above.split(".") if part)
-    records = [one for one in at_path(answer, generic) if isinstance(one, Mapping)]
-    named = [
-        record
-        for record in records
-        if any(isinstance(one, str) and same(one, value) for one in record.values() for value in said)
-    ]
-    own = next(at_path(answer, above), None)
+    texts = [value for value in said if isinstance(value, str)]
+    records = [one for one in at_path(answer, _any_entry(above)) if isinstance(one, Mapping)]
+    named = [one for one in records if any(value in texts for value in one.values() if isinstance(value, str))]
+    own = next(iter(at_path(answer, above)), None)
     return own in named and len({str(record.get(field)) for record in named}) == 1
 
 
@@ -119,21 +123,22 @@ def _points_at(answer: JsonValue, position: int, count: int, path: str, value: J
     """Whether entry `position` of `count` entries is the one that a path goes through."""
     parts = path.split(".")
     for at, part in enumerate(parts):
-        if part.isdecimal():
+        if part.isdecimal() and int(part) == position:
             entries = next(iter(at_path(answer, ".".join(parts[:at]))), None) if at else inner(answer)
-            if isinstance(entries, list) and len(entries) == count and int(part) == position:
+            if isinstance(entries, list) and len(entries) == count:
                 return True
-    every = list(at_path(answer, ".".join("*" if part.isdecimal() else part for part in parts)))
+    every = at_path(answer, _any_entry(path))
     return len(every) == count and position < len(every) and same(to_json(every[position]), to_json(value))
 
 
 def _is_said(draft: Draft, place: int, call: PlannedCall, path: str, value: JsonValue) -> bool:
+    name = path.split(".", maxsplit=1)[0]
     for turn_at, turn in enumerate(draft.turns[: place + 1]):
         requested = draft.requested(turn_at)
         for one in turn.states:
             is_value = any(same(to_json(said), to_json(value)) for said in scalars_of(one.value))
             is_of = one.call < len(requested) and requested[one.call] is call
-            if is_value and (is_of or not one.argument or one.argument.split(".")[0] == path.split(".", maxsplit=1)[0]):
+            if is_value and (is_of or one.argument.split(".")[0] in ("", name)):
                 return True
             if one.via and is_of and one.argument == path:
                 return True
@@ -142,120 +147,35 @@ def _is_said(draft: Draft, place: int, call: PlannedCall, path: str, value: Json
 
 def _is_constant(value: JsonValue, schema: JsonValue) -> bool:
     """Whether everybody gives this value: nothing, what the schema takes by default, or the only one it takes."""
-    if not isinstance(schema, Mapping):
-        return value is None
-    listed = schema.get("enum")
-    only = listed[0] if isinstance(listed, list) and len(listed) == 1 else schema.get("const")
-    return (
-        value is None
-        or any(key in schema and same(schema[key], value) for key in ("default",))
-        or (only is not None and same(only, value))
-    )
-
-
-def _wanted(turn: Turn) -> Iterator[str]:
-    for one in turn.wanted:
-        if one.call >= len(turn.calls):
-            yield f"{one.label}: the call that tells it is not made in this turn"
-            continue
-        found = at_path(parsed(turn.calls[one.call].answer), one.path)
-        if not any(says(one.text, str(value)) for value in found):
-            yield f"{one.label}: {one.text!r} does not stand at {one.path!r} of the answer"
+    declared = schema if isinstance(schema, Mapping) else {}
+    listed = declared.get("enum")
+    only = listed if isinstance(listed, list) and len(listed) == 1 else []
+    given = [*only, *(declared[key] for key in ("default", "const") if key in declared)]
+    return value is None or any(same(one, value) for one in given)
 
 
 def owners(draft: Draft, state: State | None) -> Iterator[str]:
-    """Name each thing in a draft that belongs to somebody else than its owner; nothing where it has a stated role.
-
-    Fields that hold the owner's key, in arguments, answers and rows, name owners: whatever the draft touches must hold
-    the same key there. Where nobody says who the owner is, it is whose things the draft lists.
-    """
+    """Name each thing in a draft that belongs to somebody else than its owner; nothing where it has a stated role."""
     if draft.owner.role:
         return
-    touched = [one for turn in draft.turns for one in (*turn.calls, *turn.refused)]
-    records = list(_records([parsed(call.answer) for call in touched], state, draft.state))
-    arguments = [(path.split(".")[-1], value) for call in touched for path, value in arguments_of(call)]
-    if draft.owner.key is not None:
-        yield from _others(draft, state, records, arguments)
-        return
-    for name in _owning(draft, records):
-        yield from _several(name, records, arguments)
-
-
-def _owning(draft: Draft, records: Sequence[Record]) -> list[str]:
-    """Give the arguments of a draft without a known owner that say whose a thing is.
-
-    They are called as people are (`member_id`), else the first by which a call lists rows of other things
-    (`list_copies(shelf_id)`); at least two kinds of calls and rows carry them.
-    """
-    roles: list[str] = []
-    listing: list[str] = []
-    kinds: dict[str, set[str]] = defaultdict(set)
-    for call in (one for turn in draft.turns for one in (*turn.calls, *turn.refused)):
-        answer = parsed(call.answer)
-        rows = [row for row in answer if isinstance(row, Mapping)] if isinstance(answer, list) else []
-        for path, value in arguments_of(call):
-            name = path.split(".")[-1]
-            kinds[name].add(f"call {call.call.name}")
-            if is_role(name):
-                roles.append(name)
-            elif is_identifier(name) and rows and all(name in row and name != next(iter(row)) for row in rows):
-                listing += [name] * all(same(to_json(row[name]), value) for row in rows)
-    for _, row in records:
-        for name in row:
-            kinds[name].add(f"row {next(iter(row))}")
-    found = list(dict.fromkeys(roles)) or listing[:1]
-    return [name for name in found if len(kinds[name]) > 1]
-
-
-def _several(name: str, records: Sequence[Record], arguments: Sequence[tuple[str, JsonValue]]) -> Iterator[str]:
-    """Name each thing whose owner, as a field of this name says it, is another than that of the first."""
-    own = [value for argument, value in arguments if argument == name and isinstance(value, str | int)]
-    if not own:
-        return
-    yield from (f"{name} {value!r} is not {own[0]!r}" for value in own[1:] if not same(value, own[0]))
-    for argument, value in dict.fromkeys((one, str(value)) for one, value in arguments if is_identifier(one)):
-        for key, row in records:
-            is_its_row = (key == value and len(value) >= _TELLING) or (
-                next(iter(row)) == argument != name and str(row[argument]) == value
-            )
-            if is_its_row and row.get(name) is not None and not _names(row[name], own[0]):
-                yield f"{argument} {value} belongs to {row[name]!r}, not to {own[0]!r}"
-                break
-
-
-def _names(value: JsonValue, owner: JsonValue) -> bool:
-    """Whether a field says that this is the owner: by its key, or by a record that holds it (`{id: M1, name: Ann}`)."""
-    given = to_json(value)
-    return same(given, owner) or (isinstance(given, Mapping) and any(same(one, owner) for one in given.values()))
-
-
-def _others(
-    draft: Draft, state: State | None, records: Sequence[Record], arguments: Sequence[tuple[str, JsonValue]]
-) -> Iterator[str]:
-    """Name each thing in a draft that belongs to somebody else than its owner."""
-    owner = draft.owner.key
-    fields = {name for name, value in arguments if same(value, owner)}
-    fields |= {name for _, row in records for name, value in row.items() if same(to_json(value), owner)}
-    if not fields:
-        yield f"{owner!r} stands nowhere in what it touches"
-    fields -= _GENERIC
-    table = (state or {}).get(draft.owner.table)
-    peers = {str(key) for key in table} if isinstance(table, Mapping) else set()
-    for name, value in arguments:
-        if name in fields and value is not None and not same(value, owner):
-            yield f"{name} {value!r} is not {owner!r}"
-    for name, value in dict.fromkeys((name, str(value)) for name, value in arguments if isinstance(value, str | int)):
-        for key, row in records:
-            is_its_row = (
-                key == value
-                or (next(iter(row), "") == name and str(row[name]) == value)  # a loan of a book is not the book's row
-                or any(str(row.get(generic)) == value for generic in _GENERIC - {"name"})
-            )
-            others = [row[field] for field in fields & row.keys() if row[field] is not None]
-            others = [one for one in others if not peers or str(one) in peers]  # an address of an order is nobody's
-            if is_its_row and others and not any(_names(one, owner) for one in others):
-                yield f"{name} {value} belongs to {others[0]!r}, not to {owner!r}"
-                break
+    refused = [call for turn in draft.turns for call in turn.refused]
+    calls = [
+        CallRecord(
+            call.call.name,
+            call.call.arguments,
+            inner(call.answer),
+            call.writes,
+            frozenset(one.call for one in call.origins.values() if one.call is not None),
+        )
+        for call in (*draft.calls, *refused)
+    ]
+    known = ownership_of([to_json(state or {}), to_json(draft.state)], calls, draft.owner)
+    owner = known.kinds_of(draft.owner) if draft.owner.key is not None else {}
+    others = people_of(known, calls)
+    is_unseen = state is None and draft.owner.table and draft.owner.table not in others  # found out from other calls
+    if draft.owner.key is not None and not owner and not is_unseen:
+        yield f"{draft.owner.key!r} stands nowhere in what it touches"
+    yield from (why for _, why in mixed_owners(known, calls, owner))
 
 
 def rows_of(draft: Draft, state: State | None) -> tuple[dict[str, JsonValue], ...]:
@@ -264,7 +184,7 @@ def rows_of(draft: Draft, state: State | None) -> tuple[dict[str, JsonValue], ..
     values = {str(value) for call in touched for _, value in arguments_of(call) if isinstance(value, str | int)}
     values |= {str(draft.owner.key)} if draft.owner.key is not None else set()
     found = []
-    for key, row in _records([], state, draft.state):
+    for key, row in _records(state, draft.state):
         fields = {name: value for name, value in row.items() if not isinstance(value, dict | list)}
         names = [name for name in fields if name in _GENERIC or name.lower().endswith("id")]
         if key in values or any(str(fields[name]) in values for name in names):
@@ -322,44 +242,14 @@ def _leaves(value: JsonValue, path: tuple[str, ...]) -> Iterator[tuple[str, Json
         yield ".".join(path), value
 
 
-def parsed(text: str) -> JsonValue:
-    """Give an answer as JSON, or as its text where it is none."""
-    return inner(text)
+def at_path(value: JsonValue, path: str) -> list[JsonValue]:
+    """Give what stands at a dotted path; `*` is any entry, and a text on the way that is JSON is read as JSON."""
+    return [one.value for one in found_at(value, path)]
 
 
-def inner(value: JsonValue) -> JsonValue:
-    """Read a text that is JSON."""
-    if isinstance(value, str) and value.lstrip()[:1] in ("{", "[") and len(value) <= _INNER:
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-    return value
-
-
-def at_path(value: JsonValue, path: str) -> Iterator[JsonValue]:
-    """Yield what stands at a dotted path; `*` is any entry, and a text on the way that is JSON is read as JSON."""
-    yield from _at(value, [part for part in path.split(".") if part])
-
-
-def _at(value: JsonValue, parts: Sequence[str]) -> Iterator[JsonValue]:
-    if not parts:
-        yield value
-        return
-    value = inner(value)
-    first, rest = parts[0], parts[1:]
-    if isinstance(value, list):
-        entries = value if first == "*" else value[int(first) : int(first) + 1] if first.isdecimal() else []
-        for item in entries:
-            yield from _at(item, rest)
-    elif isinstance(value, Mapping):
-        for item in value.values() if first == "*" else [value[first]] if first in value else []:
-            yield from _at(item, rest)
-
-
-def _records(answers: Sequence[JsonValue], state: State | None, more: Mapping[str, JsonValue]) -> Iterator[Record]:
-    """Yield each mapping inside answers and rows, with the key that it stands under."""
-    stack: list[tuple[str, JsonValue]] = [("", one) for one in (*answers, to_json(state or {}), to_json(dict(more)))]
+def _records(state: State | None, more: Mapping[str, JsonValue]) -> Iterator[tuple[str, Mapping[str, JsonValue]]]:
+    """Yield each mapping inside rows, with the key that it stands under."""
+    stack: list[tuple[str, JsonValue]] = [("", to_json(state or {})), ("", to_json(dict(more)))]
     while stack:
         key, value = stack.pop()
         value = inner(value)

@@ -1,7 +1,8 @@
 """A draft: one scenario before it has words and before it is accepted; every source hands on drafts, and nothing else.
 
 `Source.drafts()` gives drafts, `Wording` gives them their lines, `assemble` makes a scenario file of them, and `accept`
-says whether the file is written (DESIGN §5, *Generation*).
+says whether the file is written (DESIGN §5, *Generation*). Numbers of calls count from 0 over all turns of a draft,
+or, where so said, over those that a line asks for (`Draft.requested`).
 """
 
 from collections.abc import AsyncIterator, Mapping
@@ -15,10 +16,9 @@ from pytest_agentbench.core.values import JsonValue
 
 
 class Origin(Model):
-    """Where the value of an argument comes from.
+    """Where an argument's value comes from: the user says it, or it stands at `path` of the answer of call `call`.
 
-    `user`: the user says it. `result`: it stands at `path` (dotted) of the answer of the draft's call number `call`
-    (0-based, over all turns). `entry` names the verified call of the pool that the value was taken from, if any.
+    `entry` names the verified call of the pool that it was taken from, if any.
     """
 
     source: Literal["user", "result"]
@@ -30,8 +30,8 @@ class Origin(Model):
 class PlannedCall(Model):
     """A call that was really made while planning: `answer` is its text, `origins` has each argument by dotted path.
 
-    `fails` says that the scenario plans for the tool's refusal. `asked` False: the user does not ask for this call, the
-    agent makes it on its own because a rule or another call needs it (identify first); values of it are still said.
+    `fails`: the scenario plans for the tool's refusal. `asked` False: the agent makes it on its own because a rule or
+    another call needs it (identify first); values of it are still said.
     """
 
     call: ExpectedCall
@@ -42,29 +42,30 @@ class PlannedCall(Model):
     asked: bool = True
 
 
-class Stated(Model):
-    """A value that the user says: `label` is its name in plain words, `argument` the dotted path that it fills.
-
-    `call` is a number in `Draft.requested` of the turn. Where `via` names a lookup, the user says a name that leads
-    there (*Paris*), and the argument is found by that call.
-    """
+class _Labelled(Model):
+    """What a line says or asks for, by its name in plain words."""
 
     label: str
+
+
+class Stated(_Labelled):
+    """A value that the user says, and the dotted path that it fills of a requested call.
+
+    Where `via` names a lookup, the user says a name that leads there (*Paris*), and that call finds the argument.
+    """
+
     value: JsonValue
     argument: str = ""
     call: int = 0
     via: str = ""
 
 
-class Reference(Model):
-    """A thing that the user points at in an answer: entry `position` (0-based) of `count` in the answer of `source`.
+class Reference(_Labelled):
+    """A thing that the user points at: entry `position` of `count` in the answer of call `source`.
 
-    `source` is a number of a call over all turns, `argument` the dotted path that the thing fills, `call` a number in
-    `Draft.requested` of the turn, `label` what the thing is called (*order*). `path` leads to the value itself
-    (`orders.1.id`).
+    It fills the dotted path `argument` of the requested call `call`; `path` leads to the value (`orders.1.id`).
     """
 
-    label: str
     source: int
     path: str
     position: int = 0
@@ -73,23 +74,20 @@ class Reference(Model):
     call: int = 0
 
 
-class Wanted(Model):
+class Wanted(_Labelled):
     """A value that the user wants to be told: it stands at `path` of the answer of call `call` of the turn's own."""
 
-    label: str
     text: str
     call: int = 0
     path: str = ""
 
 
 class Turn(Model):
-    """One line of the user: its act, the calls that a right run makes because of it, and what must be in the line.
+    """One line of the user ("" until it is worded): its act, and the calls that a right run makes because of it.
 
-    `refused` are calls that the line asks for, or that a `decline` concerns, and that a right run does not make. `line`
-    is "" until it is worded. `about` are the values that the act concerns (*decline* of which call).
-
-    A change that the agent must have confirmed takes two turns: a `request` with the values, and a `confirm` whose
-    `calls` hold the change (`decline`: whose `refused` hold it).
+    `refused` are calls that the line asks for, or a `decline` concerns, and a right run does not make; `about` are the
+    values that the act concerns. A change that must be confirmed takes two turns: a `request` with the values, and a
+    `confirm` whose `calls` hold the change (`decline`: whose `refused` hold it).
     """
 
     act: ActKind = "request"
@@ -105,10 +103,9 @@ class Turn(Model):
 class WrongRun(Model):
     """A run that breaks one rule, made of what the draft's own lines ask for and its rows offer.
 
-    `forbidden`: `call` is made at the turn `turn`. `skipped`: the draft's call number `skip` is left out. `declined`:
-    the user of turn `turn` says no, and the calls are made all the same. `unasked`: nobody asks the user before.
-    `unsaid`: `text` is left out of the agent's words. `change` says in words what differs; `accept` writes `finding`,
-    what the checks say of it.
+    `forbidden`: `call` is made at `turn`. `skipped`: call number `skip` is left out. `declined`: the user of `turn`
+    says no, and the calls are made all the same. `unasked`: nobody asks the user before. `unsaid`: `text` is left out
+    of the agent's words. `change` says in words what differs; `accept` writes `finding`, what the checks say of it.
     """
 
     kind: Literal["forbidden", "skipped", "declined", "unasked", "unsaid"]
@@ -130,10 +127,7 @@ refused by the tool. enforced: the tool itself refuses all of them. judge_only: 
 
 
 class PolicyPart(Model):
-    """What a draft does with one policy; `involves` says by which call, row, refusal or turn it takes part.
-
-    `accept` sets `handling` and `reason`.
-    """
+    """What a draft does with one policy, and by which call, row, refusal or turn; `accept` adds handling and reason."""
 
     policy: str
     event: Event = "kept"
@@ -171,7 +165,7 @@ class Draft(Model):
 
     `state` is what the scenario adds to the suite's own state, `forbidden` what a right run must not call,
     `communicate` what it must say, `ordered` whether the order of calls decides. `purpose` and `situation` are the
-    critic's summaries ("" without one). `provenance` is kept in the file as it is, `notes` as lines of its header.
+    critic's summaries. `provenance` is kept in the file as it is, `notes` as lines of its header.
     """
 
     id: str
@@ -195,9 +189,7 @@ class Draft(Model):
     provenance: dict[str, Any] = {}
 
     def requested(self, turn: int) -> tuple[PlannedCall, ...]:
-        """The calls that the line of a turn is about: its own, its refused ones, and, of a request, those of the turns
-        after it that only answer the agent (confirm, condition, decline, withdraw, inform), in this order.
-        """
+        """The calls that the line of a turn is about: its own, its refused ones, and those of answers behind it."""
         return tuple(call for call, _ in self.placed(turn))
 
     def placed(self, turn: int) -> tuple[tuple[PlannedCall, int], ...]:
@@ -216,6 +208,11 @@ class Draft(Model):
     def calls(self) -> tuple[PlannedCall, ...]:
         """The calls of a right run, over all turns."""
         return tuple(call for turn in self.turns for call in turn.calls)
+
+    @property
+    def asked(self) -> tuple[PlannedCall, ...]:
+        """The calls that the user asks for, those that are refused first within a turn."""
+        return tuple(call for turn in self.turns for call in (*turn.refused, *turn.calls) if call.asked)
 
     @property
     def values(self) -> Mapping[str, JsonValue]:

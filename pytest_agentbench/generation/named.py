@@ -1,7 +1,7 @@
 """Arguments and values by their names alone: what arguments are called, and where a name stands in an answer."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -18,44 +18,43 @@ _MOST = 300
 _WHOLE_NUMBER = re.compile(r"(?<![\w.,:/-])[0-9]{1,18}(?![\w:/-]|[.,][0-9])")
 """A number by itself, neither a part of a date nor longer than tools take."""
 
+Schema = Mapping[str, Any]
 
-def _slots(
-    schema: Mapping[str, Any], deepest: int, path: str = "", root: Mapping[str, Any] | None = None
-) -> Iterator[tuple[str, Mapping[str, Any]]]:
+
+def _slots(schema: Schema, deepest: int, root: Schema, path: str = "") -> Iterator[tuple[str, Schema]]:
     """Yield each argument that takes plain values or a list, by its dotted path; objects below `deepest` are whole."""
-    root = schema if root is None else root
     for name, inner in schema.get("properties", {}).items():
         here = f"{path}.{name}" if path else name
         one = _resolved(inner, root)
         items = _resolved(one.get("items"), root)
-        if one.get("properties") and here.count(".") < deepest:
-            yield from _slots(one, deepest, here, root)
-        elif items.get("properties") and here.count(".") < deepest:
-            yield from _slots(items, deepest, f"{here}.*", root)
+        nested, more = (one, "") if one.get("properties") else (items, ".*")
+        if nested.get("properties") and here.count(".") < deepest:
+            yield from _slots(nested, deepest, root, here + more)
         else:
             yield here, one
 
 
-def slots_of(spec: ToolSpec) -> dict[str, tuple[Mapping[str, Any], set[str]]]:
+def slots_of(spec: ToolSpec) -> dict[str, tuple[Schema, set[str]]]:
     """Give a tool's arguments by their paths, each with its schema and what it is called: short names where one has it.
 
     `address.zip` is *address zip*, and *zip* where no other argument is.
     """
     for deepest in range(_NESTED, 0, -1):
-        slots = dict(islice(_slots(spec.parameters, deepest), _MOST + 1))
+        slots = dict(islice(_slots(spec.parameters, deepest, spec.parameters), _MOST + 1))
         if len(slots) <= _MOST:
             break
     else:
-        slots = dict(_slots(spec.parameters, 0))
+        slots = dict(_slots(spec.parameters, 0, spec.parameters))
     whole = {path: {label_of(path, schema), label_of(path)} for path, schema in slots.items()}
-    taken = {label for several in whole.values() for label in several}
     short = {path: words_of(path.replace(".*", "").split(".")[-1]) for path in slots}
-    every = list(short.values())
-    alone = {path: {name} if every.count(name) == 1 and name not in taken else set() for path, name in short.items()}
-    return {path: (schema, whole[path] | alone[path]) for path, schema in slots.items()}
+    taken = [*(label for several in whole.values() for label in several), *short.values()]
+    return {
+        path: (schema, whole[path] | ({short[path]} if taken.count(short[path]) == 1 else set()))
+        for path, schema in slots.items()
+    }
 
 
-def _resolved(schema: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:
+def _resolved(schema: Any, root: Schema) -> Schema:
     """Follow a reference to a definition of the same schema."""
     reference = schema.get("$ref") if isinstance(schema, Mapping) else None
     found: Any = root if reference else schema
@@ -66,35 +65,25 @@ def _resolved(schema: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def entries(value: JsonValue, one: SaidReference, label: str) -> Iterator[JsonValue]:
     """Yield what may be meant: of entry `position` of each list of `count`, the fields that are called like it."""
-    names = _names(label, one.thing)
+    last = label.rsplit(maxsplit=1)[-1] if label.split() else label
+    things = {f"{one.thing} id", f"{one.thing} {last}"}
+    names = [{label}, {one.thing}, things, {last}, {"id"}, set(IDENTIFIERS)]  # the closest first
     if one.count < 2:
-        found = list(_best(value, names))
-        yield from found or _in_texts(value)
+        yield from list(_best(value, names)) or _in_texts(value)
         return
     stack = [value]
     while stack:
         found = stack.pop()
-        entries: list[JsonValue] = []
+        rows: list[JsonValue] = list(found) if isinstance(found, list) else []
         if isinstance(found, Mapping):
             stack += found.values()
-            rows = [row for row in found.values() if isinstance(row, Mapping)]
-            if len(rows) == len(found):
-                entries = [{"id": key, **row} for key, row in found.items() if isinstance(row, Mapping)]
-        elif isinstance(found, list):
-            stack += found
-            entries = found
-        if len(entries) == one.count:
-            entry = entries[one.position]
-            if isinstance(entry, Mapping | list):
-                yield from _best(entry, names)
-            else:
-                yield entry
-
-
-def _names(label: str, thing: str) -> list[set[str]]:
-    """Give the names that a field may have, the closest first."""
-    last = label.rsplit(maxsplit=1)[-1] if label.split() else label
-    return [{label}, {thing}, {f"{thing} id", f"{thing} {last}"}, {last}, {"id"}, set(IDENTIFIERS)]
+            if all(isinstance(row, Mapping) for row in found.values()):
+                rows = [{"id": key, **row} for key, row in found.items() if isinstance(row, Mapping)]
+        else:
+            stack += rows
+        if len(rows) == one.count:
+            row = rows[one.position]
+            yield from _best(row, names) if isinstance(row, Mapping | list) else (row,)
 
 
 def _in_texts(value: JsonValue) -> Iterator[JsonValue]:
@@ -107,10 +96,7 @@ def _in_texts(value: JsonValue) -> Iterator[JsonValue]:
 
 def _best(value: JsonValue, names: Sequence[set[str]]) -> Iterator[JsonValue]:
     """Yield what stands under the closest of the names."""
-    for several in names:
-        if found := list(under(value, several)):
-            yield from found
-            return
+    yield from next(filter(None, (list(under(value, several)) for several in names)), [])
 
 
 def under(value: JsonValue, names: set[str]) -> Iterator[JsonValue]:
@@ -119,13 +105,12 @@ def under(value: JsonValue, names: set[str]) -> Iterator[JsonValue]:
         for name, item in value.items():
             if words_of(str(name)) in names and not isinstance(item, Mapping | list) and item is not None:
                 yield item
-            yield from under(item, names)
-    elif isinstance(value, list):
-        for item in value:
-            yield from under(item, names)
+    for item in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
+        yield from under(item, names)
 
 
-def distinct(values: Sequence[JsonValue] | Iterator[JsonValue]) -> list[JsonValue]:
+def distinct(values: Iterable[JsonValue]) -> list[JsonValue]:
+    """Give values without those that equal an earlier one."""
     found: list[JsonValue] = []
     for value in values:
         if not any(same(to_json(value), to_json(one)) for one in found):

@@ -4,12 +4,11 @@
 compares them with those of the suite as it is now.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import Problem, SuiteError
-from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.suite import GenerateSpec, Suite
 from pytest_agentbench.core.tool import Toolset
@@ -63,30 +62,30 @@ class Hashes(Model):
         """One hash over the three."""
         return digest([self.recipe, self.tools, self.policies])
 
-    def differing(self, written: JsonValue) -> tuple[str, ...]:
+    def differing(self, written: JsonValue) -> frozenset[str]:
         """Name the parts that differ from those found in a scenario's provenance; all where nothing readable is."""
         known = written if isinstance(written, Mapping) else {}
-        return tuple(part for part in _PARTS if known.get(part) != getattr(self, part))
+        return frozenset(part for part in _PARTS if known.get(part) != getattr(self, part))
 
 
 def recipe_of(suite: Suite) -> GenerateSpec:
     """Give the recipe of a suite; raise `SuiteError` where it has none."""
     if suite.generate is None:
-        example = "generate: {from: tools, count: 50, seed: 7}"
-        raise SuiteError(
-            [Problem(file=suite.path, key="generate", message="the suite has no recipe", hint=f"add `{example}`")]
-        )
+        hint = "add `generate: {from: tools, count: 50, seed: 7}`"
+        raise SuiteError([Problem(file=suite.path, key="generate", message="the suite has no recipe", hint=hint)])
     return suite.generate
 
 
 def hashes_of(suite: Suite, toolset: Toolset) -> Hashes:
     """Give the hashes of a suite as it is now; raise `SuiteError` where it has no recipe."""
-    return Hashes(
-        recipe=recipe_hash(recipe_of(suite)), tools=tools_hash(toolset), policies=policies_hash(suite.policies)
-    )
+    policies = [
+        policy.model_dump(mode="json", exclude={"tools", "source"})  # these only people read
+        for policy in sorted(suite.policies, key=lambda one: one.id)
+    ]
+    return Hashes(recipe=_recipe_hash(recipe_of(suite)), tools=tools_hash(toolset), policies=digest(policies))
 
 
-def recipe_hash(recipe: GenerateSpec) -> str:
+def _recipe_hash(recipe: GenerateSpec) -> str:
     """Give 16 hex digits over a recipe; where it is written, who reviews it, how its model is reached do not count.
 
     What is as usual does not count either, so that a key which recipes gain makes nothing stale.
@@ -96,10 +95,8 @@ def recipe_hash(recipe: GenerateSpec) -> str:
         exclude={"out": True, "review": True, "traces": True, "document": True, "model": _HOW_REACHED},
         exclude_defaults=True,
     )
-    if recipe.source == "tools":
-        content = {key: value for key, value in content.items() if key not in _OF_POLICIES}
-    if recipe.levels == USUAL_LEVELS:
-        content.pop("levels", None)
+    idle = {*(_OF_POLICIES if recipe.source == "tools" else ()), *(["levels"] if recipe.levels == USUAL_LEVELS else [])}
+    content = {key: value for key, value in content.items() if key not in idle}
     if recipe.document is not None:
         content["document"] = digest(recipe.document.read_text(encoding="utf-8", errors="replace"))
     return digest({**content, "traces": [file.name for file in recipe.traces]})
@@ -111,29 +108,23 @@ def tools_hash(toolset: Toolset) -> str:
     return digest([[spec.name, spec.description, spec.parameters] for spec in specs])
 
 
-def policies_hash(policies: Sequence[Policy]) -> str:
-    """Give 16 hex digits over the policies, in whatever order they stand; what only people read does not count."""
-    listed = sorted(policies, key=lambda one: one.id)
-    return digest([policy.model_dump(mode="json", exclude={"tools", "source"}) for policy in listed])
-
-
 def staleness(suite: Suite, toolset: Toolset) -> str:
-    """Say why generated scenarios of a suite no longer match it, or give "" where they do or there are none."""
+    """Say why generated scenarios of a suite no longer match it, or give "" where they do or there are none.
+
+    An accepted one is a test of the team's own by now; tools of a server are only told when it is run.
+    """
     if suite.generate is None:
         return ""
     current = hashes_of(suite, toolset)
-    asked = _PARTS if toolset else tuple(part for part in _PARTS if part != "tools")  # a server tells its own when run
-    stale: dict[tuple[str, ...], int] = {}
-    for scenario in generated_scenarios(suite):
-        if scenario.review is not None and scenario.review.state == "accepted":
-            continue  # it is a test of the team's own by now, which is not written anew
-        differing = current.differing(scenario.provenance[PROVENANCE])
-        if parts := tuple(part for part in differing if part in asked):
-            stale[parts] = stale.get(parts, 0) + 1
-    if not stale:
+    differing = [
+        current.differing(scenario.provenance[PROVENANCE]) - (set() if toolset else {"tools"})
+        for scenario in generated_scenarios(suite)
+        if scenario.review is None or scenario.review.state != "accepted"
+    ]
+    count = sum(map(bool, differing))
+    if not count:
         return ""
-    changed = [part for part in _PARTS if any(part in parts for parts in stale)]
-    count = sum(stale.values())
+    changed = [part for part in _PARTS if any(part in parts for parts in differing)]
     noun = "1 generated scenario does" if count == 1 else f"{count} generated scenarios do"
     return (
         f"{suite.path.name}: {noun} not match the suite any more: {' and '.join(changed)} changed since; "

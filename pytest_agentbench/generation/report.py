@@ -1,15 +1,18 @@
 """What a session of generation reports: scenarios, losses by stage and reason, coverage, handling, models and cost."""
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.model import ModelSpec, Usage
+from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.text import percentage, printable, shorten
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.draft import Draft, Loss
+from pytest_agentbench.generation.recipe import recipe_of
+from pytest_agentbench.generation.roles import RoleModels
+from pytest_agentbench.generation.store import SCENARIOS, Saved
 from pytest_agentbench.llm.prices import cost_of
 from pytest_agentbench.llm.reply import TokenCount
 
@@ -22,8 +25,11 @@ PAPER = 33.0
 BOUNDS = {False: 0.10, True: 0.30}
 """The share of drafts that may be lost, without a model and with one that may call a draft absurd."""
 
-_EXAMPLES = 3
+_EXAMPLES, _MISSING = 3, 10
+"""Details of one reason, and names that are not covered, that are shown."""
 _WIDTH = 110
+_HANDLING = {"decided": 8, "exercised": 11, "enforced": 10, "judge_only": 12}
+"""The columns of the table of policies, with their widths."""
 
 
 class CoverageRow(Model):
@@ -35,43 +41,37 @@ class CoverageRow(Model):
     missing: tuple[tuple[str, str], ...] = ()
 
 
-class CriticCount(Model):
-    """What a critic said, counted as tool-to-scenario counts: verdicts, rejections, those for invented values."""
-
-    verdicts: int = 0
-    rejected: int = 0
-    invented: int = 0
-    implausible: int = 0
-
-
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class Report:
-    """What became of a recipe: drafts that were accepted, losses, files, and what models took by role.
+    """What became of a recipe: drafts that were accepted, losses, files.
 
-    `coverage` and `lines` are the source's own. `stopped` says why no further draft was tried. `kept` files a reviewer
-    decided about, those of `foreign` names somebody else wrote, `removed` ones are gone, and `left` ones of earlier
-    sessions stay, since nothing was accepted.
+    `coverage` and `lines` are the source's own. `stopped` says why no further draft was tried; `left` files of earlier
+    sessions stay, since nothing was accepted. `verdicts` are the critic's, why a draft is rejected or "".
     """
 
-    name: str
-    source: str
-    seed: int
+    suite: Suite
     wanted: int
-    out: Path
-    accepted: Sequence[Draft] = ()
-    losses: Sequence[Loss] = ()
+    roles: RoleModels | None = None
+    accepted: list[Draft] = field(default_factory=list)
+    losses: list[Loss] = field(default_factory=list)
     scenarios: int = 0
-    kept: int = 0
-    foreign: Sequence[str] = ()
-    removed: int = 0
+    saved: Saved = field(default_factory=Saved)
     left: int = 0
     stopped: str = ""
     coverage: Sequence[CoverageRow] = ()
     lines: Sequence[str] = ()
-    usage: Mapping[str, Usage] = field(default_factory=dict)
-    players: Mapping[str, str] = field(default_factory=dict)
-    critic: CriticCount = field(default_factory=CriticCount)
+    verdicts: Sequence[str] = ()
     estimate: str = ""
+
+    @property
+    def usage(self) -> Mapping[str, Usage]:
+        """What the model calls of each role took."""
+        return self.roles.usage if self.roles else {}
+
+    @property
+    def players(self) -> Mapping[str, str]:
+        """The models by the roles that they play."""
+        return self.roles.players if self.roles else {}
 
     @property
     def tried(self) -> int:
@@ -79,11 +79,18 @@ class Report:
         return len(self.accepted) + len(self.losses)
 
     @property
+    def critic(self) -> dict[str, int]:
+        """The critic's verdicts, counted as tool-to-scenario counts them."""
+        found = Counter(self.verdicts)
+        counts = {"verdicts": found.total(), "rejected": found.total() - found[""]}
+        return {**counts, "invented": found["invented"], "implausible": found["implausible"]}
+
+    @property
     def handling(self) -> dict[str, Counter[str]]:
         """How often each policy was decided, exercised, enforced by its tool or left to a judge, by its id."""
-        found: dict[str, Counter[str]] = {}
+        found: dict[str, Counter[str]] = defaultdict(Counter)
         for part in (part for draft in self.accepted for part in draft.policies):
-            found.setdefault(part.policy, Counter())[part.handling] += 1
+            found[part.policy][part.handling] += 1
         return dict(sorted(found.items()))
 
 
@@ -96,60 +103,19 @@ def estimate_of(spec: ModelSpec, wanted: int) -> str:
     return f"wording {wanted} scenarios by {spec.model}: at most {wanted * CALLS} model calls ({each}), {price}"
 
 
-def lines_of(report: Report) -> list[str]:
-    """Give the report as lines for people."""
-    with_model = bool(report.players)
-    lost = len(report.losses)
-    share = f" ({100 * lost / report.tried:.1f} %, bound {100 * BOUNDS[with_model]:.0f} %)" if report.tried else ""
-    calls = [len(draft.calls) for draft in report.accepted]
-    lines = [
-        f"agentbench generate: {report.name} · from {report.source} · seed {report.seed}",
-        f"{len(report.accepted)} of {report.wanted} scenarios"
-        + (f", {sum(calls) / len(calls):.1f} calls on average" if calls else "")
-        + (f"; {report.scenarios} with all personas" if report.scenarios > len(report.accepted) else ""),
-        *_files(report),
-        *report.lines,
-        f"drafts tried: {report.tried}, lost: {lost}{share}",
-    ]
-    for (stage, reason), details in _by_reason(report.losses).items():
-        lines.append(f"  {len(details):>4}  {stage}: {reason}")
-        shown = dict.fromkeys(filter(None, details[:_EXAMPLES]))
-        lines += [f"        {shorten(printable(detail), _WIDTH)}" for detail in shown]
-    lines += _coverage(report.coverage)
-    lines += _handling(report)
-    lines += _models(report)
-    if len(report.accepted) < report.wanted:
-        missing = report.wanted - len(report.accepted)
-        lines.append(f"{missing} scenarios short: {report.stopped or 'see the reasons above'}")
-    return lines
-
-
-def _files(report: Report) -> list[str]:
-    """Say where files are written, and what became of those that stood there."""
-    told = [f"written to {report.out}"]
-    told += [f"{report.kept} reviewed files kept as they are"] if report.kept else []
-    told += [f"{report.removed} files of earlier sessions removed"] if report.removed else []
-    lines = ["; ".join(told)]
-    if report.left:
-        lines.append(f"nothing was accepted: the {report.left} files of earlier sessions stay")
-    if report.foreign:
-        names = ", ".join(printable(name) for name in report.foreign)
-        lines.append(f"not written over, since somebody else wrote it: {names}; move it to have the scenario written")
-    return lines
-
-
 def document_of(report: Report) -> dict[str, JsonValue]:
     """Give the report as JSON."""
+    recipe = recipe_of(report.suite)
     return {
-        "suite": report.name,
-        "from": report.source,
-        "seed": report.seed,
+        "suite": report.suite.name,
+        "from": recipe.source,
+        "seed": recipe.seed,
         "wanted": report.wanted,
         "accepted": [draft.id for draft in report.accepted],
         "scenarios": report.scenarios,
-        "kept": report.kept,
-        "foreign": list(report.foreign),
-        "removed": report.removed,
+        "kept": len(report.saved.kept),
+        "foreign": [file.name for file in report.saved.foreign],
+        "removed": len(report.saved.removed),
         "left": report.left,
         "tried": report.tried,
         "lost": [loss.model_dump() for loss in report.losses],
@@ -158,7 +124,7 @@ def document_of(report: Report) -> dict[str, JsonValue]:
         "coverage": [row.model_dump(mode="json") for row in report.coverage],
         "handling": {policy: dict(counts) for policy, counts in report.handling.items()},
         "players": dict(report.players),
-        "critic": report.critic.model_dump(),
+        "critic": report.critic,
         "models": {
             role: {
                 "calls": usage.calls + usage.replayed,
@@ -172,63 +138,107 @@ def document_of(report: Report) -> dict[str, JsonValue]:
     }
 
 
-def _by_reason(losses: Sequence[Loss]) -> dict[tuple[str, str], list[str]]:
-    found: dict[tuple[str, str], list[str]] = {}
-    for loss in losses:
-        found.setdefault((loss.stage, loss.reason), []).append(loss.detail)
-    return dict(sorted(found.items(), key=lambda pair: (-len(pair[1]), pair[0])))
+def lines_of(report: Report) -> list[str]:
+    """Give the report as lines for people."""
+    recipe = recipe_of(report.suite)
+    return [
+        f"agentbench generate: {report.suite.name} · from {recipe.source} · seed {recipe.seed}",
+        *_counts(report),
+        *_files(report),
+        *report.lines,
+        *_losses(report),
+        *_coverage(report.coverage),
+        *_handling(report),
+        *_models(report),
+        *_missing(report),
+    ]
 
 
-def _coverage(rows: Sequence[CoverageRow], most: int = 10) -> list[str]:
+def _counts(report: Report) -> Iterator[str]:
+    calls = [len(draft.calls) for draft in report.accepted]
+    average = f", {sum(calls) / len(calls):.1f} calls on average" if calls else ""
+    personas = f"; {report.scenarios} with all personas" if report.scenarios > len(calls) else ""
+    yield f"{len(calls)} of {report.wanted} scenarios{average}{personas}"
+
+
+def _files(report: Report) -> Iterator[str]:
+    """Say where files are written, and what became of those that stood there."""
+    kept, removed = len(report.saved.kept), len(report.saved.removed)
+    yield (
+        f"written to {recipe_of(report.suite).out / SCENARIOS}"
+        + (f"; {kept} reviewed files kept as they are" if kept else "")
+        + (f"; {removed} files of earlier sessions removed" if removed else "")
+    )
+    if report.left:
+        yield f"nothing was accepted: the {report.left} files of earlier sessions stay"
+    if names := ", ".join(printable(file.name) for file in report.saved.foreign):
+        yield f"not written over, since somebody else wrote it: {names}; move it to have the scenario written"
+
+
+def _losses(report: Report) -> Iterator[str]:
+    lost, bound = len(report.losses), BOUNDS[bool(report.players)]
+    share = f" ({100 * lost / report.tried:.1f} %, bound {100 * bound:.0f} %)" if report.tried else ""
+    yield f"drafts tried: {report.tried}, lost: {lost}{share}"
+    details: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for loss in report.losses:
+        details[loss.stage, loss.reason].append(loss.detail)
+    for (stage, reason), several in sorted(details.items(), key=lambda pair: (-len(pair[1]), pair[0])):
+        yield f"  {len(several):>4}  {stage}: {reason}"
+        shown = dict.fromkeys(filter(None, several[:_EXAMPLES]))
+        yield from (f"        {shorten(printable(detail), _WIDTH)}" for detail in shown)
+
+
+def _coverage(rows: Sequence[CoverageRow]) -> Iterator[str]:
     if not rows:
-        return []
+        return
     width = max(8, *(len(row.what) + 1 for row in rows))
-    lines = ["", f"{'':<{width}}{'covered':>8}{'of':>7}"]
+    yield from ("", f"{'':<{width}}{'covered':>8}{'of':>7}")
     for row in rows:
         share = percentage(row.covered / row.total) if row.total else "-"
-        lines.append(f"{row.what:<{width}}{row.covered:>8}{row.total:>7}{share:>7}")
+        yield f"{row.what:<{width}}{row.covered:>8}{row.total:>7}{share:>7}"
     for row in rows:
-        lines += [f"missing {row.what}: {name} ({reason})" for name, reason in row.missing[:most]]
-        if len(row.missing) > most:
-            lines.append(f"missing {row.what}: {len(row.missing) - most} more")
-    return [*lines, ""]
+        yield from (f"missing {row.what}: {name} ({reason})" for name, reason in row.missing[:_MISSING])
+        if len(row.missing) > _MISSING:
+            yield f"missing {row.what}: {len(row.missing) - _MISSING} more"
+    yield ""
 
 
-def _handling(report: Report) -> list[str]:
+def _handling(report: Report) -> Iterator[str]:
     """Give a line per policy: in how many scenarios it is decided, exercised, enforced by the tool, or judge-only."""
     if not report.handling:
-        return []
-    width = max(len(policy) for policy in report.handling) + 2
-    lines = ["", f"{'policy':<{width}}{'decided':>8}{'exercised':>11}{'enforced':>10}{'judge only':>12}"]
+        return
+    width = max(map(len, report.handling)) + 2
+    head = "".join(f"{name.replace('_', ' '):>{column}}" for name, column in _HANDLING.items())
+    yield from ("", f"{'policy':<{width}}{head}")
     for policy, counts in report.handling.items():
-        row = f"{counts['decided']:>8}{counts['exercised']:>11}{counts['enforced']:>10}{counts['judge_only']:>12}"
-        lines.append(f"{policy:<{width}}{row}")
-    return [*lines, ""]
+        yield f"{policy:<{width}}" + "".join(f"{counts[name]:>{column}}" for name, column in _HANDLING.items())
+    yield ""
 
 
-def _models(report: Report) -> list[str]:
+def _models(report: Report) -> Iterator[str]:
     if not report.players:
-        return ["model calls: none; the users speak in plain phrases"]
-    total = sum(usage.calls + usage.replayed for usage in report.usage.values())
-    tokens = sum(usage.input_tokens + usage.output_tokens for usage in report.usage.values())
-    cost = sum(usage.cost_usd for usage in report.usage.values())
-    unpriced = sum(usage.unpriced for usage in report.usage.values())
-    number = max(len(report.accepted), 1)
+        yield "model calls: none; the users speak in plain phrases"
+        return
+    usages, number = report.usage.values(), max(len(report.accepted), 1)
+    total = sum(usage.calls + usage.replayed for usage in usages)
+    tokens = sum(usage.input_tokens + usage.output_tokens for usage in usages)
+    unpriced = sum(usage.unpriced for usage in usages)
     roles = ", ".join(f"{role} {usage.calls + usage.replayed}" for role, usage in report.usage.items())
     each = f"{total / number:.1f} and {tokens / number:.0f} tokens per accepted scenario"
-    lines = [
-        *([report.estimate] if report.estimate else []),
-        f"model calls: {total} ({roles}), {each} (the paper's pipeline: about {PAPER:.0f} calls)",
-        f"cost: {cost:.4f} USD" + (f", {unpriced} calls of unknown price" if unpriced else ""),
-    ]
-    if report.critic.verdicts:
-        found = report.critic
-        rejected = max(found.rejected, 1)
-        other = found.rejected - found.invented - found.implausible
-        lines.append(
-            f"critic: {found.rejected} of {found.verdicts} verdicts are rejections "
-            f"({100 * found.rejected / found.verdicts:.0f} %): {found.implausible} implausible, {found.invented} with "
-            f"invented values ({100 * found.invented / rejected:.0f} %), {other} with other writes; the paper: 63 %, "
-            "79 % of them invented"
+    yield from filter(None, [report.estimate])
+    yield f"model calls: {total} ({roles}), {each} (the paper's pipeline: about {PAPER:.0f} calls)"
+    cost = f"cost: {sum(usage.cost_usd for usage in usages):.4f} USD"
+    yield cost + (f", {unpriced} calls of unknown price" if unpriced else "")
+    verdicts, rejected, invented, implausible = report.critic.values()
+    if verdicts:
+        yield (
+            f"critic: {rejected} of {verdicts} verdicts are rejections ({100 * rejected / verdicts:.0f} %): "
+            f"{implausible} implausible, {invented} with invented values ({100 * invented / max(rejected, 1):.0f} %), "
+            f"{rejected - invented - implausible} with other writes; the paper: 63 %, 79 % of them invented"
         )
-    return lines
+
+
+def _missing(report: Report) -> Iterator[str]:
+    missing = report.wanted - len(report.accepted)
+    if missing > 0:
+        yield f"{missing} scenarios short: {report.stopped or 'see the reasons above'}"

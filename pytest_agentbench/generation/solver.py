@@ -77,25 +77,26 @@ def differing_writes(draft: Draft, made: Sequence[ToolCall], toolset: Toolset) -
 
     A tool reads where its kind says so; one of unknown kind, where the draft has calls of it that write nothing.
     """
-    struck = {fault.tool for fault in draft.faults if not fault.calls}
+    tools = toolset.of("assistant")
     wrote = {call.call.name for call in draft.calls if call.writes}
-    unknown = {spec.name for spec in toolset.of("assistant") if spec.kind == "unknown"}
-    reads = {spec.name for spec in toolset.of("assistant") if spec.kind == "read"}
-    reads |= {call.call.name for call in draft.calls} & unknown
-    left = [(plainly(call, toolset), call) for call in made if call.name not in struck | (reads - wrote)]
-    missing = ""
-    for planned in draft.calls:
-        if not planned.writes or planned.fails or planned.call.requestor != "assistant":
-            continue
-        call = ToolCall(name=planned.call.name, arguments=dict(planned.call.arguments))
-        found = next((one for one in left if one[0] == plainly(call, toolset)), None)
-        if found is not None:
-            left.remove(found)
-        missing = missing or ("" if found else call_text(call.name, call.arguments))
-    extra = call_text(left[0][1].name, left[0][1].arguments) if left else ""
+    planned = {call.call.name for call in draft.calls}
+    reads = {one.name for one in tools if one.kind == "read" or (one.kind == "unknown" and one.name in planned)}
+    free = (reads - wrote) | {fault.tool for fault in draft.faults if not fault.calls}
+    left = [call for call in made if call.name not in free]
+    missing: list[ToolCall] = []
+    for one in draft.calls:
+        if one.writes and not one.fails and one.call.requestor == "assistant":
+            call = ToolCall(name=one.call.name, arguments=dict(one.call.arguments))
+            mark = plainly(call, toolset)
+            place = next((at for at, other in enumerate(left) if plainly(other, toolset) == mark), None)
+            if place is None:
+                missing.append(call)
+            else:
+                del left[place]
+    extra = f"it makes {call_text(left[0].name, left[0].arguments)}" if left else ""
     if missing:
-        return f"it does not make {missing}" + (f", it makes {extra}" if extra else "")
-    return f"it makes {extra} besides" if extra else ""
+        return ", ".join(filter(None, (f"it does not make {call_text(missing[0].name, missing[0].arguments)}", extra)))
+    return f"{extra} besides" if extra else ""
 
 
 def plainly(call: ToolCall, toolset: Toolset) -> str:
@@ -103,17 +104,12 @@ def plainly(call: ToolCall, toolset: Toolset) -> str:
     spec = toolset.get(call.name)
     declared = spec.parameters.get("properties", {}) if spec else {}
     schemas = {name: one for name, one in declared.items() if isinstance(one, Mapping)}
-    counted = {
-        name: to_json(value)
-        for name, value in call.arguments.items()
-        if value is not None and not (name in schemas and _is_default(value, schemas[name]))
-    }
-    return dumps([call.name, {name: _number(counted[name], schemas.get(name, {})) for name in sorted(counted)}])
-
-
-def _is_default(value: JsonValue, schema: Mapping[str, Any]) -> bool:
-    """Whether a tool takes this value where it is given none."""
-    return "default" in schema and same(schema["default"], value)
+    counted: dict[str, JsonValue] = {}
+    for name, value in sorted(call.arguments.items()):
+        schema = schemas.get(name, {})
+        if value is not None and not ("default" in schema and same(schema["default"], value)):
+            counted[name] = _number(to_json(value), schema)
+    return dumps([call.name, counted])
 
 
 @dataclass

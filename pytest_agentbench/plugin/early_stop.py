@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_agentbench.core.run import Result, RunKey
-from pytest_agentbench.results.statistics.sequential import StopRule
+from pytest_agentbench.results.sequential import StopRule
 from pytest_agentbench.results.store import without_attempt
 
 if TYPE_CHECKING:

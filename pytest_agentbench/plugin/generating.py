@@ -8,7 +8,7 @@ import pytest
 
 from pytest_agentbench.core.errors import AgentBenchError
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.generation.running import Asked, generate
+from pytest_agentbench.generation.run import Asked, generate
 from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.suites.scenario_files import is_suite_file
 from pytest_agentbench.suites.suite_file import load_suite

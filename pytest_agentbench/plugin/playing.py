@@ -90,7 +90,7 @@ class Playing:
         verbose = self._config.get_verbosity() > 0
         return conversation_text(
             simulated.result,
-            simulated.run,
+            simulated.run.transcript if simulated.run else None,
             verbose=verbose,
             transcript_path=path_shown(self._config, self._bench, simulated.result),
         )

@@ -7,7 +7,7 @@ from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.verdict import Flag
 from pytest_agentbench.report.breakdown import percent
 from pytest_agentbench.report.glyphs import Glyphs, Line
-from pytest_agentbench.report.table import wrap
+from pytest_agentbench.report.table import Layout, count
 from pytest_agentbench.results.audits import (
     AuditSums,
     CritiqueSide,
@@ -28,11 +28,6 @@ FLAGS_TITLE = "flags of the auditor (they decide nothing)"
 
 _QUOTE = 160
 _NAME = 60
-
-
-def is_uncalibrated(run: Result, document: Document) -> bool:
-    """Whether the verdict on a run rests on an auditor that is not calibrated."""
-    return run.rests_on_auditor and not _standing(run, document).is_calibrated
 
 
 def marks_of(run: Result, document: Document) -> str:
@@ -60,9 +55,9 @@ def standing_text(standing: AuditorStanding, marks: Glyphs) -> str:
     """Say how far an auditor can be trusted, with the upper bound of its false alarm rate."""
     if not standing.runs:
         return f"{UNCALIBRATED}: `agentbench calibrate` has not held it against labelled runs"
-    alarms = "no false alarm" if not standing.false_alarms else _count(standing.false_alarms, "false alarm")
+    alarms = "no false alarm" if not standing.false_alarms else count(standing.false_alarms, "false alarm")
     bound = f"at most {percent(standing.upper, marks)}, 95 %"
-    told = f"{alarms} on {_count(standing.runs, 'labelled run')} ({bound})"
+    told = f"{alarms} on {count(standing.runs, 'labelled run')} ({bound})"
     if standing.is_calibrated:
         return f"calibrated: {told}"
     lacks = [f"{LEAST_RUNS} are needed"] if standing.runs < LEAST_RUNS else []
@@ -77,29 +72,25 @@ def audit_rows(document: Document, marks: Glyphs) -> list[tuple[str, str]]:
     if sums.disputed or sums.replayed:
         again = f" {marks.dot} {sums.replayed} played again" if sums.replayed else ""
         why = "scored; the user may be at fault"
-        rows.append(("disputed", f"{_count(sums.disputed, 'run')} ({why}){again}"))
+        rows.append(("disputed", f"{count(sums.disputed, 'run')} ({why}){again}"))
     critique = critique_of([*document.results, *document.retried])
     return [*rows, *([("critique", _critique(critique, marks))] if critique.runs else [])]
 
 
-def audit_lines(document: Document, marks: Glyphs, width: int, *, verbose: bool) -> list[Line]:
+def audit_lines(document: Document, layout: Layout) -> list[Line]:
     """Give the rows as lines, then the kinds of flags with the first of each; with `verbose` all flags."""
-    rows = audit_rows(document, marks)
+    marks, rows = layout.marks, audit_rows(document, layout.marks)
     if not rows:
         return []
     lines = [Line("")]
     indent = " " * (max(len(name) for name, _ in rows) + 2)
     for name, told in rows:
-        lines += [Line(part) for part in wrap(marks.plain(f"{name.ljust(len(indent))}{told}"), width, indent)]
-    if verbose:
-        found = [(run.key.name, flag) for run in document.results for flag in auditor_flags(run)]
-        texts = [f"{marks.plain(name)}  {auditor_flag_text(flag, marks)}" for name, flag in found]
-    else:
-        texts = kind_texts(document, marks)
-    if texts:
-        lines.append(Line(FLAGS_TITLE, "head"))
-        lines += [Line(f"  {part}") for text in texts for part in wrap(text, width - 2, "    ")]
-    return lines
+        lines += layout.wrapped(f"{name.ljust(len(indent))}{told}", indent)
+    found = [(run.key.name, flag) for run in document.results for flag in auditor_flags(run)] if layout.verbose else []
+    texts = [f"{marks.plain(name)}  {auditor_flag_text(flag, marks)}" for name, flag in found]
+    texts = texts if layout.verbose else kind_texts(document, marks)
+    lines += [Line(FLAGS_TITLE, "head")] if texts else []
+    return lines + [line for text in texts for line in layout.wrapped(text, "    ", start="  ")]
 
 
 def kind_texts(document: Document, marks: Glyphs) -> list[str]:
@@ -116,8 +107,8 @@ def auditor_flag_text(flag: Flag, marks: Glyphs) -> str:
 def _audit_rows(sums: AuditSums, document: Document, marks: Glyphs) -> Sequence[tuple[str, str]]:
     runs = len([run for run in document.results if run.not_run is None])
     dot = f" {marks.dot} "
-    facts = [f"{sums.runs} of {_count(runs, 'run')}", f"{sums.decided} rest on it"]
-    facts += [f"{_count(sums.dropped, 'observation')} without words left out"] if sums.dropped else []
+    facts = [f"{sums.runs} of {count(runs, 'run')}", f"{sums.decided} rest on it"]
+    facts += [f"{count(sums.dropped, 'observation')} without words left out"] if sums.dropped else []
     standings = {
         standing_text(suite.auditor, marks)
         for suite in document.suites
@@ -125,21 +116,21 @@ def _audit_rows(sums: AuditSums, document: Document, marks: Glyphs) -> Sequence[
     }
     rows = [("auditor", dot.join([*facts, *sorted(standings)]))]
     rows.append(
-        ("satisfied yet failed", f"{sums.satisfied_failed} of {_count(sums.satisfied, 'run')} with a satisfied user")
+        ("satisfied yet failed", f"{sums.satisfied_failed} of {count(sums.satisfied, 'run')} with a satisfied user")
     )
     share = percent(sums.plays_agent / sums.runs, marks)
     rows.append(
-        ("plays_agent", f"{sums.plays_agent} of {_count(sums.runs, 'run')} ({share}): the user spoke as the agent")
+        ("plays_agent", f"{sums.plays_agent} of {count(sums.runs, 'run')} ({share}): the user spoke as the agent")
     )
     if sums.consents_unclear:
-        rows.append(("unclear", f"{_count(sums.consents_unclear, 'consent')}: label and auditor disagree"))
+        rows.append(("unclear", f"{count(sums.consents_unclear, 'consent')}: label and auditor disagree"))
     return rows
 
 
 def _critique(sums: CritiqueSums, marks: Glyphs) -> str:
-    unchecked = [f"{_count(sums.unchecked, 'ending')} could not be checked"] if sums.unchecked else []
+    unchecked = [f"{count(sums.unchecked, 'ending')} could not be checked"] if sums.unchecked else []
     facts = (
-        f"{sums.resumed.runs} of {_count(sums.runs, 'run')} went on ({sums.times} times in all)",
+        f"{sums.resumed.runs} of {count(sums.runs, 'run')} went on ({sums.times} times in all)",
         *unchecked,
         *(f"{name}: {_side(one)}" for name, one in (("these", sums.resumed), ("others", sums.others)) if one.runs),
     )
@@ -163,7 +154,7 @@ def _marks(run: Result, standing: AuditorStanding) -> list[str]:
 
 
 def _kind(one: FlagKindCount) -> str:
-    return f"{one.kind} {one.flags} in {_count(one.runs, 'run')}, the first: "
+    return f"{one.kind} {one.flags} in {count(one.runs, 'run')}, the first: "
 
 
 def _place(flag: Flag) -> str:
@@ -173,7 +164,3 @@ def _place(flag: Flag) -> str:
 def _words(flag: Flag, marks: Glyphs) -> str:
     quote = f'"{marks.cut(marks.plain(flag.quote), _QUOTE)}"' if flag.quote else ""
     return ", ".join(part for part in (marks.plain(flag.message or flag.value), quote) if part)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -4,20 +4,10 @@ from collections.abc import Callable
 
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.transcript import Transcript
-from pytest_agentbench.report.comparison import is_partial
-from pytest_agentbench.results.comparison import Comparison, compare_results
+from pytest_agentbench.results.comparison import Comparison
 from pytest_agentbench.results.document import Document
 from pytest_agentbench.results.paired import Flip
 from pytest_agentbench.results.transcripts import Transcripts
-
-
-def compared(baseline: Document | None, document: Document) -> tuple[Comparison, ...]:
-    """Compare the suites of a session with a baseline as the terminal does; nothing without one."""
-    if baseline is None:
-        return ()
-    known = {suite.path for suite in document.suites}
-    runs = [run for run in document.results if run.key.suite in known]
-    return compare_results(baseline.results, runs, seed=document.seed or 0, partial=is_partial(document))
 
 
 def name_of(one: Comparison, document: Document) -> str:

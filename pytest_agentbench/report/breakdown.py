@@ -7,7 +7,7 @@ from pytest_agentbench.core.gates import parse_gate
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.text import percentage
 from pytest_agentbench.report.glyphs import Glyphs, Line, Style
-from pytest_agentbench.report.table import Align, natural_width, table
+from pytest_agentbench.report.table import Layout, natural_width
 from pytest_agentbench.results.aggregate import Aggregate, Row, make_row
 from pytest_agentbench.results.gates import GateVerdict
 
@@ -52,11 +52,8 @@ def breakdown(
         texts, styles = _rows(groups, gates, glyphs, metrics, verbose=verbose)
         if natural_width(texts) <= width:
             break
-    align: list[Align] = ["<", *_right(len(texts[0]) - 1)]
-    if gates:
-        align[-1] = "<"
-    lines = table(texts, align, width=width, glyphs=glyphs)
-    return [Line(text, style) for text, style in zip(lines, styles, strict=True)]
+    right = ">" * (len(texts[0]) - 2)
+    return Layout(glyphs, width).table(texts, f"<{right}{'<' if gates else '>'}", styles)
 
 
 def _rows(
@@ -101,10 +98,6 @@ def percent(rate: float | None, glyphs: Glyphs) -> str:
     return glyphs.dash if rate is None else percentage(rate)
 
 
-def _right(columns: int) -> list[Align]:
-    return [">"] * columns
-
-
 def groups_of(sums: Aggregate, *, brief: bool = False) -> list[tuple[str, Sequence[Row]]]:
     """Give the groups of rows with their headings, empty ones left out; `brief` as in `breakdown`."""
     top = [sums.all, *(row for row in (sums.first_attempts, sums.pending) if row is not None)]
@@ -131,9 +124,7 @@ def worst_rows_first(heading: str, rows: Sequence[Row]) -> Sequence[Row]:
 def _cells(
     row: Row, gates: Sequence[GateVerdict], glyphs: Glyphs, metrics: _Metrics, *, unscored: bool, indent: str
 ) -> tuple[list[str], Style]:
-    interval = glyphs.dash
-    if row.low is not None and row.high is not None:
-        interval = f"{row.low * 100:.0f}{glyphs.dash}{row.high * 100:.0f}"
+    interval = Layout(glyphs, 0).percents(row.low, row.high)
     # no run told what became of a policy: zero of zero would say that it was never exercised
     counts = [glyphs.dash] * 2 if row.unmeasured and not row.n else [str(row.n), str(row.passed)]
     cells = [indent + glyphs.plain(row.label), *counts, percent(row.rate, glyphs), interval]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from pytest_agentbench.report.breakdown import percent
 from pytest_agentbench.report.glyphs import Glyphs, Line, Style
-from pytest_agentbench.report.table import Align, table, wrap
+from pytest_agentbench.report.table import Layout
 from pytest_agentbench.results.comparison import Comparison, compare_results
 from pytest_agentbench.results.document import Document
 from pytest_agentbench.results.paired import Change, Flip, Paired
@@ -19,18 +19,16 @@ _WHY = {
     "players": "not compared, played by others",
     "unscored": "not scored on both sides",
 }
-_ALIGN: list[Align] = ["<", ">", ">", ">", ">", "<", ">", ">", "<"]
 
 
-def comparison_lines(
-    comparisons: Sequence[Comparison], marks: Glyphs, width: int, *, title: str, verbose: bool = False
-) -> list[Line]:
+def comparison_lines(comparisons: Sequence[Comparison], layout: Layout, *, title: str) -> list[Line]:
     """Give the lines of a comparison under `title`; changes that do not count are left out unless asked for."""
-    lines = [Line(""), Line(marks.cut(marks.plain(title), width), "head")]
+    marks = layout.marks
+    lines = [Line(""), Line(marks.cut(marks.plain(title), layout.width), "head")]
     if not comparisons:
         return [*lines, Line("  nothing to compare: no suite and variant stands in both", "warn")]
     for one in comparisons:
-        lines += _comparison(one, marks, width, verbose=verbose, named=len(comparisons) > 1)
+        lines += _comparison(one, layout, named=len(comparisons) > 1)
     return lines
 
 
@@ -38,11 +36,17 @@ def against_baseline(
     baseline: Document, document: Document, name: str, marks: Glyphs, *, width: int = 100, verbose: bool = False
 ) -> list[Line]:
     """Give the lines that compare the suites of a session with a baseline, the file of which is called `name`."""
+    title = f"against the baseline {name} ({baseline.created[:10] or 'no date'})"
+    return comparison_lines(compared(baseline, document), Layout(marks, width, verbose), title=title)
+
+
+def compared(baseline: Document | None, document: Document) -> tuple[Comparison, ...]:
+    """Compare the suites of a session with a baseline; nothing without one."""
+    if baseline is None:
+        return ()
     known = {suite.path for suite in document.suites}
     runs = [run for run in document.results if run.key.suite in known]
-    compared = compare_results(baseline.results, runs, seed=document.seed or 0, partial=is_partial(document))
-    title = f"against the baseline {name} ({baseline.created[:10] or 'no date'})"
-    return comparison_lines(compared, marks, width, title=title, verbose=verbose)
+    return compare_results(baseline.results, runs, seed=document.seed or 0, partial=is_partial(document))
 
 
 def is_partial(document: Document) -> bool:
@@ -67,83 +71,70 @@ def p_text(p: float) -> str:
     return "<0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
 
 
-def flips_line(label: str, flips: Sequence[Flip], marks: Glyphs, width: int, *, verbose: bool) -> list[Line]:
+def flips_line(label: str, flips: Sequence[Flip], layout: Layout) -> list[Line]:
     """Name the scenarios that flipped one way, with passed/trials before and after where there were several."""
     if not flips:
         return []
-    shown = flips if verbose else flips[:MOST_FLIPS]
-    rest = f" {marks.ellipsis} and {len(flips) - len(shown)} more (-v)" if len(flips) > len(shown) else ""
-    return indented(f"{label} {len(flips)}: {', '.join(_flip(flip) for flip in shown)}{rest}", marks, width)
+    return indented(f"{label} {len(flips)}: {_named([_flip(flip) for flip in flips], layout)}", layout)
 
 
-def indented(text: str, marks: Glyphs, width: int, *, style: Style = "") -> list[Line]:
+def _named(names: Sequence[str], layout: Layout) -> str:
+    shown, rest = layout.listed(names, MOST_FLIPS)
+    return ", ".join(shown) + (f" {rest}" if rest else "")
+
+
+def indented(text: str, layout: Layout, *, style: Style = "") -> list[Line]:
     """Break `text` into lines that stand under a heading."""
-    return [Line(f"  {part}", style) for part in wrap(marks.plain(text), width - 2, "  ")]
+    return layout.wrapped(text, start="  ", style=style)
 
 
-def _comparison(one: Comparison, marks: Glyphs, width: int, *, verbose: bool, named: bool) -> list[Line]:
-    lines = []
+def _comparison(one: Comparison, layout: Layout, *, named: bool) -> list[Line]:
+    lines, marks, paired = [], layout.marks, one.paired
     if named or one.second_suite or one.second_variant:
-        lines.append(Line(marks.cut(marks.plain(f"  {_name(one, marks)}"), width), "head"))
-    if one.paired.success is None:
+        lines.append(Line(marks.cut(marks.plain(f"  {_name(one, marks)}"), layout.width), "head"))
+    if paired.success is None:
         lines.append(Line("  no scenario could be compared", "warn"))
     else:
-        lines += _table(one.paired, marks, width, verbose=verbose)
-        lines += flips_line("passes less often", one.paired.lost, marks, width, verbose=verbose)
-        lines += flips_line("passes more often", one.paired.won, marks, width, verbose=verbose)
-        lines.append(Line(marks.cut(f"  {_reach(one.paired, marks)}", width)))
+        lines += _table(paired, paired.success, layout)
+        lines += flips_line("passes less often", paired.lost, layout)
+        lines += flips_line("passes more often", paired.won, layout)
+        lines.append(Line(marks.cut(f"  {_reach(paired, marks)}", layout.width)))
     for apart in one.apart:
         detail = f" ({apart.detail})" if apart.detail else ""
-        names = apart.scenarios if verbose else apart.scenarios[:MOST_FLIPS]
-        left = len(apart.scenarios) - len(names)
-        rest = f" {marks.ellipsis} and {left} more (-v)" if left else ""
-        text = f"{_WHY[apart.why]}{detail} {len(apart.scenarios)}: {', '.join(names)}{rest}"
-        lines += indented(text, marks, width, style="warn")
+        text = f"{_WHY[apart.why]}{detail} {len(apart.scenarios)}: {_named(apart.scenarios, layout)}"
+        lines += indented(text, layout, style="warn")
     for note in one.notes:
-        lines += indented(f"note: {note}", marks, width, style="warn")
+        lines += indented(f"note: {note}", layout, style="warn")
     return lines
 
 
-def _table(paired: Paired, marks: Glyphs, width: int, *, verbose: bool) -> list[Line]:
-    assert paired.success is not None  # noqa: S101 - the caller has looked
+def _table(paired: Paired, success: Change, layout: Layout) -> list[Line]:
     rows = [["", "n", "before", "after", "change", "95 % CI", "p", "Holm", ""]]
     styles: list[Style] = ["head"]
-    groups: list[tuple[str, Sequence[Change], bool]] = [
-        ("", [paired.success], True),
-        ("policies", paired.policies, True),
-        ("numbers", paired.numbers, False),
-    ]
     hidden = 0
-    for heading, changes, is_rate in groups:
-        shown = [one for one in changes if verbose or not heading or one.is_significant]
+    for heading, changes in (("", (success,)), ("policies", paired.policies), ("numbers", paired.numbers)):
+        is_rate = heading != "numbers"
+        shown = [one for one in changes if layout.verbose or not heading or one.is_significant]
         hidden += len(changes) - len(shown)
         if heading and shown:
             rows.append([f"  {heading}", *[""] * 8])
             styles.append("head")
         for change in shown:
-            rows.append(_row(change, marks, is_rate=is_rate, indent="    " if heading else "  "))
-            styles.append(_style(change, is_rate=is_rate))
-    laid = table(rows, _ALIGN, width=width, glyphs=marks)
-    lines = [Line(text, style) for text, style in zip(laid, styles, strict=True)]
+            style = style_of(change, is_rate=is_rate)
+            verdict = {"good": "better", "bad": "WORSE"}.get(style, "changed" if change.is_significant else "")
+            name = f"{'    ' if heading else '  '}{layout.marks.plain(change.title)}"
+            cells = change_cells(change, layout.marks, is_rate=is_rate)
+            ends = [p_text(change.p), p_text(change.p_holm), verdict]
+            rows.append([name, str(change.difference.n), *cells, *ends])
+            styles.append(style)
+    lines = layout.table(rows, "<>>>><>><", styles)
     if hidden:
         lines.append(Line(f"  {hidden} policies and numbers without a significant change (-v)"))
     return lines
 
 
-def _row(change: Change, marks: Glyphs, *, is_rate: bool, indent: str) -> list[str]:
-    cells = change_cells(change, marks, is_rate=is_rate)
-    verdict = "" if not change.is_significant else _verdict(change, is_rate=is_rate)
-    name = indent + marks.plain(change.title)
-    return [name, str(change.difference.n), *cells, p_text(change.p), p_text(change.p_holm), verdict]
-
-
-def _verdict(change: Change, *, is_rate: bool) -> str:
-    if not is_rate:
-        return "changed"
-    return "WORSE" if change.difference.value < 0 else "better"
-
-
-def _style(change: Change, *, is_rate: bool) -> Style:
+def style_of(change: Change, *, is_rate: bool) -> Style:
+    """Give the colour of a change: that of a rate which counts is good or bad."""
     if not change.is_significant or not is_rate:
         return ""
     return "bad" if change.difference.value < 0 else "good"

@@ -3,15 +3,16 @@
 from collections.abc import Iterator
 
 from pytest_agentbench.checks.decide import WRITTEN_CALLS
-from pytest_agentbench.core.run import Result, Run
+from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, OtherFault, Unmeasured
 from pytest_agentbench.report.auditor import FLAGS_TITLE, auditor_flag_text, marked, standing_text
 from pytest_agentbench.report.calls import beside, call_text, explained
-from pytest_agentbench.report.flags import TITLE, flag_text, value_flags
 from pytest_agentbench.report.glyphs import Glyphs, glyphs
+from pytest_agentbench.report.sections import FLAGS_TITLE as VALUE_FLAGS_TITLE
+from pytest_agentbench.report.sections import flag_text, value_flags
 from pytest_agentbench.report.worst import call_of, check_name, failed_findings, finding_text, no_finding_text
 from pytest_agentbench.results.audits import auditor_flags
 from pytest_agentbench.results.standing import AuditorStanding
@@ -57,7 +58,7 @@ def failure_text(
             lines += _section("also", _also(result, also, marks, verbose=verbose))
             lines += _section("not measured", [_open(one, marks) for one in result.unmeasured])
         lines += _section("what others did besides", [_other(one, marks) for one in result.also])
-        lines += _section(TITLE, [flag_text(one, marks) for one in value_flags(result)])
+        lines += _section(VALUE_FLAGS_TITLE, [flag_text(one, marks) for one in value_flags(result)])
         lines += _section(FLAGS_TITLE, [auditor_flag_text(one, marks) for one in auditor_flags(result)])
         lines += _section("disputed", [f"{marks.plain(result.disputed)}; the run is scored"] if result.disputed else [])
         rests = result.rests_on_auditor and standing is not None
@@ -78,13 +79,18 @@ def failure_text(
 
 
 def conversation_text(
-    result: Result, run: Run | None, *, verbose: bool = False, transcript_path: str = "", unicode: bool = True
+    result: Result,
+    transcript: Transcript | None,
+    *,
+    verbose: bool = False,
+    transcript_path: str = "",
+    unicode: bool = True,
 ) -> str:
     """Show a conversation whose run the assertions of a test judge: how it ended, what was said, and its file."""
     marks = glyphs(unicode=unicode)
     lines = [f"termination: {result.termination}"]
-    if run is not None and run.transcript.messages:
-        lines += _section("", _excerpt(run.transcript, None, marks, verbose=verbose))
+    if transcript is not None and transcript.messages:
+        lines += _section("", _excerpt(transcript, None, marks, verbose=verbose))
     if transcript_path:
         lines += ["", f"transcript: {marks.plain(transcript_path)}"]
     return "\n".join(lines)

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Sequence
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.report.auditor import audit_rows, mark_of_gate, marks_of
-from pytest_agentbench.report.before import compared, flip_text, name_of
+from pytest_agentbench.report.before import flip_text, name_of
 from pytest_agentbench.report.breakdown import gates_of, groups_of, own_rows, percent, worst_rows_first
-from pytest_agentbench.report.comparison import p_text, points
-from pytest_agentbench.report.flags import value_flags
+from pytest_agentbench.report.comparison import compared, p_text, points
 from pytest_agentbench.report.glyphs import UNICODE
 from pytest_agentbench.report.measured import share_text
 from pytest_agentbench.report.reviews import review_texts
+from pytest_agentbench.report.sections import value_flags
 from pytest_agentbench.report.worst import (
     check_name,
     failed_findings,
@@ -173,12 +173,13 @@ def _worst(document: Document) -> str:
         (suite.variants[0] for suite in document.suites if suite.path == first.key.suite and suite.variants), ""
     )
     again = rerun_command(first, default, cassette=document.cassette, seed=document.seed)
-    return (
-        f"#### Worst first ({len(failures)} failed)\n\n"
-        + _table(["scenario", "complexity", "check", "what happened"], rows)
-        + _more(len(failures) - MOST_FAILURES)
-        + f"\nRun the first one again: {code(again, 600, in_table=False)}\n"
+    section = _section(
+        f"Worst first ({len(failures)} failed)",
+        ["scenario", "complexity", "check", "what happened"],
+        rows,
+        len(failures),
     )
+    return f"{section}\nRun the first one again: {code(again, 600, in_table=False)}\n"
 
 
 def _reviews(document: Document) -> str:
@@ -204,26 +205,18 @@ def _unscored(document: Document) -> str:
         ]
         for run in runs[:MOST_FAILURES]
     ]
-    return (
-        f"#### Not scored, and not counted against the agent ({len(runs)})\n\n"
-        + _table(["scenario", "whose fault", "why"], rows)
-        + _more(len(runs) - MOST_FAILURES)
-    )
+    title = f"Not scored, and not counted against the agent ({len(runs)})"
+    return _section(title, ["scenario", "whose fault", "why"], rows, len(runs))
 
 
 def _unmeasured(sums: Aggregate) -> str:
     """List the parts that were not measured, and what would measure them."""
-    if not sums.unmeasured:
-        return ""
     rows = [
         [code(one.part, _NAME), str(one.runs), code(one.why.removeprefix("not measured: ")), code(one.cure)]
-        for one in sums.unmeasured[:MOST_FAILURES]
+        for one in sums.unmeasured
     ]
-    return (
-        f"#### Not measured (–, in no rate): {share_text(sums)}\n\n"
-        + _table(["part", "runs", "why", "what would measure it"], rows)
-        + _more(len(sums.unmeasured) - MOST_FAILURES)
-    )
+    title = f"Not measured (–, in no rate): {share_text(sums)}"
+    return _section(title, ["part", "runs", "why", "what would measure it"], rows)
 
 
 def _flags(document: Document) -> str:
@@ -233,10 +226,8 @@ def _flags(document: Document) -> str:
         for run in document.results
         for flag in value_flags(run)
     ]
-    if not rows:
-        return ""
-    table = _table(["scenario", "turn", "value", "words"], rows[:MOST_FAILURES])
-    return f"#### Stated, and found nowhere (flags: they decide nothing)\n\n{table}{_more(len(rows) - MOST_FAILURES)}"
+    title = "Stated, and found nowhere (flags: they decide nothing)"
+    return _section(title, ["scenario", "turn", "value", "words"], rows)
 
 
 def _audits(document: Document) -> str:
@@ -249,7 +240,7 @@ def _audits(document: Document) -> str:
         for run in document.results
         for flag in auditor_flags(run)
     ]
-    text = f"#### Auditor\n\n{_table(['', 'seen'], rows)}"
+    text = _section("Auditor", ["", "seen"], rows)
     if not flags:
         return text
     table = _table(["scenario", "about", "turn", "seen", "words"], flags[:MOST_FAILURES])
@@ -281,6 +272,14 @@ def _tables(document: Document, sums: Aggregate, tests: Sequence[Row]) -> Iterab
             f"<details{' open' if title.startswith('policy (exercised)') else ''}><summary>By {title}</summary>\n\n"
             f"{table}{_more(len(shown) - MOST_ROWS)}\n</details>\n"
         )
+
+
+def _section(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], count: int = 0) -> str:
+    """Give a titled table of the first rows, of `count` where the others are not among them; "" without rows."""
+    if not rows:
+        return ""
+    table = _table(header, rows[:MOST_FAILURES])
+    return f"#### {title}\n\n{table}{_more((count or len(rows)) - MOST_FAILURES)}"
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

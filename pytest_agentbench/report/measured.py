@@ -2,7 +2,7 @@
 
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.report.glyphs import Glyphs, Line
-from pytest_agentbench.report.table import wrap
+from pytest_agentbench.report.table import Layout, count
 from pytest_agentbench.results.aggregate import Aggregate
 
 MOST_PARTS = 5
@@ -22,7 +22,7 @@ def counts_text(sums: Aggregate, marks: Glyphs) -> str:
 
 def share_text(sums: Aggregate) -> str:
     """Say how many of the parts that runs were asked for were not decided: `2 of 31 parts`."""
-    return f"{sums.open_parts} of {sums.asked} part{'' if sums.asked == 1 else 's'}"
+    return f"{sums.open_parts} of {count(sums.asked, 'part')}"
 
 
 def parts_text(run: Result, marks: Glyphs) -> str:
@@ -30,9 +30,9 @@ def parts_text(run: Result, marks: Glyphs) -> str:
     return open_text(len(run.unmeasured), marks) if run.unmeasured else ""
 
 
-def open_text(count: int, marks: Glyphs) -> str:
+def open_text(number: int, marks: Glyphs) -> str:
     """Say that so many parts were not decided."""
-    return f"{count} part{'' if count == 1 else 's'} {marks.dash}"
+    return f"{count(number, 'part')} {marks.dash}"
 
 
 def outcome_text(run: Result, marks: Glyphs) -> str:
@@ -41,20 +41,14 @@ def outcome_text(run: Result, marks: Glyphs) -> str:
     return f"{run.verdict.value} ({left})" if left else run.verdict.value
 
 
-def measured_lines(sums: Aggregate, marks: Glyphs, width: int, *, verbose: bool) -> list[Line]:
+def measured_lines(sums: Aggregate, layout: Layout) -> list[Line]:
     """List the parts that were not measured, in how many runs, why, and what to add."""
     if not sums.unmeasured:
         return []
-    shown = sums.unmeasured if verbose else sums.unmeasured[:MOST_PARTS]
-    lines = [Line(""), Line(f"not measured ({marks.dash}, in no rate): {share_text(sums)}", "head")]
+    shown, rest = layout.listed(sums.unmeasured, MOST_PARTS)
+    lines = [Line(""), Line(f"not measured ({layout.marks.dash}, in no rate): {share_text(sums)}", "head")]
     for one in shown:
-        runs = f"{one.runs} run{'' if one.runs == 1 else 's'}"
-        why = marks.plain(one.why.removeprefix("not measured: "))
-        cure = f"; {marks.plain(one.cure)}" if one.cure else ""
-        lines += [
-            Line(f"  {part}", "warn")
-            for part in wrap(f"{marks.plain(one.part)}, {runs}: {why}{cure}", width - 2, "    ")
-        ]
-    if len(sums.unmeasured) > len(shown):
-        lines.append(Line(f"  {marks.ellipsis} and {len(sums.unmeasured) - len(shown)} more (-v)"))
-    return lines
+        told = f"{one.part}, {count(one.runs, 'run')}: {one.why.removeprefix('not measured: ')}"
+        cure = f"; {one.cure}" if one.cure else ""
+        lines += layout.wrapped(f"{told}{cure}", "    ", start="  ", style="warn")
+    return [*lines, *([Line(f"  {rest}")] if rest else [])]

@@ -14,8 +14,9 @@ from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.scenario import ComplexityScale
 from pytest_agentbench.report.breakdown import percent
 from pytest_agentbench.report.glyphs import Glyphs, Line
-from pytest_agentbench.report.table import Align, table, wrap
+from pytest_agentbench.report.table import Layout
 from pytest_agentbench.results.document import Document, PolicyRecord
+from pytest_agentbench.results.grouping import kept
 from pytest_agentbench.results.intervals import wilson
 
 NO_CATEGORY = "(none)"
@@ -115,7 +116,7 @@ def of_suite(name: str, stated: Sequence[PolicyRecord], results: Sequence[Result
     names = [policy.id for policy in stated]
     categories = {policy.id: policy.category or NO_CATEGORY for policy in stated}
     verdicts = {
-        policy: {at: kept for at, run in enumerate(runs) if (kept := _kept(run, policy)) is not None}
+        policy: {at: holds for at, run in enumerate(runs) if (holds := kept(run, policy)) is not None}
         for policy in names
     }
     scale: ComplexityScale = "policies" if any(run.complexity_scale == "policies" for run in runs) else "given"
@@ -149,6 +150,7 @@ def of_suite(name: str, stated: Sequence[PolicyRecord], results: Sequence[Result
 
 def matrix_lines(found: PolicyMatrices, marks: Glyphs, *, width: int = 100) -> list[Line]:
     """Lay the matrices out for a terminal; a hole is a dash, and what is cut is counted."""
+    layout = Layout(marks, width)
     lines = [Line(""), Line(marks.plain(f"policies of {found.suite}"), "head")]
     for heading, rows in (
         ("category", found.categories),
@@ -156,12 +158,15 @@ def matrix_lines(found: PolicyMatrices, marks: Glyphs, *, width: int = 100) -> l
         (f"complexity ({found.scale}) at least", found.at_least),
     ):
         if rows:
-            lines += _list(heading, rows, marks, width)
-    lines += _grid(f"policy {marks.times} complexity", found.by_complexity, found.policies, marks, width)
-    lines += _grid(f"policy {marks.times} tool", found.by_tool, found.policies, marks, width)
-    lines += _planned(found, marks, width)
-    lines += _pairs("pairs that no scenario plans", found.untried, found.pairs, marks, width)
-    lines += _pairs("pairs planned and never exercised together", found.unmet, found.pairs, marks, width)
+            figures = [(one.label, _figures(one.share, layout)) for one in rows]
+            lines += _list([heading, "n", "passed", "", "95 % CI"], figures, layout)
+    lines += _grid(f"policy {marks.times} complexity", found.by_complexity, found.policies, layout)
+    lines += _grid(f"policy {marks.times} tool", found.by_tool, found.policies, layout)
+    titles = ["planned and exercised", "planned", "exercised", "not told", "unplanned"]
+    plans = [(one.policy, [one.planned, one.exercised, one.unknown, one.unplanned]) for one in found.plans]
+    lines += _list(titles, plans, layout)
+    lines += _pairs("pairs that no scenario plans", found.untried, found.pairs, layout)
+    lines += _pairs("pairs planned and never exercised together", found.unmet, found.pairs, layout)
     return lines
 
 
@@ -173,17 +178,6 @@ def _stated_by(results: Iterable[Result]) -> tuple[PolicyRecord, ...]:
 
 def _by_category(names: Sequence[str], categories: dict[str, str]) -> dict[str, list[str]]:
     return {label: [name for name in names if categories[name] == label] for label in set(categories.values())}
-
-
-def _verdicts(runs: Sequence[Result], policy: str) -> dict[int, bool]:
-    """Give by position the runs that count for a policy, and whether each kept it."""
-    return {at: kept for at, run in enumerate(runs) if (kept := _kept(run, policy)) is not None}
-
-
-def _kept(run: Result, policy: str) -> bool | None:
-    """Whether a run counts for a policy, and how; None where it does not."""
-    outcomes = [outcome for outcome in run.policies if outcome.policy == policy and outcome.counts]
-    return all(outcome.kept for outcome in outcomes) if outcomes else None
 
 
 def _share(kept: Iterable[bool]) -> Share:
@@ -209,10 +203,10 @@ def _matrix(
     cells = []
     for row in rows:
         groups: dict[str, list[bool]] = {column: [] for column in columns}
-        for at, kept in verdicts[row].items():
+        for at, is_kept in verdicts[row].items():
             for column in columns_of(at):
                 if column in groups:
-                    groups[column].append(kept)
+                    groups[column].append(is_kept)
         cells.append(tuple(_share(groups[column]) for column in columns))
     return Matrix(rows=tuple(rows), columns=tuple(columns), cells=tuple(cells))
 
@@ -234,40 +228,35 @@ def _pairs_of(groups: Iterable[Iterable[str]]) -> set[tuple[str, str]]:
     return {pair for group in groups for pair in combinations(sorted(set(group)), 2)}
 
 
-def _list(heading: str, rows: Sequence[Named], marks: Glyphs, width: int) -> list[Line]:
-    laid = [[heading, "n", "passed", "", "95 % CI"]]
-    for row in rows:
-        share = row.share
-        interval = (
-            marks.dash if share.low is None else f"{share.low * 100:.0f}{marks.dash}{(share.high or 0) * 100:.0f}"
-        )
-        cells = [str(share.n), str(share.passed), percent(share.rate, marks), interval]
-        laid.append([f"  {marks.plain(row.label)}", *cells])
-    aligned: list[Align] = ["<", ">", ">", ">", ">"]
-    return [Line(""), *(Line(text) for text in table(laid, aligned, width=width, glyphs=marks))]
+def _figures(share: Share, layout: Layout) -> list[object]:
+    return [share.n, share.passed, percent(share.rate, layout.marks), layout.percents(share.low, share.high)]
 
 
-def _grid(heading: str, found: Matrix, totals: Sequence[Named], marks: Glyphs, width: int) -> list[Line]:
+def _list(heading: list[str], rows: Sequence[tuple[str, Sequence[object]]], layout: Layout) -> list[Line]:
+    laid = [heading, *([f"  {layout.marks.plain(label)}", *map(str, cells)] for label, cells in rows)]
+    return [Line(""), *layout.table(laid, "<>>>>", [""] * len(laid))]
+
+
+def _grid(heading: str, found: Matrix, totals: Sequence[Named], layout: Layout) -> list[Line]:
     if not found.columns or not found.rows:
         return []
-    shown = _columns(found)
+    marks, shown = layout.marks, _columns(found)
     names = [marks.plain(found.columns[at]) for at in shown]
-    size = max((width - _LABEL - 20) // len(shown) - 2, 5)
+    size = max((layout.width - _LABEL - 20) // len(shown) - 2, 5)
     numbered = any(len(name) > size for name in names)
     heads = [str(number) for number in range(1, len(names) + 1)] if numbered else names
     laid = [[heading, *heads, "all", "95 % CI"]]
     for row, cells, total in zip(found.rows, found.cells, totals, strict=True):
         texts = [_cell(cell, marks) for cell in (*(cells[at] for at in shown), total.share)]
-        laid.append([marks.cut(f"  {marks.plain(row)}", _LABEL), *texts, _interval(total.share, marks)])
-    aligned: list[Align] = ["<"]
-    aligned += [">" for _ in range(len(shown) + 2)]
-    lines = [Line(""), *(Line(text) for text in table(laid, aligned, width=width, glyphs=marks))]
+        interval = layout.percents(total.share.low, total.share.high)
+        laid.append([marks.cut(f"  {marks.plain(row)}", _LABEL), *texts, interval])
+    lines = [Line(""), *layout.table(laid, "<" + ">" * (len(shown) + 2), [""] * len(laid))]
     cut = len(found.columns) - len(shown)
     more = f", {cut} more columns in the values" if cut else ""
     size_of = len(found.rows) * len(found.columns)
     if numbered:
         legend = f"  {marks.dot} ".join(f"{number} {name}" for number, name in zip(heads, names, strict=True))
-        lines += [Line(part) for part in wrap(f"  {legend}", width, "  ")]
+        lines += layout.wrapped(f"  {legend}")
     return [*lines, Line(f"  {found.holes} of {size_of} cells have no run ({marks.dash}){more}")]
 
 
@@ -277,33 +266,13 @@ def _columns(found: Matrix) -> list[int]:
     return sorted(sorted(range(len(runs)), key=lambda at: (-runs[at], at))[:MOST_COLUMNS])
 
 
-def _interval(share: Share, marks: Glyphs) -> str:
-    if share.low is None or share.high is None:
-        return marks.dash
-    return f"{share.low * 100:.0f}{marks.dash}{share.high * 100:.0f}"
-
-
 def _cell(share: Share, marks: Glyphs) -> str:
     return f"{share.passed}/{share.n}" if share.n else marks.dash
 
 
-def _planned(found: PolicyMatrices, marks: Glyphs, width: int) -> list[Line]:
-    laid = [["planned and exercised", "planned", "exercised", "not told", "unplanned"]]
-    laid += [
-        [
-            f"  {marks.plain(plan.policy)}",
-            *(str(number) for number in (plan.planned, plan.exercised, plan.unknown, plan.unplanned)),
-        ]
-        for plan in found.plans
-    ]
-    aligned: list[Align] = ["<", ">", ">", ">", ">"]
-    return [Line(""), *(Line(text) for text in table(laid, aligned, width=width, glyphs=marks))]
-
-
-def _pairs(heading: str, pairs: Sequence[tuple[str, str]], count: int, marks: Glyphs, width: int) -> list[Line]:
+def _pairs(heading: str, pairs: Sequence[tuple[str, str]], number: int, layout: Layout) -> list[Line]:
     if not pairs:
         return []
     shown = ", ".join(f"{one} + {other}" for one, other in pairs[:MOST_PAIRS])
-    more = f", {marks.ellipsis}" if len(pairs) > MOST_PAIRS else ""
-    text = f"{heading}: {len(pairs)} of {count}: {shown}{more}"
-    return [Line(""), *(Line(part) for part in wrap(marks.plain(text), width, "  "))]
+    more = f", {layout.marks.ellipsis}" if len(pairs) > MOST_PAIRS else ""
+    return [Line(""), *layout.wrapped(f"{heading}: {len(pairs)} of {number}: {shown}{more}")]

@@ -7,7 +7,7 @@ from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.scenario import ExpectedCall, Scenario
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.core.values import JsonValue, to_json
-from pytest_agentbench.generation.reviewing import Reviewed, Row, Surroundings, rows_of
+from pytest_agentbench.generation.review import Reviewed, Row, Surroundings, rows_of
 from pytest_agentbench.report.glyphs import Glyphs, cells
 from pytest_agentbench.report.table import wrap
 

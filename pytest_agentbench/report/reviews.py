@@ -4,8 +4,8 @@ import posixpath
 import shlex
 from collections import Counter
 
-from pytest_agentbench.report.glyphs import Glyphs, Line
-from pytest_agentbench.report.table import wrap
+from pytest_agentbench.report.glyphs import Line
+from pytest_agentbench.report.table import Layout, count
 from pytest_agentbench.results.document import Document
 
 _COMMAND = "review: agentbench review "
@@ -13,14 +13,17 @@ _COMMAND = "review: agentbench review "
 _MOST_NAMES = 5
 
 
-def review_lines(document: Document, marks: Glyphs, width: int) -> list[Line]:
+def review_lines(document: Document, layout: Layout) -> list[Line]:
     """Give a line for each thing that people should know of reviews; the command, which they copy, is never broken."""
-    lines: list[Line] = []
-    for text in review_texts(document):
-        shown = marks.plain(text)
-        parts = [shown] if text.startswith(_COMMAND) else wrap(shown, width, "  ")
-        lines += [Line(part, "warn") for part in parts]
-    return lines
+    return [
+        line
+        for text in review_texts(document)
+        for line in (
+            [Line(layout.marks.plain(text), "warn")]
+            if text.startswith(_COMMAND)
+            else layout.wrapped(text, style="warn")
+        )
+    ]
 
 
 def review_texts(document: Document) -> list[str]:
@@ -32,10 +35,10 @@ def review_texts(document: Document) -> list[str]:
         suites = {suite.path for suite in document.suites}
         folders = sorted({posixpath.dirname(file) or "." for file, _ in places if file not in suites})
         inside = Counter(file for file, _ in places if file in suites)  # the command reads scenario files alone
-        texts.append(f"pending review: {_count(len(runs), 'run')} in no rate and no gate")
+        texts.append(f"pending review: {count(len(runs), 'run')} in no rate and no gate")
         texts += [f"{_COMMAND}{shlex.quote(folder)}" for folder in folders]
         texts += [
-            f"{file}: {_count(number, 'scenario')} pending review {_verb(number, 'stand')} in the suite itself; "
+            f"{file}: {count(number, 'scenario')} pending review {_verb(number, 'stand')} in the suite itself; "
             f"remove the key `review` to count {_them(number)}, or move {_them(number)} to a scenario file"
             for file, number in sorted(inside.items())
         ]
@@ -48,16 +51,12 @@ def review_texts(document: Document) -> list[str]:
             texts.append(f"{name}: changed since they were accepted, and pending again: {named}{more}")
         if review.unreviewed:
             texts.append(
-                f"{name}: {_count(review.unreviewed, 'generated scenario')} {_verb(review.unreviewed, 'count')}, "
+                f"{name}: {count(review.unreviewed, 'generated scenario')} {_verb(review.unreviewed, 'count')}, "
                 f"though nobody reviewed {_them(review.unreviewed)}"
             )
         if review.rejected:
-            texts.append(f"{name}: {_count(review.rejected, 'scenario')} rejected in review, not collected")
+            texts.append(f"{name}: {count(review.rejected, 'scenario')} rejected in review, not collected")
     return texts
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _verb(number: int, verb: str) -> str:

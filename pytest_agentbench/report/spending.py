@@ -5,8 +5,8 @@ from math import ceil
 
 from pytest_agentbench.core.model import Usage
 from pytest_agentbench.core.run import Result
-from pytest_agentbench.report.glyphs import Glyphs, Line
-from pytest_agentbench.report.table import wrap
+from pytest_agentbench.report.glyphs import Line
+from pytest_agentbench.report.table import Layout
 
 _RECORDED = "recorded"
 
@@ -23,14 +23,11 @@ def usage_by_role(results: Iterable[Result]) -> dict[str, Usage]:
     return {role: sums[role].model_copy(update={"latencies": tuple(latencies[role])}) for role in sorted(sums)}
 
 
-def spending(
-    results: Sequence[Result], retried: Sequence[Result], cassette: str, marks: Glyphs, width: int
-) -> list[Line]:
+def spending(results: Sequence[Result], retried: Sequence[Result], cassette: str, layout: Layout) -> list[Line]:
     """Give the lines on model use; none where no model of ours played and none could be observed.
 
-    What attempts took that were `retried` is counted, too: they were asked and paid for.
-
-    An agent whose model calls cannot be seen is *not observed*; it also stays live in a session that replays.
+    What attempts took that were `retried` is counted, too: they were asked and paid for. An agent whose model calls
+    cannot be seen is *not observed*; it also stays live in a session that replays.
     """
     sums = usage_by_role([*results, *retried])
     begun = [result for result in results if result.players]
@@ -43,19 +40,16 @@ def spending(
         facts.append(f"agent not observed{share}")
     if len(sums) > 1:
         facts.append(f"in all {usage_text(sum(sums.values(), Usage()))}")
-    text = f"model calls  {f' {marks.dot} '.join(facts)}"
-    lines = [Line(part) for part in wrap(marks.plain(text), width, " " * 13)]
     timed = [f"{role} {latency_text(usage.latencies)}" for role, usage in sums.items() if usage.latencies]
-    if timed:
-        told = f"latency      {f' {marks.dot} '.join(timed)}"
-        lines += [Line(part) for part in wrap(marks.plain(told), width, " " * 13)]
     adapted = [f"{role}: {', '.join(usage.adapted)}" for role, usage in sums.items() if usage.adapted]
+    lines = layout.wrapped(f"model calls  {layout.joined(facts)}", " " * 13)
+    if timed:
+        lines += layout.wrapped(f"latency      {layout.joined(timed)}", " " * 13)
     if adapted:
-        told = f"adapted      {f' {marks.dot} '.join(adapted)} (what the server does not take as asked)"
-        lines += [Line(part) for part in wrap(marks.plain(told), width, " " * 13)]
-    live = live_parties(begun) if cassette == "replay" else []
-    if live:
-        lines += [Line(part, "warn") for part in wrap(f"live all the same: {'; '.join(live)}", width, "  ")]
+        told = f"adapted      {layout.joined(adapted)} (what the server does not take as asked)"
+        lines += layout.wrapped(told, " " * 13)
+    if cassette == "replay" and (live := live_parties(begun)):
+        lines += layout.wrapped(f"live all the same: {'; '.join(live)}", style="warn")
     return lines
 
 

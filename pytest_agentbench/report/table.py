@@ -1,13 +1,57 @@
-"""Plain text tables: aligned columns that fit a width."""
+"""Plain text tables, aligned columns that fit a width, and the lines of a report as it lays them out."""
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeVar, cast
 
-from pytest_agentbench.report.glyphs import UNICODE, Glyphs, cells
+from pytest_agentbench.report.glyphs import UNICODE, Glyphs, Line, Style, cells
 
 Align = Literal["<", ">"]
 
+T = TypeVar("T")
+
 _NARROWEST = 12
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What the lines of a report are laid out with: characters, a width, and whether everything is listed."""
+
+    marks: Glyphs
+    width: int
+    verbose: bool = False
+
+    def wrapped(self, text: str, indent: str = "  ", *, start: str = "", style: Style = "") -> list[Line]:
+        """Break `text` into lines, each behind `start`, all but the first behind `indent` as well."""
+        parts = wrap(self.marks.plain(text), self.width - len(start), indent)
+        return [Line(f"{start}{part}", style) for part in parts]
+
+    def joined(self, facts: Iterable[str]) -> str:
+        """Put facts side by side."""
+        return f" {self.marks.dot} ".join(facts)
+
+    def table(self, rows: Sequence[Sequence[str]], align: str, styles: Sequence[Style] = ()) -> list[Line]:
+        """Lay out rows under a heading, aligned as the characters of `align` say."""
+        laid = table(rows, cast("Sequence[Align]", align), width=self.width, glyphs=self.marks)
+        plain: list[Style] = ["head"]
+        own = styles or plain + [""] * (len(laid) - 1)
+        return [Line(text, style) for text, style in zip(laid, own, strict=True)]
+
+    def listed(self, items: Sequence[T], most: int) -> tuple[Sequence[T], str]:
+        """Give the items to list, and what to say of the others: "" where all are listed."""
+        shown = items if self.verbose else items[:most]
+        rest = len(items) - len(shown)
+        return shown, f"{self.marks.ellipsis} and {rest} more (-v)" if rest else ""
+
+    def percents(self, low: float | None, high: float | None) -> str:
+        """Show the ends of an interval of a rate."""
+        dash = self.marks.dash
+        return dash if low is None or high is None else f"{low * 100:.0f}{dash}{high * 100:.0f}"
+
+
+def count(number: int, noun: str) -> str:
+    """Say how many there are: `1 run`, `2 runs`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def table(

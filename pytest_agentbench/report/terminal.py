@@ -6,15 +6,12 @@ from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.report.auditor import audit_lines, mark_of_gate, marks_of
 from pytest_agentbench.report.breakdown import breakdown, own_rows, percent
-from pytest_agentbench.report.faults import faults
-from pytest_agentbench.report.flags import flags_lines, flags_text
 from pytest_agentbench.report.glyphs import Glyphs, Line, Style, cells, glyphs
 from pytest_agentbench.report.measured import counts_text, measured_lines
-from pytest_agentbench.report.modifiers import modifiers
 from pytest_agentbench.report.reviews import review_lines
+from pytest_agentbench.report.sections import faults_lines, flags_lines, modifiers_lines, trials_lines
 from pytest_agentbench.report.spending import spending
-from pytest_agentbench.report.table import table, wrap
-from pytest_agentbench.report.trials import trials_lines
+from pytest_agentbench.report.table import Layout, count, table, wrap
 from pytest_agentbench.report.variants import variants_lines
 from pytest_agentbench.report.worst import (
     check_name,
@@ -48,42 +45,41 @@ def terminal_report(
     `path` is the results file to point at. With `unicode` False every line is ASCII. No line is wider than `width`
     but those that a reader copies: the rerun command and the path.
     """
-    marks = glyphs(unicode=unicode)
+    layout = Layout(glyphs(unicode=unicode), width, verbose)
+    marks = layout.marks
     known = {suite.path for suite in document.suites}
     everything, document = document, document.counted
     runs = [run for run in everything.results if run.key.suite in known]
     own = [run for run in everything.results if run.key.suite not in known]
     sums = aggregate(runs or own, everything.retried)
     runs = [run for run in runs if not run.pending]
-    lines = [_title(document, marks, width), *_header(everything, sums, marks, width)]
+    lines = [_title(document, layout), *_header(everything, sums, layout)]
     if everything.results:
         brief = not verbose and sums.all.n > 0 and sums.all.passed == sums.all.n
         tests = own_rows(own) if runs else ()
         lines.append(Line(""))
         lines += breakdown(sums, document.gates, marks, width=width, verbose=verbose, brief=brief, tests=tests)
-        lines += _endings(sums, marks, width, brief=brief)
+        lines += _endings(sums, layout, brief=brief)
     left_out = sum(suite.stopped for suite in document.suites)
-    lines += trials_lines(trials_report(runs, left_out=left_out), marks, width, verbose=verbose)
+    lines += trials_lines(trials_report(runs, left_out=left_out), layout)
     for variants in variants_reports(document, seed=document.seed or 0):
-        lines += variants_lines(variants, marks, width, verbose=verbose)
-    lines += spending(everything.results, everything.retried, everything.cassette, marks, width)
-    lines += modifiers(document.results, marks, width)
-    lines += faults(document.results, marks, width)
-    lines += _failures(document, marks, width, verbose=verbose)
-    lines += _failures(everything.pending, marks, width, verbose=verbose, title="missed, pending review")
-    lines += _unscored(document, marks, width, verbose=verbose)
-    lines += measured_lines(sums, marks, width, verbose=verbose)
-    lines += flags_lines(document.results, marks, width) if verbose else []
-    lines += audit_lines(document, marks, width, verbose=verbose)
-    lines += _gates(everything, marks, width)
-    lines += review_lines(everything, marks, width)
-    if path:
-        lines.append(Line(""))
-        lines.append(Line(f"results: {marks.plain(path)}"))
-    return lines
+        lines += variants_lines(variants, layout)
+    lines += spending(everything.results, everything.retried, everything.cassette, layout)
+    lines += modifiers_lines(document.results, layout)
+    lines += faults_lines(document.results, layout)
+    lines += _failures(document, layout)
+    lines += _failures(everything.pending, layout, title="missed, pending review")
+    lines += _unscored(document, layout)
+    lines += measured_lines(sums, layout)
+    lines += flags_lines(document.results, layout) if verbose else []
+    lines += audit_lines(document, layout)
+    lines += _gates(everything, layout)
+    lines += review_lines(everything, layout)
+    return [*lines, *([Line(""), Line(f"results: {marks.plain(path)}")] if path else [])]
 
 
-def _title(document: Document, marks: Glyphs, width: int) -> Line:
+def _title(document: Document, layout: Layout) -> Line:
+    marks, width = layout.marks, layout.width
     names = [suite.name or suite.path for suite in document.suites]
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     title = marks.cut(marks.plain(f"agentbench: {shown}" if shown else "agentbench"), max(width - 8, 8))
@@ -91,49 +87,48 @@ def _title(document: Document, marks: Glyphs, width: int) -> Line:
     return Line(f"{'=' * (fill // 2)} {title} {'=' * (fill - fill // 2)}", "head")
 
 
-def _header(document: Document, sums: Aggregate, marks: Glyphs, width: int) -> list[Line]:
+def _header(document: Document, sums: Aggregate, layout: Layout) -> list[Line]:
     known = {suite.path for suite in document.suites}
     runs = [run for run in document.results if run.key.suite in known]
     simulations = len(document.results) - len(runs)
     scenarios = len({(run.key.suite, run.key.scenario) for run in runs})
     variants = [row.label for row in sums.variants]
-    facts = [_count(scenarios, "scenario")] if runs or not simulations else []
+    facts = [count(scenarios, "scenario")] if runs or not simulations else []
     if len(runs) != scenarios:
-        facts.append(_count(len(runs), "run"))
+        facts.append(count(len(runs), "run"))
     if simulations:
-        facts.append(f"{_count(simulations, 'simulation')} in tests")
+        facts.append(f"{count(simulations, 'simulation')} in tests")
     if variants:
         facts.append(f"{'variant' if len(variants) == 1 else 'variants'} {', '.join(variants)}")
     if document.seed is not None:
         facts.append(f"seed {document.seed}")
-    if flagged := flags_text(document.results):
-        facts.append(flagged)
+    if flagged := sum(1 for run in document.results if run.flags):
+        facts.append(f"{flagged} with flags")
     facts.append(f"{document.seconds:.1f} s")
-    lines = [Line(text) for text in wrap(counts_text(sums, marks), width, "  ")] if document.results else []
-    lines += [Line(text) for text in wrap(marks.plain(f" {marks.dot} ".join(facts)), width, "  ")]
+    lines = layout.wrapped(counts_text(sums, layout.marks)) if document.results else []
+    lines += layout.wrapped(layout.joined(facts))
     selected = sum(suite.selected for suite in document.suites)
     if not document.complete:
         finished = sum(run.not_run is None for run in runs)
-        lines.append(Line(f"cut short: {finished} of {_count(max(selected, len(runs)), 'run')} finished", "warn"))
+        lines.append(Line(f"cut short: {finished} of {count(max(selected, len(runs)), 'run')} finished", "warn"))
     if document.results and not sums.all.n and not (sums.pending and not sums.all.unscored):
         lines.append(Line("nothing was scored: no rate can be given", "warn"))
     return lines
 
 
-def _endings(sums: Aggregate, marks: Glyphs, width: int, *, brief: bool) -> list[Line]:
+def _endings(sums: Aggregate, layout: Layout, *, brief: bool) -> list[Line]:
     lines = []
-    counts = f" {marks.dot} ".join(f"{label} {count}" for label, count in sums.terminations.items())
+    counts = layout.joined(f"{label} {number}" for label, number in sums.terminations.items())
     blames = [text for blame in sums.blames if blame.blame != "agent" for text in _blame(blame)]
     if sums.terminations and (not brief or blames or set(sums.terminations) != {Termination.FINISHED.value}):
         text = f"termination  {counts}"
         others = f"not the agent's: {', '.join(blames)}" if blames else ""
         joined = f"{text}{' ' * 10}{others}".rstrip()
-        parts = [joined] if cells(joined) <= width else [text, others]
-        lines += [Line(marks.cut(part, width)) for part in parts if part]
+        parts = [joined] if cells(joined) <= layout.width else [text, others]
+        lines += [Line(layout.marks.cut(part, layout.width)) for part in parts if part]
     idle = [row.label for row in sums.policies_exercised if not row.n]
     if brief and idle:
-        text = f"policies never exercised: {', '.join(idle)}"
-        lines += [Line(part, "warn") for part in wrap(marks.plain(text), width, "  ")]
+        lines += layout.wrapped(f"policies never exercised: {', '.join(idle)}", style="warn")
     return lines
 
 
@@ -148,13 +143,11 @@ def _blame(blame: BlameCount) -> Iterable[str]:
         yield f"{blame.blame} {blame.passed} (passed all the same)"
 
 
-def _failures(
-    document: Document, marks: Glyphs, width: int, *, verbose: bool, title: str = "worst first"
-) -> list[Line]:
-    failures = worst_first(document.results)
+def _failures(document: Document, layout: Layout, *, title: str = "worst first") -> list[Line]:
+    marks, width, failures = layout.marks, layout.width, worst_first(document.results)
     if not failures:
         return []
-    shown = failures if verbose else failures[:MOST_FAILURES]
+    shown, rest = layout.listed(failures, MOST_FAILURES)
     ids = [_id(run, marks) for run in shown]
     worst = [failed_findings(run) for run in shown]
     checks = [marks.cut(marks.plain(check_name(found[0]) if found else "termination"), _CHECK_WIDTH) for found in worst]
@@ -170,8 +163,7 @@ def _failures(
         text += f"  (+{len(found) - 1} more)" if len(found) > 1 else ""
         text += f"  [{noted}]" if (noted := marks_of(run, document)) else ""
         lines += [Line(part) for part in _beside(start, column, text, marks, width)]
-    if len(failures) > len(shown):
-        lines.append(Line(f"  {marks.ellipsis} and {len(failures) - len(shown)} more (-v)"))
+    lines += [Line(f"  {rest}")] if rest else []
     default = _default_variant(shown[0], document.suites)
     rerun = rerun_command(shown[0], default, cassette=document.cassette, seed=document.seed)
     lines.append(Line(f"rerun: {marks.plain(rerun)}"))
@@ -189,12 +181,12 @@ def _beside(start: str, column: int, text: str, marks: Glyphs, width: int) -> li
     return [marks.cut(part, width) for part in (start, *parts)]
 
 
-def _unscored(document: Document, marks: Glyphs, width: int, *, verbose: bool) -> list[Line]:
-    runs = [run for run in document.results if not run.scored]
+def _unscored(document: Document, layout: Layout) -> list[Line]:
+    runs, marks = [run for run in document.results if not run.scored], layout.marks
     if not runs:
         return []
     runs.sort(key=lambda run: (run.not_run is not None, str(run.key)))
-    shown = runs if verbose else runs[:MOST_UNSCORED]
+    shown, rest = layout.listed(runs, MOST_UNSCORED)
     lines = [Line(""), Line("not scored", "head")]
     for run in shown:
         who = "" if run.not_run is not None else f"{run.blame.value if run.blame else 'unknown'}: "
@@ -205,15 +197,13 @@ def _unscored(document: Document, marks: Glyphs, width: int, *, verbose: bool) -
         why = finding_text(run, found[0], marks) if spoilt else no_finding_text(run, marks)
         why = f"{rule}: {why}" if rule else why
         noted = f"  [{told}]" if (told := marks_of(run, document)) else ""
-        parts = wrap(f"{name}  {who}{why}{noted}", width - 2, "    ")[:_MOST_LINES]
-        lines += [Line(f"  {part}", "warn") for part in parts]
-    if len(runs) > len(shown):
-        lines.append(Line(f"  {marks.ellipsis} and {len(runs) - len(shown)} more (-v)"))
-    return lines
+        lines += layout.wrapped(f"{name}  {who}{why}{noted}", "    ", start="  ", style="warn")[:_MOST_LINES]
+    return [*lines, *([Line(f"  {rest}")] if rest else [])]
 
 
-def _gates(document: Document, marks: Glyphs, width: int) -> list[Line]:
+def _gates(document: Document, layout: Layout) -> list[Line]:
     lines: list[Line] = []
+    marks = layout.marks
     several = len({verdict.suite for verdict in document.gates}) > 1
     names = {suite.path: suite.name or suite.path for suite in document.suites}
     rows = [["gates", "measured", "n", "", "missed by chance"]]
@@ -226,16 +216,12 @@ def _gates(document: Document, marks: Glyphs, width: int) -> list[Line]:
         rows.append([f"  {marks.plain(label)}", measured, str(verdict.n), decision, percent(verdict.near_miss, marks)])
         styles.append("good" if verdict.passed else "bad" if verdict.failed else "warn")
     if document.gates:
-        lines.append(Line(""))
-        laid = table(rows, ["<", ">", ">", "<", ">"], width=width, glyphs=marks)
-        lines += [Line(text, style) for text, style in zip(laid, styles, strict=True)]
+        lines += [Line(""), *layout.table(rows, "<>><>", styles)]
     decided = {verdict.suite for verdict in document.gates}
     for suite in document.suites:
         if suite.gates and suite.path not in decided:
-            why = _why_not(suite, document)
-            lines.append(
-                Line(marks.cut(marks.plain(f"gates of {names[suite.path]}: not evaluated ({why})"), width), "warn")
-            )
+            text = f"gates of {names[suite.path]}: not evaluated ({_why_not(suite, document)})"
+            lines.append(Line(marks.cut(marks.plain(text), layout.width), "warn"))
     return lines
 
 
@@ -247,10 +233,10 @@ def _decision(verdict: GateVerdict) -> str:
 
 def _why_not(suite: SuiteRecord, document: Document) -> str:
     if suite.selected < suite.total:
-        return f"{suite.selected} of {_count(suite.total, 'run')} selected"
+        return f"{suite.selected} of {count(suite.total, 'run')} selected"
     finished = sum(1 for run in document.results if run.key.suite == suite.path and run.not_run is None)
     if not document.complete or finished + suite.stopped < suite.total:
-        return f"{finished} of {_count(suite.total, 'run')} finished"
+        return f"{finished} of {count(suite.total, 'run')} finished"
     return "switched off"
 
 
@@ -265,7 +251,3 @@ def _id(run: Result, marks: Glyphs) -> str:
 def _default_variant(run: Result, suites: Iterable[SuiteRecord]) -> str:
     variants = next((suite.variants for suite in suites if suite.path == run.key.suite), ())
     return variants[0] if variants else ""
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

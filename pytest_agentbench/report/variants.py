@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from pytest_agentbench.report.breakdown import percent
-from pytest_agentbench.report.comparison import change_cells, flips_line, indented, p_text
+from pytest_agentbench.report.comparison import change_cells, flips_line, indented, p_text, style_of
 from pytest_agentbench.report.glyphs import Glyphs, Line, Style, cells
-from pytest_agentbench.report.table import Align, table
-from pytest_agentbench.results.paired import Change
-from pytest_agentbench.results.statistics.interval import Interval
-from pytest_agentbench.results.variants import Breakdown, Part, VariantRow, VariantsReport
+from pytest_agentbench.report.table import Layout
+from pytest_agentbench.results.intervals import Interval
+from pytest_agentbench.results.variants import Breakdown, Measured, Part, VariantRow, VariantsReport
 
 _NAME = 18
 _SECONDS = 2
@@ -17,48 +17,48 @@ _SECONDS = 2
 _Column = tuple[str, Callable[[VariantRow], str]]
 
 
-def variants_lines(report: VariantsReport, marks: Glyphs, width: int, *, verbose: bool = False) -> list[Line]:
-    """Give the lines of a report: no line is wider than `width`; `verbose` shows every difference and number by tag."""
-    lines = [Line(""), Line(marks.cut(marks.plain(f"variants of {report.name or report.suite}"), width), "head")]
-    lines += _tables(report, marks, width)
-    lines += _agreement(report, marks, width)
-    lines += _against(report, marks, width, verbose=verbose)
+def variants_lines(report: VariantsReport, layout: Layout) -> list[Line]:
+    """Give the lines of a report: none is wider than the layout, whose `verbose` shows all differences and numbers."""
+    marks = layout.marks
+    lines = [Line(""), Line(marks.cut(marks.plain(f"variants of {report.name or report.suite}"), layout.width), "head")]
+    names = [f"  {marks.cut(marks.plain(variant), _NAME)}" for variant in report.variants]
+    columns = [[title, *map(show, report.rows)] for title, show in _columns(report, layout)]
+    lines += _side_by_side([["", *names]], columns, layout)
+    lines += _agreement(report, layout)
+    lines += _against(report, layout)
     for breakdown in report.breakdowns:
-        lines += _by_tag(report, breakdown, marks, width, verbose=verbose)
+        lines += _by_tag(report, breakdown, layout)
     return lines
 
 
-def _tables(report: VariantsReport, marks: Glyphs, width: int) -> list[Line]:
-    """Lay the columns out in as many tables as the width needs, each with the variants down its side."""
-    names = _names(report, marks)
-    columns = _columns(report, marks)
+def _side_by_side(
+    sides: Sequence[Sequence[str]], columns: Sequence[Sequence[str]], layout: Layout, spare: int = 0
+) -> list[Line]:
+    """Lay columns out in as many tables as the width needs, each with the same `sides` on its left, a cell a row."""
+    wide = [max(map(cells, column)) + 2 for column in columns]
+    side = max(map(cells, sides[0])) + 2 + spare
     lines: list[Line] = []
-    while columns:
-        taken: list[_Column] = []
-        used = max(cells(name) for name in names) + 2
-        while columns:
-            title, show = columns[0]
-            wide = max(cells(title), *(cells(show(row)) for row in report.rows)) + 2
-            if taken and used + wide > width:
-                break
-            taken.append(columns.pop(0))
-            used += wide
-        rows = [["", *(title for title, _ in taken)]]
-        rows += [[name, *(show(row) for _, show in taken)] for name, row in zip(names, report.rows, strict=True)]
-        align: list[Align] = ["<", *([">"] * len(taken))]  # type: ignore[list-item]  # an `Align`
-        laid = table(rows, align, width=width, glyphs=marks)
-        lines += [Line(text, "head" if place == 0 else "") for place, text in enumerate(laid)]
+    start = 0
+    while start < len(columns):
+        end, used = start + 1, side + wide[start]
+        while end < len(columns) and used + wide[end] <= layout.width:
+            used += wide[end]
+            end += 1
+        rows = list(zip(*sides, *columns[start:end], strict=True))
+        lines += layout.table(rows, "<" + ">" * (len(rows[0]) - 1))
+        start = end
     return lines
 
 
-def _columns(report: VariantsReport, marks: Glyphs) -> list[_Column]:
+def _columns(report: VariantsReport, layout: Layout) -> list[_Column]:
+    marks = layout.marks
     columns: list[_Column] = [("n", lambda row: str(row.success.n if row.success else 0))]
     if any(row.unscored for row in report.rows):
         columns.append(("unscored", lambda row: str(row.unscored)))
-    columns.append(("success", lambda row: _share(row.success, marks)))
+    columns.append(("success", lambda row: _share(row.success, layout)))
     if ks := sorted({row.all_pass.k for row in report.rows if row.all_pass is not None}):
         title = f"pass^{ks[0]}" if len(ks) == 1 else "pass^k"
-        columns.append((title, lambda row: _share(row.all_pass.all if row.all_pass else None, marks)))
+        columns.append((title, lambda row: _share(row.all_pass.all if row.all_pass else None, layout)))
     columns += [
         (number.title, _numbered(number.name, number.digits, marks))
         for number in report.rows[0].numbers
@@ -84,117 +84,82 @@ def _ended(ending: str) -> Callable[[VariantRow], str]:
     return lambda row: str(row.terminations.get(ending, 0))
 
 
-def _agreement(report: VariantsReport, marks: Glyphs, width: int) -> list[Line]:
+def _agreement(report: VariantsReport, layout: Layout) -> list[Line]:
     """Say how far an agent's own scores agree with what the checks found."""
+    marks = layout.marks
     rows = [["the agent's own scores", "mean", "success", "a pass scores higher than a failure"]]
     for row in report.rows:
         for one in row.agreement:
-            chance = "not known: no passes, or no failures" if one.chance is None else _share(one.chance, marks)
+            chance = "not known: no passes, or no failures" if one.chance is None else _share(one.chance, layout)
             name = marks.cut(marks.plain(f"  {row.variant}  {one.name}"), 40)
-            rate = percent(row.success.value, marks) if row.success else marks.dash
+            rate = percent(row.success.value if row.success else None, marks)
             rows.append([name, f"{one.mean:.2f}", rate, chance])
-    if len(rows) == 1:
-        return []
-    laid = table(rows, ["<", ">", ">", "<"], width=width, glyphs=marks)
-    return [Line(text, "head" if place == 0 else "") for place, text in enumerate(laid)]
+    return layout.table(rows, "<>><") if rows[1:] else []
 
 
-def _against(report: VariantsReport, marks: Glyphs, width: int, *, verbose: bool) -> list[Line]:
-    first = report.variants[0]
-    rows = [[f"against {marks.plain(first)}", "n", "first", "here", "difference", "95 % CI", "p", "Holm", ""]]
+def _against(report: VariantsReport, layout: Layout) -> list[Line]:
+    marks = layout.marks
+    rows = [
+        [f"against {marks.plain(report.variants[0])}", "n", "first", "here", "difference", "95 % CI", "p", "Holm", ""]
+    ]
     styles: list[Style] = ["head"]
     hidden = 0
     for one in report.against:
         rows.append([f"  {marks.plain(one.variant)}", *[""] * 8])
         styles.append("")
-        changes = [(change, True) for change in ([one.paired.success] if one.paired.success else [])]
-        changes += [(change, True) for change in one.paired.policies]
-        changes += [(change, False) for change in one.paired.numbers]
-        for place, (change, is_rate) in enumerate(changes):
-            if not (verbose or place == 0 or change.is_significant):
+        rates = [*filter(None, [one.paired.success]), *one.paired.policies]
+        for place, change in enumerate([*rates, *one.paired.numbers]):
+            if not (layout.verbose or place == 0 or change.is_significant):
                 hidden += 1
                 continue
-            digits = _digits(report, change)
-            own = change_cells(change, marks, is_rate=is_rate, digits=digits)
-            mark = "*" if change.is_significant else ""
-            name = f"    {marks.plain(change.title)}"
-            rows.append([name, str(change.difference.n), *own, p_text(change.p), p_text(change.p_holm), mark])
-            styles.append(_style(change, is_rate=is_rate))
-    align: list[Align] = ["<", ">", ">", ">", ">", "<", ">", ">", "<"]
-    laid = table(rows, align, width=width, glyphs=marks)
-    lines = [Line(text, style) for text, style in zip(laid, styles, strict=True)]
+            is_rate, number = place < len(rates), report.rows[0].number(change.name)
+            own = change_cells(change, marks, is_rate=is_rate, digits=number.digits if number else 2)
+            ends = [p_text(change.p), p_text(change.p_holm), "*" if change.is_significant else ""]
+            rows.append([f"    {marks.plain(change.title)}", str(change.difference.n), *own, *ends])
+            styles.append(style_of(change, is_rate=is_rate))
+    lines = layout.table(rows, "<>>>><>><", styles)
     if hidden:
         lines.append(Line(f"  {hidden} differences that do not count are left out (-v)"))
     for one in report.against:
-        lines += flips_line(f"{one.variant} loses", one.paired.lost, marks, width, verbose=verbose)
-        lines += flips_line(f"{one.variant} wins", one.paired.won, marks, width, verbose=verbose)
+        lines += flips_line(f"{one.variant} loses", one.paired.lost, layout)
+        lines += flips_line(f"{one.variant} wins", one.paired.won, layout)
     return lines
 
 
-def _by_tag(report: VariantsReport, breakdown: Breakdown, marks: Glyphs, width: int, *, verbose: bool) -> list[Line]:
-    lines = _tag_table(report, breakdown, f"success by {breakdown.prefix}", _part_success(marks), marks, width=width)
-    starred = any(part.change and part.change.is_significant for row in breakdown.rows for part in row.parts)
-    if starred:
-        lines += indented("* differs from the first variant (exact test, Holm over the table)", marks, width)
-    if verbose:
-        for number in report.rows[0].numbers:
-            held = (part.number(number.name) for row in breakdown.rows for part in row.parts)
-            if any(mean is not None for mean in held):
-                show = _part_number(number.name, number.digits, marks)
-                lines += _tag_table(
-                    report, breakdown, f"{number.title} by {breakdown.prefix}", show, marks, width=width
-                )
+def _by_tag(report: VariantsReport, breakdown: Breakdown, layout: Layout) -> list[Line]:
+    def success(part: Part) -> str:
+        return f"{_share(part.success, layout)}{'*' if part.change and part.change.is_significant else ' '}"
+
+    lines = _tag_table(report, breakdown, "success", success, layout)
+    parts = [part for row in breakdown.rows for part in row.parts]
+    if any(part.change and part.change.is_significant for part in parts):
+        lines += indented("* differs from the first variant (exact test, Holm over the table)", layout)
+    for number in report.rows[0].numbers if layout.verbose else ():
+        if any(part.number(number.name) is not None for part in parts):
+            show = partial(_part_number, number=number, layout=layout)
+            lines += _tag_table(report, breakdown, number.title, show, layout)
     return lines
+
+
+def _part_number(part: Part, number: Measured, layout: Layout) -> str:
+    return _range(part.number(number.name), number.digits, layout.marks)
 
 
 def _tag_table(
-    report: VariantsReport,
-    breakdown: Breakdown,
-    title: str,
-    show: Callable[[Part], str],
-    marks: Glyphs,
-    *,
-    width: int,
+    report: VariantsReport, breakdown: Breakdown, what: str, show: Callable[[Part], str], layout: Layout
 ) -> list[Line]:
-    """Lay variants out as columns, in several tables where they do not fit."""
-    names = [marks.cut(marks.plain(variant), _NAME) for variant in report.variants]
-    texts = [[show(part) for part in row.parts] for row in breakdown.rows]
+    """Lay variants out as columns, the tags down the side."""
+    marks = layout.marks
     labels = [f"  {marks.cut(marks.plain(row.label), 30)}" for row in breakdown.rows]
-    widths = [max(cells(name), *(cells(row[place]) for row in texts)) + 2 for place, name in enumerate(names)]
-    side = max(cells(title), *(cells(label) for label in labels)) + 8
-    lines: list[Line] = []
-    start = 0
-    while start < len(names):
-        end, used = start + 1, side + widths[start]
-        while end < len(names) and used + widths[end] <= width:
-            used += widths[end]
-            end += 1
-        rows = [[marks.plain(title), "n", *names[start:end]]]
-        rows += [
-            [label, str(row.scenarios), *text[start:end]]
-            for label, row, text in zip(labels, breakdown.rows, texts, strict=True)
-        ]
-        align: list[Align] = ["<", *([">"] * (end - start + 1))]  # type: ignore[list-item]  # an `Align`
-        laid = table(rows, align, width=width, glyphs=marks)
-        lines += [Line(text, "head" if place == 0 else "") for place, text in enumerate(laid)]
-        start = end
-    return lines
-
-
-def _part_success(marks: Glyphs) -> Callable[[Part], str]:
-    def show(part: Part) -> str:
-        star = "*" if part.change is not None and part.change.is_significant else " "
-        return f"{_share(part.success, marks)}{star}"
-
-    return show
-
-
-def _part_number(name: str, digits: int, marks: Glyphs) -> Callable[[Part], str]:
-    return lambda part: _range(part.number(name), digits, marks)
-
-
-def _names(report: VariantsReport, marks: Glyphs) -> Sequence[str]:
-    return [f"  {marks.cut(marks.plain(variant), _NAME)}" for variant in report.variants]
+    sides = [
+        [marks.plain(f"{what} by {breakdown.prefix}"), *labels],
+        ["n", *(str(row.scenarios) for row in breakdown.rows)],
+    ]
+    columns = [
+        [marks.cut(marks.plain(variant), _NAME), *(show(row.parts[place]) for row in breakdown.rows)]
+        for place, variant in enumerate(report.variants)
+    ]
+    return _side_by_side(sides, columns, layout, spare=6)
 
 
 def _mean(row: VariantRow, name: str) -> Interval | None:
@@ -202,10 +167,10 @@ def _mean(row: VariantRow, name: str) -> Interval | None:
     return number.mean if number else None
 
 
-def _share(interval: Interval | None, marks: Glyphs) -> str:
+def _share(interval: Interval | None, layout: Layout) -> str:
     if interval is None:
-        return marks.dash
-    return f"{percent(interval.value, marks)} {interval.low * 100:.0f}{marks.dash}{interval.high * 100:.0f}"
+        return layout.marks.dash
+    return f"{percent(interval.value, layout.marks)} {layout.percents(interval.low, interval.high)}"
 
 
 def _range(interval: Interval | None, digits: int, marks: Glyphs) -> str:
@@ -214,14 +179,3 @@ def _range(interval: Interval | None, digits: int, marks: Glyphs) -> str:
         return marks.dash
     low, high = (f"{end:.{digits}f}" if math.isfinite(end) else "?" for end in (interval.low, interval.high))
     return f"{interval.value:.{digits}f} {low}{marks.dash}{high}"
-
-
-def _digits(report: VariantsReport, change: Change) -> int:
-    number = report.rows[0].number(change.name)
-    return number.digits if number else 2
-
-
-def _style(change: Change, *, is_rate: bool) -> Style:
-    if not change.is_significant or not is_rate:
-        return ""
-    return "good" if change.difference.value > 0 else "bad"

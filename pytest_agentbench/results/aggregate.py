@@ -6,13 +6,13 @@ Nothing here depends on the order of the results.
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.scenario import ComplexityScale
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.verdict import Blame
+from pytest_agentbench.results.grouping import GROUPS, grouped, kept, leaves_open
 from pytest_agentbench.results.trials import rate_of
 
 METRICS = (
@@ -127,24 +127,24 @@ def aggregate(results: Iterable[Result], retried: Iterable[Result] = ()) -> Aggr
         open_parts=sum(len(run.unmeasured) for run in whole),
         pending=pending_row(everything),
         first_attempts=make_row("all", "first attempts", _first(runs, earlier)) if earlier else None,
-        suites=_rows("suite", runs, lambda run: [run.key.suite]),
-        variants=_rows("variant", runs, lambda run: [run.key.variant] if run.key.variant else []),
+        suites=_rows("suite", runs),
+        variants=_rows("variant", runs),
         policies_exercised=exercised_rows(runs),
         policies_listed=listed_rows(runs),
         complexities=complexity_rows(runs),
-        tools=_rows("tool", runs, lambda run: run.tools),
-        agents=_rows("agent", runs, lambda run: run.agents),
-        tags=_rows("tag", runs, lambda run: run.tags),
+        tools=_rows("tool", runs),
+        agents=_rows("agent", runs),
+        tags=_rows("tag", runs),
         terminations=_terminations(runs),
         blames=_blames(runs, earlier),
     )
 
 
-def make_row(group: str, label: str, runs: Sequence[Result], kept: Callable[[Result], bool] | None = None) -> Row:
-    """Add up `runs` as one row; `kept` says what passing is where it is not the run's verdict."""
+def make_row(group: str, label: str, runs: Sequence[Result], holds: Callable[[Result], bool] | None = None) -> Row:
+    """Add up `runs` as one row; `holds` says what passing is where it is not the run's verdict."""
     scored = [run for run in runs if run.scored]
-    passed = sum(1 for run in scored if (run.passed if kept is None else kept(run)))
-    interval = rate_of(scored, kept)
+    passed = sum(1 for run in scored if (run.passed if holds is None else holds(run)))
+    interval = rate_of(scored, holds)
     return Row(
         group=group,
         label=label,
@@ -154,7 +154,7 @@ def make_row(group: str, label: str, runs: Sequence[Result], kept: Callable[[Res
         low=interval.low if interval else None,
         high=interval.high if interval else None,
         unscored=len(runs) - len(scored),
-        means={**_means([run.metrics for run in scored]), "measured": measured_mean(runs)},
+        means={**{metric: mean_of(metric, scored) for metric in METRICS}, "measured": mean_of("measured", runs)},
     )
 
 
@@ -164,11 +164,6 @@ def pending_row(results: Iterable[Result]) -> Row | None:
     return make_row("pending", "pending review", runs) if runs else None
 
 
-def measured_mean(runs: Iterable[Result]) -> Mean:
-    """Give the mean share of what was asked for that was decided, over the runs whose parties did their part."""
-    return mean_of("measured", runs)
-
-
 def open_parts(runs: Iterable[Result]) -> tuple[Open, ...]:
     """Give what runs left undecided, in most runs first; those that broke off by others' faults are not among them."""
     found = Counter((one.part, one.why, one.cure) for run in runs for one in run.unmeasured)
@@ -176,60 +171,39 @@ def open_parts(runs: Iterable[Result]) -> tuple[Open, ...]:
     return tuple(Open(part=part, why=why, cure=cure, runs=count) for (part, why, cure), count in listed)
 
 
-def _means(measured: Sequence[dict[str, float | None]]) -> dict[str, Mean]:
-    """Give the mean of every metric of a row; asked for each of many rows, so runs are not asked again."""
-    return {
-        metric: _mean([value for metrics in measured if (value := metrics.get(metric)) is not None])
-        for metric in METRICS
-    }
-
-
 def mean_of(metric: str, runs: Iterable[Result]) -> Mean:
     """Give the mean of `metric` over the runs that measured it."""
-    return _mean([value for run in runs if (value := run.metrics.get(metric)) is not None])
-
-
-def _mean(values: Sequence[float]) -> Mean:
-    finite = list(filter(math.isfinite, values))
+    values = (run.metrics.get(metric) for run in runs)
+    finite = [value for value in values if value is not None and math.isfinite(value)]
     # fsum rounds once, so the order of the runs cannot show
     return Mean(value=math.fsum(finite) / len(finite), n=len(finite)) if finite else Mean()
 
 
 def exercised_rows(runs: Sequence[Result], only: str | None = None) -> tuple[Row, ...]:
     """Give a row per policy (or `only` one) that some run measured: kept / exercised, over the scored runs of it."""
-    groups: dict[str, list[Result]] = {policy: [] for _, policy in _measured(runs) if only in (None, policy)}
-    for run in runs:
-        for policy in {outcome.policy for outcome in run.policies if outcome.counts}:
-            if policy in groups:
-                groups[policy].append(run)
-    return tuple(
-        make_row("policy (exercised)", policy, groups[policy], kept=partial(_kept, policy=policy)).model_copy(
-            update={"unmeasured": _undecided(runs, policy)}
-        )
-        for policy in sorted(groups)
-    )
+    counting = grouped(runs, lambda run: [outcome.policy for outcome in run.policies if outcome.counts])
+
+    def row(policy: str) -> Row:
+        made = make_row("policy (exercised)", policy, counting.get(policy, []), lambda run: kept(run, policy) is True)
+        return made.model_copy(update={"unmeasured": _undecided(runs, policy)})
+
+    return tuple(row(policy) for policy in sorted(_measured(runs)) if only in (None, policy))
 
 
 def listed_rows(runs: Sequence[Result], only: str | None = None) -> tuple[Row, ...]:
     """Give a row without a rate per policy (or of `only` one) that runs list or leave open, and that none measured."""
-    measured = {policy for _, policy in _measured(runs)}
     names = {policy for run in runs for policy in run.listed_policies}
     names |= {outcome.policy for run in runs for outcome in run.policies if not outcome.is_measured}
     return tuple(
         Row(group="policy (listed)", label=policy, unmeasured=_undecided(runs, policy))
-        for policy in sorted(names - measured)
+        for policy in sorted(names - _measured(runs))
         if only in (None, policy)
     )
 
 
 def _undecided(runs: Iterable[Result], policy: str) -> int:
-    """Count the scored runs that list a policy, or judged it, and do not tell what became of it."""
-    count = 0
-    for run in runs:
-        outcomes = [outcome for outcome in run.policies if outcome.policy == policy]
-        asked = policy in run.listed_policies or bool(outcomes)
-        count += run.scored and asked and not any(outcome.is_measured for outcome in outcomes)
-    return count
+    """Count the scored runs that leave open what became of a policy that is theirs."""
+    return sum(run.scored and leaves_open(run, policy) for run in runs)
 
 
 def complexity_rows(runs: Sequence[Result]) -> tuple[Row, ...]:
@@ -240,10 +214,8 @@ def complexity_rows(runs: Sequence[Result]) -> tuple[Row, ...]:
 def complexity_groups(runs: Sequence[Result]) -> Iterator[tuple[ComplexityScale, str, list[Result]]]:
     """Give (scale, label, runs) of every row of `complexity_rows`."""
     for scale in SCALES:
-        values: dict[int, list[Result]] = {}
-        for run in runs:
-            if run.complexity is not None and run.complexity_scale == scale:
-                values.setdefault(run.complexity, []).append(run)
+        mine = [run for run in runs if run.complexity_scale == scale]
+        values = grouped(mine, lambda run: [] if run.complexity is None else [run.complexity])
         labelled: dict[str, list[Result]] = {}
         for value in sorted(values):
             label = str(value) if len(values) <= _MOST_EXACT else _range(value)
@@ -257,21 +229,13 @@ def _range(value: int) -> str:
     return f"{max(low, 0)}–{low + 2}" if value >= 0 else f"{low}–{low + 2}"
 
 
-def _rows(group: str, runs: Iterable[Result], labels: Callable[[Result], Iterable[str]]) -> tuple[Row, ...]:
-    groups: dict[str, list[Result]] = {}
-    for run in runs:
-        for label in set(labels(run)):
-            groups.setdefault(label, []).append(run)
-    return tuple(make_row(group, label, groups[label]) for label in sorted(groups))
+def _rows(group: str, runs: Iterable[Result]) -> tuple[Row, ...]:
+    return tuple(make_row(group, label, mine) for label, mine in sorted(grouped(runs, GROUPS[group]).items()))
 
 
-def _measured(runs: Iterable[Result]) -> set[tuple[str, str]]:
-    """Give (suite, policy) of the policies that some run measured."""
-    return {(run.key.suite, outcome.policy) for run in runs for outcome in run.policies if outcome.is_measured}
-
-
-def _kept(run: Result, policy: str) -> bool:
-    return all(outcome.kept for outcome in run.policies if outcome.policy == policy and outcome.counts)
+def _measured(runs: Iterable[Result]) -> set[str]:
+    """Give the policies that some run measured."""
+    return {outcome.policy for run in runs for outcome in run.policies if outcome.is_measured}
 
 
 def _terminations(runs: Iterable[Result]) -> dict[str, int]:

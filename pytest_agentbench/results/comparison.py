@@ -1,12 +1,13 @@
 """Two results files, compared: what is of the same scenario is paired, what changed is set apart."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.run import Result
-from pytest_agentbench.results.paired import Paired, compare_paired
-from pytest_agentbench.results.statistics.holm import holm
+from pytest_agentbench.results.grouping import scenarios_of
+from pytest_agentbench.results.paired import Paired, adjusted, compare_paired
 
 Why = Literal["changed", "added", "removed", "players", "unscored"]
 """Why a scenario is set apart: it says something else, is on one side only, had other players, or was not scored."""
@@ -89,7 +90,7 @@ def compare_runs(
 def _compare(
     first: Sequence[Result], second: Sequence[Result], *, seed: int, partial: bool, success_only: bool
 ) -> Comparison:
-    ones, twos = _grouped(first), _grouped(second)
+    ones, twos = scenarios_of(first), scenarios_of(second)
     apart: list[Apart] = []
     both = sorted(ones.keys() & twos.keys())
     changed = [name for name in both if _hashes(ones[name]) != _hashes(twos[name])]
@@ -126,16 +127,12 @@ def _compare(
 
 
 def _corrected(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
-    successes = [one.paired.success for one in comparisons if one.paired.success is not None]
-    corrected = iter(holm([success.p for success in successes]))
-    done = []
-    for one in comparisons:
-        if one.paired.success is not None:
-            success = one.paired.success.model_copy(update={"p_holm": next(corrected)})
-            done.append(one.model_copy(update={"paired": one.paired.model_copy(update={"success": success})}))
-        else:
-            done.append(one)
-    return tuple(done)
+    successes = iter(adjusted([one.paired.success for one in comparisons if one.paired.success is not None]))
+    paired = [
+        one.paired.model_copy(update={"success": next(successes)}) if one.paired.success is not None else one.paired
+        for one in comparisons
+    ]
+    return tuple(one.model_copy(update={"paired": each}) for one, each in zip(comparisons, paired, strict=True))
 
 
 def _matched(first: Iterable[str], second: Iterable[str]) -> list[tuple[str, str]]:
@@ -143,13 +140,6 @@ def _matched(first: Iterable[str], second: Iterable[str]) -> list[tuple[str, str
     if len(ones) == len(twos) == 1:
         return [(ones[0], twos[0])]
     return [(name, name) for name in ones if name in twos]
-
-
-def _grouped(runs: Iterable[Result]) -> dict[str, list[Result]]:
-    groups: dict[str, list[Result]] = {}
-    for run in runs:
-        groups.setdefault(run.key.scenario, []).append(run)
-    return groups
 
 
 def _hashes(runs: Iterable[Result]) -> set[str]:
@@ -188,3 +178,31 @@ def _notes(first: Sequence[Result], second: Sequence[Result], *, partial: bool, 
         yield f"{missing} of the first results' scenarios were not selected"
     if any(run.stops_early for run in (*first, *second)):
         yield "trials were stopped early: rates are corrected for it"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loss:
+    """The success lost, 0..1, over `n` compared scenarios: 0 where the exact paired test does not show a loss."""
+
+    value: float
+    n: int
+    p: float
+
+
+def losses_against(baseline: Sequence[Result], runs: Sequence[Result]) -> dict[str, Loss]:
+    """Give the loss of each variant of a suite; those of which no scenario could be compared are left out.
+
+    A loss is shown where success fell and the two-sided p-value, corrected for the other variants, is below 5 %: so a
+    session in which nothing changed fails in at most 2.5 % of cases. With faults the worst of them counts.
+    """
+    losses: dict[str, Loss] = {}
+    for one in compare_runs(baseline, runs, success_only=True):
+        success = one.paired.success
+        if success is None:
+            continue
+        fell = max(0.0, -success.difference.value) if success.is_significant else 0.0
+        variant = one.second_variant or one.variant
+        before = losses.get(variant)
+        if before is None or fell > before.value:
+            losses[variant] = Loss(value=fell, n=one.paired.scenarios, p=success.p_holm)
+    return losses

@@ -6,9 +6,10 @@ from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.errors import ResultsError
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.run import Result
+from pytest_agentbench.results.grouping import grouped
+from pytest_agentbench.results.intervals import Interval
 from pytest_agentbench.results.numbers import mean, numbers_of, scenario_means, value_of
-from pytest_agentbench.results.statistics.correlation import pearson, spearman
-from pytest_agentbench.results.statistics.interval import Interval
+from pytest_agentbench.results.significance import pearson, spearman
 from pytest_agentbench.results.trials import rate_of
 
 FEWEST = 3
@@ -59,12 +60,8 @@ def correlate(first: Sequence[Result], second: Sequence[Result], *, metric: str 
 
 
 def _by_variant(runs: Iterable[Result], metric: str) -> dict[str, float]:
-    groups: dict[str, list[Result]] = {}
-    for run in runs:
-        if run.scored:
-            groups.setdefault(run.key.variant, []).append(run)
     values = {}
-    for variant, mine in groups.items():
+    for variant, mine in grouped((run for run in runs if run.scored), lambda run: [run.key.variant]).items():
         if metric == "success":
             rate = rate_of(mine)
             measured = None if rate is None else rate.value

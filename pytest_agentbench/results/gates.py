@@ -7,16 +7,10 @@ from pytest_agentbench.core.gates import Gate, parse_gates
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.verdict import Blame
-from pytest_agentbench.results.aggregate import (
-    SCALES,
-    Row,
-    exercised_rows,
-    make_row,
-    mean_of,
-    measured_mean,
-)
+from pytest_agentbench.results.aggregate import SCALES, Row, exercised_rows, make_row, mean_of
+from pytest_agentbench.results.comparison import Loss, losses_against
+from pytest_agentbench.results.grouping import GROUPS, grouped, leaves_open
 from pytest_agentbench.results.intervals import binomial_mass
-from pytest_agentbench.results.regression import Loss, losses_against
 
 
 class GateVerdict(Model):
@@ -115,13 +109,7 @@ def _verdicts(gate: Gate, suite: str, label: str, variant: str, runs: Sequence[R
 
 def _is_open(gate: Gate, runs: Sequence[Result]) -> bool:
     """Whether some run leaves open what became of a gate's policy, so that nobody knows that it was not exercised."""
-    if gate.metric != "policy":
-        return False
-    for run in runs:
-        outcomes = [one for one in run.policies if one.policy == gate.argument]
-        if (outcomes or gate.argument in run.listed_policies) and not any(one.is_measured for one in outcomes):
-            return True
-    return False
+    return gate.metric == "policy" and any(leaves_open(run, gate.argument) for run in runs)
 
 
 def _loss(gate: Gate, suite: str, label: str, variant: str, loss: Loss | None) -> GateVerdict:
@@ -152,9 +140,6 @@ def _measure(gate: Gate, runs: Sequence[Result]) -> list[_Measure]:
             mine = (run for run in runs if run.termination is ending and run.blame is Blame.AGENT)
             count = sum(not run.ended_by_other for run in mine)
             return [("", float(count) if runs else None, len(runs), count)]
-        case "measured":
-            mean = measured_mean(runs)
-            return [("", mean.value, mean.n, None)]
         case "complete":
             mean = mean_of("complete", scored)
             return [("", mean.value, mean.n, None if mean.value is None else round(mean.value * mean.n))]
@@ -162,12 +147,10 @@ def _measure(gate: Gate, runs: Sequence[Result]) -> list[_Measure]:
             return [_policy(gate.argument, runs)]
         case "complexity":
             return _complexity(int(gate.argument), runs)
-        case "agent":
-            return [_of_row("", make_row("", "", [run for run in runs if gate.argument in run.agents]))]
-        case "tag":
-            return [_of_row("", make_row("", "", [run for run in runs if gate.argument in run.tags]))]
+        case "agent" | "tag":
+            return [_of_row("", make_row("", "", grouped(runs, GROUPS[gate.metric]).get(gate.argument, [])))]
         case _:
-            mean = mean_of(gate.metric, scored)
+            mean = mean_of(gate.metric, runs if gate.metric == "measured" else scored)
             return [("", mean.value, mean.n, None)]
 
 

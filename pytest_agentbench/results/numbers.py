@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pytest_agentbench.core.run import Result
+from pytest_agentbench.results.grouping import scenarios_of
 
 REPORTED = "reported."
 """How the names of an agent's own numbers begin."""
@@ -97,11 +98,11 @@ def value_of(run: Result, name: str) -> float | None:
 
 def scenario_means(runs: Iterable[Result], value: Callable[[Result], float | None]) -> dict[str, float]:
     """Give the mean of what `value` measures over the scored runs of each scenario that have it."""
-    held: dict[str, list[float]] = {}
-    for run in runs:
-        if run.scored and (measured := value(run)) is not None:
-            held.setdefault(run.key.scenario, []).append(measured)
-    return {scenario: mean(values) for scenario, values in held.items()}
+    held = {
+        scenario: [measured for run in mine if run.scored and (measured := value(run)) is not None]
+        for scenario, mine in scenarios_of(runs).items()
+    }
+    return {scenario: mean(values) for scenario, values in held.items() if values}
 
 
 def mean(values: Sequence[float]) -> float:

@@ -1,18 +1,23 @@
 """Two sets of runs of the same scenarios, compared scenario by scenario: success, policies, numbers, what flipped."""
 
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.run import Result
+from pytest_agentbench.results.grouping import kept, scenarios_of
+from pytest_agentbench.results.intervals import Interval
 from pytest_agentbench.results.numbers import mean, numbers_of, scenario_means, value_of
-from pytest_agentbench.results.statistics.bootstrap import bootstrap_mean, bootstrap_p
-from pytest_agentbench.results.statistics.holm import holm
-from pytest_agentbench.results.statistics.interval import Interval
-from pytest_agentbench.results.statistics.power import detectable, paired_difference
-from pytest_agentbench.results.statistics.sign_flip import sign_flip
+from pytest_agentbench.results.significance import (
+    bootstrap_mean,
+    bootstrap_p,
+    detectable,
+    holm,
+    paired_difference,
+    sign_flip,
+)
 from pytest_agentbench.results.trials import ScenarioTrials, by_scenario
 
 LEVEL = 0.05
@@ -148,28 +153,19 @@ def _policies(first: Sequence[Result], second: Sequence[Result], seed: int) -> l
     measured = {outcome.policy for run in (*first, *second) for outcome in run.policies if outcome.counts}
     changes = []
     for policy in sorted(measured):
-        measure = _kept(policy)
-        ones, twos = _shares(first, measure), _shares(second, measure)
+        ones, twos = _shares(first, policy), _shares(second, policy)
         pairs = [(ones[scenario], twos[scenario]) for scenario in sorted(ones.keys() & twos.keys())]
         if pairs:
             changes.append(_rate_change(policy, pairs, seed))
     return changes
 
 
-def _shares(runs: Sequence[Result], measure: Callable[[Result], bool | None]) -> dict[str, Fraction]:
-    held: dict[str, list[bool]] = {}
-    for run in runs:
-        if run.scored and (holds := measure(run)) is not None:
-            held.setdefault(run.key.scenario, []).append(holds)
-    return {scenario: Fraction(sum(values), len(values)) for scenario, values in held.items()}
-
-
-def _kept(policy: str) -> Callable[[Result], bool | None]:
-    def measure(run: Result) -> bool | None:
-        outcomes = [one for one in run.policies if one.policy == policy and one.counts]
-        return all(one.kept for one in outcomes) if outcomes else None
-
-    return measure
+def _shares(runs: Sequence[Result], policy: str) -> dict[str, Fraction]:
+    held = {
+        scenario: [holds for run in mine if run.scored and (holds := kept(run, policy)) is not None]
+        for scenario, mine in scenarios_of(runs).items()
+    }
+    return {scenario: Fraction(sum(values), len(values)) for scenario, values in held.items() if values}
 
 
 def _rate_change(name: str, pairs: Sequence[tuple[Fraction, Fraction]], seed: int) -> Change:

@@ -6,10 +6,15 @@ from collections.abc import Callable, Iterable, Sequence
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.run import Result
-from pytest_agentbench.results.statistics.clusters import clustered_wilson, wilson_of_rates
-from pytest_agentbench.results.statistics.interval import Interval
-from pytest_agentbench.results.statistics.pass_k import mean_pass_at_k, mean_pass_hat_k
-from pytest_agentbench.results.statistics.sequential import Decision, StopRule, unbiased_rate
+from pytest_agentbench.results.grouping import grouped
+from pytest_agentbench.results.intervals import (
+    Interval,
+    clustered_wilson,
+    mean_pass_at_k,
+    mean_pass_hat_k,
+    wilson_of_rates,
+)
+from pytest_agentbench.results.sequential import Decision, StopRule, unbiased_rate
 
 MOST_K = 8
 """The largest k of pass@k and pass^k that is computed."""
@@ -70,10 +75,7 @@ class TrialsReport(Model):
 
 def by_scenario(runs: Iterable[Result]) -> tuple[ScenarioTrials, ...]:
     """Group scored runs by suite, scenario, variant and fault, in the order in which they come."""
-    groups: dict[tuple[str, str, str, str], list[Result]] = {}
-    for run in runs:
-        key = (run.key.suite, run.key.scenario, run.key.variant, run.key.fault)
-        groups.setdefault(key, []).append(run)
+    groups = grouped(runs, lambda run: [(run.key.suite, run.key.scenario, run.key.variant, run.key.fault)])
     return tuple(_trials(group) for group in groups.values() if any(run.scored for run in group))
 
 
@@ -89,12 +91,10 @@ def rate_of(runs: Sequence[Result], kept: Callable[[Result], bool] | None = None
         for one in by_scenario(runs):
             rates.setdefault((one.suite, one.scenario), []).append(one.rate)
         return wilson_of_rates([math.fsum(held) / len(held) for held in rates.values()], runs=len(runs))
-    counts: dict[tuple[str, str], tuple[int, int]] = {}
-    for run in runs:
-        place = (run.key.suite, run.key.scenario)
-        passed, n = counts.get(place, (0, 0))
-        counts[place] = (passed + (run.passed if kept is None else kept(run)), n + 1)
-    return clustered_wilson(list(counts.values()))
+    scenarios = grouped(runs, lambda run: [(run.key.suite, run.key.scenario)]).values()
+    return clustered_wilson(
+        [(sum(run.passed if kept is None else kept(run) for run in mine), len(mine)) for mine in scenarios]
+    )
 
 
 def trials_report(runs: Sequence[Result], *, left_out: int = 0) -> TrialsReport | None:

@@ -8,13 +8,10 @@ from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.results.aggregate import NOT_RUN
 from pytest_agentbench.results.document import Document
+from pytest_agentbench.results.intervals import Interval, mean_interval, quantile_interval
 from pytest_agentbench.results.numbers import REPORTED, Number, numbers_of, scenario_means, value_of
-from pytest_agentbench.results.paired import Change, Paired, compare_paired
-from pytest_agentbench.results.statistics.clusters import mean_interval
-from pytest_agentbench.results.statistics.concordance import concordance
-from pytest_agentbench.results.statistics.holm import holm
-from pytest_agentbench.results.statistics.interval import Interval
-from pytest_agentbench.results.statistics.quantiles import quantile_interval
+from pytest_agentbench.results.paired import Change, Paired, adjusted, compare_paired
+from pytest_agentbench.results.significance import concordance
 from pytest_agentbench.results.trials import PassK, rate_of, trials_report
 
 
@@ -191,31 +188,24 @@ def _agreements(runs: Sequence[Result], numbers: Sequence[Number]) -> list[Agree
 
 def _corrected(against: Sequence[Against]) -> tuple[Against, ...]:
     """Correct each thing's p-values for as many variants as it was looked at in."""
-    places: dict[tuple[str, str], list[float]] = {}
-    for one in against:
-        for kind, change in _changes(one.paired):
-            places.setdefault((kind, change.name), []).append(change.p)
-    corrected = {key: iter(holm(values)) for key, values in places.items()}
+    kinds = ("success", "policies", "numbers")
 
-    def fixed(kind: str, change: Change) -> Change:
-        return change.model_copy(update={"p_holm": next(corrected[kind, change.name])})
+    def changes(paired: Paired, kind: str) -> tuple[Change, ...]:
+        held = getattr(paired, kind)
+        return held if isinstance(held, tuple) else (held,) if held else ()
 
+    places: dict[tuple[str, str], dict[int, Change]] = {}
+    for number, one in enumerate(against):
+        for kind in kinds:
+            for change in changes(one.paired, kind):
+                places.setdefault((kind, change.name), {})[number] = change
+    fixed = {key: dict(zip(held, adjusted([*held.values()]), strict=True)) for key, held in places.items()}
     done = []
-    for one in against:
-        paired = one.paired
-        fields = {
-            "success": fixed("success", paired.success) if paired.success else None,
-            "policies": tuple(fixed("policy", change) for change in paired.policies),
-            "numbers": tuple(fixed("number", change) for change in paired.numbers),
-        }
-        done.append(one.model_copy(update={"paired": paired.model_copy(update=fields)}))
+    for number, one in enumerate(against):
+        new = {kind: tuple(fixed[kind, it.name][number] for it in changes(one.paired, kind)) for kind in kinds}
+        fields = {**new, "success": next(iter(new["success"]), None)}
+        done.append(one.model_copy(update={"paired": one.paired.model_copy(update=fields)}))
     return tuple(done)
-
-
-def _changes(paired: Paired) -> list[tuple[str, Change]]:
-    success = [("success", paired.success)] if paired.success else []
-    policies = [("policy", change) for change in paired.policies]
-    return [*success, *policies, *(("number", change) for change in paired.numbers)]
 
 
 def _breakdowns(groups: dict[str, list[Result]], numbers: Sequence[Number]) -> tuple[Breakdown, ...]:
@@ -246,18 +236,12 @@ def _tag_rows(
                 Part(variant=variant, success=rate_of(scored), numbers=_measured(scored, numbers), change=change)
             )
         rows.append((tag, parts))
-    corrected = iter(holm([part.change.p for _, parts in rows for part in parts if part.change is not None]))
-
-    def fixed(part: Part) -> Part:
-        if part.change is None:
-            return part
-        return part.model_copy(update={"change": part.change.model_copy(update={"p_holm": next(corrected)})})
-
+    corrected = iter(adjusted([part.change for _, parts in rows for part in parts if part.change is not None]))
     return tuple(
         TagRow(
             label=tag.removeprefix(f"{prefix}:"),
             scenarios=len({run.key.scenario for runs in groups.values() for run in runs if tag in run.tags}),
-            parts=tuple(fixed(part) for part in parts),
+            parts=tuple(one.model_copy(update={"change": next(corrected)}) if one.change else one for one in parts),
         )
         for tag, parts in rows
     )

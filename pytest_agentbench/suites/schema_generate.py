@@ -24,6 +24,10 @@ GENERATE = mapping(
             },
             "description": "a list of the users' languages, such as [en, fr]",
         },
+        "shape": {
+            "enum": ["conversation", "react"],
+            "description": "conversation (the user speaks again and again), or react (once, then calls to the end)",
+        },
         "nodes": mapping({"min": _NODES, "max": _NODES}, "{min: 6, max: 25}: the length of a walk in nodes"),
         "complexity": {
             "type": "object",

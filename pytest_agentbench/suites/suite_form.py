@@ -98,7 +98,8 @@ class PartReader:
         if not out.is_relative_to(self._root.resolve()) or out == self._root.resolve():
             message = f"{form.get('out')!r} is not a folder below that of the suite"
             self._wrong(("generate", "out"), message, "what is generated belongs to its suite")
-        nodes = {"min": 6, "max": 25, **form.get("nodes", {})}
+        shortest = 4 if form.get("shape") == "react" else 6  # two calls, each with a turn of the user unless react
+        nodes = {"min": shortest, "max": 25, **form.get("nodes", {})}
         if nodes["min"] > nodes["max"]:
             self._wrong(("generate", "nodes"), f"min is {nodes['min']}, more than max, which is {nodes['max']}")
         levels = {"min": 2, "max": 11, **form.get("levels", {})}

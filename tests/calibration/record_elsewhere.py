@@ -12,11 +12,10 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
 
-from pytest_agentbench.calibration.calibrate import Contender, seeded_splits
+from pytest_agentbench.calibration.calibrate import Agreement, agreement, seeded_splits, spread
+from pytest_agentbench.calibration.judges import Contender
 from pytest_agentbench.calibration.labelled import Labelled, read_all
-from pytest_agentbench.calibration.metrics import Agreement, agreement, spread
-from pytest_agentbench.calibration.scope import Parts, Scope
-from pytest_agentbench.calibration.spur import Spur
+from pytest_agentbench.calibration.learning import Parts, Scope, Spur
 from pytest_agentbench.cli.recording import recording
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.rubric import Label

@@ -10,14 +10,13 @@ import asyncio
 import sys
 from collections.abc import Callable, Mapping
 
-from pytest_agentbench.calibration.asking import seeded
 from pytest_agentbench.calibration.calibrate import seeded_splits
 from pytest_agentbench.calibration.labelled import Labelled, read_all
-from pytest_agentbench.calibration.scope import Parts, judged, learn
+from pytest_agentbench.calibration.learning import Parts, Scope
 from pytest_agentbench.cli.recording import recording
-from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.rubric import Label
+from pytest_agentbench.llm.asked_once import AskedOnce
 from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.cassette.file import read_cassette, write_cassette
 from pytest_agentbench.llm.cassette.modes import Mode
@@ -46,14 +45,12 @@ async def play(chat_of: Callable[[str], Chat]) -> tuple[list[Labelled], Said, Sa
     """Give the conversations, and what was said of them with evidence and without."""
     cases = list(read_all([FOLDER]))
     training = seeded_splits(read_all(FOLDERS), seed=1, count=1)[0].training
-    rubric = await learn(chat_of("teacher"), training, parts=Parts(), seed=1)
+    teacher = AskedOnce(chat_of("teacher"))
 
     async def of(role: str, *, with_evidence: bool) -> Said:
-        async def label(case: Labelled) -> Label | None:
-            random = seeded(1, "estimate", digest(case.case.transcript))
-            return (await judged(chat_of(role), rubric, case.case, evidence=with_evidence, random=random))[0]
-
-        given = await asyncio.gather(*map(label, cases))
+        scope = Scope(chat_of(role), parts=Parts(evidence=with_evidence), seed=1, teacher=teacher)
+        estimate = await scope.fit(training)
+        given = await asyncio.gather(*(estimate(case.case) for case in cases))
         return {case.id: one for case, one in zip(cases, given, strict=True)}
 
     with_it, without = await asyncio.gather(of("with", with_evidence=True), of("without", with_evidence=False))

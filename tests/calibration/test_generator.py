@@ -1,6 +1,7 @@
 """Conversations of situations, made by playing a service's scenarios rightly and wrongly."""
 
 import os
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 
@@ -80,13 +81,13 @@ def test_another_label_is_refused() -> None:
     made = conversations()
     right = made.plays[next(case.id for case in made.cases if case.situation == "correct")]
 
-    assert check(*right, "correct") is None
+    assert check(right, "correct") is None
     for name in situations():
         if name != "correct":
-            assert check(*right, name) is not None
+            assert check(right, name) is not None
     for case in made.cases:
         if case.situation != "correct":
-            assert check(*made.plays[case.id], "correct") is not None
+            assert check(made.plays[case.id], "correct") is not None
 
 
 def test_labels_do_not_depend_on_words() -> None:
@@ -94,14 +95,15 @@ def test_labels_do_not_depend_on_words() -> None:
     made = conversations()
 
     for case in made.cases:
-        play, scene = made.plays[case.id]
+        play = copy(made.plays[case.id])
         lines = [line if line.is_fixed else replace(line, text="それはできません") for line in play.lines]
         said = iter(lines)
-        messages = [
+        play.messages = [
             one.model_copy(update={"content": next(said).text}) if one.text and one.role != "tool" else one
             for one in play.messages
         ]
-        assert check(replace(play, lines=lines, messages=messages), scene, case.situation) is None
+        play.lines = lines
+        assert check(play, case.situation) is None
 
 
 def test_an_honest_refusal_is_neg_and_not_the_agents_fault() -> None:

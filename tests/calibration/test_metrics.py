@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_agentbench.calibration.metrics import agreement, spread
+from pytest_agentbench.calibration.calibrate import agreement, spread
 from pytest_agentbench.core.rubric import Label
 from pytest_agentbench.results.intervals import corrected_rate
 

@@ -3,16 +3,15 @@
 import asyncio
 import json
 import re
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
 
 from pytest_agentbench.calibration.calibrate import calibrate, folds, seeded_splits
-from pytest_agentbench.calibration.criteria import summed_up
-from pytest_agentbench.calibration.scope import Parts, Scope, learn
-from pytest_agentbench.calibration.signals import Baseline
-from pytest_agentbench.calibration.spur import Spur
+from pytest_agentbench.calibration.judges import Baseline
+from pytest_agentbench.calibration.learning import Parts, Scope, Spur, Teacher
 from pytest_agentbench.cli.calibrate import rubric_text
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.rubric import Rubric
@@ -68,6 +67,13 @@ def asked(scene: Callable[[Chat], Awaitable[T]]) -> tuple[T, list[ModelRequest]]
 
     with ModelServer(answer) as server:
         return asyncio.run(play(server.base_url)), server.requests
+
+
+async def learn(chat: Chat, training: list[Any], *, parts: Parts) -> Rubric:
+    """Have SCOPE learn a rubric."""
+    scope = Scope(chat, parts=parts)
+    await scope.fit(training)
+    return scope.rubrics[-1]
 
 
 def few() -> list[Any]:
@@ -158,7 +164,11 @@ def test_reasons_are_summed_up_in_batches_of_twenty() -> None:
     """45 reasons are three questions, each with the criteria so far."""
     reasons = [f"reason {n}" for n in range(45)]
 
-    found, requests = asked(lambda chat: summed_up(chat, reasons, meaning="good", most=5, random=Random(1)))
+    async def scene(chat: Chat) -> list[str]:
+        teacher = Teacher(chat, Random, Counter())
+        return await teacher.summed_up(reasons, meaning="good", most=5, random=Random(1))
+
+    found, requests = asked(scene)
 
     assert len(found) == 5
     assert [request.messages[1]["content"].count("observation: ") for request in requests] == [20, 20, 5]

@@ -1,5 +1,6 @@
 """`agentbench init`: what it is pointed at, what it writes, and what it never replaces."""
 
+import re
 import sys
 from collections.abc import Callable
 from itertools import count
@@ -8,7 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pytest_agentbench.cli import main
+from pytest_agentbench.cli import COMMANDS, main
+from pytest_agentbench.cli.init import SKILL
 from pytest_agentbench.suites.suite_file import load_suite
 
 FACTORY = """
@@ -72,6 +74,34 @@ def test_a_suite_a_scenario_and_a_job_are_written(project: Path, name: str, init
     assert f"{name}:build is a factory" in printed
     assert "visible; this turn made 1: look" in printed
     assert printed.endswith("  agentbench doctor agentbench.yaml\n  pytest --agentbench agentbench.yaml\n")
+
+
+def test_instructions_for_coding_agents_are_written_alone(project: Path, init: Init) -> None:
+    """They go where coding agents look, replace no other text, and need no agent."""
+    file = project / ".claude/skills/pytest-agentbench/SKILL.md"
+
+    assert init("--skill") == (0, "wrote .claude/skills/pytest-agentbench/SKILL.md\n")
+    assert init("--skill")[0] == 0
+    assert [path.name for path in project.iterdir() if path.name != ".git"] == [".claude"]
+
+    file.write_text("something else")
+    status, told = init("--skill")
+    assert (status, "is there already and differs; --force replaces it" in told) == (2, True)
+    assert init("--skill", "--force")[0] == 0
+    assert file.read_text(encoding="utf-8") == SKILL.read_text(encoding="utf-8")
+
+
+def test_the_suite_in_the_instructions_is_one(project: Path) -> None:
+    """What a coding agent copies loads, and every command it names is there."""
+    text = SKILL.read_text(encoding="utf-8")
+    (suite,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    (project / "agentbench.yaml").write_text(suite)
+    (project / "orders.json").write_text("{}")
+
+    loaded = load_suite(project / "agentbench.yaml", environ={})
+
+    assert [scenario.id for scenario in loaded.scenarios] == ["refund-delivered", "refund-unknown"]
+    assert set(re.findall(r"(?:^\$ |`)agentbench ([a-z]+)", text, re.MULTILINE)) <= {*COMMANDS}
 
 
 def test_nothing_is_replaced_unless_forced(project: Path, name: str, init: Init) -> None:

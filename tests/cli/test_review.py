@@ -155,9 +155,23 @@ def test_an_edit_that_breaks_the_file_is_told_and_cannot_be_accepted(
     shown = review("--by", "Ann", keys="e\na\nq\n")
 
     assert "sais" in shown
-
+    assert "the edit stands in the file as it is; press e to mend it: " in shown
+    assert "not changed: " in shown
     assert "accepted" not in shown.splitlines()[-1]
     assert "accepted" not in (project / "generated/scenarios/a.yaml").read_text()
+
+
+def test_a_call_that_the_tools_do_not_take_is_not_accepted(project: Path, review: Run) -> None:
+    """It is said as collecting the suite would say it."""
+    (project / "shop_tools.py").write_text("def refund(order: str) -> str:\n    return order\n")
+    suite = project / "agentbench.yaml"
+    suite.write_text(suite.read_text().replace("{state:", "{tools: shop_tools, state:"))
+
+    shown = review("--by", "Ann", keys="a\nq\n")
+
+    assert "refund" in shown.split("not changed: ")[1]
+    assert "order_id" in shown.split("not changed: ")[1]
+    assert state(project, "a").state == "pending"
 
 
 def test_unknown_keys_and_an_empty_reason_change_nothing(project: Path, review: Run) -> None:
@@ -282,7 +296,8 @@ def test_a_page_is_static_and_escapes_what_it_shows(project: Path, review: Run) 
     file = project / "generated/scenarios/a.yaml"
     file.write_text(file.read_text().replace("Refund W1, please", "<script>alert(1)</script>"))
 
-    review("--html", "page.html")
+    assert "2 scenarios written to page.html" in review("--html", "page.html")
+    assert "1 scenario written to" in review("--html", "other.html", "--only", "refund-a")
 
     page = (project / "page.html").read_text(encoding="utf-8")
     assert "&lt;script&gt;alert(1)" in page

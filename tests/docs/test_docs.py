@@ -117,7 +117,7 @@ def test_every_command_is_documented_and_no_other() -> None:
         text=True,
         check=True,
     ).stdout
-    there = set(re.findall(r"^    ([\w-]+)(?: |$)", told, re.MULTILINE))
+    there = set(re.findall(r"^  +([a-z][\w-]*)  ", told, re.MULTILINE))
 
     assert set(re.findall(r"(?:\$ |`)agentbench ([\w-]+)", everything())) == there
 

@@ -11,21 +11,19 @@ import tempfile
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
-from typing import ClassVar
 
 from pytest_agentbench.cli.recording import recording
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.environment.toolset import load_toolset
-from pytest_agentbench.generation.casting import Casting
 from pytest_agentbench.generation.decidable import rows_of
 from pytest_agentbench.generation.draft import Draft
 from pytest_agentbench.generation.language.critic import Critic, Opinion
-from pytest_agentbench.generation.language.plain import PlainWording
+from pytest_agentbench.generation.language.wording import ConversationBrief, PlainWording
 from pytest_agentbench.generation.produce import Production
 from pytest_agentbench.generation.report import Report
+from pytest_agentbench.generation.roles import RoleModels
 from pytest_agentbench.generation.store import Store
-from pytest_agentbench.generation.wording import ConversationBrief
 from pytest_agentbench.llm.asked_once import AskedOnce
 from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.cassette.file import read_cassette, write_cassette
@@ -52,12 +50,6 @@ SUITES: dict[str, tuple[Callable[[Path], Suite], tuple[Callable[[Suite], Draft],
 """Suites, and the right drafts that are worded in them."""
 
 
-class Cast(Casting):
-    """The roles of wording."""
-
-    known: ClassVar[tuple[str, ...]] = ("writer", "critic")
-
-
 async def worded(name: str, folder: Path, chats: Callable[[str], Chat], spec: ModelSpec) -> Report:
     """Have the drafts of a suite worded and criticised by a model, and accepted."""
     suite_in, kinds = SUITES[name]
@@ -72,7 +64,7 @@ async def worded(name: str, folder: Path, chats: Callable[[str], Chat], spec: Mo
         store=Store(recipe.out),
         made_from="h",
         today=TODAY,
-        casting=Cast(recipe, chats),
+        roles=RoleModels(recipe, chats),
         wanted=len(drafts),
     )
     return await production.run()

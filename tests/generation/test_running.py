@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from pytest_agentbench.cli import main
+from pytest_agentbench.suites.suite_file import load_suite
 from tests.generation.policies.airline import airline
 from tests.generation.tools.making import suite_in
 
@@ -30,6 +31,21 @@ def test_what_an_earlier_session_saw_changes_no_byte(tmp_path: Path) -> None:
 
     assert len(first) == 4
     assert written(tmp_path / "generated", "scenarios") == first
+
+
+def test_with_the_shape_of_react_the_user_speaks_once(tmp_path: Path) -> None:
+    """Each call behind the first takes what an earlier one gave; two calls are enough for a scenario."""
+    file = suite_in(tmp_path, "hotel", "count: 4, seed: 7, shape: react")
+
+    assert main(["generate", str(file)]) == 0
+
+    scenarios = load_suite(file, environ={}).scenarios
+    assert len(scenarios) == 4
+    for one in scenarios:
+        assert [line.act for line in one.says] == ["request"]
+        assert one.provenance["path"].split(" > ")[1:-1] == [call.name for call in one.expected_calls]
+        assert len(one.expected_calls) > 1
+        assert "Run_Conversation" not in one.provenance["path"].split(" > ")[1:]
 
 
 @pytest.mark.parametrize(("right", "wrong"), [("count: 2", "cuont: 2"), ("generate:", "generat:")])

@@ -3,10 +3,10 @@
 import pytest
 
 from pytest_agentbench.report.comparison import comparison_lines
-from pytest_agentbench.report.correlation import correlation_lines
-from pytest_agentbench.report.glyphs import glyphs
+from pytest_agentbench.report.glyphs import ASCII, UNICODE, glyphs
+from pytest_agentbench.report.sections import correlation_lines, trials_lines
+from pytest_agentbench.report.table import Layout
 from pytest_agentbench.report.terminal import terminal_report
-from pytest_agentbench.report.trials import trials_lines
 from pytest_agentbench.report.variants import variants_lines
 from pytest_agentbench.results.comparison import compare_results
 from pytest_agentbench.results.correlate import correlate
@@ -34,7 +34,7 @@ def runs(variants=("one", "two", "three"), n=12, tags=("class:easy", "plain")):
 def told(given, *, width=100, unicode=True, verbose=False):
     """The variants report of a session as text."""
     (report,) = variants_reports(document(given))
-    return [line.text for line in variants_lines(report, glyphs(unicode=unicode), width, verbose=verbose)]
+    return [line.text for line in variants_lines(report, Layout(glyphs(unicode=unicode), width, verbose))]
 
 
 @pytest.mark.parametrize("width", [60, 80, 100])
@@ -84,9 +84,9 @@ def test_flips_and_tags_are_named():
 def test_hostile_names_are_inert_and_ascii_terminals_get_ascii():
     """No escape sequence, no bidi override, nothing beyond ASCII where the terminal shows no more."""
     given = runs((HOSTILE, "two"))
-    compared = comparison_lines(compare_results(given, given), glyphs(unicode=False), 100, title=HOSTILE)
+    compared = comparison_lines(compare_results(given, given), Layout(ASCII, 100), title=HOSTILE)
     correlated = correlation_lines(
-        correlate(runs((HOSTILE, "b", "c")), runs((HOSTILE, "b", "c"))), glyphs(unicode=False), 100, title=HOSTILE
+        correlate(runs((HOSTILE, "b", "c")), runs((HOSTILE, "b", "c"))), Layout(ASCII, 100), title=HOSTILE
     )
 
     text = "\n".join([*told(given, unicode=False), *(line.text for line in (*compared, *correlated))])
@@ -118,7 +118,7 @@ def test_flaky_scenarios_are_cut_to_ten():
         for trial in (1, 2)
     ]
 
-    text = "\n".join(line.text for line in trials_lines(trials_report(given), glyphs(unicode=True), 100))
+    text = "\n".join(line.text for line in trials_lines(trials_report(given), Layout(UNICODE, 100)))
 
     assert "flaky: 13 of 13 scenarios" in text
     assert "s09 1/2" in text
@@ -128,8 +128,6 @@ def test_flaky_scenarios_are_cut_to_ten():
 
 def test_files_with_nothing_in_common_say_so():
     """No suite and variant stands in both."""
-    lines = comparison_lines(
-        compare_results(runs(("a", "b")), runs(("c", "d"))), glyphs(unicode=True), 100, title="a -> b"
-    )
+    lines = comparison_lines(compare_results(runs(("a", "b")), runs(("c", "d"))), Layout(UNICODE, 100), title="a -> b")
 
     assert "nothing to compare" in lines[-1].text

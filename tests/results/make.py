@@ -1,5 +1,7 @@
 """Results for tests: small ones by hand, many by rule."""
 
+import math
+
 from pytest_agentbench.core.run import PolicyOutcome, Result, RunKey
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, Unmeasured, Verdict
@@ -166,3 +168,9 @@ def document(runs, gates=(), retried=(), **fields):
         **fields,
     }
     return Document(**values)
+
+
+def mcnemar_exact(lost, won):
+    """Twice the smaller binomial tail of what changed one way and the other, at most 1."""
+    n = lost + won
+    return min(1.0, 2 * sum(math.comb(n, count) for count in range(min(lost, won) + 1)) / 2**n)

@@ -11,13 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_agentbench.core.run import PolicyOutcome
-from pytest_agentbench.results.comparison import compare_results
+from pytest_agentbench.results.comparison import compare_results, losses_against
 from pytest_agentbench.results.correlate import correlate
 from pytest_agentbench.results.gates import evaluate_gates
 from pytest_agentbench.results.paired import compare_paired
-from pytest_agentbench.results.regression import losses_against
-from pytest_agentbench.results.statistics.mcnemar import mcnemar_exact
-from tests.results.make import SUITE, result
+from tests.results.make import SUITE, mcnemar_exact, result
 
 ROOT = Path(__file__).parents[2]
 

@@ -5,10 +5,9 @@ import random
 import pytest
 
 from pytest_agentbench.core.model import Usage
-from pytest_agentbench.results.statistics.mcnemar import mcnemar_exact
 from pytest_agentbench.results.trials import rate_of, trials_report
 from pytest_agentbench.results.variants import compare_variants, variants_reports
-from tests.results.make import SUITE, document, result
+from tests.results.make import SUITE, document, mcnemar_exact, result
 
 
 def ablation(n=40, seed=1):

@@ -5,7 +5,8 @@ a value (digits, an address, an identifier, a quotation) must be one of them or 
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from pytest_agentbench.core.spoken import numbers_in_words, plain, says, states
 from pytest_agentbench.core.text import printable, shorten
@@ -37,72 +38,72 @@ def line_faults(line: str, turn: Turn, draft: Draft, *, policies: Sequence[str] 
         return ["the line is empty"]
     if len(line) > _LONGEST:
         return [f"the line has {len(line)} characters; at most {_LONGEST} are read"]
-    return [
-        *_unstated(line, turn, draft.language),
-        *_from_nowhere(line, turn, draft),
-        *_tools(line, draft),
-        *_policy_text(line, policies),
+    missing = [
+        f"the line does not state {one.label} {printable(repr(value))}"
+        for one in turn.states
+        for value in scalars_of(one.value)
+        if not stated(value, line, draft.language)
     ]
-
-
-def _unstated(line: str, turn: Turn, language: str) -> Iterator[str]:
-    for one in turn.states:
-        for value in scalars_of(one.value):
-            if not stated(value, line, language):
-                yield f"the line does not state {one.label} {printable(repr(value))}"
+    return [*missing, *_from_nowhere(line, turn, draft), *_tools(line, draft), *_policy_text(line, policies)]
 
 
 def _from_nowhere(line: str, turn: Turn, draft: Draft) -> Iterator[str]:
     """Name each figure, code or quotation that no stated value and no earlier answer has."""
-    known, texts = _known(turn, draft)
-    language = draft.language
-    counted = {str(one.position + 1) for one in turn.references} | {str(one.count) for one in turn.references}
+    known = _Known(turn, draft)
+    counted = {str(count) for one in turn.references for count in (one.position + 1, one.count)}
     for token in dict.fromkeys(found.strip(_EDGES) for found in _TOKEN.findall(line)):
-        spelt = [token, *re.split(r"[,;/]", token)]
-        if token and token not in counted and not any(_is_known(one, line, known, texts, language) for one in spelt):
+        parts = [token, *re.split(r"[,;/]", token)]
+        if token and token not in counted and not any(known.has(part, line) for part in parts):
             yield f"the line states {printable(token)!r}, which is no value of this turn"
     for quoted in _QUOTED.findall(line):
-        if not any(plain(quoted) in text for text in texts):
+        if not any(plain(quoted) in text for text in known.texts):
             yield f"the line quotes {printable(quoted)!r}, which is no value of this turn"
-    numbers = {value for value in known if isinstance(value, int)}
     several = len(turn.calls) + len(turn.refused) + len(turn.states) + len(turn.wanted)
-    for number in sorted(numbers_in_words(line, language)):
-        spelt_number = number in numbers or any(stands_in(str(number), text, language) for text in texts)
-        if number > several and str(number) not in counted and not spelt_number:
+    for number in sorted(numbers_in_words(line, draft.language)):
+        is_value = any(isinstance(value, int) and value == number for value in known.values)
+        if number > several and str(number) not in counted and not is_value and not known.stands(str(number)):
             yield f"the line states {number} in words, which is no value of this turn"
 
 
-def _known(turn: Turn, draft: Draft) -> tuple[list[JsonValue], list[str]]:
-    """Give the values that may be in the line, and texts in which its codes and figures may stand."""
-    at = next((place for place, one in enumerate(draft.turns) if one is turn), draft.turns.index(turn))
-    known: list[JsonValue] = []
-    texts: list[str] = []
-    for one in draft.turns[: at + 1]:
-        for stated_ in one.states:
-            known += scalars_of(stated_.value)
-        known += one.about
-    for earlier in draft.turns[:at]:
-        texts += [plain(call.answer) for call in earlier.calls]
-    known += list(dict.fromkeys(found for text in texts for found in _DATED.findall(text)))[:_MOST_DATES]
-    texts += [plain(str(value)) for value in known]
-    texts += [words_of(call.call.name) for call in draft.calls]
-    labels = [one.label for one in turn.states] + [one.label for one in turn.references]
-    texts += map(plain, [*labels, *(one.label for one in turn.wanted)])
-    return known, texts
+@dataclass
+class _Known:
+    """The values that may be in a line, and texts in which its codes and figures may stand."""
 
+    turn: Turn
+    draft: Draft
 
-def _is_known(token: str, line: str, known: Sequence[JsonValue], texts: Sequence[str], language: str) -> bool:
-    wanted = plain(token)
-    if not wanted or any(stands_in(token, text, language) for text in texts):
-        return True
-    # a date in words has its day in figures: the value is stated, and its parts are no values of their own
-    return any(
-        isinstance(value, str | int | float)
-        and not isinstance(value, bool)
-        and states(value, line, language)
-        and _shares(wanted, str(value))
-        for value in known
-    )
+    def __post_init__(self) -> None:
+        turn, turns = self.turn, self.draft.turns
+        at = next(place for place, one in enumerate(turns) if one is turn)
+        answers = [plain(call.answer) for earlier in turns[:at] for call in earlier.calls]
+        dates = dict.fromkeys(found for text in answers for found in _DATED.findall(text))
+        self.values: list[JsonValue] = [
+            *(value for one in turns[: at + 1] for said in one.states for value in scalars_of(said.value)),
+            *(value for one in turns[: at + 1] for value in one.about),
+            *list(dates)[:_MOST_DATES],
+        ]
+        labels = [one.label for one in (*turn.states, *turn.references, *turn.wanted)]
+        names = [words_of(call.call.name) for call in self.draft.calls]
+        self.texts = [*answers, *(plain(str(value)) for value in self.values), *names, *map(plain, labels)]
+
+    def stands(self, token: str) -> bool:
+        """Whether a token stands in a text as a whole."""
+        return any(stands_in(token, text, self.draft.language) for text in self.texts)
+
+    def has(self, token: str, line: str) -> bool:
+        """Whether a token is a value, or a part of one that the line states in words (`14` of *14 May*)."""
+        wanted = plain(token)
+        return (
+            not wanted
+            or self.stands(token)
+            or any(
+                isinstance(value, str | int | float)
+                and not isinstance(value, bool)
+                and states(value, line, self.draft.language)
+                and _shares(wanted, str(value))
+                for value in self.values
+            )
+        )
 
 
 def _shares(token: str, value: str) -> bool:
@@ -122,20 +123,15 @@ def _tools(line: str, draft: Draft) -> Iterator[str]:
 
 
 def _policy_text(line: str, policies: Sequence[str]) -> Iterator[str]:
-    said = plain(line).split()
-    runs = {tuple(said[at : at + _POLICY_WORDS]) for at in range(len(said) - _POLICY_WORDS + 1)}
-    for text in policies if runs else ():
-        words = plain(text).split()
-        shared = next(
-            (
-                words[at : at + _POLICY_WORDS]
-                for at in range(len(words))
-                if tuple(words[at : at + _POLICY_WORDS]) in runs
-            ),
-            None,
-        )
-        if shared:
+    rows = set(_rows_of_words(line))
+    for text in policies if rows else ():
+        if shared := next((row for row in _rows_of_words(text) if row in rows), None):
             yield f"the line repeats a policy ({shorten(printable(' '.join(shared)), 80)!r}); a user knows none"
+
+
+def _rows_of_words(text: str) -> Iterator[tuple[str, ...]]:
+    words = plain(text).split()
+    return (tuple(words[at : at + _POLICY_WORDS]) for at in range(len(words) - _POLICY_WORDS + 1))
 
 
 def stated(value: JsonValue, line: str, language: str = "en") -> bool:
@@ -152,8 +148,6 @@ def stands_in(value: JsonValue, text: str, language: str = "en") -> bool:
 
 def scalars_of(value: JsonValue) -> list[JsonValue]:
     """Give the plain values inside a value."""
-    if isinstance(value, dict):
-        return [one for item in value.values() for one in scalars_of(item)]
-    if isinstance(value, list):
-        return [one for item in value for one in scalars_of(item)]
+    if isinstance(value, Mapping | list):
+        return [one for item in (value.values() if isinstance(value, Mapping) else value) for one in scalars_of(item)]
     return [value]

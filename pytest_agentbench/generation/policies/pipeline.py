@@ -2,32 +2,23 @@
 
 import os
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime
-from functools import partial
+from random import Random
 
 from pytest_agentbench.core.errors import SuiteFaultError
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import Toolset
-from pytest_agentbench.generation.policies.reading import (
-    PoliciesRead,
-    coverage_of,
-    graph_of,
-    levels_of,
-    lines_of_sets,
-    read_policies,
-    sets_of,
-)
-from pytest_agentbench.generation.policies.roles import Roles
-from pytest_agentbench.generation.policies.source import policy_source
-from pytest_agentbench.generation.policies.storing import PolicyFolder
-from pytest_agentbench.generation.policies.values import PolicyGraph
+from pytest_agentbench.generation.policies.graph import GraphInput, model_graph, shared_graph
+from pytest_agentbench.generation.policies.reading import PoliciesRead, PolicyFolder, Roles, read_policies
+from pytest_agentbench.generation.policies.sampling import LIKELY, overshoot
+from pytest_agentbench.generation.policies.source import levels_of, policy_source, sets_of
+from pytest_agentbench.generation.policies.values import PolicyGraph, PolicySet, covered_pairs, exercised
 from pytest_agentbench.generation.produce import Production
 from pytest_agentbench.generation.recipe import Outcome, Told, hashes_of, recipe_of
-from pytest_agentbench.generation.report import document_of, lines_of
+from pytest_agentbench.generation.report import CoverageRow, document_of, lines_of
 from pytest_agentbench.generation.store import Store
-from pytest_agentbench.generation.tools.world import world_of
 from pytest_agentbench.llm.seams import Chat
 
 
@@ -47,101 +38,70 @@ async def run(
     today: Callable[[], date] = _today,
 ) -> Outcome:
     """Run the recipe of a suite; raise `SuiteFaultError` where there is nothing to work on."""
-    pipeline = _Pipeline(
-        suite=suite,
+    recipe = recipe_of(suite)
+    roles, folder = Roles(recipe, chats), PolicyFolder(recipe.out)
+
+    def stopped(*lines: str) -> Outcome:
+        return Outcome(lines=(f"agentbench generate: from policies · until {until}", *lines), until=until)
+
+    read = await read_policies(suite, toolset, roles, folder)
+    if until == "cards":
+        return stopped(*read.lines, f"{len(read.extraction.policies)} policies in {folder.path}")
+    inputs, weigher = GraphInput(extraction=read.extraction, tools=toolset.of("assistant")), roles.chat("weigher")
+    nonces = Random(f"weigher/{recipe.seed}")  # noqa: S311 - a nonce
+    graph = shared_graph(inputs) if weigher is None else await model_graph(inputs, weigher, nonces)
+    folder.save_graph(graph)
+    if until == "graph":
+        return stopped(*read.lines, f"{len(graph.policies)} policies, {len(graph.edges)} edges")
+    (low, high), line = levels_of(recipe, graph)
+    first = sets_of(recipe, graph, recipe.count, seed=recipe.seed)
+    lines = [*read.lines, *filter(None, [line]), *([overshoot(first)] if recipe.walk == "paper" else [])]
+    if not first.sets:
+        raise SuiteFaultError(f"generate.levels: no set of policies has a level from {low} to {high}")
+    made_from = hashes_of(suite, toolset).all
+    if until == "walks":
+        folder.save_sets(first.sets, made_from)
+        return stopped(*lines, f"{len(first.sets)} sets in {folder.path}")
+
+    source = await policy_source(read.suite, toolset, graph, rower=roles.chat("rower"))
+    production = Production(
+        suite=read.suite,
         toolset=toolset,
-        roles=Roles(recipe_of(suite), chats),
+        source=source,
+        store=Store(recipe.out),
+        made_from=hashes_of(read.suite, toolset).all,
+        today=today(),
+        state=source.maker.runs.initial,
+        roles=roles,
         force=force,
         told=told,
         now=now,
-        today=today,
     )
-    return await pipeline.run(until)
+    report = await production.run()
+    used = {draft.id for draft in report.accepted}
+    sets = [one for one in source.sets if one.id in used]
+    folder.save_sets(sets, production.made_from)
+    left = [f"{policy} is in no set: {reason}" for policy, reason in source.left_out.items()]
+    all_lines = (*lines, *source.not_called, *left, *_to_add(read, suite, folder))
+    report = replace(report, coverage=_coverage(source.graph, sets), lines=all_lines)
+    production.store.save_report(document_of(report))
+    return Outcome(lines=tuple(lines_of(report)), accepted=len(report.accepted), wanted=recipe.count)
 
 
-@dataclass(kw_only=True)
-class _Pipeline:
-    """One recipe at work."""
-
-    suite: Suite
-    toolset: Toolset
-    roles: Roles
-    force: bool
-    told: Told
-    now: Callable[[], float]
-    today: Callable[[], date]
-
-    async def run(self, until: str) -> Outcome:
-        recipe = recipe_of(self.suite)
-        folder = PolicyFolder(recipe.out)
-        read = await read_policies(self.suite, self.toolset, self.roles, folder)
-        if until == "cards":
-            return _stopped(until, *read.lines, f"{len(read.extraction.policies)} policies in {folder.path}")
-        graph = await graph_of(read, self.toolset, self.roles)
-        folder.save_graph(graph)
-        if until == "graph":
-            return _stopped(until, *read.lines, f"{len(graph.policies)} policies, {len(graph.edges)} edges")
-        low, high = levels_of(recipe, graph)[0]
-        first = sets_of(recipe, graph, recipe.count, seed=recipe.seed)
-        lines = [*read.lines, *lines_of_sets(recipe, graph, first)]
-        if not first.sets:
-            raise SuiteFaultError(f"generate.levels: no set of policies has a level from {low} to {high}")
-        if until == "walks":
-            folder.save_sets(first.sets, hashes_of(self.suite, self.toolset).all)
-            return _stopped(until, *lines, f"{len(first.sets)} sets in {folder.path}")
-        return await self._scenarios(read, graph, lines, folder)
-
-    async def _scenarios(
-        self, read: PoliciesRead, graph: PolicyGraph, lines: list[str], folder: PolicyFolder
-    ) -> Outcome:
-        """Have the drafts of sets worded, accepted and written; give the report."""
-        recipe, suite = recipe_of(self.suite), read.suite
-        source = await policy_source(
-            suite,
-            self.toolset,
-            graph,
-            count=recipe.count,
-            draw=partial(sets_of, recipe),
-            seed=recipe.seed,
-            validators=recipe.validators,
-            languages=tuple(recipe.languages) or (suite.language,),
-            rower=self.roles.chat("rower"),
-        )
-        async with world_of(suite, toolset=self.toolset).open() as opened:
-            state = await opened.snapshot()
-        production = Production(
-            suite=suite,
-            toolset=self.toolset,
-            source=source,
-            store=Store(recipe.out),
-            made_from=hashes_of(suite, self.toolset).all,
-            today=self.today(),
-            state=state,
-            casting=self.roles,
-            force=self.force,
-            told=self.told,
-            now=self.now,
-        )
-        report = await production.run()
-        used = {draft.id for draft in report.accepted}
-        made = [one for one in source.sets if one.id in used]
-        folder.save_sets(made, production.made_from)
-        left = [f"{policy} is in no set: {reason}" for policy, reason in source.left_out.items()]
-        report = replace(
-            report,
-            coverage=coverage_of(source.graph, made),
-            lines=(*lines, *source.not_called, *left, *self._to_add(folder, suite)),
-        )
-        production.store.save_report(document_of(report))
-        return Outcome(lines=tuple(lines_of(report)), accepted=len(report.accepted), wanted=recipe.count)
-
-    def _to_add(self, folder: PolicyFolder, suite: Suite) -> list[str]:
-        """Say what the suite's file needs, where its scenarios name policies that it does not list."""
-        if len(suite.policies) == len(self.suite.policies):
-            return []
-        found = os.path.relpath(folder.found, self.suite.root)
-        return [f"add `policies: {found}` to {self.suite.path.name}: its scenarios name policies that it does not list"]
+def _to_add(read: PoliciesRead, suite: Suite, folder: PolicyFolder) -> list[str]:
+    """Say what the suite's file needs, where its scenarios name policies that it does not list."""
+    if len(read.suite.policies) == len(suite.policies):
+        return []
+    found = os.path.relpath(folder.found, suite.root)
+    return [f"add `policies: {found}` to {suite.path.name}: its scenarios name policies that it does not list"]
 
 
-def _stopped(until: str, *lines: str) -> Outcome:
-    return Outcome(lines=(f"agentbench generate: from policies · until {until}", *lines), until=until)
+def _coverage(graph: PolicyGraph, sets: Sequence[PolicySet]) -> list[CoverageRow]:
+    """Say which policies and which likely pairs of them are in some set."""
+    seen, pairs = exercised(sets), covered_pairs(sets)
+    likely = {(min(one.source, one.target), max(one.source, one.target)) for one in graph.edges if one.weight >= LIKELY}
+    missing = tuple((one.id, "in no scenario") for one in graph.policies if one.id not in seen)
+    return [
+        CoverageRow(what="policies", covered=len(seen), total=len(graph.policies), missing=missing),
+        CoverageRow(what="likely pairs", covered=len(likely & pairs), total=len(likely)),
+    ]

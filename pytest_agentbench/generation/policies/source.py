@@ -1,25 +1,28 @@
 """The source of drafts `from: policies`: sets of exactly a level, each of which becomes one event or is refused."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, cast
+from itertools import islice
+from typing import cast
 
 from pytest_agentbench.core.errors import SuiteFaultError
 from pytest_agentbench.core.policy import Policy
-from pytest_agentbench.core.suite import Suite
+from pytest_agentbench.core.suite import GenerateSpec, Suite
 from pytest_agentbench.core.tool import Toolset, ToolSpec
 from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.generation.draft import Draft, Loss
 from pytest_agentbench.generation.policies.events.events import EventMaker
 from pytest_agentbench.generation.policies.events.planning import Planner
-from pytest_agentbench.generation.policies.events.requests import ToolArguments
+from pytest_agentbench.generation.policies.events.requests import Request, ToolArguments
 from pytest_agentbench.generation.policies.events.right_run import RightRuns
 from pytest_agentbench.generation.policies.events.row_checks import Validator
 from pytest_agentbench.generation.policies.events.rows import ModelRows, RowMaker
 from pytest_agentbench.generation.policies.events.rulebook import Rulebook
 from pytest_agentbench.generation.policies.events.samples import Samples
 from pytest_agentbench.generation.policies.events.schema import rows_of, schema_of
-from pytest_agentbench.generation.policies.values import Infeasible, PolicyGraph, PolicySet, Sampling
+from pytest_agentbench.generation.policies.sampling import paper_sample, sample
+from pytest_agentbench.generation.policies.values import PolicyGraph, PolicySet, Sampling
+from pytest_agentbench.generation.recipe import USUAL_LEVELS, recipe_of
 from pytest_agentbench.generation.tools.kinds_told import left_alone
 from pytest_agentbench.generation.tools.probing.safety import Permission, permission, policy_of
 from pytest_agentbench.generation.tools.world import World, how_to_reset, world_of
@@ -32,12 +35,43 @@ _TRIED = 24
 """Calls by which it is found out what a tool does that does not say it."""
 
 
-class Draw(Protocol):
-    """Draws sets of policies, as a recipe says."""
+SIZES = (1, 3)
+"""Policies in a set, where policies have no challenge and so sets no level."""
 
-    def __call__(self, graph: PolicyGraph, count: int, *, seed: int, taken: Sequence[PolicySet] = ()) -> Sampling:
-        """Draw `count` sets; `taken` were drawn before."""
-        ...
+
+def levels_of(recipe: GenerateSpec, graph: PolicyGraph) -> tuple[tuple[int, int], str]:
+    """Give the levels of sets, and a line where these are numbers of policies; raise `SuiteFaultError` where both fail.
+
+    A level is a sum of challenges, so each policy needs one; without any, and without `levels:`, sets have a size.
+    """
+    bare = [one.id for one in graph.policies if one.challenge is None]
+    if not bare:
+        return recipe.levels or USUAL_LEVELS, ""
+    if recipe.levels is not None or recipe.walk == "paper":
+        key = "levels" if recipe.levels is not None else "walk"
+        listed = ", ".join(bare[:10]) + (f" and {len(bare) - 10} more" if len(bare) > 10 else "")
+        raise SuiteFaultError(
+            f"generate.{key}: a level is a sum of challenges; write `challenge: 1` to 5 for {listed}, "
+            f"or let a model propose them (generate.llm, role analyst)"
+        )
+    low, high = SIZES
+    others = "" if len(bare) == len(graph.policies) else "; those of the others do not count"
+    return SIZES, (
+        f"no challenge for {len(bare)} policies{others}: {low} to {high} in a set, complexity is the expected calls"
+    )
+
+
+def sets_of(
+    recipe: GenerateSpec, graph: PolicyGraph, count: int, *, seed: int, taken: Sequence[PolicySet] = ()
+) -> Sampling:
+    """Draw sets as the recipe says; `taken` were drawn before."""
+    (low, high), is_size = levels_of(recipe, graph)
+    if is_size:  # a level is a number of policies or a sum of challenges, never some of both
+        bare = tuple(one.model_copy(update={"challenge": None}) for one in graph.policies)
+        graph = graph.model_copy(update={"policies": bare})
+    if recipe.walk == "paper":
+        return paper_sample(graph, count, low, high, seed=seed, steps=recipe.steps, taken=taken)
+    return sample(graph, count, low, high, seed=seed, walk=recipe.steps, taken=taken)
 
 
 @dataclass(kw_only=True)
@@ -50,28 +84,23 @@ class PolicySource:
 
     maker: EventMaker
     graph: PolicyGraph
-    count: int
-    draw: Draw
-    seed: int = 0
-    languages: Sequence[str] = ("en",)
-    left_out: dict[str, str] = field(default_factory=dict)
-    not_called: Sequence[str] = ()
+    recipe: GenerateSpec
+    languages: Sequence[str]
+    left_out: dict[str, str]
+    not_called: Sequence[str]
     sets: list[PolicySet] = field(default_factory=list)
-    infeasible: tuple[Infeasible, ...] = ()
     _accepted: int = 0
 
     async def drafts(self) -> AsyncIterator[Draft | Loss]:
         """Give drafts until as many as asked for are accepted, or nothing is left to draw."""
-        wanted = self.count
+        wanted = self.recipe.count
         for round_ in range(_ROUNDS):
-            drawn = self.draw(self.graph, wanted, seed=self.seed + round_, taken=self.sets)
-            if not round_:
-                self.infeasible = drawn.infeasible
+            drawn = sets_of(self.recipe, self.graph, wanted, seed=self.recipe.seed + round_, taken=self.sets)
             for one in drawn.sets:
                 language = self.languages[len(self.sets) % len(self.languages)]
                 self.sets.append(one)
                 yield await self.maker.make(one, language=language)
-            wanted = self.count - self._accepted
+            wanted = self.recipe.count - self._accepted
             if wanted <= 0 or not drawn.sets:
                 return
 
@@ -84,56 +113,55 @@ class PolicySource:
 
 
 async def policy_source(
-    suite: Suite,
-    toolset: Toolset,
-    graph: PolicyGraph,
-    *,
-    count: int,
-    draw: Draw,
-    seed: int = 0,
-    validators: Sequence[str] = (),
-    languages: Sequence[str] = ("en",),
-    rower: Chat | None = None,
+    suite: Suite, toolset: Toolset, graph: PolicyGraph, *, rower: Chat | None = None
 ) -> PolicySource:
     """Give the source of a suite's drafts; raise `SuiteFaultError` where tools or rows are missing.
 
-    `draw` draws sets from a graph. `rower` is the model that fills fresh rows in; without one they are copies with
-    fresh keys and names.
+    `rower` is the model that fills fresh rows in; without one they are copies with fresh keys and names.
     """
-    planner = await planner_of(suite, toolset)
-    reached = await planner.decidable()
+    recipe, planner = recipe_of(suite), await planner_of(suite, toolset)
+    bare = [one for one in suite.policies if one.rule is None]
     tools = {spec.name for spec in toolset.of("assistant")}
-    named = {
-        one.id: frozenset((*one.tools, *graph.tools.get(one.id, ()))) & tools
-        for one in suite.policies
-        if one.rule is None
-    }
-    called = await planner.tools_reached()
-    left_out = _left_out(suite.policies, reached, named, called)
-    rows = RowMaker(
-        samples=planner.runs.samples,
-        validators=[cast("Validator", load_object(path, suite.root)) for path in validators],
-    )
+    named = {one.id: frozenset((*one.tools, *graph.tools.get(one.id, ()))) & tools for one in bare}
+    left_out = await _left_out(suite, planner, named)
+    checks = [cast("Validator", load_object(path, suite.root)) for path in recipe.validators]
+    rows = RowMaker(samples=planner.runs.samples, validators=checks)
     maker = EventMaker(
         planner=planner,
         rows=rows,
-        seed=seed,
+        seed=recipe.seed,
         tools_of={policy: names for policy, names in named.items() if policy not in left_out},
-        model_rows=ModelRows(rower, rows.samples, rows.validators, rows.ground) if rower is not None else None,
+        model_rows=ModelRows(rower, rows.samples, checks, rows.ground) if rower is not None else None,
     )
+    kept = tuple(one for one in graph.policies if one.id not in left_out)
+    edges = tuple(one for one in graph.edges if one.source not in left_out and one.target not in left_out)
     return PolicySource(
         maker=maker,
-        graph=_without(graph, left_out),
-        count=count,
-        draw=draw,
-        seed=seed,
-        languages=languages,
+        graph=graph.model_copy(update={"policies": kept, "edges": edges}),
+        recipe=recipe,
+        languages=recipe.languages or (suite.language,),
         left_out=left_out,
-        not_called=left_alone(permissions(suite, toolset, planner.runs.world)),
+        not_called=left_alone(_permissions(suite, toolset, planner.runs.world)),
     )
 
 
-def permissions(suite: Suite, toolset: Toolset, world: World) -> list[Permission]:
+async def _left_out(suite: Suite, planner: Planner, named: dict[str, frozenset[str]]) -> dict[str, str]:
+    """Say why policies are in no set: nothing that an event does could be about them."""
+    reached, called = await planner.decidable(), await planner.tools_reached()
+    found: dict[str, str] = {}
+    for one in suite.policies:
+        if one.rule is not None and one.id not in reached:
+            found[one.id] = "no request that these rows allow sets its rule off"
+        elif one.rule is not None and not reached[one.id]:
+            found[one.id] = "its rule is set off, and no wrong run of a request that these rows allow breaks it"
+        elif one.rule is None and not named[one.id]:
+            found[one.id] = "it has no rule and names no tool"
+        elif one.rule is None and not named[one.id] & called:
+            found[one.id] = "it has no rule, and no request that these rows allow calls a tool that it names"
+    return found
+
+
+def _permissions(suite: Suite, toolset: Toolset, world: World) -> list[Permission]:
     """Say of each tool whether events may call it: what cannot be undone is called only where the recipe allows it."""
     policy = policy_of(suite.generate)
     return [permission(spec, policy, resettable=world.resets(spec)) for spec in toolset.of("assistant")]
@@ -142,15 +170,16 @@ def permissions(suite: Suite, toolset: Toolset, world: World) -> list[Permission
 async def planner_of(suite: Suite, toolset: Toolset) -> Planner:
     """Read the rows that every environment starts from, and give what events are planned with."""
     world = world_of(suite, toolset=toolset)
+    wrong = ""
     if suite.environment.state is None or not world.toolset:
-        raise SuiteFaultError(
-            f"{suite.path}: scenarios from policies need tools that can be called and a state with rows; "
+        wrong = (
+            "scenarios from policies need tools that can be called and a state with rows; "
             "add `environment: {tools: …, state: …}`"
         )
-    if any(part.remote for part in suite.environment.tools) and not world.resettable:
-        raise SuiteFaultError(
-            f"{suite.path}: calls are made for real, and nothing here can be reset: {how_to_reset(suite.environment)}"
-        )
+    elif any(part.remote for part in suite.environment.tools) and not world.resettable:
+        wrong = f"calls are made for real, and nothing here can be reset: {how_to_reset(suite.environment)}"
+    if wrong:
+        raise SuiteFaultError(f"{suite.path}: {wrong}")
     async with world.open() as opened:
         state = await opened.snapshot()
     if not state:
@@ -159,15 +188,15 @@ async def planner_of(suite: Suite, toolset: Toolset) -> Planner:
         )
     schema = schema_of(suite, state)
     samples = Samples(schema=schema, rows=rows_of(state, with_keys=not schema.ddl))
-    called = {one.tool for one in permissions(suite, toolset, world) if one.called}
-    callable_ = [spec for spec in toolset.of("assistant") if spec.name in called]
-    tools = await _with_kinds(callable_, suite.policies, samples, world)
-    changed = {spec.name: spec for spec in tools}
-    known = toolset.model_copy(
-        update={"specs": tuple(changed.get(one.name, one) if one.requestor == "assistant" else one for one in toolset)}
-    )
-    book = Rulebook(suite.policies, known, suite.now)
-    arguments = ToolArguments(tools, suite.policies, samples)
+    called = {one.tool for one in _permissions(suite, toolset, world) if one.called}
+    tools = {
+        spec.name: spec if spec.kind != "unknown" else await _with_kind(spec, suite.policies, samples, world)
+        for spec in toolset.of("assistant")
+        if spec.name in called
+    }
+    specs = tuple(tools.get(one.name, one) if one.requestor == "assistant" else one for one in toolset)
+    book = Rulebook(suite.policies, toolset.model_copy(update={"specs": specs}), suite.now)
+    arguments = ToolArguments(list(tools.values()), suite.policies, samples)
     planner = Planner(runs=RightRuns(world=world, samples=samples, arguments=arguments, book=book, initial=state))
     if not planner.roots:
         raise SuiteFaultError(
@@ -176,58 +205,23 @@ async def planner_of(suite: Suite, toolset: Toolset) -> Planner:
     return planner
 
 
-async def _with_kinds(
-    tools: Sequence[ToolSpec], policies: Sequence[Policy], samples: Samples, world: World
-) -> list[ToolSpec]:
-    """Give the tools, those of unknown kind as reading or writing where a call that succeeded tells."""
-    found = []
-    for spec in tools:
-        kind = spec.kind if spec.kind != "unknown" or not samples.roots else await _seen(spec, policies, samples, world)
-        found.append(spec.model_copy(update={"kind": kind}))
-    return found
+async def _with_kind(spec: ToolSpec, policies: Sequence[Policy], samples: Samples, world: World) -> ToolSpec:
+    """Give a tool as one that writes or reads, as far as calls of it that succeed show."""
+    kind = "unknown"
+    for request in islice(_tries(spec, policies, samples), _TRIED):
+        async with world.open() as opened:
+            answer = await opened.call(spec.name, request.arguments({}, samples))
+        if not (answer.error or answer.crashed or answer.hung) and answer.wrote is not None:
+            kind = "write" if answer.wrote else "read"
+        if kind == "write":
+            break
+    return spec.model_copy(update={"kind": kind})
 
 
-async def _seen(spec: ToolSpec, policies: Sequence[Policy], samples: Samples, world: World) -> str:
-    """Say what calls of a tool were seen to do: *write*, *read*, or *unknown* where none succeeded."""
-    kind, calls = "unknown", 0
+def _tries(spec: ToolSpec, policies: Sequence[Policy], samples: Samples) -> Iterator[Request]:
     for as_if in ("read", "write"):
         arguments = ToolArguments([spec.model_copy(update={"kind": as_if})], policies, samples)
-        for at in range(len(samples.rows.get(samples.roots[0], ()))):
-            root = (samples.roots[0], at)
+        for root in [(table, at) for table in samples.roots[:1] for at in range(len(samples.rows.get(table, ())))]:
             for focus in samples.focuses(root, arguments.subject(spec.name, root[0]))[:2]:
                 rows = {place: samples.row(place) for place in samples.cluster(root, focus).rows}
-                for request in arguments.requests(spec.name, root, focus, rows)[:2]:
-                    calls += 1
-                    if calls > _TRIED:
-                        return kind
-                    async with world.open() as opened:
-                        answer = await opened.call(spec.name, request.arguments({}, samples))
-                    if answer.error or answer.crashed or answer.hung or answer.wrote is None:
-                        continue
-                    if answer.wrote:
-                        return "write"
-                    kind = "read"
-    return kind
-
-
-def _left_out(
-    policies: Sequence[Policy], reached: dict[str, bool], named: dict[str, frozenset[str]], called: set[str]
-) -> dict[str, str]:
-    """Say why policies are in no set: nothing that an event does could be about them."""
-    found: dict[str, str] = {}
-    for one in policies:
-        if one.rule is None and not named[one.id]:
-            found[one.id] = "it has no rule and names no tool"
-        elif one.rule is None and not named[one.id] & called:
-            found[one.id] = "it has no rule, and no request that these rows allow calls a tool that it names"
-        elif one.rule is not None and one.id not in reached:
-            found[one.id] = "no request that these rows allow sets its rule off"
-        elif one.rule is not None and not reached[one.id]:
-            found[one.id] = "its rule is set off, and no wrong run of a request that these rows allow breaks it"
-    return found
-
-
-def _without(graph: PolicyGraph, left_out: dict[str, str]) -> PolicyGraph:
-    kept = tuple(one for one in graph.policies if one.id not in left_out)
-    edges = tuple(one for one in graph.edges if one.source not in left_out and one.target not in left_out)
-    return graph.model_copy(update={"policies": kept, "edges": edges})
+                yield from arguments.requests(spec.name, root, focus, rows)[:2]

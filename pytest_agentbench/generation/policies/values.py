@@ -1,7 +1,7 @@
-"""What the stages hand to each other and save: flows, policies, their graph, sampled sets, events with their stages.
+"""What the stages hand on and save: the policies of a document, their graph, and the sets that are drawn from it.
 
-The stages are those of IntellAgent (§3.1): policies are extracted from a document and join a graph (§3.1.1), sets of
-policies of a requested level are sampled from it (Algorithm 1), and each set becomes an event (§3.1.2, Table 3).
+The stages are those of IntellAgent (§3.1): policies are extracted from a document and joined in a graph (§3.1.1), sets
+of policies of a requested level are drawn from it (Algorithm 1), and each set becomes an event (§3.1.2, Table 3).
 """
 
 from collections.abc import Iterable
@@ -22,13 +22,8 @@ NEVER = 0
 Challenge = Annotated[int, Field(ge=1, le=5)]
 """How hard a policy is to keep: 1 trivial, 3 moderate, 5 intricate."""
 
-Weight = Annotated[float, Field(ge=NEVER, le=MOST_LIKELY)]
-
 WalkMode = Literal["weighted", "uniform", "max"]
 """How the next policy is chosen (Table 1): in proportion to the weights, evenly, or the one of highest weight."""
-
-WeightSource = Literal["shared", "model", "conversations", "given"]
-"""Where edge weights come from: shared headings, tools and columns, a model, real conversations, or a file."""
 
 
 class Span(Model):
@@ -39,13 +34,9 @@ class Span(Model):
     line: int = 1
     last_line: int = 1
 
-    def overlap(self, other: "Span") -> int:
-        """Count the characters that two places share."""
-        return max(0, min(self.end, other.end) - max(self.start, other.start))
-
 
 class Flow(Model):
-    """A kind of conversation that a document describes; `spans` are the sections about it."""
+    """A kind of conversation that a document describes; `spans` are the policies about it."""
 
     id: str
     title: str
@@ -80,15 +71,7 @@ class ExtractedPolicy(Model):
 
     def policy(self) -> Policy:
         """Give it as suites state policies."""
-        return Policy(
-            id=self.id,
-            text=self.text,
-            challenge=self.challenge,
-            category=self.category,
-            rule=self.rule,
-            tools=self.tools,
-            source=self.source,
-        )
+        return Policy(**self.model_dump(exclude={"note", "flows", "under", "spans"}))
 
 
 class LeftOut(Model):
@@ -108,36 +91,28 @@ class Extraction(Model):
     policies: tuple[ExtractedPolicy, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
 
-    def get(self, policy: str) -> ExtractedPolicy | None:
-        """Find a policy by its id."""
-        return next((one for one in self.policies if one.id == policy), None)
-
 
 class PolicyEdge(Model):
     """How likely two policies matter in one conversation, 0 (never) to 10 (always); `via` is what they share."""
 
     source: str
     target: str
-    weight: Weight
+    weight: Annotated[float, Field(ge=NEVER, le=MOST_LIKELY)]
     via: tuple[str, ...] = ()
 
 
 class PolicyGraph(Model):
-    """The policy graph as data (§3.1.1): undirected, each edge once; a missing edge weighs 0. `graph.py` computes it.
+    """The policy graph as data (§3.1.1): undirected, each edge once; a missing edge weighs 0.
 
-    `challenges` says where node challenges come from. `tools` maps a policy to the tools that it is about, if known.
+    `weights` and `challenges` say where these come from. `tools` maps a policy to the tools that it is about, if known.
     """
 
     policies: tuple[ExtractedPolicy, ...] = ()
     edges: tuple[PolicyEdge, ...] = ()
-    weights: WeightSource = "given"
+    weights: Literal["shared", "model", "conversations", "given"] = "given"
     challenges: Literal["document", "model", "results", "given"] = "document"
     tools: dict[str, tuple[str, ...]] = {}
     document_hash: str = ""
-
-    def get(self, policy: str) -> ExtractedPolicy | None:
-        """Find a policy by its id."""
-        return next((one for one in self.policies if one.id == policy), None)
 
 
 class PolicySet(Model):

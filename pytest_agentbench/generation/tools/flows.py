@@ -10,6 +10,7 @@ from pytest_agentbench.core import patterns
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.values import JsonValue, same
 from pytest_agentbench.generation.tools.graph.names import words
+from pytest_agentbench.generation.tools.labels import name_of
 from pytest_agentbench.generation.tools.probing.reading import inner
 from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
 from pytest_agentbench.generation.tools.values import Card, Place, SemanticType, Taxonomy
@@ -38,7 +39,6 @@ class Assignment:
 
     arguments: Mapping[str, JsonValue]
     paths: Mapping[str, str] = field(default_factory=dict)
-    indexes: tuple[int, ...] = ()
 
 
 def found_at(result: JsonValue, path: str, pattern: str = "") -> Iterator[Found]:
@@ -46,41 +46,35 @@ def found_at(result: JsonValue, path: str, pattern: str = "") -> Iterator[Found]
 
     Several values of one text are told apart by their place, as entries of a list are.
     """
-    parts = [part for part in path.split(".") if part]
-    for found in _walk(result, parts, Found(result, "")):
+    for found in _walk(Found(result, ""), [part for part in path.split(".") if part]):
         if not pattern:
             yield found
         elif isinstance(found.value, str):
             values = list(patterns.pattern(pattern).found(found.value))
-            several = {value: place for place, value in enumerate(dict.fromkeys(values))}
+            several = list(dict.fromkeys(values))
             for value in values:
-                place = (several[value],) if len(several) > 1 else ()
+                place = (several.index(value),) if len(several) > 1 else ()
                 yield replace(found, value=value, indexes=(*found.indexes, *place))
 
 
-def _walk(value: JsonValue, parts: Sequence[str], at: Found) -> Iterator[Found]:
+def _walk(at: Found, parts: Sequence[str]) -> Iterator[Found]:
     if not parts:
-        yield replace(at, value=value)
+        yield at
         return
-    value = inner(value)
-    first, rest = parts[0], parts[1:]
+    value, first = inner(at.value), parts[0]
+    steps: list[tuple[str, JsonValue, tuple[int, ...]]] = []
     if isinstance(value, list):
-        if first == "*":
-            for index, item in enumerate(value):
-                yield from _walk(item, rest, _step(at, str(index), index))
-        elif first.isdigit() and int(first) < len(value):
-            yield from _walk(value[int(first)], rest, _step(at, first, int(first)))
-    elif isinstance(value, Mapping):
-        if first == "*":
-            for index, (key, item) in enumerate(value.items()):
-                yield from _walk(item, rest, _step(at, str(key), index))
-        elif first in value:
-            yield from _walk(value[first], rest, _step(at, first))
-
-
-def _step(at: Found, name: str, *index: int) -> Found:
-    path = f"{at.path}.{name}" if at.path else name
-    return Found(None, path, (*at.indexes, *index), (*at.records, path) if index else at.records)
+        every: list[tuple[str, JsonValue, tuple[int, ...]]]
+        every = [(str(index), item, (index,)) for index, item in enumerate(value)]
+        steps = every if first == "*" else every[int(first) : int(first) + 1] if first.isdigit() else []
+    elif isinstance(value, Mapping) and first == "*":
+        steps = [(str(key), item, (index,)) for index, (key, item) in enumerate(value.items())]
+    elif isinstance(value, Mapping) and first in value:
+        steps = [(first, value[first], ())]
+    for name, item, index in steps:
+        path = f"{at.path}.{name}" if at.path else name
+        records = (*at.records, path) if index else at.records
+        yield from _walk(Found(item, path, (*at.indexes, *index), records), parts[1:])
 
 
 def assignments(
@@ -107,22 +101,14 @@ def assignments(
             found = found_at(result, made.path, made.pattern)
             if made.origin == "argument":
                 found = iter([Found(given[made.path], f"{ARGUMENT}{made.path}")] if made.path in given else [])
-            every = (_typed(one, declared.get(taken.path, {})) for one in found)
-            column = [one for one in every if one is not None]
-            columns.setdefault(taken.path, []).extend(column)
-    if not columns:
-        return []
-    lead = max(columns.values(), key=lambda column: (len({found.indexes for found in column}), len(column)))
+            typed = (_typed(one, declared.get(taken.path, {}).get("type")) for one in found)
+            columns.setdefault(taken.path, []).extend(one for one in typed if one is not None)
+    lead = max(columns.values(), key=lambda column: (len({found.indexes for found in column}), len(column)), default=[])
     rows: dict[str, Assignment] = {}
     for first in lead[:_MOST]:
-        row = {path: _beside(first, column) for path, column in columns.items()}
-        chosen = {path: found for path, found in row.items() if found is not None}
-        if not chosen:
-            continue
-        filled = build({path: one.value for path, one in chosen.items()})
-        paths = {path: one.path for path, one in chosen.items()}
-        indexes = max((found.indexes for found in chosen.values()), key=len)
-        rows.setdefault(dumps(filled), Assignment(filled, paths, indexes))
+        row = {path: cell for path, column in columns.items() if (cell := _beside(first, column)) is not None}
+        filled = build({path: one.value for path, one in row.items()})
+        rows.setdefault(dumps(filled), Assignment(filled, {path: one.path for path, one in row.items()}))
     return list(rows.values())
 
 
@@ -133,6 +119,14 @@ def connecting(taxonomy: Taxonomy, source: str, target: str) -> tuple[SemanticTy
         for one in taxonomy.types
         if any(place.tool == source for place in one.produced) and any(place.tool == target for place in one.consumed)
     )
+
+
+def handed_on(
+    taxonomy: Taxonomy, source: str, result: JsonValue, target: Card, *, arguments: Mapping[str, JsonValue]
+) -> list[Assignment]:
+    """Give the arguments that a call of `source` with this result gives `target`, [] where no type connects them."""
+    types = connecting(taxonomy, source, target.tool)
+    return assignments(types, source, result, target, arguments=arguments) if types else []
 
 
 def is_same_value(left: JsonValue, right: JsonValue) -> bool:
@@ -176,16 +170,12 @@ def _paired(makes: Sequence[Place], takes: Sequence[Place]) -> Iterator[tuple[Pl
 
 def _likeness(made: str, taken: str) -> int:
     """Count how alike the last names of two paths are: equal, one begins the other, one word in common."""
-    left, right = (words(_last(path)) for path in (made, taken))
+    left, right = (words(name_of(path)) for path in (made, taken))
     if left == right:
         return 3
     if left and right and (left == right[: len(left)] or right == left[: len(right)]):
         return 2
     return 1 if set(left) & set(right) else 0
-
-
-def _last(path: str) -> str:
-    return next((part for part in reversed(path.split(".")) if part and part != "*" and not part.isdigit()), "")
 
 
 def _beside(lead: Found, column: Sequence[Found]) -> Found | None:
@@ -195,30 +185,24 @@ def _beside(lead: Found, column: Sequence[Found]) -> Found | None:
     """
     if lead in column:
         return lead
-    shared = [found for found in column if found.records == lead.records[: len(found.records)]]
-    if not shared and _is_plain_entry(lead):
-        shared = [found for found in column if _is_plain_entry(found) and found.indexes == lead.indexes]
-    return shared[0] if shared else None
+
+    def is_plain_entry(found: Found) -> bool:
+        return found.records[-1:] == (found.path,)
+
+    shared = (found for found in column if found.records == lead.records[: len(found.records)])
+    level = (one for one in column if is_plain_entry(lead) and is_plain_entry(one) and one.indexes == lead.indexes)
+    return next(shared, None) or next(level, None)
 
 
-def _is_plain_entry(found: Found) -> bool:
-    """Whether a value is itself the entry of a list."""
-    return bool(found.records) and found.records[-1] == found.path
-
-
-def _typed(found: Found, schema: Mapping[str, JsonValue]) -> Found | None:
+def _typed(found: Found, kind: JsonValue) -> Found | None:
     """Give a value in the type that a schema declares: numbers in prose are texts, and ids may be numbers."""
     value = found.value
     if value in (None, "", [], {}):
         return None
-    kind = schema.get("type")
-    try:
-        if kind == "integer" and isinstance(value, str):
-            return replace(found, value=int(value))
-        if kind == "number" and isinstance(value, str):
-            return replace(found, value=float(value))
-    except ValueError:
-        return None
-    if kind == "string" and isinstance(value, int | float) and not isinstance(value, bool):
-        return replace(found, value=str(value))
-    return found
+    if kind in ("integer", "number") and isinstance(value, str):
+        try:
+            return replace(found, value=int(value) if kind == "integer" else float(value))
+        except ValueError:
+            return None
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return replace(found, value=str(value)) if kind == "string" and is_number else found

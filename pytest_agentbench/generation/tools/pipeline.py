@@ -5,7 +5,6 @@ not made again as long as that holds; a session that was broken off goes on wher
 """
 
 import contextlib
-import itertools
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -18,10 +17,11 @@ from pytest_agentbench.core.errors import EnvironmentFaultError, SuiteFaultError
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.suite import GenerateSpec, Suite
 from pytest_agentbench.core.tool import Toolset
-from pytest_agentbench.generation.casting import Chats
+from pytest_agentbench.generation.language.plain import phrases_of
 from pytest_agentbench.generation.produce import Production
 from pytest_agentbench.generation.recipe import Outcome, Told, hashes_of, recipe_of
 from pytest_agentbench.generation.report import document_of, lines_of
+from pytest_agentbench.generation.roles import Chats, RoleModels
 from pytest_agentbench.generation.store import Store
 from pytest_agentbench.generation.tools.graph.graph import build_graph
 from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
@@ -32,10 +32,8 @@ from pytest_agentbench.generation.tools.probing.probing import probe, probing_ha
 from pytest_agentbench.generation.tools.probing.safety import policy_of
 from pytest_agentbench.generation.tools.probing.seeding import hints_of, state_of
 from pytest_agentbench.generation.tools.probing.session import Budget
-from pytest_agentbench.generation.tools.recruiting.choosing import distinct
-from pytest_agentbench.generation.tools.recruiting.pool import FAILURE
+from pytest_agentbench.generation.tools.recruiting.pool import FAILURE, distinct
 from pytest_agentbench.generation.tools.recruiting.recruiter import Recruiter
-from pytest_agentbench.generation.tools.roles import ROLES, Roles
 from pytest_agentbench.generation.tools.source import WalkSource
 from pytest_agentbench.generation.tools.stage_files import (
     CARDS,
@@ -50,21 +48,12 @@ from pytest_agentbench.generation.tools.stage_files import (
     resumed,
     save,
 )
-from pytest_agentbench.generation.tools.values import Cards, Graph, Taxonomy
-from pytest_agentbench.generation.tools.walks.conditioned import Conditioned
+from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Cards, Graph, Taxonomy
 from pytest_agentbench.generation.tools.walks.coverage import coverage
-from pytest_agentbench.generation.tools.walks.judging import (
-    ChainJudge,
-    Chosen,
-    ModelWalkJudge,
-    Scores,
-    WalksGiven,
-    candidates,
-    chosen,
-)
+from pytest_agentbench.generation.tools.walks.judging import Scores, scored_by_chain, scored_by_model
 from pytest_agentbench.generation.tools.walks.rehearsal import Rehearsed, rehearse
-from pytest_agentbench.generation.tools.walks.sampling import CLASSES, SHARES, Sampler, Shape
-from pytest_agentbench.generation.tools.walks.weights import weigh
+from pytest_agentbench.generation.tools.walks.sampling import CLASSES, SHARES, Sampler, Shape, drawn
+from pytest_agentbench.generation.tools.walks.weights import Conditioned, weigh
 from pytest_agentbench.generation.tools.world import World, world_of
 from pytest_agentbench.results.seen_writes import note_seen
 
@@ -75,6 +64,22 @@ _SPARED = 0.5
 """Share of the verified calls that walks count on where some tool destroys what others need."""
 _BY_MODEL = ("prompting", "empirical")
 """Weights that only a model gives."""
+
+ROLES = ("prober", "taxonomist", "weigher", "writer", "critic")
+"""The roles that a model can play, in pipeline order."""
+
+
+@dataclass
+class Roles(RoleModels):
+    """Who plays which of them."""
+
+    known = ROLES
+    successors = {"recruiter": "prober", "narrator": "writer", "persona": "writer"}
+
+    def check_languages(self, languages: Sequence[str]) -> None:
+        """Raise `SuiteFaultError` for a language that has no plain phrases, where no model words the scenarios."""
+        for language in languages if self.chat("writer") is None else ():
+            phrases_of(language)
 
 
 def _today() -> date:
@@ -138,8 +143,8 @@ class Pipeline:
         draws = await self._draws(graph, stock, rehearsed)
         offered = [card.tool for card in cards.cards]
         if until == "walks":
-            walks = list(itertools.islice(iter(draws.draw, None), self._recipe.count))
-            save(self._recipe.out / WALKS, WalkFile(walks=tuple(walks)), hash_of(graph, self._recipe.seed))
+            walks = drawn(draws, self._recipe.count)
+            save(self._recipe.out / WALKS, WalkFile(walks=walks), hash_of(graph, self._recipe.seed))
             rows = coverage(graph, walks, why, offered=offered)
             covered = [f"{row.what}: {row.covered} of {row.total}" for row in rows]
             left = [rehearsed.left] if rehearsed.left else []
@@ -165,7 +170,7 @@ class Pipeline:
             force=self.force,
             told=self.told,
             now=self.now,
-            casting=roles,
+            roles=roles,
         )
         report = await production.run()
         walks = [source.walks[draft.id] for draft in report.accepted]
@@ -252,12 +257,14 @@ class Pipeline:
     async def _graph(self, cards: Cards, taxonomy: Taxonomy) -> Graph:
         recipe = self._recipe
 
+        react = recipe.shape == "react"
+
         async def make() -> Graph:
             self.told("building the graph")
-            return await self._weighed(build_graph(cards, taxonomy), cards)
+            return await self._weighed(build_graph(cards, taxonomy, react=react), cards)
 
         read = [file.read_text() for file in recipe.traces]
-        made_from = hash_of(cards, taxonomy, recipe.weights, self._roles.player("weigher"), read)
+        made_from = hash_of(cards, taxonomy, recipe.weights, self._roles.player("weigher"), read, *["react"] * react)
         return await resumed(recipe.out / GRAPH, Graph, made_from, make, force=self.force)
 
     async def _weighed(self, graph: Graph, cards: Cards) -> Graph:
@@ -293,28 +300,27 @@ class Pipeline:
         made_from = hash_of(cards, taxonomy, graph.tools, recipe.pool, recipe.seed)
         return await resumed(recipe.out / POOL, PoolFile, made_from, make, force=self.force)
 
-    async def _draws(self, graph: Graph, stock: Stock, rehearsed: Rehearsed) -> Sampler | Chosen:
-        """Give what draws the walks: the sampler, or first the walks that a judge chose among those it drew."""
+    async def _draws(self, graph: Graph, stock: Stock, rehearsed: Rehearsed) -> Sampler:
+        """Give what draws the walks; first those that a judge chose among many, where the recipe asks for it."""
         recipe = self._recipe
         chain = Conditioned(graph, stock.taxonomy, {tool: len(distinct(stock.pool.of(tool))) for tool in graph.tools})
         shape = _shape(recipe, graph, stock, rehearsed)
-        weigh_by = chain.row if recipe.weights == "conditioned" else None
-        sampler = Sampler(graph, shape, seed=recipe.seed, weigh=weigh_by)
+        sampler = Sampler(graph, shape, seed=recipe.seed, weigh=chain.row if stock.conditioned else None)
         if recipe.candidates <= 1:
             return sampler
         self.told("judging walks")
-        walks = candidates(sampler, recipe.count * recipe.candidates)
+        walks = drawn(sampler, recipe.count * recipe.candidates)
         chat = self._roles.chat("weigher")
 
         async def make() -> Scores:
-            given = WalksGiven(walks=tuple(walks), cards=stock.cards)
             if chat is None:
-                return await ChainJudge(chain)(given)
-            return await ModelWalkJudge(chat, recipe.seed)(given)
+                return scored_by_chain(chain, walks)
+            return await scored_by_model(chat, recipe.seed, stock.cards, walks)
 
         made_from = hash_of([walk.nodes for walk in walks], stock.cards, stock.taxonomy, self._roles.player("weigher"))
         scores = await resumed(recipe.out / SCORES, Scores, made_from, make, force=self.force)
-        return chosen(sampler, walks, scores.scores, recipe.count)
+        sampler.choose(recipe.count, walks, scores.scores)
+        return sampler
 
     def _stopped(self, until: Until, lines: Sequence[str]) -> Outcome:
         return Outcome(lines=(f"agentbench generate: {self.suite.name} · until {until}", *lines), until=until)
@@ -328,8 +334,16 @@ def _shape(recipe: GenerateSpec, graph: Graph, stock: Stock, rehearsed: Rehearse
     capacity = {}
     for tool in graph.tools:
         entries = distinct(one for one in pool.entries if one.tool == tool and FAILURE not in one.id)
-        most = stock.owners.most_of_one(pool.of(tool), stock.card(tool)) or len(entries)
+        most = stock.most_of_one(tool) or len(entries)
         capacity[tool] = 0 if tool in rehearsed.unfit else min(ceil(most * share), rehearsed.repeats.get(tool, most))
+    ends = {RUN_CONVERSATION, END_OF_SIMULATION}
+    leading = {
+        one.source
+        for one in graph.edges
+        if not {one.source, one.target} & ends
+        and (one.source, one.target) not in rehearsed.closed
+        and capacity[one.target]
+    }
     return Shape(
         shortest=recipe.shortest,
         longest=recipe.longest,
@@ -341,6 +355,9 @@ def _shape(recipe: GenerateSpec, graph: Graph, stock: Stock, rehearsed: Rehearse
         plannable={tool: "failure" for tool in graph.tools if pool.failures(tool)},
         behind={tool: pool.sources(tool) for tool in graph.tools if pool.behind(tool) and not pool.of(tool)},
         destructive=frozenset(tool for tool in graph.tools if stock.card(tool).destructive),
+        fed=frozenset((one.source, one.target) for one in graph.edges if stock.feeds(one.source, one.target)),
+        owners={tool: owners for tool in graph.tools if (owners := stock.owners_of(tool))},
+        mixed=frozenset(tool for tool in graph.tools if stock.is_mixed(tool) and tool in leading),
     )
 
 

@@ -11,16 +11,13 @@ from random import Random
 
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.generation.draft import Draft, Loss, Turn
+from pytest_agentbench.generation.ownership import CallRecord, people_of
 from pytest_agentbench.generation.tools.hydration.hydrate import EXHAUSTED, hydrate
-from pytest_agentbench.generation.tools.hydration.memory import HydrationError, Usage
-from pytest_agentbench.generation.tools.hydration.stock import Stock
+from pytest_agentbench.generation.tools.hydration.stock import HydrationError, Stock, Usage
 from pytest_agentbench.generation.tools.hydration.turns import unsteady_values
+from pytest_agentbench.generation.tools.probing.reading import parsed
 from pytest_agentbench.generation.tools.values import RUN_CONVERSATION, Walk
-from pytest_agentbench.generation.tools.walks.judging import Chosen
 from pytest_agentbench.generation.tools.walks.sampling import SIMPLE, Sampler
-
-TWO_PEOPLE = "it mixes the affairs of two people"
-"""The reason of a walk in which two owners meet."""
 
 
 @dataclass
@@ -30,7 +27,7 @@ class WalkSource:
     `left` says what was not rehearsed before they were drawn.
     """
 
-    draws: Sampler | Chosen
+    draws: Sampler
     stock: Stock
     seed: int
     languages: Sequence[str] = ("en",)
@@ -81,9 +78,13 @@ class WalkSource:
             return None
 
     def _of_turns(self, walk: Walk, turns: tuple[Turn, ...]) -> Draft:
-        owner = self.stock.owners.owner_of(turns, self.stock.card)
-        if owner is None:
-            raise HydrationError(TWO_PEOPLE, walk.id)
+        calls = [
+            CallRecord(one.call.name, one.call.arguments, parsed(one.answer), one.writes)
+            for turn in turns
+            for one in turn.calls
+        ]
+        known = self.stock.ownership.plus(calls)
+        owner = known.owner_of(people_of(known, calls))
         return Draft(
             id=walk.id,
             source="tools",

@@ -133,24 +133,15 @@ class Flow(Model):
     refused: tuple[Any, ...] = ()
 
 
-class Enabling(Model):
-    """A call that was not accepted before another tool had been called, and was afterwards, with no value handed on."""
-
-    source: str
-    target: str
-    reason: str = ""
-
-
 class Cards(Model):
     """All cards, in the tools' order; `tools_hash` is that of the declarations they were made from.
 
-    `flows` and `enablings` are what was seen between tools, `unfit` what was tried between them in vain.
+    `flows` are what was seen between tools, `unfit` what was tried between them in vain.
     """
 
     cards: tuple[Card, ...] = ()
     tools_hash: str = ""
     flows: tuple[Flow, ...] = ()
-    enablings: tuple[Enabling, ...] = ()
     unfit: tuple[Flow, ...] = ()
 
     def get(self, tool: str) -> Card | None:

@@ -5,14 +5,14 @@ Built on the environment that runs use (`environment.local`), so that a tool ans
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pytest_agentbench.core.errors import EnvironmentFaultError
-from pytest_agentbench.core.remote import McpSpec, RemoteSpec
+from pytest_agentbench.core.remote import McpSpec
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.suite import EnvironmentSpec, Suite, ToolsSpec
 from pytest_agentbench.core.tool import ToolCall, Toolset, ToolSpec
@@ -64,21 +64,21 @@ class Opened:
         """Call a tool of the agent's; never raises for what a tool does and never takes longer than the patience."""
         world = self._world
         began = world.now()
+
+        def answer(text: str, **more: Any) -> Answer:
+            return Answer(content=world.redactor.text(text), **{"seconds": max(world.now() - began, 0.0), **more})
+
         try:
             async with asyncio.timeout(world.patience):
                 result = await self._environment.call(ToolCall(name=tool, arguments=dict(arguments)))
         except TimeoutError:
             self._runner.abandon()
             text = f"no answer within {world.patience:g} s"
-            return Answer(content=text, error=True, hung=True, seconds=world.patience)
+            return answer(text, error=True, hung=True, seconds=world.patience)
         except EnvironmentFaultError as error:
             is_remote = self._environment.is_remote(tool)
-            seconds = max(world.now() - began, 0.0)
-            text = world.redactor.text(str(error))
-            return Answer(content=text, error=True, crashed=not is_remote, unreachable=is_remote, seconds=seconds)
-        content = world.redactor.text(result.content)
-        seconds = max(world.now() - began, 0.0)
-        return Answer(content=content, error=result.error, wrote=result.wrote, seconds=seconds)
+            return answer(str(error), error=True, crashed=not is_remote, unreachable=is_remote)
+        return answer(result.content, error=result.error, wrote=result.wrote)
 
     async def snapshot(self) -> State | None:
         """Read the whole state, or None where it cannot be read."""
@@ -117,11 +117,8 @@ class World:
     @property
     def stands_alone(self) -> bool:
         """Whether each opened environment is a process of its own, so that two at a time do not touch each other."""
-        if self.spec.state is not None or not is_resettable(self.spec):
-            return False
-        return all(
-            isinstance(part.remote, McpSpec) or (part.remote and not part.remote.reset) for part in self.spec.tools
-        )
+        own = (isinstance(one.remote, McpSpec) or (one.remote and not one.remote.reset) for one in self.spec.tools)
+        return self.spec.state is None and is_resettable(self.spec) and all(own)
 
     async def described(self) -> Toolset:
         """Give the tools; a server that only tells them itself is asked, once."""
@@ -204,41 +201,33 @@ def is_resettable(spec: EnvironmentSpec) -> bool:
     own (`{run_dir}`), and where a request resets a service. Otherwise, who knows what a tool reaches; one provider that
     is not reset is enough for that.
     """
-    return bool(spec.tools) and all(_is_resettable(part, spec) for part in spec.tools)
+    return bool(spec.tools) and not any(_missing(part, spec) for part in spec.tools)
 
 
 def how_to_reset(spec: EnvironmentSpec) -> str:
     """Say what in a suite's `environment` would show that every opened environment starts from the same state."""
-    left = [part for part in spec.tools if not _is_resettable(part, spec)]
-    of = "" if len(spec.tools) < 2 else f"for the tools of {left[0].target}, " if left else ""
-    return f"{of}{_how_to_reset(left[0].remote if left else None)}"
+    part, advice = next(((one, why) for one in spec.tools if (why := _missing(one, spec))), (None, _GIVE_STATE))
+    return f"for the tools of {part.target}, {advice}" if part and len(spec.tools) > 1 else advice
 
 
-def _is_resettable(part: ToolsSpec, spec: EnvironmentSpec) -> bool:
+_GIVE_STATE = "give the suite a `state`, which each run has for itself"
+
+
+def _missing(part: ToolsSpec, spec: EnvironmentSpec) -> str:
+    """Say what would show that a provider starts from the same state, "" where something does."""
     remote = part.remote
     if remote is None:
-        return part.kind == "python" and spec.state is not None
-    if isinstance(remote, McpSpec):
-        return remote.share == "run" and _has_own_folder(remote.command, remote.env)
-    service = remote.service
-    if remote.reset:
-        return True
-    return service is not None and service.share == "run" and _has_own_folder(service.command, service.env)
-
-
-def _how_to_reset(remote: RemoteSpec | None) -> str:
-    if remote is None:
-        return "give the suite a `state`, which each run has for itself"
-    started = remote if isinstance(remote, McpSpec) else remote.service
+        return "" if part.kind == "python" and spec.state is not None else _GIVE_STATE
     if isinstance(remote, McpSpec) and remote.url:
         return "give the `command` of a server, which is started for each run, instead of its `url`"
+    started = remote if isinstance(remote, McpSpec) else remote.service
+    if not isinstance(remote, McpSpec) and remote.reset:
+        return ""
     if started is None:
         return "name a `reset` request, or a command under `serve` that starts the service for each run"
     if started.share != "run":
         return "leave out `share`, so that each run starts a process of its own, and keep its data in `{run_dir}`"
+    if any("{run_dir}" in one for one in (*started.command, *started.env.values())):
+        return ""
     kept = "keep its data in `{run_dir}`, a fresh folder for each run"
     return f"{kept}; what keeps all in memory says so with `{{run_dir}}` in any variable of `env`"
-
-
-def _has_own_folder(command: Sequence[str], env: Mapping[str, str]) -> bool:
-    return any("{run_dir}" in part for part in (*command, *env.values()))

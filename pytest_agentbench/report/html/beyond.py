@@ -7,11 +7,11 @@ from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.report.before import flip_text, name_of
 from pytest_agentbench.report.comparison import p_text
 from pytest_agentbench.report.html.shown import number, shown
+from pytest_agentbench.results.audits import fault_rows
 from pytest_agentbench.results.comparison import Comparison
 from pytest_agentbench.results.document import Document
-from pytest_agentbench.results.handling import fault_rows
+from pytest_agentbench.results.intervals import Interval
 from pytest_agentbench.results.paired import Change, Flip
-from pytest_agentbench.results.statistics.interval import Interval
 from pytest_agentbench.results.trials import trials_report
 
 MOST_FLIPS = 100

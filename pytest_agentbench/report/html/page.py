@@ -14,7 +14,7 @@ from pytest_agentbench.core.run import Result, RunKey
 from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.report.auditor import marks_of
-from pytest_agentbench.report.before import compared
+from pytest_agentbench.report.comparison import compared
 from pytest_agentbench.report.divergence import Divergence, from_baseline, from_expected
 from pytest_agentbench.report.html.beyond import changes
 from pytest_agentbench.report.html.coverage import coverage, graphs_of

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.report.html.shown import number, shown
+from pytest_agentbench.results.intervals import Interval
 from pytest_agentbench.results.numbers import numbers_of
-from pytest_agentbench.results.statistics.interval import Interval
 from pytest_agentbench.results.variants import VariantRow, variant_row
 
 _ELSEWHERE = frozenset({"name_recall", "strict_recall", "agent_turns", "tool_calls", "seconds"})

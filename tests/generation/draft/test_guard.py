@@ -8,7 +8,7 @@ import pytest
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.generation.draft import Draft, Persona
 from pytest_agentbench.generation.language.guard import line_faults, stands_in
-from pytest_agentbench.generation.language.writer import persona_faults
+from pytest_agentbench.generation.language.wording import persona_faults
 from tests.generation.draft import right
 from tests.generation.drafting import suite_of
 

@@ -8,8 +8,8 @@ import pytest
 from pytest_agentbench.core.errors import SuiteFaultError
 from pytest_agentbench.generation.draft import Draft, Turn
 from pytest_agentbench.generation.language.guard import line_faults
-from pytest_agentbench.generation.language.plain import PlainWording, label_of, phrases_of, said, words_of
-from pytest_agentbench.generation.wording import ConversationBrief
+from pytest_agentbench.generation.language.plain import label_of, phrases_of, said, words_of
+from pytest_agentbench.generation.language.wording import ConversationBrief, PlainWording
 from tests.generation.drafting import Do, From, Say, drafted, suite_of
 
 

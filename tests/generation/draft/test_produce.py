@@ -11,11 +11,10 @@ import pytest
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation.draft import Draft, Loss
-from pytest_agentbench.generation.language.plain import PlainWording
+from pytest_agentbench.generation.language.wording import ConversationBrief, ConversationLines, PlainWording
 from pytest_agentbench.generation.produce import Production
 from pytest_agentbench.generation.report import Report, document_of, lines_of
 from pytest_agentbench.generation.store import Store
-from pytest_agentbench.generation.wording import ConversationBrief, ConversationLines
 from pytest_agentbench.suites.suite_file import load_suite
 from tests.generation.drafting import Do, From, Listed, Owner, Say, drafted, suite_of
 
@@ -137,7 +136,7 @@ def test_a_file_that_somebody_accepted_is_kept_and_others_of_earlier_times_go(tm
 
     assert sorted(file.name for file in folder.iterdir()) == ["get-member-d2.yaml", "list-loans-renew-loan-d3.yaml"]
     assert accepted.read_bytes() == kept
-    assert report.kept == 1
+    assert len(report.saved.kept) == 1
 
 
 def test_a_session_that_accepts_nothing_removes_nothing(tmp_path: Path) -> None:
@@ -208,7 +207,7 @@ def test_what_its_round_finished_is_logged_where_one_of_it_breaks_off(tmp_path: 
     with pytest.raises(OSError, match="no answer for d1"):
         produce(suite, two(suite), wording=Silent("d1"))
 
-    assert list(Store(suite.generate.out).finished("h")) == ["d2"]
+    assert list(Store(suite.generate.out).drafts.read()) == ["d2"]
 
 
 class Silent:

@@ -13,9 +13,9 @@ from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation import produce as produce_module
+from pytest_agentbench.generation.draft import Draft
 from pytest_agentbench.generation.recipe import Outcome
-from pytest_agentbench.generation.rewording import reword
-from pytest_agentbench.generation.running import Asked, generate
+from pytest_agentbench.generation.run import Asked, generate, reword
 from pytest_agentbench.generation.store import Store
 from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.models import Models
@@ -74,6 +74,11 @@ async def reworded(suite: Suite, server: ModelServer) -> Outcome:
         await models.close()
 
 
+def stored(suite: Suite) -> dict[str, Draft]:
+    """Give the drafts of a recipe's files."""
+    return {name: one.draft for name, one in Store(suite.generate.out).drafts.read().items() if one.draft}
+
+
 def run(suite: Suite, **options: Any) -> Outcome:
     """Reword a suite by a model that answers as `answer` does."""
     with ModelServer(lambda request: answer(request, **options)) as server:
@@ -83,11 +88,11 @@ def run(suite: Suite, **options: Any) -> Outcome:
 def test_plain_scenarios_get_the_words_of_a_model(tmp_path: Path) -> None:
     suite = suite_of(tmp_path, "library")
     produce(suite, two(suite))
-    before = {draft.id: draft for draft in Store(suite.generate.out).accepted()}
+    before = stored(suite)
 
     outcome = run(suite)
 
-    after = {draft.id: draft for draft in Store(suite.generate.out).accepted()}
+    after = stored(suite)
     assert [turn.line for turn in after["d1"].turns] == LINES[1]
     assert {draft.worded_by for draft in after.values()} == {"m"}
     assert [call.call for call in after["d1"].calls] == [call.call for call in before["d1"].calls]
@@ -120,7 +125,7 @@ def test_what_the_model_cannot_word_keeps_its_plain_words(tmp_path: Path) -> Non
     outcome = run(suite, spoilt=True)
 
     assert "0 reworded; 2 keep their plain words" in outcome.lines
-    assert {draft.worded_by for draft in Store(suite.generate.out).accepted()} == {"plain"}
+    assert {draft.worded_by for draft in stored(suite).values()} == {"plain"}
     assert len(list((suite.generate.out / "scenarios").iterdir())) == 2
 
 
@@ -141,7 +146,7 @@ def test_what_kept_its_plain_words_is_asked_about_again(tmp_path: Path) -> None:
 
         asyncio.run(reworded(suite, server))
 
-    assert {draft.worded_by for draft in Store(suite.generate.out).accepted()} == {"m"}
+    assert {draft.worded_by for draft in stored(suite).values()} == {"m"}
 
 
 def test_a_rewording_that_no_model_answers_changes_nothing(tmp_path: Path) -> None:
@@ -154,7 +159,7 @@ def test_a_rewording_that_no_model_answers_changes_nothing(tmp_path: Path) -> No
 
     assert files_of(suite) == before
     run(suite)
-    assert {draft.worded_by for draft in Store(suite.generate.out).accepted()} == {"m"}
+    assert {draft.worded_by for draft in stored(suite).values()} == {"m"}
 
 
 def test_a_rewording_that_is_broken_off_goes_on_where_it_stood(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,11 +12,16 @@ from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation.draft import Draft, PolicyPart
-from pytest_agentbench.generation.language.writer import ModelWording, cut, uncuttable
+from pytest_agentbench.generation.language.wording import (
+    ConversationBrief,
+    ConversationLines,
+    ModelWording,
+    cut,
+    uncuttable,
+)
 from pytest_agentbench.generation.produce import Production
 from pytest_agentbench.generation.report import Report
 from pytest_agentbench.generation.store import Store
-from pytest_agentbench.generation.wording import ConversationBrief, ConversationLines
 from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.models import Models
 from pytest_agentbench.testing import ModelServer

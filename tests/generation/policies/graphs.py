@@ -3,7 +3,9 @@
 from itertools import combinations
 from random import Random
 
+from pytest_agentbench.generation.policies.identity import ids_for, ids_for_titles
 from pytest_agentbench.generation.policies.values import ExtractedPolicy, PolicyEdge, PolicyGraph
+from pytest_agentbench.suites.intellagent.intellagent import ForeignGraph
 
 
 def graph(challenges, weights):
@@ -36,3 +38,18 @@ def all_sets(given, level):
         if sum(challenge[name] for name in chosen) == level
         and all(frozenset(pair) in meets for pair in combinations(chosen, 2))
     }
+
+
+def of_foreign(foreign: ForeignGraph) -> PolicyGraph:
+    """Give a graph that IntellAgent saved as one of ours."""
+    flows = list(dict.fromkeys(one.flow for one in foreign.policies))
+    flow_ids = dict(zip(flows, ids_for_titles(flows), strict=True))
+    ids = ids_for([one.text for one in foreign.policies], [""] * len(foreign.policies))
+    policies = tuple(
+        ExtractedPolicy(
+            id=name, text=one.text, challenge=one.score or 1, category=one.category, flows=(flow_ids[one.flow],)
+        )
+        for one, name in zip(foreign.policies, ids, strict=True)
+    )
+    edges = tuple(PolicyEdge(source=ids[one], target=ids[other], weight=w) for one, other, w in foreign.edges)
+    return PolicyGraph(policies=policies, edges=edges, challenges="given")

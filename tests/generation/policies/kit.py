@@ -2,7 +2,7 @@
 
 import sqlite3
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 
 import yaml
@@ -13,9 +13,8 @@ from pytest_agentbench.environment.rows import parse
 from pytest_agentbench.environment.sqlite_rows import write_rows
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation.draft import Draft, Loss
-from pytest_agentbench.generation.policies.graph.graph import GraphInput, shared_graph
+from pytest_agentbench.generation.policies.graph import GraphInput, shared_graph
 from pytest_agentbench.generation.policies.reading import of_suite
-from pytest_agentbench.generation.policies.sampling.sampling import sample
 from pytest_agentbench.generation.policies.source import PolicySource, policy_source
 from pytest_agentbench.suites.suite_file import load_suite
 
@@ -33,17 +32,14 @@ class Planned:
     losses: list[Loss] = field(default_factory=list)
 
 
-def _drawn(low, high, graph, count, *, seed, taken=()):
-    return sample(graph, count, low, high, seed=seed, taken=taken)
-
-
 async def planned(of: Path | Suite, count: int, low: int, high: int, *, seed: int = 7, **more) -> Planned:
     """Plan drafts of sampled sets until there are as many as asked for."""
     suite = load_suite(of, environ={}, generating=True) if isinstance(of, Path) else of
     toolset = load_toolset(suite.environment, suite.root)
     graph = shared_graph(GraphInput(extraction=of_suite(suite), tools=toolset.of("assistant")))
-    draw = partial(_drawn, low, high)
-    found = Planned(await policy_source(suite, toolset, graph, count=count, draw=draw, seed=seed, **more))
+    recipe = {"count": count, "levels": (low, high), "seed": seed, "walk": "exact", **more}
+    suite = suite.model_copy(update={"generate": suite.generate.model_copy(update=recipe)})
+    found = Planned(await policy_source(suite, toolset, graph))
     async for one in found.source.drafts():
         if isinstance(one, Loss):
             found.losses.append(one)

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.policy_extraction import Labels, score
-from pytest_agentbench.generation.policies.extraction.document import blocks
-from pytest_agentbench.generation.policies.extraction.extraction import PolicyDocument, extract
+from pytest_agentbench.generation.policies.document import blocks
+from pytest_agentbench.generation.policies.extraction import PolicyDocument, extract
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
@@ -61,15 +61,13 @@ def test_items_rows_and_paragraphs_are_entries_under_their_headings():
 
 
 def test_a_tag_on_its_own_line_is_a_heading_and_swallows_nothing():
-    """System prompts part themselves by tags; without the strategy the tag is a part of its paragraph."""
+    """System prompts part themselves by tags."""
     text = "<refund_rules>\nRefund once.\n</refund_rules>\n\nBe kind.\n"
 
     assert [(one.text, [name for _, name in one.headings]) for one in blocks(text)] == [
         ("Refund once.", ["refund rules"]),
         ("Be kind.", []),
     ]
-    assert len(blocks(text, without=["tags"])) == 2
-    assert blocks(text, without=["tags"])[0].headings == ()
 
 
 def test_a_tag_ends_on_its_line():
@@ -88,6 +86,20 @@ def test_comments_without_an_end_are_read_in_one_pass():
 
     assert "rude" not in found[0].text
     assert perf_counter() - started < 15
+
+
+def test_many_tags_and_rows_are_read_in_one_pass():
+    """Twice the tags, and twice the rows of a table, take about twice the time."""
+    took = []
+    for count in (2_000, 8_000):
+        tags = "".join(f"<part-{at}>\nDo it {at}.\n\n" for at in range(count))
+        rows = "| Case | Do |\n|---|---|\n" + "".join(f"| {at} | wait |\n" for at in range(count))
+        started = perf_counter()
+        found = blocks(f"{tags}\n{rows}")
+        took.append(perf_counter() - started)
+        assert len(found) == 2 * count
+
+    assert took[1] < 12 * took[0]
 
 
 def test_names_that_the_author_gave_are_kept():

@@ -6,8 +6,7 @@ from random import Random
 import pytest
 
 from pytest_agentbench.core.errors import UnusableAnswerError
-from pytest_agentbench.generation.policies.extraction.extraction import PolicyDocument
-from pytest_agentbench.generation.policies.extraction.extraction_model import ModelExtractor
+from pytest_agentbench.generation.policies.extraction import PolicyDocument, extract_by_model
 from tests.users.llm.chat import PlayedChat
 
 TEXT = """\
@@ -37,7 +36,7 @@ LATE = rule(1, "refunds orders that are late, within 5 days", "Refund late order
 async def extracted(*answers, text=TEXT):
     """Extract with a model that gives these answers, each a list of rules; give the extraction and what was asked."""
     chat = PlayedChat(*(json.dumps({"rules": list(one)}) for one in answers))
-    return await ModelExtractor(chat, random=Random(0))(PolicyDocument(name="desk.md", text=text)), chat.asked
+    return await extract_by_model(PolicyDocument(name="desk.md", text=text), chat, Random(0)), chat.asked
 
 
 async def test_rules_have_the_places_and_headings_of_their_blocks():

@@ -10,19 +10,18 @@ from pytest_agentbench.core.run import PolicyOutcome
 from pytest_agentbench.core.tool import ToolCall, ToolSpec
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.generation.drawing import draw
-from pytest_agentbench.generation.policies.extraction.extraction import PolicyDocument, extract
-from pytest_agentbench.generation.policies.graph.graph import (
+from pytest_agentbench.generation.policies.extraction import PolicyDocument, extract
+from pytest_agentbench.generation.policies.graph import (
+    BLOCK,
     GraphInput,
     as_networkx,
     drawing_of,
-    shared_graph,
-)
-from pytest_agentbench.generation.policies.graph.graph_model import BLOCK, ModelWeights
-from pytest_agentbench.generation.policies.graph.learned import (
     learn_weights,
+    model_graph,
     policies_of_results,
     policies_of_transcripts,
     reestimate_challenges,
+    shared_graph,
 )
 from pytest_agentbench.generation.policies.values import ExtractedPolicy, Extraction
 from tests.generation.policies.graphs import graph
@@ -205,7 +204,7 @@ async def test_a_model_scores_blocks_of_pairs():
         )
     )
 
-    net = await ModelWeights(chat, random=Random(0))(GraphInput(extraction=extraction))
+    net = await model_graph(GraphInput(extraction=extraction), chat, Random(0))
 
     assert len(chat.asked) == 3
     assert len(net.edges) == 190
@@ -218,10 +217,10 @@ async def test_a_model_that_scores_wrongly_is_corrected_once_and_then_refused():
     right = rows([1, 2], [1, 2], lambda *_: 7)
 
     chat = PlayedChat(rows([1, 2], [1, 2], lambda *_: 70), right)
-    net = await ModelWeights(chat, random=Random(0))(GraphInput(extraction=extraction))
+    net = await model_graph(GraphInput(extraction=extraction), chat, Random(0))
 
     assert weight(net, net.policies[0].id, net.policies[1].id) == 7
     assert "70 is not 0 to 10" in chat.asked[1][-1]["content"]
-    weights = ModelWeights(PlayedChat(*[rows([1], [1, 2], lambda *_: 1)] * 2), random=Random(0))
+    wrong = PlayedChat(*[rows([1], [1, 2], lambda *_: 1)] * 2)
     with pytest.raises(UnusableAnswerError, match="refused twice"):
-        await weights(GraphInput(extraction=extraction))
+        await model_graph(GraphInput(extraction=extraction), wrong, Random(0))

@@ -5,12 +5,12 @@ import pytest
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import AgentBenchError
 from pytest_agentbench.core.suite import GenerateSpec
-from pytest_agentbench.generation.policies.analysis.review import read_forms, review
-from pytest_agentbench.generation.policies.graph.graph import GraphInput, shared_graph
-from pytest_agentbench.generation.policies.reading import levels_of, sets_of
-from pytest_agentbench.generation.policies.storing import PolicyFolder
+from pytest_agentbench.generation.policies.graph import GraphInput, shared_graph
+from pytest_agentbench.generation.policies.reading import PolicyFolder
+from pytest_agentbench.generation.policies.review import read_forms, review
+from pytest_agentbench.generation.policies.source import levels_of, sets_of
 from pytest_agentbench.generation.policies.values import ExtractedPolicy, Extraction
-from pytest_agentbench.generation.running import Asked, Changes, generate
+from pytest_agentbench.generation.run import Asked, Changes, generate
 from pytest_agentbench.suites.suite_file import load_suite
 from tests.generation.policies.airline import airline
 

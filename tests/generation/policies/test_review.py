@@ -8,10 +8,10 @@ import yaml
 
 from pytest_agentbench.core.errors import AgentBenchError
 from pytest_agentbench.environment.toolset import load_toolset
-from pytest_agentbench.generation.policies.analysis.review import read_forms, review
 from pytest_agentbench.generation.policies.pipeline import run
+from pytest_agentbench.generation.policies.review import read_forms, review
 from pytest_agentbench.generation.policies.values import ExtractedPolicy
-from pytest_agentbench.generation.running import Asked, generate
+from pytest_agentbench.generation.run import Asked, generate
 from pytest_agentbench.suites.suite_file import load_suite
 from tests.generation.policies.airline import airline
 from tests.users.llm.chat import PlayedChat

@@ -13,7 +13,7 @@ def made(users: list[dict], seed: int = 1) -> dict:
     state = {"users": users, "orders": orders}
     samples = Samples(schema=inferred_schema(state), rows=rows_of(state, with_keys=True))
     rows = RowMaker(samples=samples).make(samples.cluster(("users", 0)), Random(seed))
-    return next(row.values for row in rows.rows if row.table == "users")
+    return next(row.values for row in rows.values() if row.table == "users")
 
 
 def test_an_address_is_found_where_all_short_numbers_are_taken():

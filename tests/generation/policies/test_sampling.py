@@ -8,12 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_agentbench.generation.policies.graph.graph import of_foreign
-from pytest_agentbench.generation.policies.sampling.paper import overshoot, paper_sample
-from pytest_agentbench.generation.policies.sampling.sampling import LIKELY, sample
+from pytest_agentbench.generation.policies.sampling import LIKELY, overshoot, paper_sample, sample
 from pytest_agentbench.generation.policies.values import covered_pairs, exercised
 from pytest_agentbench.suites.intellagent.importing import read_intellagent
-from tests.generation.policies.graphs import all_sets, graph, random_graph
+from tests.generation.policies.graphs import all_sets, graph, of_foreign, random_graph
 from tests.shared_data import SHARED, needs_shared
 
 

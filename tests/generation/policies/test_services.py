@@ -5,7 +5,7 @@ from pathlib import Path
 
 import yaml
 
-from pytest_agentbench.generation.running import Asked, generate
+from pytest_agentbench.generation.run import Asked, generate
 from pytest_agentbench.suites.suite_file import load_suite
 from tests.generation.policies.kit import planned
 
@@ -92,6 +92,55 @@ async def test_what_must_be_said_has_a_run_that_leaves_it_out(tmp_path: Path) ->
     # each room is taken, so the refusal of a longer stay is not that of `a-week`
     assert set(found.source.left_out) == {"kind", "a-week"}
     assert found.source.left_out["kind"] == "it has no rule and names no tool"
+
+
+async def test_a_refusal_without_a_change_has_a_value_to_tell(tmp_path: Path) -> None:
+    """Beside what is refused or declined the user asks for a value of an answer, so that doing nothing is wrong."""
+    found = await planned(hotel(tmp_path, SEEN), 10, 1, 6)
+
+    bare = [one for one in found.drafts if not any(call.writes for call in one.calls)]
+    assert bare
+    for draft in bare:
+        (wanted,) = [(one, turn) for turn in draft.turns for one in turn.wanted]
+        assert wanted[0].text in wanted[1].calls[wanted[0].call].answer
+
+
+LIBRARY_TOOLS = """
+def lend_book(book_id: str, *, state: dict) -> str:
+    \"Lend a book.\"
+    state["books"][book_id]["lent"] = True
+    return "lent"
+
+
+def return_book(book_id: str, *, state: dict) -> str:
+    \"Take a book back.\"
+    state["books"][book_id]["lent"] = False
+    return "returned"
+"""
+
+LIBRARY = """
+agent: library_agent:build
+environment: {tools: library_tools, state: {json: library.json}, writes: [lend_book, return_book]}
+policies:
+  - {id: ask-lend, text: Ask before you lend., challenge: 1, rule: {confirm_before: {calls: [lend_book]}}}
+  - {id: ask-return, text: Ask before you take back., challenge: 1, rule: {confirm_before: {calls: [return_book]}}}
+scenarios: [generated/scenarios/*.yaml]
+generate: {from: policies}
+"""
+
+
+async def test_an_event_does_not_end_as_it_began(tmp_path: Path) -> None:
+    """A book that is lent and returned leaves no trace, and an agent that does neither would pass."""
+    (tmp_path / "library_tools.py").write_text(LIBRARY_TOOLS, encoding="utf-8")
+    (tmp_path / "library.json").write_text('{"books": {"B-11": {"book_id": "B-11", "lent": false}}}', encoding="utf-8")
+    file = tmp_path / "agentbench.yaml"
+    file.write_text(LIBRARY, encoding="utf-8")
+
+    found = await planned(file, 12, 2, 2)
+
+    assert any(draft.provenance["attempt"] > 1 for draft in found.drafts)
+    for draft in found.drafts:
+        assert [call.call.name for call in draft.calls] != ["lend_book", "return_book"]
 
 
 BACKUPS = """

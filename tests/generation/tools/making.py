@@ -14,9 +14,8 @@ from pytest_agentbench.generation.recipe import Outcome
 from pytest_agentbench.generation.tools.graph.graph import build_graph
 from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
 from pytest_agentbench.generation.tools.hydration.hydrate import hydrate
-from pytest_agentbench.generation.tools.hydration.memory import HydrationError
 from pytest_agentbench.generation.tools.hydration.rules import SuiteRules
-from pytest_agentbench.generation.tools.hydration.stock import Stock
+from pytest_agentbench.generation.tools.hydration.stock import HydrationError, Stock
 from pytest_agentbench.generation.tools.pipeline import Pipeline
 from pytest_agentbench.generation.tools.probing.probing import probe
 from pytest_agentbench.generation.tools.probing.seeding import hints_of, state_of
@@ -82,7 +81,7 @@ async def turns_of(stock: Stock, nodes: tuple[str, ...], seed: int = 1) -> tuple
 
 async def hydrated(stock: Stock, graph: Graph, count: int) -> list[tuple[Turn, ...]]:
     """Hydrate walks of a graph; give the turns of those that the world bears."""
-    capacity = {tool: stock.owners.most_of_one(stock.pool.of(tool), stock.card(tool)) for tool in graph.tools}
+    capacity = {tool: stock.most_of_one(tool) for tool in graph.tools}
     capacity = {tool: (most + 1) // 2 for tool, most in capacity.items()}
     walks = sample(graph, count, Shape(capacity=capacity, shares={"simple": 1.0}), seed=3)
     found: list[tuple[Turn, ...]] = []

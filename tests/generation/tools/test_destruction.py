@@ -13,7 +13,7 @@ import yaml
 from aiohttp import web
 
 from pytest_agentbench.environment.toolset import load_toolset
-from pytest_agentbench.generation.running import Asked, generate
+from pytest_agentbench.generation.run import Asked, generate
 from pytest_agentbench.generation.tools.probing.probing import probe
 from pytest_agentbench.generation.tools.probing.safety import Policy
 from pytest_agentbench.generation.tools.values import Cards

@@ -39,7 +39,7 @@ def put_cask(rack_id: str, id: str, *, state: dict) -> dict:
 
     found = edges_of(probed(written(tmp_path, tools, {"racks": {"rk-4071": {}, "rk-5162": {}}})))
 
-    assert {("put_rack", "get_rack"), ("put_cask", "get_cask"), ("list_racks", "put_cask")} <= found
+    assert {("put_cask", "get_cask"), ("list_racks", "put_cask")} <= found
     assert {("put_cask", "get_rack"), ("put_cask", "put_rack"), ("put_cask", "list_racks")} & found == set()
 
 
@@ -113,68 +113,6 @@ def show_trip(trip_id: str) -> dict:
     assert ("list_trips", "suggest_trips") not in found
 
 
-def test_what_was_renamed_is_there_under_its_name_for_the_others(tmp_path: Path) -> None:
-    """A tool that renames is tried, and what the others know by the old name is brought back."""
-    tools = """
-def open_ledger(name: str, *, state: dict) -> dict:
-    "Open a new ledger."
-    state["ledgers"][name] = 1
-    return {"ledger": name}
-
-def rename_ledger(ledger: str, new_name: str, *, state: dict) -> dict:
-    "Rename a ledger."
-    state["ledgers"][new_name] = state["ledgers"].pop(ledger)
-    return {"ledger": new_name}
-
-def read_ledger(ledger: str, *, state: dict) -> dict:
-    "Read a ledger."
-    return {"entries": state["ledgers"][ledger]}
-
-def delete_ledger(ledger: str, *, state: dict) -> str:
-    "Delete a ledger."
-    del state["ledgers"][ledger]
-    return "It is gone for good, as was asked."
-
-def clear_ledger(ledger: str, *, state: dict) -> str:
-    "Clear a ledger of its entries."
-    state["ledgers"][ledger] = 0
-    return "It is empty now, as was asked."
-"""
-
-    cards = probed(written(tmp_path, tools, {"ledgers": {}}))
-
-    wanted = {
-        (source, target)
-        for source in ("open_ledger", "rename_ledger")
-        for target in ("read_ledger", "delete_ledger", "clear_ledger")
-    }
-    assert wanted <= edges_of(cards)
-
-
-def test_a_thing_that_holds_nothing_yet_is_known(tmp_path: Path) -> None:
-    """What was refused before it was made, and is answered with an empty list after, is there."""
-    tools = """
-def start_log(name: str, *, state: dict) -> str:
-    "Start a log."
-    state["logs"][name] = []
-    return "done"
-
-def list_logs(*, state: dict) -> list[dict]:
-    "List the logs."
-    return [{"log": name} for name in state["logs"]]
-
-def list_lines(log: str, *, state: dict) -> list[str]:
-    "List the lines of a log."
-    if log not in state["logs"]:
-        raise LookupError(f"no log {log}")
-    return state["logs"][log]
-"""
-
-    found = edges_of(probed(written(tmp_path, tools, {"logs": {"log-2201": ["it begins"]}})))
-
-    assert ("start_log", "list_lines") in found
-
-
 def test_arguments_on_top_are_looked_at_before_those_deep_within(tmp_path: Path) -> None:
     """Forty settings do not hide the argument that is declared after them."""
     settings = "\n".join(f"    option_{number}: int | None = None" for number in range(45))
@@ -192,66 +130,6 @@ def paint(settings: Settings | None = None, colour: str = "red") -> dict:
     cards = probed(written(tmp_path, tools))
 
     assert "colour" in {one.path for one in card(cards, "paint").parameters}
-
-
-def test_what_another_tool_made_meanwhile_is_not_taken_for_made(tmp_path: Path) -> None:
-    """Saving makes a sheet, mending works on one: that it does after saving was tried with a name says nothing."""
-    tools = """
-def view_sheet(path: str, *, state: dict) -> dict:
-    "View a sheet."
-    if path not in state["sheets"]:
-        raise LookupError(f"no sheet {path}")
-    return {"text": state["sheets"][path]}
-
-def list_sheets(*, state: dict) -> list[dict]:
-    "List the sheets."
-    return [{"path": path} for path in sorted(state["sheets"])]
-
-def save_sheet(path: str, text: str, *, state: dict) -> str:
-    "Save a sheet."
-    if not path.startswith("/srv/"):
-        raise ValueError(f"outside of /srv/box: {path}")
-    state["sheets"][path] = text
-    return "done"
-
-def mend_sheet(path: str, *, state: dict) -> str:
-    "Mend a sheet."
-    if path not in state["sheets"]:
-        raise LookupError(f"no sheet {path}")
-    state["mended"].append(path)
-    return "done"
-"""
-
-    found = edges_of(probed(written(tmp_path, tools, {"sheets": {}, "mended": []})))
-
-    assert {("save_sheet", "view_sheet"), ("save_sheet", "mend_sheet"), ("list_sheets", "mend_sheet")} <= found
-    assert ("mend_sheet", "view_sheet") not in found
-
-
-def test_a_plain_text_of_an_answer_is_tried_where_nothing_else_fits(tmp_path: Path) -> None:
-    """An owner's name is no id, and stands under another name than the argument that takes it."""
-    tools = """
-OWNERS = {"K1": "Ada Roy", "K2": "Ben Ito", "K3": "Cleo Mann", "K4": "Dov Lind"}
-
-def find_key(name: str) -> dict:
-    "Find the key of a person."
-    for key, owner in OWNERS.items():
-        if owner == name:
-            return {"key": key}
-    raise LookupError("nobody is called so")
-
-def owner_of(key: str) -> dict:
-    "Say whose key it is."
-    if key not in OWNERS:
-        raise LookupError(f"no key {key}")
-    return {"owner": OWNERS[key]}
-"""
-
-    world = written(tmp_path, tools, reads=["find_key", "owner_of"], hints={"key": ["K1", "K2", "K3", "K4"]})
-    cards = probed(world)
-
-    assert any(probe.verdict == "ok" for probe in card(cards, "find_key").probes)
-    assert ("owner_of", "find_key") in edges_of(cards)
 
 
 SHELVES = """

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.generation.recipe import Outcome
-from pytest_agentbench.generation.running import Asked, generate
-from pytest_agentbench.generation.tools.graph.typing_rules import faults
+from pytest_agentbench.generation.run import Asked, generate
+from pytest_agentbench.generation.tools.graph.taxonomy import faults
 from pytest_agentbench.generation.tools.stage_files import GRAPH, TAXONOMY, load
 from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Graph, Taxonomy
-from pytest_agentbench.generation.tools.walks.weights import row_sums
 from pytest_agentbench.generation.tools.walks.weights_llm import WALKS
 from pytest_agentbench.testing import ModelServer
 from pytest_agentbench.testing.request import ModelRequest
 from tests.generation.tools.making import suite_in
+from tests.generation.tools.test_graph import row_sums
 
 TOOLS = ("search_books", "get_book", "get_member", "list_loans", "renew_loan", "reserve_book")
 

@@ -13,8 +13,7 @@ import pytest
 from pytest_agentbench.core.errors import SuiteFaultError
 from pytest_agentbench.generation.tools.graph.export import FORMATS, exported
 from pytest_agentbench.generation.tools.graph.graph import build_graph, connector_edges, to_networkx
-from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
-from pytest_agentbench.generation.tools.graph.typing_rules import MOST, faults, mended
+from pytest_agentbench.generation.tools.graph.taxonomy import MOST, build_taxonomy, faults, mended
 from pytest_agentbench.generation.tools.values import (
     END_OF_SIMULATION,
     RUN_CONVERSATION,
@@ -27,8 +26,15 @@ from pytest_agentbench.generation.tools.values import (
     Probe,
     SemanticType,
 )
-from pytest_agentbench.generation.tools.walks.weights import row_sums
 from tests.generation.tools.probed import NAMES, cards_of
+
+
+def row_sums(graph: Graph) -> dict[str, float]:
+    """The sum of each node's outgoing weights."""
+    sums: dict[str, float] = {}
+    for edge in graph.edges:
+        sums[edge.source] = sums.get(edge.source, 0.0) + edge.weight
+    return sums
 
 
 def flow(source: str, target: str, path: str = "order_id") -> Flow:
@@ -156,6 +162,8 @@ def test_an_agent_behind_a_tool_is_a_graph_within() -> None:
     assert {("a", "helpdesk.x"), ("helpdesk.x", "helpdesk.y"), ("helpdesk.y", "b")} <= pairs
     assert "helpdesk" not in {node for pair in pairs for node in pair}
     assert all(total == pytest.approx(1) for total in row_sums(made).values())
+    broken = Card(tool="helpdesk", probes=(Probe(kind="nominal", arguments={}, verdict="broken"),))
+    assert graph(Cards(cards=(broken, *cards("a").cards)), agents={"helpdesk": inner}).tools == ("a",)
 
 
 def test_tools_that_never_worked_are_in_no_walk() -> None:

@@ -85,15 +85,6 @@ def test_a_call_that_uses_things_up_is_tried_with_fresh_ones(tmp_path: Path) -> 
     assert {one.kind for one in unseal.divergences} <= {"output"}
 
 
-def test_a_name_that_others_know_from_then_on_was_made(tmp_path: Path) -> None:
-    """The answer names nothing; what was unknown before the call, and is known after it, was made by it."""
-    cards = probed(written(tmp_path, ROOMS, {"rooms": []}))
-
-    flows = [flow for flow in cards.flows if flow.target == "read_board"]
-    assert edges_of(cards) == {("open_room", "read_board")}
-    assert [(flow.origin, flow.source_path, flow.target_path) for flow in flows] == [("argument", "name", "room")]
-
-
 def test_a_count_that_happens_to_be_a_number_of_something_is_none(tmp_path: Path) -> None:
     """Small numbers are accepted as ids by chance; only those that are called so join two tools."""
     cards = probed(written(tmp_path, SHELVES, {"shelves": {"oak": ["a", "b"]}}))

@@ -1,7 +1,6 @@
 """Hydration: real calls in one world, every argument with an origin, one owner, the suite's rules kept."""
 
 import asyncio
-from collections import Counter
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -9,14 +8,16 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.generation.draft import Turn
+from pytest_agentbench.generation.ownership import CallRecord, people_of
+from pytest_agentbench.generation.tools.hydration.arguments import Executed, Option
 from pytest_agentbench.generation.tools.hydration.hydrate import hydrate
-from pytest_agentbench.generation.tools.hydration.memory import Choice, HydrationError, Memory, Usage
-from pytest_agentbench.generation.tools.hydration.stock import Stock
+from pytest_agentbench.generation.tools.hydration.stock import HydrationError, Memory, Stock, Usage
 from pytest_agentbench.generation.tools.recruiting.pool import Pool
 from pytest_agentbench.generation.tools.recruiting.recruiter import Recruiter, slips
 from pytest_agentbench.generation.tools.values import (
     END_OF_SIMULATION,
     RUN_CONVERSATION,
+    Card,
     Edge,
     Graph,
     Place,
@@ -25,7 +26,6 @@ from pytest_agentbench.generation.tools.values import (
     Walk,
 )
 from pytest_agentbench.generation.tools.walks.rehearsal import rehearse
-from pytest_agentbench.generation.tools.walks.sampling import Bars
 from tests.generation.tools.making import hydrated, stocked, suite_in, turns_of
 
 CHAIN = (RUN_CONVERSATION, "find_rooms", "room_details", RUN_CONVERSATION, END_OF_SIMULATION)
@@ -95,9 +95,8 @@ def test_all_is_about_one_person(hotel: tuple[Stock, Graph]) -> None:
     for turns in told:
         guests = {call.call.arguments.get("guest") for turn in turns for call in turn.calls} - {None}
         assert len(guests) == 1
-        owner = hotel[0].owners.owner_of(turns, hotel[0].card)
-        assert owner is not None
-        assert owner.name in guests
+        calls = [CallRecord(one.call.name, one.call.arguments) for turn in turns for one in turn.calls]
+        assert set(people_of(hotel[0].ownership, calls)["guest"]) == guests
 
 
 def test_every_argument_has_an_origin_and_is_said_or_pointed_at(hotel: tuple[Stock, Graph]) -> None:
@@ -138,8 +137,8 @@ def test_rules_are_kept_while_a_walk_is_planned(library: tuple[Stock, Graph]) ->
         assert (lookup.call.name, lookup.asked) == ("get_member", False)
         assert renewal.call.arguments.get("weeks") != 3
         assert renewal.call.arguments["loan_id"] in turns[1].about
-        member = library[0].owners.of_values({"loan_id": renewal.call.arguments["loan_id"]})
-        assert member["member_id"] == lookup.call.arguments["member_id"]
+        member = library[0].ownership.about(CallRecord("renew_loan", renewal.call.arguments)).people["member"]
+        assert member == {lookup.call.arguments["member_id"]}
 
 
 def test_what_the_user_wants_to_know_stays_what_it_is(library: tuple[Stock, Graph]) -> None:
@@ -242,15 +241,16 @@ def test_slips_of_users_are_near_what_they_meant() -> None:
 def test_attempts_learn_what_leads_nowhere() -> None:
     """A call fails again after the same changes only; who named the owner is to blame where others have calls left."""
     memory = Memory()
-    named, changed = Choice(0, (), "get_member", "a", writes=False), Choice(1, (), "renew_loan", "b", writes=True)
+    named = Executed(Card(tool="get_member", writes=False), Option({}))
+    changed = Executed(Card(tool="renew_loan", writes=True), Option({}))
 
     memory.failed(("b",), "c")
-    memory.stuck([named, changed], "list_loans", named)
+    memory.stuck([named, changed], "list_loans", 0)
 
     assert not memory.may_try(2, ("b",), "c")
     assert memory.may_try(2, (), "c")
-    assert not memory.may_try(0, (), "a")
-    assert memory.may_try(1, (), "b")
+    assert not memory.may_try(0, (), named.key)
+    assert memory.may_try(1, (), changed.key)
     memory.stuck([], "list_loans")
     assert memory.is_over
 
@@ -259,12 +259,4 @@ def test_values_that_were_named_are_used_less() -> None:
     """Texts count, numbers do not."""
     usage = Usage()
 
-    assert usage.of(["M21", 3]) == 0
-
-
-def test_steps_are_barred_once_other_tools_were_called() -> None:
-    """A contract that was closed is not prolonged."""
-    bars = Bars([("close", "prolong")])
-
-    assert bars.forbid(Counter(close=1), (RUN_CONVERSATION, "prolong"))
-    assert not bars.forbid(Counter(open=1), (RUN_CONVERSATION, "prolong"))
+    assert usage.of({"member_id": "M21", "weeks": 3}) == 0

@@ -1,6 +1,5 @@
 """Walks chosen by a judge: the plausible ones, without losing what they cover; by rule and by a model."""
 
-import asyncio
 import json
 import shutil
 from collections import Counter
@@ -11,21 +10,21 @@ from random import Random
 import pytest
 
 from pytest_agentbench.core.errors import UnusableAnswerError
-from pytest_agentbench.generation.running import Asked, generate
+from pytest_agentbench.generation.run import Asked, generate
 from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
 from pytest_agentbench.generation.tools.stage_files import SCORES
-from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Cards, Walk
-from pytest_agentbench.generation.tools.walks.conditioned import Conditioned
+from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Walk
 from pytest_agentbench.generation.tools.walks.coverage import Covered, covered_by
-from pytest_agentbench.generation.tools.walks.judging import ChainJudge, WalksGiven, candidates, chosen
-from pytest_agentbench.generation.tools.walks.sampling import Sampler, Shape, class_of
+from pytest_agentbench.generation.tools.walks.judging import scored_by_chain
+from pytest_agentbench.generation.tools.walks.sampling import Sampler, Shape, class_of, drawn
+from pytest_agentbench.generation.tools.walks.weights import Conditioned
 from pytest_agentbench.testing import ModelServer
 from pytest_agentbench.testing.request import ModelRequest
 from tests.generation.tools.making import run, suite_in
 from tests.generation.tools.test_graph import cards, flow, graph
 
 GIVEN = cards("find", "look", "act", flows=(flow("find", "look", "place"), flow("find", "act", "place")))
-CHAIN = ChainJudge(Conditioned(graph(GIVEN), build_taxonomy(GIVEN), {"find": 3}))
+CHAIN = Conditioned(graph(GIVEN), build_taxonomy(GIVEN), {"find": 3})
 
 
 def walk(*nodes: str) -> Walk:
@@ -44,9 +43,7 @@ def walk(*nodes: str) -> Walk:
 
 def test_without_a_model_fetching_again_is_less_plausible_than_going_on() -> None:
     """The chain scores a walk that uses what it fetched above one that fetches the same kind thrice."""
-    given = WalksGiven(walks=(walk("find look", "act"), walk("find", "find", "find")), cards=Cards())
-
-    going_on, again = asyncio.run(CHAIN(given)).scores
+    going_on, again = scored_by_chain(CHAIN, (walk("find look", "act"), walk("find", "find", "find"))).scores
 
     assert 0 < again < going_on <= 1
 
@@ -54,25 +51,24 @@ def test_without_a_model_fetching_again_is_less_plausible_than_going_on() -> Non
 def test_the_best_are_kept_and_what_all_cover_stays_covered() -> None:
     """Half of the walks go; each class keeps its share, and no tool or edge is lost."""
     sampler = Sampler(graph(GIVEN), Shape(shortest=4), seed=2)
-    walks = candidates(sampler, 40)
+    walks = drawn(sampler, 40)
     scores = [Random(n).random() for n in range(len(walks))]
 
-    draws = chosen(sampler, walks, scores, 20)
-    kept = [draws.draw() for _ in range(20)]
+    sampler.choose(20, walks, scores)
+    kept = drawn(sampler, 20)
 
     everything, left = Covered(), Covered()
     for one in walks:
-        everything = everything.plus(covered_by(one))
+        everything |= covered_by(one.nodes)
     for one in kept:
-        assert one is not None
-        left = left.plus(covered_by(one))
+        left |= covered_by(one.nodes)
     assert left.tools == everything.tools
     assert left.edges == everything.edges
-    ranked = Counter(class_of(one) for one in kept if one is not None)
+    ranked = Counter(class_of(one) for one in kept)
     assert abs(2 * ranked["simple"] - Counter(map(class_of, walks))["simple"]) <= 2
-    means = [sum(scores[walks.index(one)] for one in kept if one is not None) / 20, sum(scores) / len(scores)]
+    means = [sum(scores[walks.index(one)] for one in kept) / 20, sum(scores) / len(scores)]
     assert means[0] > means[1]
-    assert draws.draw() not in walks
+    assert sampler.draw() not in walks
 
 
 @pytest.fixture(scope="module")

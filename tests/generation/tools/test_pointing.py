@@ -2,7 +2,7 @@
 
 import pytest
 
-from pytest_agentbench.generation.tools.hydration.arguments import Executed, options_of
+from pytest_agentbench.generation.tools.hydration.arguments import Executed, Option, options_of
 from pytest_agentbench.generation.tools.values import Card, ParameterCard, Place, SemanticType, Taxonomy
 
 LOT = SemanticType(
@@ -18,7 +18,7 @@ MOVE = Card(tool="move", parameters=(ParameterCard(path="lot", schema_={"type": 
     [("Withdrawn from lot 507.", 1), ("Request 76 for 5 seeds of lot 507 is withdrawn.", 0)],
 )
 def test_one_number_of_a_text_is_pointed_at_and_one_of_several_is_not(answer: str, pointed: int) -> None:
-    before = Executed(Card(tool="withdraw"), {}, answer, answer, 0)
+    before = Executed(Card(tool="withdraw"), Option({}), answer)
 
     options = options_of(MOVE, [before], Taxonomy(types=(LOT,)), [])
 

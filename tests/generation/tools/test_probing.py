@@ -89,13 +89,6 @@ def test_values_in_prose_flow_with_the_pattern_that_finds_them() -> None:
     assert flows[0].target_path == "entry_id"
 
 
-def test_what_makes_a_call_possible_is_seen() -> None:
-    """A call that is refused until another was made is an edge without a value."""
-    enablings = {(one.source, one.target) for one in cards_of("journal").enablings}
-
-    assert ("write_entry", "make_snapshot") in enablings
-
-
 def test_probing_twice_gives_the_same(tmp_path: object) -> None:
     """Same seed, same probes and findings; only times differ."""
     suite = load_suite(SERVICES / "sensors" / "agentbench.yaml", environ={}, generating=True)

@@ -6,10 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_agentbench.generation.tools.hydration.stock import turns_of
 from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Edge, Graph, Walk
 from pytest_agentbench.generation.tools.walks.coverage import coverage
-from pytest_agentbench.generation.tools.walks.sampling import Sampler, Shape, calls_of, class_of, reweighed, sample
+from pytest_agentbench.generation.tools.walks.sampling import (
+    Sampler,
+    Shape,
+    best_of,
+    calls_of,
+    class_of,
+    sample,
+    turns_of,
+)
 
 
 def graph_of(tools: int, steps: tuple[tuple[int, int], ...] = (), weight: float = 0.001) -> Graph:
@@ -186,7 +193,7 @@ def test_a_judges_scores_do_not_cost_coverage() -> None:
     walks = sample(RING, 60, seed=1)
     scores = [1.0 if "tool4" in walk.nodes else 5.0 for walk in walks]
 
-    chosen = reweighed(walks, scores, 20)
+    chosen = best_of(walks, scores, 20)
 
     before, after = coverage(RING, walks), coverage(RING, chosen)
     assert len(chosen) == 20
@@ -203,3 +210,29 @@ def test_a_walk_of_one_node_names_no_class_but_simple() -> None:
     """Classes are those of the paper: up to 4 calls are simple."""
     assert class_of(Walk(id="w", nodes=(RUN_CONVERSATION, *["t"] * 4, END_OF_SIMULATION))) == "simple"
     assert class_of(Walk(id="w", nodes=(RUN_CONVERSATION, *["t"] * 5, END_OF_SIMULATION))) == "complex"
+
+
+def test_steps_are_barred_once_other_tools_were_called() -> None:
+    """A contract that was closed is not prolonged; before that it is."""
+    walks = sample(RING, 40, Shape(barred=frozenset({("tool0", "tool3")})), seed=1)
+
+    turns = [turns_of(walk) for walk in walks]
+    begins = [(place, several) for several in turns for place, turn in enumerate(several) if turn[0] == "tool3"]
+    assert begins
+    assert all("tool0" not in call for place, several in begins for call in several[:place])
+
+
+def test_calls_share_an_owner_unless_an_answer_feeds_them() -> None:
+    """What only Ada has and what only Ben has are in no walk together; what an answer gives is anybody's."""
+    owners = {"tool0": frozenset({"Ada", "Cleo"}), "tool2": frozenset({"Ben"}), "tool4": frozenset({"Ada"})}
+    shape = Shape(owners=owners, fed=frozenset({("tool1", "tool2")}), mixed=frozenset({"tool3"}))
+
+    walks = sample(RING, 40, shape, seed=1)
+
+    steps = [list(zip(walk.nodes, walk.nodes[1:], strict=False)) for walk in walks]
+    for several in steps:
+        begun = {target for source, target in several if target in owners and (source, target) != ("tool1", "tool2")}
+        assert not ("tool2" in begun and len(begun) > 1)
+        assert ("tool3", RUN_CONVERSATION) not in several
+    assert any({"tool0", "tool4"} <= set(walk.nodes) for walk in walks)
+    assert any(("tool1", "tool2") in several and "tool0" in dict(several) for several in steps)

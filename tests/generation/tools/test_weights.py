@@ -15,11 +15,10 @@ from pytest_agentbench.core.errors import SuiteError
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
 from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Graph
-from pytest_agentbench.generation.tools.walks.conditioned import Conditioned
-from pytest_agentbench.generation.tools.walks.weights import from_walks, loops_from, row_sums, weigh, with_rows
+from pytest_agentbench.generation.tools.walks.weights import Conditioned, from_walks, weigh, with_rows
 from pytest_agentbench.generation.tools.walks.weights_llm import weighed_by_model
 from pytest_agentbench.llm.reply import ChatReply
-from tests.generation.tools.test_graph import cards, flow, graph
+from tests.generation.tools.test_graph import cards, flow, graph, row_sums
 from tests.users.llm.chat import PlayedChat
 
 GIVEN = cards("find", "look", "act", flows=(flow("find", "look", "place"), flow("find", "act", "place")))
@@ -83,14 +82,6 @@ def test_a_broken_log_is_an_error_with_its_line(tmp_path: Path) -> None:
 
     with pytest.raises(SuiteError, match=r"log\.jsonl:1:1"):
         weigh(graph(GIVEN), traces=[log])
-
-
-def test_calls_in_a_row_of_one_tool_are_told(tmp_path: Path) -> None:
-    """What the graph leaves out, recordings may show."""
-    log = tmp_path / "log.jsonl"
-    log.write_text(json.dumps({"messages": [USER, *called("find", "find", "look"), SAID]}) + "\n")
-
-    assert loops_from([log], ["find", "look"]) == {"find"}
 
 
 @given(

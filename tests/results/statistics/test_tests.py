@@ -7,35 +7,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_agentbench.results.statistics import sign_flip as module
-from pytest_agentbench.results.statistics.holm import holm
-from pytest_agentbench.results.statistics.mcnemar import mcnemar_exact
-from pytest_agentbench.results.statistics.sign_flip import sign_flip
+from pytest_agentbench.results import significance as module
+from pytest_agentbench.results.significance import holm, sign_flip
+from tests.results.make import mcnemar_exact
 
 
 @pytest.mark.parametrize(
     ("lost", "won", "p"),
     [(0, 0, 1.0), (5, 0, 0.0625), (6, 0, 0.03125), (9, 2, 0.0654297), (3, 3, 1.0), (33, 11, 0.00126003)],
 )
-def test_mcnemar_gives_known_values(lost, won, p):
+def test_single_trials_give_known_values(lost, won, p):
     """Twice the smaller binomial tail (R's binom.test)."""
-    assert mcnemar_exact(lost, won) == pytest.approx(p, rel=1e-4)
+    assert sign_flip([-1] * lost + [1] * won) == pytest.approx(p, rel=1e-4)
 
 
 @given(st.integers(0, 300), st.integers(0, 300))
-def test_mcnemar_agrees_with_scipy(lost, won):
+def test_single_trials_agree_with_scipy(lost, won):
     """The exact test is a binomial test of the pairs that changed."""
     stats = pytest.importorskip("scipy.stats")
 
     expected = stats.binomtest(lost, lost + won).pvalue if lost + won else 1.0
 
-    assert mcnemar_exact(lost, won) == pytest.approx(expected, abs=1e-9)
-
-
-def test_negative_counts_are_refused():
-    """A negative count is a bug of the caller."""
-    with pytest.raises(ValueError, match="0 or more"):
-        mcnemar_exact(-1, 2)
+    assert sign_flip([-1] * lost + [1] * won) == pytest.approx(expected, abs=1e-9)
 
 
 @given(st.integers(0, 60), st.integers(0, 60), st.integers(0, 60))

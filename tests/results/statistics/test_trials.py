@@ -1,6 +1,5 @@
 """Several trials: pass@k, pass^k, and stopping early."""
 
-import random
 from itertools import combinations
 from math import comb
 
@@ -8,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_agentbench.results.statistics.pass_k import mean_pass_at_k, mean_pass_hat_k, pass_at_k, pass_hat_k
-from pytest_agentbench.results.statistics.sequential import StopRule, course, unbiased_rate
+from pytest_agentbench.results.intervals import mean_pass_at_k, mean_pass_hat_k, pass_at_k, pass_hat_k
+from pytest_agentbench.results.sequential import StopRule, unbiased_rate
 
 RULE = StopRule(most=8)
 
@@ -59,29 +58,16 @@ def test_the_rule_stops_where_wald_says():
 
 def test_error_rates_are_what_the_documentation_says():
     """Exact: a scenario that passes at 0.9 is called unreliable, one at 0.5 reliable, in fewer than 10 % of cases."""
-    good, bad, perfect = course(RULE, 0.9), course(RULE, 0.5), course(RULE, 1.0)
 
-    assert (round(good.unreliable, 3), round(bad.reliable, 3)) == (0.043, 0.078)
-    assert (perfect.trials, course(RULE, 0.0).trials) == (4.0, 2.0)
-    assert good.reliable + good.unreliable + good.undecided == pytest.approx(1)
-    assert good.trials < 5.3
+    def chance(rate, decision):
+        return mean_over_all_ends(RULE, rate, lambda passed, n: RULE.decision(passed, n) == decision)
 
+    def trials(rate):
+        return mean_over_all_ends(RULE, rate, lambda _, n: n)
 
-def test_the_exact_course_is_what_simulation_finds():
-    """Trials drawn one by one end as the sum over all ways says."""
-    rng = random.Random(4)
-    ends, trials = {"reliable": 0, "unreliable": 0, "undecided": 0}, 0
-    for _ in range(4000):
-        passed = n = 0
-        while not RULE.stops(passed, n):
-            passed, n = passed + (rng.random() < 0.7), n + 1
-        ends[RULE.decision(passed, n)] += 1
-        trials += n
-    exact = course(RULE, 0.7)
-
-    assert ends["reliable"] / 4000 == pytest.approx(exact.reliable, abs=0.025)
-    assert ends["undecided"] / 4000 == pytest.approx(exact.undecided, abs=0.025)
-    assert trials / 4000 == pytest.approx(exact.trials, abs=0.1)
+    assert (round(chance(0.9, "unreliable"), 3), round(chance(0.5, "reliable"), 3)) == (0.043, 0.078)
+    assert (trials(1.0), trials(0.0)) == (4.0, 2.0)
+    assert trials(0.9) < 5.3
 
 
 def mean_over_all_ends(rule, rate, estimate):

@@ -4,7 +4,7 @@ The set is refused, with the stage and the reason, where some policy of it is de
 event, so that the complexity that an event has is the one that was asked for.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -15,7 +15,6 @@ from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.values import JsonValue, decoded, same
 from pytest_agentbench.generation.draft import (
     Draft,
-    Event,
     Loss,
     Origin,
     Owner,
@@ -28,21 +27,22 @@ from pytest_agentbench.generation.draft import (
 )
 from pytest_agentbench.generation.language.guard import scalars_of
 from pytest_agentbench.generation.language.plain import label_of
-from pytest_agentbench.generation.policies.events.conversation import (
-    Act,
-    Deviation,
-    ExecutedCall,
-    conversation,
-    deviations,
-    key_of,
-)
 from pytest_agentbench.generation.policies.events.planning import PlanError, Planner
 from pytest_agentbench.generation.policies.events.requests import Request, cells_of
 from pytest_agentbench.generation.policies.events.right_run import RightRuns
 from pytest_agentbench.generation.policies.events.rows import FreshRows, ModelRows, RowMaker, RowsError
+from pytest_agentbench.generation.policies.events.rulebook import (
+    CHANGES,
+    ENDINGS,
+    Act,
+    Deviation,
+    ExecutedCall,
+    steps,
+)
 from pytest_agentbench.generation.policies.events.samples import Place
 from pytest_agentbench.generation.policies.events.schema import personal, state_of_rows
 from pytest_agentbench.generation.policies.values import PolicySet
+from pytest_agentbench.generation.tools.hydration.turns import wanted_of
 from pytest_agentbench.generation.tools.world import Opened
 
 _ATTEMPTS = 6
@@ -51,13 +51,7 @@ _ATTEMPTS = 6
 _MOST_WRONG = 3
 """Wrong runs of one policy that a draft carries."""
 
-_CHANGES = {
-    "forbidden": "{call} is called though a rule forbids it",
-    "skipped": "{call} is left out",
-    "declined": "{call} is called though the user said no",
-    "unasked": "{call} is called and nobody asks the user before",
-    "unsaid": "{text} is not said",
-}
+_STRANGER = "asks about what belongs to somebody else"
 
 
 class EventError(Exception):
@@ -68,26 +62,9 @@ class EventError(Exception):
         self.stage, self.reason, self.detail = stage, reason, detail
 
 
-@dataclass
-class Attempt:
-    """What one attempt has: acts, rows, and each call as it was made on them."""
-
-    root: Place
-    acts: tuple[Act, ...]
-    fresh: FreshRows
-    arguments: dict[str, dict[str, Any]] = field(default_factory=dict)
-    executed: dict[str, ExecutedCall] = field(default_factory=dict)
-    decides: dict[str, list[Deviation]] = field(default_factory=dict)
-    turns: tuple[Turn, ...] = ()
-    initial: State | None = None
-
-
 @dataclass(kw_only=True)
 class EventMaker:
-    """Makes drafts of sets of policies.
-
-    `tools_of` are the tools of policies without a rule.
-    """
+    """Makes drafts of sets of policies; `tools_of` are the tools of policies without a rule."""
 
     planner: Planner
     rows: RowMaker
@@ -105,8 +82,14 @@ class EventMaker:
         last = EventError("plan", "not tried", "")
         for attempt in range(1, _ATTEMPTS + 1):
             random = Random(f"{self.seed}/{one.id}/{'+'.join(one.policies)}/{one.repeat}/{attempt}")  # noqa: S311 - a choice
+            named = {policy: self.tools_of[policy] for policy in one.policies if policy in self.tools_of}
             try:
-                return await self._draft(one, random, language, attempt)
+                root, acts = await self.planner.plan(one.policies, named, random)
+                event = _Event(self.runs, root, acts, await self._rows(root, acts, random))
+                await event.perform()
+                event.judge(one.policies)
+                parts = tuple(event.part(policy, named.get(policy)) for policy in one.policies)
+                return event.draft(one, parts, language, attempt)
             except PlanError as error:
                 last = EventError("plan", "no request decides it", str(error))
                 break  # the same for every attempt
@@ -116,224 +99,160 @@ class EventMaker:
                 last = error
         return Loss(draft=one.id, stage=last.stage, reason=last.reason, detail=shorten(printable(last.detail), 300))
 
-    async def _draft(self, one: PolicySet, random: Random, language: str, attempt: int) -> Draft:
-        named = {policy: self.tools_of[policy] for policy in one.policies if policy in self.tools_of}
-        root, acts = await self.planner.plan(one.policies, named, random)
-        fresh = await self._rows(root, acts, random)
-        event = Attempt(root=root, acts=acts, fresh=fresh)
-        await self._perform(event)
-        self._judge(event, one.policies)
-        event.turns = self._turns(event)
-        parts = tuple(self._part(policy, event) for policy in one.policies)
-        return self._assembled(one, event, parts, language, attempt)
-
     async def _rows(self, root: Place, acts: Sequence[Act], random: Random) -> FreshRows:
         """Make rows like the owner's and those that the requests are about."""
         samples = self.runs.samples
         own = [act.request.focus for act in acts if act.request.focus in samples.focuses(root, act.request.focus[0])]
-        focuses = tuple(dict.fromkeys(place for place in own if place != root))
-        cluster = samples.cluster(root, *focuses)
+        cluster = samples.cluster(root, *dict.fromkeys(place for place in own if place != root))
         owned = {place for table in samples.owned(root[0]) for place in samples.focuses(root, table)}
-        for act in acts:
-            cells = [cell for call in (act.request, *act.calls) for _, value in call.values for cell in cells_of(value)]
-            left_out = [cell.place for cell in cells if cell.place in owned and cell.place not in cluster.rows]
-            if left_out:
-                raise EventError("rows", "not one event", f"a row of {left_out[0][0]} is not among its rows")
+        for place in _places(call for act in acts for call in (act.request, *act.calls)):
+            if place in owned and place not in cluster.rows:
+                raise EventError("rows", "not one event", f"a row of {place[0]} is not among its rows")
         fresh = self.rows.make(cluster, random)
         return await self.model_rows(fresh, random) if self.model_rows is not None else fresh
 
-    async def _perform(self, event: Attempt) -> None:
+
+class _Event:
+    """One attempt at an event: acts, rows, and each call as it was made on them."""
+
+    def __init__(self, runs: RightRuns, root: Place, acts: tuple[Act, ...], fresh: FreshRows) -> None:
+        self.runs, self.root, self.acts, self.fresh = runs, root, acts, fresh
+        self.state = state_of_rows(list(fresh.values()), runs.samples.schema, runs.samples.rows)
+        self.executed: dict[Request, ExecutedCall] = {}
+        self.calls: list[PlannedCall] = []
+        self.initial: State | None = None
+        self.decides: dict[str, list[Deviation]] = {}
+        self.turns: tuple[Turn, ...] = ()
+        self.requests = [act.request for act in acts]
+
+    async def perform(self) -> None:
         """Make the calls of the right run for real, then, each in an environment of its own, those it does not make."""
-        rows = {place: row.values for place, row in event.fresh.fresh.items()}
-        state = state_of_rows(event.fresh.rows, self.runs.samples.schema, self.runs.samples.rows)
-        done: list[str] = []
-        later: list[tuple[Request, list[str]]] = []
-        async with self.runs.world.open(state) as opened:
-            event.initial = await opened.snapshot() if self.runs.book.reads_state else None
-            for act in event.acts:
-                for call in (act.request, *act.calls):
-                    event.arguments[key_of(call)] = call.arguments(rows, self.runs.samples)
-                for call in act.calls:
-                    key = key_of(call)
-                    if key in event.executed and call != act.request:
-                        continue
-                    executed = await self._call(opened, call.tool, event.arguments[key])
+        done: list[Request] = []
+        later: list[tuple[Request, list[Request]]] = []
+        async with self.runs.world.open(self.state) as opened:
+            self.initial = await opened.snapshot()
+            for act, calls in zip(self.acts, steps(self.acts), strict=True):
+                for _, call in calls:
+                    executed = await self._call(opened, call)
                     if executed.answer.error:
-                        raise EventError(
-                            "hydration", "a call fails on fresh rows", f"{call.tool}: {executed.answer.content}"
-                        )
-                    event.executed[key] = executed
-                    done.append(key)
+                        detail = f"{call.tool}: {executed.answer.content}"
+                        raise EventError("hydration", "a call fails on fresh rows", detail)
+                    done.append(call)
                 if act.ending != "done":
                     later.append((act.request, list(done)))
+            writes = [call for call in done if self.executed[call].answer.wrote]
+            if len(writes) > 1 and self.initial is not None and await opened.snapshot() == self.initial:
+                raise EventError("plan", "its end is its beginning", ", ".join(call.tool for call in writes))
         for request, before in later:
-            async with self.runs.world.open(state) as opened:
-                for key in before:
-                    await opened.call(event.executed[key].tool, event.executed[key].arguments)
-                executed = await self._call(opened, request.tool, event.arguments[key_of(request)])
+            async with self.runs.world.open(self.state) as opened:
+                for call in before:
+                    await opened.call(call.tool, self.executed[call].arguments)
+                executed = await self._call(opened, request)
             alone = await self.runs.executed(request)
             if executed.answer.error and alone is not None and not alone.answer.error:
                 # a booking is cancelled before: that is why it cannot be extended by too many nights
                 detail = f"{request.tool}: {executed.answer.content}"
                 raise EventError("plan", "a request is refused for what was done before it", detail)
-            event.executed[key_of(request)] = executed
+        self.turns = self._telling(self._turns())
 
-    async def _call(self, opened: Opened, tool: str, arguments: Mapping[str, Any]) -> ExecutedCall:
-        answer = await opened.call(tool, arguments)
+    async def _call(self, opened: Opened, call: Request) -> ExecutedCall:
+        rows = {place: row.values for place, row in self.fresh.items()}
+        arguments = call.arguments(rows, self.runs.samples)
+        answer = await opened.call(call.tool, arguments)
         if answer.hung or answer.crashed or answer.unreachable:
-            raise EventError("hydration", "a call does not come back", f"{tool}: {answer.content}")
+            raise EventError("hydration", "a call does not come back", f"{call.tool}: {answer.content}")
         state = await opened.snapshot() if self.runs.book.reads_state and answer.wrote else None
-        return ExecutedCall(tool, dict(arguments), answer, state)
+        self.executed[call] = ExecutedCall(call.tool, arguments, answer, state)
+        return self.executed[call]
 
-    def _judge(self, event: Attempt, policies: Sequence[str]) -> None:
+    def judge(self, policies: Sequence[str]) -> None:
         """Hold the right run against every rule of the suite, and find which wrong runs each rule tells apart."""
-        book = self.runs.book
-        right = conversation(book, event.acts, event.executed, event.arguments)
-        verdicts = book.verdicts(right.transcript, event.initial, right.states)
-        if broken := book.broken(verdicts):
-            raise EventError("plan", "the right run breaks a rule", ", ".join(sorted(broken)))
-        for wrong in deviations(event.acts):
-            other = conversation(book, event.acts, event.executed, event.arguments, wrong)
-            own = event.acts[wrong.act].decides if wrong.kind == "forbidden" else None
-            verdicts = book.verdicts(other.transcript, event.initial, other.states, only=policies)
-            for policy in book.broken(verdicts):
-                if (own is None or policy in own) and not book.depends_on_words(policy):
-                    event.decides.setdefault(policy, []).append(wrong)
+        judged = self.runs.book.judged(self.acts, self.executed, self.initial, policies)
+        if judged.broken:
+            raise EventError("plan", "the right run breaks a rule", ", ".join(sorted(judged.broken)))
+        self.decides = judged.decides
 
-    def _part(self, policy: str, event: Attempt) -> PolicyPart:
-        """Say how a policy takes part; raise `EventError` where it does not."""
-        if policy in self.tools_of:
-            called = [call.tool for act in event.acts for call in (act.request, *act.calls)]
-            about = sorted(self.tools_of[policy].intersection(called))
+    def part(self, policy: str, tools: frozenset[str] | None) -> PolicyPart:
+        """Say how a policy takes part; one without a rule by `tools`. Raise `EventError` where it does not."""
+        if tools is not None:
+            called = [call.tool for act in self.acts for call in (act.request, *act.calls)]
+            about = sorted(tools.intersection(called))
             if not about:
                 raise EventError("plan", "not involved", f"{policy} is about none of the calls")
             return PolicyPart(policy=policy, involves=f"it names {about[0]}", reason="it has no rule")
-        wrong = event.decides.get(policy, [])
-        if wrong:
-            first = min(wrong, key=lambda one: _ORDER.index(one.kind))
-            return PolicyPart(
-                policy=policy,
-                event=_event_of(first, event.acts, is_limit=bool(self.runs.book.limits(policy))),
-                involves=self._change(first, event),
-                wrong_runs=tuple(
-                    self._wrong_run(one, event) for one in [first, *(w for w in wrong if w != first)][:_MOST_WRONG]
-                ),
-                handling="decided",
-            )
-        raise EventError("plan", "not involved", f"no wrong run of this event breaks {policy}")
+        ways = self.decides.get(policy)
+        if not ways:
+            raise EventError("plan", "not involved", f"no wrong run of this event breaks {policy}")
+        runs = tuple(map(self._wrong_run, ways[:_MOST_WRONG]))
+        return PolicyPart(
+            policy=policy,
+            event=ways[0].event(self.acts, is_limit=bool(self.runs.book.limits(policy))),
+            involves=runs[0].change,
+            wrong_runs=runs,
+            handling="decided",
+        )
 
-    def _wrong_run(self, wrong: Deviation, event: Attempt) -> WrongRun:
-        act, turn = event.acts[wrong.act], _turn_of(wrong.act, event.acts)
-        change = self._change(wrong, event)
+    def _wrong_run(self, wrong: Deviation) -> WrongRun:
+        act = self.acts[wrong.act]
+        # an act that the user answers a question about has two turns
+        turn = wrong.act + sum(one.asked or one.ending == "declined" for one in self.acts[: wrong.act])
+        tool = self.calls[wrong.call].call.name if wrong.kind == "skipped" else act.request.tool
+        change = CHANGES[wrong.kind].format(call=tool, text=shorten(printable(wrong.text), 80))
         if wrong.kind == "skipped":
             return WrongRun(kind="skipped", change=change, skip=wrong.call)
         if wrong.kind == "unsaid":
             return WrongRun(kind="unsaid", change=change, turn=turn, text=wrong.text)
-        if act.ending == "done":
-            return WrongRun(kind=wrong.kind, change=change, turn=turn + act.asked)
-        before = [call for one in event.turns[: turn + 1] for call in one.calls]
-        call = self._planned(act.request, event, before, asked=True)
-        return WrongRun(kind=wrong.kind, change=change, turn=turn + (wrong.kind == "declined"), call=call)
+        turn += act.asked or act.ending == "declined"
+        call = self.turns[turn].refused[0] if act.ending != "done" else None
+        return WrongRun(kind=wrong.kind, change=change, turn=turn, call=call)
 
-    def _change(self, wrong: Deviation, event: Attempt) -> str:
-        act = event.acts[wrong.act]
-        tool = self._calls(event)[wrong.call].tool if wrong.kind == "skipped" else act.request.tool
-        return _CHANGES[wrong.kind].format(call=tool, text=shorten(printable(wrong.text), 80))
-
-    def _calls(self, event: Attempt) -> list[Request]:
-        """Give the calls of the right run in order, each of them once but for what is asked for again."""
-        found: list[Request] = []
-        for act in event.acts:
-            found += [call for call in act.calls if call == act.request or call not in found]
-        return found
-
-    def _assembled(
-        self, one: PolicySet, event: Attempt, parts: tuple[PolicyPart, ...], language: str, attempt: int
-    ) -> Draft:
-        samples = self.runs.samples
-        owner_row = event.fresh.fresh[event.root].values
-        table = samples.schema.get(event.root[0])
-        names = [str(owner_row[name]) for name in owner_row if personal(name) in ("first_name", "last_name", "name")]
-        key = owner_row.get(table.key[0]) if table and len(table.key) == 1 else None
-        refused = [act for act in event.acts if act.ending != "done"]
-        return Draft(
-            id=one.id,
-            source="policies",
-            turns=event.turns,
-            state=state_of_rows(event.fresh.rows, samples.schema, samples.rows),
-            forbidden=tuple(self._forbidden(act, event) for act in refused),
-            unknown=tuple(
-                dict.fromkeys(
-                    label_of(name, self.runs.arguments.specs[call.tool].parameters.get("properties", {}).get(name))
-                    for act in refused
-                    for call in act.proof
-                    for name, _ in call.values
-                    if name not in call.from_owner
-                )
-            ),
-            policies=parts,
-            owner=Owner(table=event.root[0], key=key, name=" ".join(names), role=self._role(event)),
-            language=language,
-            tags=tuple(sorted({"refusal" for act in refused if act.ending != "declined"})),
-            provenance=self._provenance(one, event, attempt),
-        )
-
-    def _turns(self, event: Attempt) -> tuple[Turn, ...]:
+    def _turns(self) -> list[Turn]:
         """Give the lines: a request with all that the user says for it, then its answer where the agent has to ask."""
         said: list[JsonValue] = []
-        calls: list[PlannedCall] = []
-        seen: list[Request] = []
         turns: list[Turn] = []
-        for act in event.acts:
-            here = [call for call in act.calls if call == act.request or call not in seen]
-            seen += here
-            own = event.arguments[key_of(act.request)].values()
+        for act, calls in zip(self.acts, steps(self.acts), strict=True):
             stated: list[Stated] = []
             planned: list[PlannedCall] = []
+            asked_for = list(self.executed[act.request].arguments.values())
+            here = [call for _, call in calls]
             for at, call in enumerate(here if act.ending == "done" else [*here, act.request]):
                 is_asked = call == act.request
-                stated += self._stated(call, event, calls, said, at, is_asked=is_asked, asked_for=own)
-                planned.append(self._planned(call, event, calls, asked=is_asked))
+                stated += self._stated(call, at, said, asked_for, is_asked=is_asked)
+                planned.append(self._planned(call, asked=is_asked))
                 if not is_asked or act.ending == "done":
-                    calls.append(planned[-1])
-            turns += _answered(act, planned, tuple(stated))
-        return tuple(turns)
+                    self.calls.append(planned[-1])
+            turns += _turns_of(act, planned, tuple(stated))
+        return turns
 
     def _stated(
-        self,
-        call: Request,
-        event: Attempt,
-        calls: Sequence[PlannedCall],
-        said: list[JsonValue],
-        at: int,
-        *,
-        is_asked: bool,
-        asked_for: Collection[JsonValue] = (),
-    ) -> list[Stated]:
+        self, call: Request, at: int, said: list[JsonValue], asked_for: Sequence[JsonValue], *, is_asked: bool
+    ) -> Iterator[Stated]:
         """Give what the user says for a call: all of what it asks for, of a lookup what nothing said or found yet."""
-        found = []
-        schemas = self.runs.arguments.specs[call.tool].parameters.get("properties", {})
-        for name, value in event.arguments[key_of(call)].items():
-            is_found = _path_to(value, calls, _plainly([*said, *asked_for])) is not None
-            is_known = any(same(value, one) for one in (*said, *asked_for))
-            if (is_found and name in call.from_owner) or (not is_asked and (is_known or is_found)):
+        schemas = self._schemas(call)
+        for name, value in self.executed[call].arguments.items():
+            is_found = self._path_to(value, _plainly([*said, *asked_for])) is not None
+            is_known = is_found or any(same(value, one) for one in (*said, *asked_for))
+            if (is_found and name in call.from_owner) or (not is_asked and is_known):
                 continue
             said.append(value)
-            found.append(Stated(label=label_of(name, schemas.get(name)), value=value, argument=name, call=at))
-        return found
+            yield Stated(label=label_of(name, schemas.get(name)), value=value, argument=name, call=at)
 
-    def _planned(self, call: Request, event: Attempt, calls: Sequence[PlannedCall], *, asked: bool) -> PlannedCall:
-        arguments, executed = event.arguments[key_of(call)], event.executed[key_of(call)]
-        compared = [name for name in arguments if name not in call.free] if call.free else None
+    def _planned(self, call: Request, *, asked: bool) -> PlannedCall:
+        executed = self.executed[call]
+        about = _plainly(value for one in self.requests for value in self.executed[one].arguments.values())
+        asked_for = [value for one in self.requests for _, value in one.values]
         origins = {}
-        for name, value in arguments.items():
-            is_own = name in call.from_owner or not self._is_said(name, call, event)
-            place = _path_to(value, calls, self._all_said(event)) if is_own else None
+        for name, held in call.values:
+            # the user says what it asks for, and what it proves itself by
+            is_said = call in self.requests or held in asked_for
+            value = executed.arguments[name]
+            place = None if is_said and name not in call.from_owner else self._path_to(value, about)
             origins[name] = (
                 Origin(source="user") if place is None else Origin(source="result", call=place[0], path=place[1])
             )
+        compared = [name for name in executed.arguments if name not in call.free] if call.free else None
         return PlannedCall(
-            call=ExpectedCall(name=call.tool, arguments=arguments, compare_args=compared),
+            call=ExpectedCall(name=call.tool, arguments=executed.arguments, compare_args=compared),
             origins=origins,
             answer=executed.answer.content,
             writes=bool(executed.answer.wrote),
@@ -341,117 +260,110 @@ class EventMaker:
             asked=asked,
         )
 
-    def _all_said(self, event: Attempt) -> list[JsonValue]:
-        """Give the plain values that the user's requests are about."""
-        return _plainly(value for act in event.acts for value in event.arguments[key_of(act.request)].values())
+    def _telling(self, turns: list[Turn]) -> tuple[Turn, ...]:
+        """Have the user ask for a value of an answer, where something is refused and nothing is written.
 
-    def _is_said(self, name: str, call: Request, event: Attempt) -> bool:
-        """Whether the user says the value of an argument: what it asks for, and what it proves itself by."""
-        value = dict(call.values)[name]
-        asked = [one for act in event.acts for _, one in act.request.values]
-        return any(call == act.request for act in event.acts) or value in asked
+        An agent that does nothing would be right without it.
+        """
+        if any(call.writes for call in self.calls) or not any(turn.refused for turn in turns):
+            return tuple(turns)
+        known = [value for one in self.executed.values() for value in scalars_of(one.arguments)]
+        for number, turn in reversed(list(enumerate(turns))):
+            for at, call in reversed(list(enumerate(turn.calls if turn.act == "request" else ()))):
+                for wanted in wanted_of(decoded(call.answer), known):
+                    turns[number] = turn.model_copy(update={"wanted": (wanted.model_copy(update={"call": at}),)})
+                    return tuple(turns)
+        return tuple(turns)
 
-    def _forbidden(self, act: Act, event: Attempt) -> ExpectedCall:
+    def _path_to(self, value: JsonValue, said: Collection[JsonValue]) -> tuple[int, str] | None:
+        """Give the call and path where a value stands alone, or in the record that holds something that is said."""
+        if not isinstance(value, str | int) or isinstance(value, bool):
+            return None
+        for number, call in reversed(list(enumerate(self.calls))):
+            if any(same(one, value) for one in scalars_of(dict(call.call.arguments))):
+                continue  # it gives back what it was given
+            if (path := next(_standing(decoded(call.answer), value, said), None)) is not None:
+                return number, path
+        return None
+
+    def draft(self, one: PolicySet, parts: tuple[PolicyPart, ...], language: str, attempt: int) -> Draft:
+        """Give the draft of the event."""
+        refused = [act for act in self.acts if act.ending != "done"]
+        unproven = [(call, name) for act in refused for call in act.proof for name, _ in call.values]
+        unsaid = [(call, name) for call, name in unproven if name not in call.from_owner]
+        unknown = [label_of(name, self._schemas(call).get(name)) for call, name in unsaid]
+        return Draft(
+            id=one.id,
+            source="policies",
+            turns=self.turns,
+            state=self.state,
+            forbidden=tuple(map(self._forbidden, refused)),
+            unknown=tuple(dict.fromkeys(unknown)),
+            policies=parts,
+            owner=self._owner(),
+            language=language,
+            tags=tuple(sorted({"refusal" for act in refused if act.ending != "declined"})),
+            provenance={
+                "set": one.id,
+                "requested": one.requested,
+                "realised": one.realised,
+                "attempt": attempt,
+                "symbolic_event": self._symbolic(),
+            },
+        )
+
+    def _forbidden(self, act: Act) -> ExpectedCall:
         """Forbid a call: on its row where any call there is wrong, with all its arguments where another is right."""
-        arguments = event.arguments[key_of(act.request)]
-        right = [
-            event.arguments[key_of(call)] for one in event.acts for call in one.calls if call.tool == act.request.tool
-        ]
-        named = {
-            name: arguments[name]
-            for name, value in act.request.values
-            if any(cell.place == act.request.focus for cell in cells_of(value)) and name not in act.request.free
-        }
-        if not named or any(all(same(other.get(name), value) for name, value in named.items()) for other in right):
-            named = {name: value for name, value in arguments.items() if name not in act.request.free}
-        return ExpectedCall(name=act.request.tool, arguments=named)
+        request, arguments = act.request, self.executed[act.request].arguments
+        calls = [call for one in self.acts for call in one.calls if call.tool == request.tool]
+        right = [self.executed[call].arguments for call in calls]
+        fixed = [(name, value) for name, value in request.values if name not in request.free]
+        about = [name for name, value in fixed if any(cell.place == request.focus for cell in cells_of(value))]
+        if not about or any(all(same(other.get(name), arguments[name]) for name in about) for other in right):
+            about = [name for name, _ in fixed]
+        return ExpectedCall(name=request.tool, arguments={name: arguments[name] for name in about})
 
-    def _role(self, event: Attempt) -> str:
-        """Say that the user asks about somebody else's rows, where it does: such a draft has two owners on purpose."""
-        own = event.fresh.fresh
-        places = [cell.place for act in event.acts for _, value in act.request.values for cell in cells_of(value)]
-        owned = self.runs.samples.owned(event.root[0])
-        return _STRANGER if any(place[0] in owned and place not in own for place in places) else ""
+    def _owner(self) -> Owner:
+        """Say whose rows it is about; one who asks about somebody else's has a role: such a draft has two owners."""
+        table, row = self.runs.samples.schema.get(self.root[0]), self.fresh[self.root].values
+        names = [str(row[name]) for name in row if personal(name) in ("first_name", "last_name", "name")]
+        key = row.get(table.key[0]) if table and len(table.key) == 1 else None
+        owned = self.runs.samples.owned(self.root[0])
+        is_stranger = any(place[0] in owned and place not in self.fresh for place in _places(self.requests))
+        return Owner(table=self.root[0], key=key, name=" ".join(names), role=_STRANGER if is_stranger else "")
 
-    def _provenance(self, one: PolicySet, event: Attempt, attempt: int) -> dict[str, Any]:
-        """Give the symbolic event (IntellAgent, Table 3), as the scenario keeps it."""
-        symbol_of = {place: row.symbol for place, row in event.fresh.fresh.items()}
+    def _symbolic(self) -> dict[str, Any]:
+        """Give the symbolic event (IntellAgent, Table 3)."""
+        rows = self.fresh.values()
+        symbol_of = {place: row.symbol for place, row in self.fresh.items()}
         said = []
-        for act in event.acts:
+        for act in self.acts:
             about = symbol_of.get(act.request.focus, f"a row of somebody else in {act.request.focus[0]}")
             why = f" ({', '.join(sorted(act.broken))})" if act.broken else ""
-            said.append(f"{symbol_of[event.root]} asks for {act.request.tool} about {about}, {_ENDS[act.ending]}{why}")
+            said.append(f"{symbol_of[self.root]} asks for {act.request.tool} about {about}, {ENDINGS[act.ending]}{why}")
         return {
-            "set": one.id,
-            "requested": one.requested,
-            "realised": one.realised,
-            "attempt": attempt,
-            "symbolic_event": {
-                "description": "; ".join(said),
-                "symbols": {one.symbol: f"{one.table}: {one.description}" for one in event.fresh.entities},
-                "relations": [f"{one.source}.{one.column} = {one.target}" for one in event.fresh.relations],
-            },
+            "description": "; ".join(said),
+            "symbols": {one.symbol: f"{one.table}: {one.description}" for one in rows},
+            "relations": [f"{one.symbol}.{name} = {target}" for one in rows for name, target in one.bindings.items()],
         }
 
-
-_STRANGER = "asks about what belongs to somebody else"
-
-_ENDS = {
-    "done": "which is done",
-    "refused": "which is refused",
-    "declined": "and says no when asked",
-    "unproven": "without a proof of who it is",
-}
-
-_ORDER = ("forbidden", "declined", "unsaid", "skipped", "unasked")
-"""Which wrong run names the event of a policy, where several break it."""
+    def _schemas(self, call: Request) -> dict[str, Any]:
+        found: dict[str, Any] = self.runs.arguments.specs[call.tool].parameters.get("properties", {})
+        return found
 
 
-def _turn_of(act: int, acts: Sequence[Act]) -> int:
-    """Give the turn in which an act begins: one that the user answers a question about has two."""
-    return act + sum(one.asked or one.ending == "declined" for one in acts[:act])
-
-
-def _event_of(wrong: Deviation, acts: Sequence[Act], *, is_limit: bool) -> Event:
-    act = acts[wrong.act]
-    if act.ending == "declined":
-        return "declined" if wrong.kind == "declined" else "kept"
-    if wrong.kind != "forbidden":
-        return "kept"
-    if act.ending == "unproven":
-        return "unproven"
-    return "at_limit" if is_limit else "requested"
-
-
-def _plainly(values: Iterable[JsonValue]) -> list[JsonValue]:
-    return [one for value in values for one in scalars_of(value) if isinstance(one, str)]
-
-
-def _answered(act: Act, planned: Sequence[PlannedCall], stated: tuple[Stated, ...]) -> list[Turn]:
+def _turns_of(act: Act, planned: Sequence[PlannedCall], stated: tuple[Stated, ...]) -> list[Turn]:
     """Give the turns of an act: what is asked about in the first, what the user answers to in the second."""
     at = next(number for number, call in enumerate(planned) if call.asked)
     before, asked, after = tuple(planned[:at]), planned[at], tuple(planned[at + 1 :])
     if act.ending in ("refused", "unproven"):
         return [Turn(calls=(*before, *after), refused=(asked,), states=stated)]
-    about = tuple(one for one in scalars_of(dict(asked.call.arguments)) if one is not None)
     if act.ending == "declined":
+        about = tuple(one for one in scalars_of(dict(asked.call.arguments)) if one is not None)
         return [Turn(calls=before, states=stated), Turn(act="decline", refused=(asked,), about=about)]
     if act.asked:
         return [Turn(calls=before, states=stated), Turn(act="confirm", calls=(asked, *after))]
     return [Turn(calls=(*before, asked, *after), states=stated)]
-
-
-def _path_to(value: JsonValue, calls: Sequence[PlannedCall], said: Collection[JsonValue]) -> tuple[int, str] | None:
-    """Give the call and path where a value stands alone, or in the record that holds something that the user says."""
-    if not isinstance(value, str | int) or isinstance(value, bool):
-        return None
-    for number in range(len(calls) - 1, -1, -1):
-        if any(same(one, value) for one in scalars_of(dict(calls[number].call.arguments))):
-            continue  # it gives back what it was given
-        path = next(_standing(decoded(calls[number].answer), value, said), None)
-        if path is not None:
-            return number, path
-    return None
 
 
 def _standing(content: JsonValue, value: JsonValue, said: Collection[JsonValue]) -> Iterator[str]:
@@ -466,3 +378,11 @@ def _standing(content: JsonValue, value: JsonValue, said: Collection[JsonValue])
                 yield from (f"{place}.{path}".removesuffix(".") for path in _standing(item, value, said))
     elif same(content, value):
         yield ""
+
+
+def _plainly(values: Iterable[JsonValue]) -> list[JsonValue]:
+    return [one for value in values for one in scalars_of(value) if isinstance(one, str)]
+
+
+def _places(calls: Iterable[Request]) -> list[Place]:
+    return [cell.place for call in calls for _, value in call.values for cell in cells_of(value)]

@@ -2,23 +2,19 @@
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.text import shorten
 from pytest_agentbench.environment.sqlite_rows import quote
-from pytest_agentbench.generation.policies.events.schema import Column, EventRow, Rows, Schema, Table
+from pytest_agentbench.generation.policies.events.schema import Column, EventRow, Reference, Rows, Schema, Table
 
 Validator = Callable[[str, dict[str, Any], Rows], str | None]
 """Written by users: gets table, row and the rows accepted so far by table; gives what is wrong, or nothing."""
 
-_PYTHON: dict[str, tuple[type, ...]] = {
-    "text": (str,),
-    "integer": (int,),
-    "real": (int, float),
-    "boolean": (bool, int),
-}
+_PYTHON: dict[str, tuple[type, ...]] = {"text": (str,), "integer": (int,), "real": (int, float), "boolean": (bool, int)}
 _SHOWN = 120
 
 
@@ -28,14 +24,18 @@ class Ground:
     def __init__(self, schema: Schema, existing: Rows) -> None:
         self.schema = schema
         self.rows = existing
-        self.engine = _engine(schema)
+        self.engine: sqlite3.Connection | None = None
+        if schema.ddl:
+            self.engine = sqlite3.connect(":memory:", isolation_level=None)
+            self.engine.executescript(schema.ddl)
+            self.engine.execute("PRAGMA foreign_keys = OFF")  # keys and references are decided here
         self._known: dict[tuple[str, tuple[str, ...]], frozenset[str]] = {}
 
-    def values(self, table: str, columns: tuple[str, ...]) -> frozenset[str]:
-        """Give what stands in some columns of a table."""
+    def holds(self, table: str, columns: tuple[str, ...], value: str) -> bool:
+        """Whether a value stands in some columns of a table."""
         if (table, columns) not in self._known:
             self._known[table, columns] = frozenset(_value(row, columns) for row in self.rows.get(table, ()))
-        return self._known[table, columns]
+        return value in self._known[table, columns]
 
 
 class RowChecker:
@@ -43,152 +43,109 @@ class RowChecker:
 
     def __init__(self, ground: Ground, validators: Sequence[Validator] = ()) -> None:
         self._ground = ground
-        self._schema = ground.schema
         self._rows: Rows = {}
         self._validators = validators
-
-    def faults(self, row: EventRow) -> list[str]:
-        """Say what is wrong with a row, in words that a writer can act on; [] is right."""
-        table = self._schema.get(row.table)
-        if table is None:
-            known = ", ".join(one.name for one in self._schema.tables)
-            return [f"there is no table {row.table!r}; tables are {known}"]
-        names = {column.name for column in table.columns}
-        found = [
-            f"{row.table} has no column {name!r}; it has {_listed(names)}" for name in row.values if name not in names
-        ]
-        for column in table.columns:
-            found += [f"{row.table}.{fault}" for fault in _column_faults(column, row.values, column.name in table.key)]
-        found += self._key_faults(table, row.values)
-        found += self._reference_faults(table, row.values)
-        if not found and self._ground.engine is not None:
-            found += self._engine_faults(table, row.values)
-        if not found:
-            found += self._validator_faults(row)
-        return found
-
-    def take(self, row: EventRow) -> None:
-        """Note a right row, so that later ones can refer to it."""
-        self._rows.setdefault(row.table, []).append(dict(row.values))
 
     def check(self, rows: Iterable[EventRow]) -> list[str]:
         """Give the faults of rows in their order; each is taken, so that one fault is not told as many.
 
         Rows that refer to each other in a circle are no fault: a reference may lead to a later row.
         """
-        rows = list(rows)
-        late = [(row.table, row.values) for row in rows]
-        found: list[str] = []
+        rows, found = list(rows), list[str]()
         for position, row in enumerate(rows):
-            own = [fault for fault in self.faults(row) if not self._comes_later(fault, row, late[position + 1 :])]
-            found += own
-            self.take(row)
+            found += self.faults(row, rows[position + 1 :])
+            self._rows.setdefault(row.table, []).append(dict(row.values))
         return found
 
-    def _comes_later(self, fault: str, row: EventRow, later: Sequence[tuple[str, dict[str, Any]]]) -> bool:
-        table = self._schema.get(row.table)
-        for link in table.references if table else ():
-            if fault != _dangling(row.table, link.columns, row.values, link.table):
-                continue
-            wanted = _value(row.values, link.columns)
-            return any(name == link.table and _value(values, link.target) == wanted for name, values in later)
-        return False
+    def faults(self, row: EventRow, later: Sequence[EventRow] = ()) -> list[str]:
+        """Say what is wrong with a row, in words that a writer can act on; [] is right."""
+        table, values = self._ground.schema.get(row.table), row.values
+        if table is None:
+            known = ", ".join(sorted(one.name for one in self._ground.schema.tables))
+            return [f"there is no table {row.table!r}; tables are {known}"]
+        names = ", ".join(sorted(column.name for column in table.columns))
+        found = [
+            *(f"{table.name} has no column {name!r}; it has {names}" for name in values if table.column(name) is None),
+            *(f"{table.name}.{fault}" for one in table.columns for fault in _column_faults(one, table, values)),
+            *self._twins(table, values),
+            *(fault for link in table.references for fault in self._dangling(table, link, values, later)),
+        ]
+        return found or self._engine_faults(table, values) or self._validator_faults(table, values)
 
-    def _key_faults(self, table: Table, values: Mapping[str, Any]) -> list[str]:
-        found = []
-        for columns in dict.fromkeys((*((table.key,) if table.key else ()), *table.unique)):
-            if any(values.get(column) is None for column in columns):
-                continue
-            if self._has(table.name, columns, _value(values, columns)):
-                shown = ", ".join(f"{name} {_short(values[name])}" for name in columns)
-                found.append(f"{table.name}: {shown} stands in another row already")
-        return found
+    def _twins(self, table: Table, values: Mapping[str, Any]) -> Iterator[str]:
+        for columns in dict.fromkeys((table.key, *table.unique) if table.key else table.unique):
+            is_whole = all(values.get(column) is not None for column in columns)
+            if is_whole and self._has(table.name, columns, _value(values, columns)):
+                yield f"{table.name}: {_shown(columns, values)} stands in another row already"
 
-    def _reference_faults(self, table: Table, values: Mapping[str, Any]) -> list[str]:
-        found = []
-        for link in table.references:
-            if not link.target or any(values.get(column) is None for column in link.columns):
-                continue
-            own = link.table == table.name and _value(values, link.columns) == _value(values, link.target)
-            if not own and not self._has(link.table, link.target, _value(values, link.columns)):
-                found.append(_dangling(table.name, link.columns, values, link.table))
-        return found
+    def _dangling(
+        self, table: Table, link: Reference, values: Mapping[str, Any], later: Sequence[EventRow]
+    ) -> Iterator[str]:
+        if not link.target or any(values.get(column) is None for column in link.columns):
+            return
+        wanted = _value(values, link.columns)
+        beside = [values if link.table == table.name else {}, *(one.values for one in later if one.table == link.table)]
+        is_there = any(_value(one, link.target) == wanted for one in beside)
+        if not is_there and not self._has(link.table, link.target, wanted):
+            shown = _shown(link.columns, values)
+            yield f"{table.name}: {shown} refers to a row of {link.table} that does not exist"
+
+    def _has(self, table: str, columns: tuple[str, ...], value: str) -> bool:
+        fresh = self._rows.get(table, ())
+        return self._ground.holds(table, columns, value) or any(_value(row, columns) == value for row in fresh)
 
     def _engine_faults(self, table: Table, values: Mapping[str, Any]) -> list[str]:
-        """Ask SQLite for what its CHECKs say; keys and references are decided already."""
+        """Ask SQLite for what its CHECKs say."""
         engine = self._ground.engine
-        assert engine is not None  # noqa: S101 - asked for by the caller
-        columns = ", ".join(quote(name) for name in values)
-        marks = ", ".join("?" * len(values))
+        if engine is None:
+            return []
+        columns, marks = ", ".join(quote(name) for name in values), ", ".join("?" * len(values))
         sql = f"INSERT INTO {quote(table.name)} ({columns}) VALUES ({marks})"  # noqa: S608 - names are quoted
+        stored = [
+            json.dumps(one, ensure_ascii=False) if isinstance(one, list | dict) else one for one in values.values()
+        ]
         try:
             engine.execute("BEGIN")
-            engine.execute(sql, [_stored(value) for value in values.values()])
+            engine.execute(sql, stored)
         except (sqlite3.Error, OverflowError, UnicodeEncodeError) as error:
             return [f"{table.name} {_short(dict(values))}: {error}"]
         finally:
             engine.rollback()
         return []
 
-    def _validator_faults(self, row: EventRow) -> list[str]:
+    def _validator_faults(self, table: Table, values: Mapping[str, Any]) -> list[str]:
+        if not self._validators:
+            return []
+        ground = self._ground.rows
+        rows = {name: [*ground.get(name, ()), *self._rows.get(name, ())] for name in chain(ground, self._rows)}
         for validator in self._validators:
             try:
-                told = validator(row.table, dict(row.values), self._all())
+                wrong = validator(table.name, dict(values), rows)
             except Exception as error:  # noqa: BLE001 - validators are the user's, and say no by raising too
-                told = str(error) or type(error).__name__
-            if told:
-                return [f"{row.table}: {told}: {_short(dict(row.values))}"]
+                wrong = str(error) or type(error).__name__
+            if wrong:
+                return [f"{table.name}: {wrong}: {_short(dict(values))}"]
         return []
 
-    def _all(self) -> Rows:
-        names = dict.fromkeys((*self._ground.rows, *self._rows))
-        return {name: [*self._ground.rows.get(name, ()), *self._rows.get(name, ())] for name in names}
 
-    def _has(self, table: str, columns: tuple[str, ...], value: str) -> bool:
-        if value in self._ground.values(table, columns):
-            return True
-        return any(_value(row, columns) == value for row in self._rows.get(table, ()))
-
-
-def _column_faults(column: Column, values: Mapping[str, Any], is_key: bool) -> list[str]:
-    value = values.get(column.name)
+def _column_faults(column: Column, table: Table, values: Mapping[str, Any]) -> Iterator[str]:
+    value, kinds = values.get(column.name), _PYTHON.get(column.type)
     if value is None:
-        missing = "is missing" if column.name not in values else "must not be null"
-        return [f"{column.name} {missing}"] if column.required or is_key else []
-    expected = _PYTHON.get(column.type)
-    if expected and (not isinstance(value, expected) or (isinstance(value, bool) and column.type != "boolean")):
-        return [f"{column.name}: must be of type {column.type}, found {_short(value)}"]
-    if column.told and value not in column.values:
+        if column.required or column.name in table.key:
+            yield f"{column.name} {'must not be null' if column.name in values else 'is missing'}"
+    elif kinds and (not isinstance(value, kinds) or (isinstance(value, bool) and column.type != "boolean")):
+        yield f"{column.name}: must be of type {column.type}, found {_short(value)}"
+    elif column.declared and value not in column.values:
         allowed = ", ".join(map(str, column.values))
-        return [f"{column.name}: {_short(value)} is not allowed; allowed are {allowed}"]
-    return []
-
-
-def _engine(schema: Schema) -> sqlite3.Connection | None:
-    """Open an empty database of the schema that holds rows against its CHECKs alone."""
-    if not schema.ddl:
-        return None
-    connection = sqlite3.connect(":memory:", isolation_level=None)
-    connection.executescript(schema.ddl)
-    connection.execute("PRAGMA foreign_keys = OFF")
-    return connection
-
-
-def _dangling(table: str, columns: Sequence[str], values: Mapping[str, Any], target: str) -> str:
-    shown = ", ".join(f"{name} {_short(values.get(name))}" for name in columns)
-    return f"{table}: {shown} refers to a row of {target} that does not exist"
+        yield f"{column.name}: {_short(value)} is not allowed; allowed are {allowed}"
 
 
 def _value(row: Mapping[str, Any], columns: Sequence[str]) -> str:
     return dumps([row.get(column) for column in columns])
 
 
-def _stored(value: Any) -> Any:
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(sorted(names))
+def _shown(columns: Sequence[str], values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {_short(values.get(name))}" for name in columns)
 
 
 def _short(value: Any) -> str:

@@ -1,7 +1,6 @@
 """The graph for other programs and for eyes: JSON and GraphML by networkx, DOT and Mermaid for whoever draws."""
 
 import json
-from collections.abc import Callable, Mapping
 
 import networkx
 
@@ -11,54 +10,36 @@ from pytest_agentbench.generation.drawing import Drawing, DrawnEdge, DrawnNode, 
 from pytest_agentbench.generation.tools.graph.graph import to_networkx
 from pytest_agentbench.generation.tools.values import Graph
 
+FORMATS = ("json", "graphml", "dot", "mermaid")
 _KINDS = {"tool": "", "user": "the user's turn", "end": "the end", "wildcard": "read first", "closing": "closes"}
 
 
 def exported(graph: Graph, form: str) -> str:
     """Give the graph as `json`, `graphml`, `dot` or `mermaid`; raise `ValueError` for anything else."""
-    if form not in FORMATS:
+    made = to_networkx(graph)
+    if form == "json":
+        data = networkx.node_link_data(made, edges="edges")
+        return json.dumps(json.loads(dumps({**data, "weights": graph.weights})), indent=1) + "\n"
+    if form == "graphml":  # what cannot be shown is spelt out, types are listed with commas
+        for _, _, data in made.edges(data=True):
+            data["via"], data["reason"] = printable(", ".join(data["via"])), printable(data["reason"])
+        shown = networkx.relabel_nodes(made, {name: printable(name) for name in made})
+        return "\n".join(networkx.generate_graphml(shown)) + "\n"
+    if form not in ("dot", "mermaid"):
         raise ValueError(f"format is {form!r}; it must be one of {', '.join(FORMATS)}")
-    return FORMATS[form](graph)
+    return draw(_drawing(made), "dot" if form == "dot" else "mermaid")
 
 
-def as_json(graph: Graph) -> str:
-    """Give nodes and edges as networkx writes them (`node_link_data`)."""
-    data = networkx.node_link_data(to_networkx(graph), edges="edges")
-    return json.dumps(json.loads(dumps({**data, "weights": graph.weights})), indent=1) + "\n"
-
-
-def as_graphml(graph: Graph) -> str:
-    """Give the graph as GraphML; what cannot be shown is spelt out, types are listed with commas."""
-    made = to_networkx(graph)
-    for _, _, data in made.edges(data=True):
-        data["via"], data["reason"] = printable(", ".join(data["via"])), printable(data["reason"])
-    shown = networkx.relabel_nodes(made, {name: printable(name) for name in made})
-    return "\n".join(networkx.generate_graphml(shown)) + "\n"
-
-
-def drawing_of(graph: Graph) -> Drawing:
-    """Give the graph to draw: edges as thick as they are likely, with their types or their weight."""
-    made = to_networkx(graph)
-    kinds = [(name, str(data["kind"])) for name, data in made.nodes(data=True)]
-    return Drawing(
-        name="tools",
-        nodes=tuple(DrawnNode(id=str(name), label=str(name), note=_KINDS[kind]) for name, kind in kinds),
-        edges=tuple(
-            DrawnEdge(
-                source=source,
-                target=target,
-                label=", ".join(data["via"]) or f"{data['weight']:.2f}",
-                strength=min(data["weight"], 1.0),
-            )
-            for source, target, data in made.edges(data=True)
-        ),
-    )
-
-
-FORMATS: Mapping[str, Callable[[Graph], str]] = {
-    "json": as_json,
-    "graphml": as_graphml,
-    "dot": lambda graph: draw(drawing_of(graph), "dot"),
-    "mermaid": lambda graph: draw(drawing_of(graph), "mermaid"),
-}
-"""How each format is written."""
+def _drawing(made: "networkx.DiGraph[str]") -> Drawing:
+    """Draw edges as thick as they are likely, with their types or their weight."""
+    nodes = [DrawnNode(id=name, label=name, note=_KINDS[data["kind"]]) for name, data in made.nodes(data=True)]
+    edges = [
+        DrawnEdge(
+            source=source,
+            target=target,
+            label=", ".join(data["via"]) or f"{data['weight']:.2f}",
+            strength=min(data["weight"], 1.0),
+        )
+        for source, target, data in made.edges(data=True)
+    ]
+    return Drawing(name="tools", nodes=tuple(nodes), edges=tuple(edges))

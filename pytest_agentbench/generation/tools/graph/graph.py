@@ -3,14 +3,12 @@
 Self-loops are left out unless asked for: calling a tool with what it gave itself is paging at best.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 import networkx
 
 from pytest_agentbench.core.errors import SuiteFaultError
 from pytest_agentbench.core.tool import closes_conversation
-from pytest_agentbench.generation.tools.graph.contradicted import Contradictions
 from pytest_agentbench.generation.tools.graph.names import words
 from pytest_agentbench.generation.tools.values import (
     END_OF_SIMULATION,
@@ -19,12 +17,13 @@ from pytest_agentbench.generation.tools.values import (
     Cards,
     Edge,
     Graph,
+    SemanticType,
     Taxonomy,
 )
 
-_ENABLES = "makes it possible"
 _PROSE = 300
 """Characters of prose from which a result must be read before anything can follow from it."""
+_ENDS = (RUN_CONVERSATION, END_OF_SIMULATION)
 
 
 def build_graph(
@@ -40,8 +39,8 @@ def build_graph(
     """Build the graph, with uniform weights.
 
     Every tool leads to `Run_Conversation`, which leads to every tool and to `End_of_Simulation`; closing tools lead
-    there too. A connector type leads from each producer to each consumer, unless that refused all it was given of it; a
-    call that another made possible is an edge without a type. `wildcards`, tools whose results need reading first, lead
+    there too. A connector type leads from each producer to each consumer, unless that refused all it was given of
+    it. `wildcards`, tools whose results need reading first, lead
     to every tool; `closing` ends conversations; both are found by themselves where None. `react`: one user turn, then
     calls until the end, so that no tool leads back to the user. `agents` replaces tools by graphs of other agents,
     whose tools are then called `agent.tool`. Tools that are known not to work at all are left out. Raise
@@ -49,72 +48,64 @@ def build_graph(
     """
     usable = [card for card in cards.cards if is_usable(card)]
     tools = [card.tool for card in usable]
-    given = {"wildcards": wildcards, "closing": closing, "agents": agents}
-    every = {card.tool for card in cards.cards}
-    for name, several in given.items():
-        if unknown := sorted(set(several or ()) - every):
-            raise SuiteFaultError(f"{name}: {unknown[0]!r} is no tool; tools: {', '.join(sorted(every)) or 'none'}")
-    wild = [
-        card.tool for card in usable if (card.tool in set(wildcards) if wildcards is not None else _needs_reading(card))
-    ]
-    ends = [
-        card.tool
-        for card in usable
-        if (card.tool in set(closing) if closing is not None else closes_conversation(card.tool))
-    ]
-    made = _Edges(self_loops=self_loops)
+    wild = _chosen("wildcards", wildcards, cards, [card.tool for card in usable if _needs_reading(card)])
+    ends = _chosen("closing", closing, cards, [tool for tool in tools if closes_conversation(tool)])
+    _chosen("agents", agents, cards, [])
+    edges: dict[tuple[str, str], Edge] = {}
+
+    def add(source: str, target: str, reason: str = "", via: tuple[str, ...] = ()) -> None:
+        if source != target or self_loops:
+            before = edges.get((source, target), Edge(source=source, target=target))
+            types = tuple(dict.fromkeys((*before.via, *via)))
+            edges[source, target] = Edge(source=source, target=target, via=types, reason=before.reason or reason)
+
     for tool in tools:
-        made.add(RUN_CONVERSATION, tool, reason="the user can give what it needs")
-        if tool in ends or react:
-            made.add(
-                tool, END_OF_SIMULATION, reason="it closes the conversation" if tool in ends else "the agent answers"
-            )
-        else:
-            made.add(tool, RUN_CONVERSATION, reason="the agent answers")
+        add(RUN_CONVERSATION, tool, "the user can give what it needs")
+        back = END_OF_SIMULATION if tool in ends or react else RUN_CONVERSATION
+        add(tool, back, "it closes the conversation" if tool in ends else "the agent answers")
     if not react:
-        made.add(RUN_CONVERSATION, END_OF_SIMULATION, reason="the user is done")
-    made.connect(cards, taxonomy, tools=set(tools), ends=set(ends))
+        add(RUN_CONVERSATION, END_OF_SIMULATION, "the user is done")
+    for name, source, target in _typed(cards, taxonomy):
+        if {source, target} <= set(tools) and source not in ends:
+            add(source, target, via=(name,))
     for source in wild:
         for target in tools:
-            made.add(source, target, reason="its result is read before the next step")
-    edges = made.edges
+            add(source, target, "its result is read before the next step")
     graph = Graph(tools=tuple(tools), edges=tuple(edges.values()), wildcards=tuple(wild), closing=tuple(ends))
     for name, inner in (agents or {}).items():
         graph = with_agent(graph, name, inner)
     return uniform(graph)
 
 
-class _Edges:
-    """Edges under construction: one a pair, with all the types that make it."""
+def _chosen(key: str, names: Iterable[str] | None, cards: Cards, found: list[str]) -> list[str]:
+    """Give the usable tools that are named, those that were found where none are; raise for a name of none."""
+    if names is None:
+        return found
+    every = {card.tool for card in cards.cards}
+    named = set(names)
+    if unknown := sorted(named - every):
+        raise SuiteFaultError(f"{key}: {unknown[0]!r} is no tool; tools: {', '.join(sorted(every)) or 'none'}")
+    return [card.tool for card in cards.cards if card.tool in named and is_usable(card)]
 
-    def __init__(self, *, self_loops: bool) -> None:
-        self.edges: dict[tuple[str, str], Edge] = {}
-        self._self_loops = self_loops
 
-    def add(self, source: str, target: str, *, via: tuple[str, ...] = (), reason: str = "") -> None:
-        """Add an edge, or what is new of it."""
-        if source == target and not self._self_loops:
-            return
-        before = self.edges.get((source, target))
-        if before is not None:
-            via = tuple(dict.fromkeys((*before.via, *via)))
-            reason = before.reason or reason
-        self.edges[source, target] = Edge(source=source, target=target, via=via, reason=reason)
+def _typed(cards: Cards, taxonomy: Taxonomy) -> Iterable[tuple[str, str, str]]:
+    """Give (type, source, target) for each pair of tools that a type joins, and nothing speaks against it."""
+    observed = {(flow.source, flow.target) for flow in cards.flows}
+    unfit = {(one.source, one.source_path, one.pattern, one.origin, one.target, one.target_path) for one in cards.unfit}
 
-    def connect(self, cards: Cards, taxonomy: Taxonomy, *, tools: set[str], ends: set[str]) -> None:
-        """Add what connector types and observed enablings say."""
-        observed = {(flow.source, flow.target) for flow in cards.flows}
-        against = Contradictions(cards)
-        for one in taxonomy.types:
-            for source in dict.fromkeys(place.tool for place in one.produced):
-                for target in dict.fromkeys(place.tool for place in one.consumed):
-                    if not {source, target} <= tools or source in ends:
-                        continue
-                    if (source, target) in observed or not against.of(one, source, target):
-                        self.add(source, target, via=(one.id,))
-        for enabling in cards.enablings:
-            if {enabling.source, enabling.target} <= tools:
-                self.add(enabling.source, enabling.target, reason=f"{_ENABLES}: {enabling.reason}")
+    def is_vain(one: SemanticType, source: str, target: str) -> bool:
+        # what a form finds in prose (a hash, a path), and a name that a call was given, need not be of one kind, so
+        # that only trying it joins two tools
+        places = [place for place in one.produced if place.tool == source]
+        takers = [place.path for place in one.consumed if place.tool == target]
+        tried = {(source, p.path, p.pattern, p.origin, target, path) for p in places for path in takers}
+        return bool(tried & unfit) or all(place.pattern or place.origin == "argument" for place in places)
+
+    for one in taxonomy.types:
+        for source in dict.fromkeys(place.tool for place in one.produced):
+            for target in dict.fromkeys(place.tool for place in one.consumed):
+                if (source, target) in observed or not is_vain(one, source, target):
+                    yield one.id, source, target
 
 
 def with_agent(graph: Graph, tool: str, inner: Graph) -> Graph:
@@ -123,38 +114,26 @@ def with_agent(graph: Graph, tool: str, inner: Graph) -> Graph:
     What led to the tool leads to each tool that the inner graph's user turn leads to; what the inner graph leads from
     back to its user, or to its end, leads on to where the tool led. The inner tools are called `tool.inner`.
     """
-    if tool not in graph.tools:
+    if tool not in graph.tools:  # no call of it works
         return graph
     names = {name: f"{tool}.{name}" for name in inner.tools}
     entries = [names[one.target] for one in inner.edges if one.source == RUN_CONVERSATION and one.target in names]
-    outside = (RUN_CONVERSATION, END_OF_SIMULATION)
-    exits = [names[one.source] for one in inner.edges if one.target in outside and one.source in names]
+    exits = list(dict.fromkeys(names[one.source] for one in inner.edges if one.target in _ENDS and one.source in names))
     edges: dict[tuple[str, str], Edge] = {}
     for one in graph.edges:
-        sources = list(dict.fromkeys(exits)) if one.source == tool else [one.source]
-        targets = list(dict.fromkeys(entries)) if one.target == tool else [one.target]
-        for source in sources:
-            for target in targets:
+        for source in exits if one.source == tool else [one.source]:
+            for target in entries if one.target == tool else [one.target]:
                 edges[source, target] = one.model_copy(update={"source": source, "target": target})
     for one in inner.edges:
-        if one.source in names and one.target in names:
-            pair = names[one.source], names[one.target]
-            edges[pair] = one.model_copy(update={"source": pair[0], "target": pair[1]})
+        if {one.source, one.target} <= names.keys():
+            update = {"source": names[one.source], "target": names[one.target]}
+            edges[update["source"], update["target"]] = one.model_copy(update=update)
 
     def replaced(tools: tuple[str, ...], inside: tuple[str, ...]) -> tuple[str, ...]:
-        found: list[str] = []
-        for name in tools:
-            found += [names[one] for one in inside] if name == tool else [name]
-        return tuple(found)
+        return tuple(one for name in tools for one in ([names[own] for own in inside] if name == tool else [name]))
 
-    return graph.model_copy(
-        update={
-            "tools": replaced(graph.tools, inner.tools),
-            "edges": tuple(edges.values()),
-            "wildcards": replaced(graph.wildcards, inner.wildcards),
-            "closing": replaced(graph.closing, inner.closing),
-        }
-    )
+    sides = {side: replaced(getattr(graph, side), getattr(inner, side)) for side in ("tools", "wildcards", "closing")}
+    return graph.model_copy(update={**sides, "edges": tuple(edges.values())})
 
 
 def to_networkx(graph: Graph) -> "networkx.DiGraph[str]":
@@ -172,21 +151,14 @@ def to_networkx(graph: Graph) -> "networkx.DiGraph[str]":
 
 def uniform(graph: Graph) -> Graph:
     """Give every row equal weights that sum to 1."""
-    rows: dict[str, int] = defaultdict(int)
-    for one in graph.edges:
-        rows[one.source] += 1
+    rows = to_networkx(graph).out_degree()
     edges = tuple(one.model_copy(update={"weight": 1.0 / rows[one.source]}) for one in graph.edges)
     return graph.model_copy(update={"edges": edges, "weights": "uniform"})
 
 
 def connector_edges(graph: Graph) -> tuple[Edge, ...]:
-    """Give the edges between tools that evidence makes: connector types, and calls that made others possible."""
-    nodes = {RUN_CONVERSATION, END_OF_SIMULATION}
-    return tuple(
-        one
-        for one in graph.edges
-        if not {one.source, one.target} & nodes and (one.via or one.reason.startswith(_ENABLES))
-    )
+    """Give the edges between tools that evidence makes."""
+    return tuple(one for one in graph.edges if one.via)
 
 
 def is_usable(card: Card) -> bool:

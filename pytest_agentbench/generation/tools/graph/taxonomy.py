@@ -1,164 +1,214 @@
-"""The semantic types of an environment (§4.2), without a model: evidence first, then names of what is left.
+"""The semantic types of an environment (§4.2), without a model, and the rules that any taxonomy keeps (D.1).
 
-Two places are of one type when a value was seen to go from one to the other, directly or over several arguments.
+Two places are of one type when a value was seen to go from one to the other, directly or over several arguments. What
+is left of arguments and results is named after itself. What breaks the rules is mended, and said.
 """
 
+import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+
+import networkx
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.generation.tools.graph.names import GENERIC, identifier, nouns, words
-from pytest_agentbench.generation.tools.graph.typing_rules import MOST, mended
 from pytest_agentbench.generation.tools.probing.outputs import output_leaves
 from pytest_agentbench.generation.tools.values import Card, Cards, Flow, Place, SemanticType, Taxonomy
 
+MOST = 6
+"""Types of one tool (D.1: 3 to 6); connectors are never given up for it."""
 _EVIDENCE = 8
-_PARENTS = {"latitude": "coordinates", "longitude": "coordinates"}
-"""Types that are parts of one concept."""
+_ID = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
 
 
 def build_taxonomy(cards: Cards) -> Taxonomy:
-    """Give the semantic types of all tools.
-
-    Connector types come from what was seen to flow; each further argument, and what else a tool gives, is a type of
-    its own, up to six types a tool. The rules of D.1 hold: see `typing_rules`.
-    """
-    tools = [card.tool for card in cards.cards]
+    """Give the types that observed flows make, then one for each further argument and result, six a tool at most."""
     connectors = _connectors(cards)
-    types, _ = mended([*connectors, *_others(cards, connectors)], tools)
-    return types
-
-
-def typed_flows(cards: Cards) -> dict[int, list[Flow]]:
-    """Give flows by the type they belong to: those into one argument, or out of one whole place, are of one type."""
-    groups = _Groups()
-    for flow in cards.flows:
-        target = f"in {flow.target} {flow.target_path}"
-        groups.join(target, f"out {flow.source} {flow.source_path} {flow.pattern} {flow.origin}")
-    found: dict[str, list[Flow]] = defaultdict(list)
-    for flow in cards.flows:
-        found[groups.root(f"in {flow.target} {flow.target_path}")].append(flow)
-    return dict(enumerate(found.values()))
+    taxonomy, _ = mended([*connectors, *_others(cards, connectors)], [card.tool for card in cards.cards])
+    return taxonomy
 
 
 def _connectors(cards: Cards) -> list[SemanticType]:
-    used: Counter[str] = Counter()
-    types: list[SemanticType] = []
+    """Give a type for each group of flows that share an argument, or one whole place of a result."""
+    groups: networkx.Graph[tuple[str, ...]] = networkx.Graph()
+    for flow in cards.flows:
+        out = ("out", flow.source, flow.source_path, flow.pattern, flow.origin)
+        groups.add_edge(("in", flow.target, flow.target_path), out)
     tools = {card.tool for card in cards.cards}
-    for flows in typed_flows(cards).values():
-        produced = [
-            Place(tool=one.source, path=one.source_path, pattern=one.pattern, origin=one.origin) for one in flows
-        ]
-        consumed = [Place(tool=one.target, path=one.target_path) for one in flows]
-        values = {dumps(value): value for one in flows for value in one.values}
+    used: Counter[str] = Counter()
+    types = []
+    for group in networkx.connected_components(groups):
+        flows = [flow for flow in cards.flows if ("in", flow.target, flow.target_path) in group]
         name = _name(flows, tools)
         used[name] += 1
         if used[name] > 1:
-            nouns_of = sorted(nouns(*(one.target for one in flows)))
-            name = identifier("_".join([*nouns_of[:1], name, *([str(used[name])] if not nouns_of else [])])) or name
+            about = sorted(nouns(*(one.target for one in flows)))
+            name = identifier("_".join([*about[:1], name])) if about else f"{name}_{used[name]}"
             used[name] += 1
             name = name if used[name] == 1 else f"{name}_{used[name]}"
+        produced = [Place(tool=f.source, path=f.source_path, pattern=f.pattern, origin=f.origin) for f in flows]
+        consumed = [Place(tool=f.target, path=f.target_path) for f in flows]
+        evidence = {dumps(value): value for flow in flows for value in flow.values}
         types.append(
             SemanticType(
                 id=name,
-                parent=_PARENTS.get(name),
-                produced=_sorted(produced),
-                consumed=_sorted(consumed),
-                evidence=tuple(values.values())[:_EVIDENCE],
+                produced=distinct(sorted(produced, key=_key)),
+                consumed=distinct(sorted(consumed, key=_key)),
+                evidence=tuple(evidence.values())[:_EVIDENCE],
             )
         )
-    parents = sorted({one.parent for one in types if one.parent})
-    return [*types, *(SemanticType(id=parent) for parent in parents)]
+    return types
 
 
 def _name(flows: list[Flow], tools: set[str]) -> str:
     """Give the most usual name of the arguments; one that says nothing gets the noun of the tools that it is for."""
     counted = Counter("_".join(words(_last(flow.target_path))) for flow in flows)
-    sources = Counter("_".join(words(_last(flow.source_path))) for flow in flows if not flow.pattern)
-    name = min(counted, key=lambda one: (-counted[one], set(one.split("_")) <= GENERIC, one)) or "value"
-    if set(name.split("_")) <= GENERIC:
-        about = [min(nouns(flow.target, *flow.target_path.split(".")[:-1]), default="") for flow in flows]
-        given = next((one for one, _ in sources.most_common() if one and not set(one.split("_")) <= GENERIC), "")
-        noun = Counter(one for one in about if one).most_common(1)
-        name = given or (f"{noun[0][0]}_{name}" if noun else name)
+    name = min(counted, key=lambda one: (-counted[one], _is_generic(one), one)) or "value"
+    if _is_generic(name):
+        sources = Counter("_".join(words(_last(flow.source_path))) for flow in flows if not flow.pattern)
+        telling = next((one for one, _ in sources.most_common() if one and not _is_generic(one)), "")
+        about = Counter(min(nouns(flow.target, *flow.target_path.split(".")[:-1]), default="") for flow in flows)
+        noun = next((one for one, _ in about.most_common() if one), "")
+        name = telling or (f"{noun}_{name}" if noun else name)
     name = identifier(name) or "value"
     return f"{name}_value" if name in tools else name
 
 
-def _others(cards: Cards, connectors: Iterable[SemanticType]) -> list[SemanticType]:
+def _others(cards: Cards, connectors: Sequence[SemanticType]) -> list[SemanticType]:
     """Give the types that connect nothing: arguments that only a user knows, and what a tool tells."""
-    taken = {(place.tool, place.path) for one in connectors for place in one.consumed}
-    counted: Counter[str] = Counter()
+    tools = {card.tool for card in cards.cards}
     ids = {one.id for one in connectors}
-    for one in connectors:
-        for tool in {place.tool for place in (*one.produced, *one.consumed)}:
-            counted[tool] += 1
-    found: dict[str, SemanticType] = {}
+    taken = {(place.tool, place.path) for one in connectors for place in one.consumed}
+    counted = Counter(tool for one in connectors for tool in _tools_of(one))
+    found: dict[str, tuple[list[Place], list[Place]]] = defaultdict(lambda: ([], []))
     for card in cards.cards:
-        noun = _noun(card)
+        about = [word for word in words(card.tool) if word in nouns(card.tool)]
+        noun = "_".join(about[-2:]) or "_".join(words(card.tool)[-1:]) or "result"
         for path in _arguments(card):
-            if (card.tool, path) in taken or counted[card.tool] >= MOST - 1:
-                continue
-            last = "_".join(words(_last(path)))
-            name = identifier(f"{noun}_{last}" if set(last.split("_")) <= GENERIC else last) or "value"
-            name = f"{name}_input" if name in ids else name
-            _add(found, name, consumed=(Place(tool=card.tool, path=path),))
-            counted[card.tool] += 1
-        if card.output and any(True for _ in output_leaves(card.output)):
+            if (card.tool, path) not in taken and counted[card.tool] < MOST - 1:
+                last = "_".join(words(_last(path)))
+                name = identifier(f"{noun}_{last}" if _is_generic(last) else last) or "value"
+                found[f"{name}_input" if name in ids else name][0].append(Place(tool=card.tool, path=path))
+                counted[card.tool] += 1
+        if card.output and any(output_leaves(card.output)):
             name = identifier(f"{noun}_data") or "data"
-            name = f"{name}_result" if name in ids or name in {one.tool for one in cards.cards} else name
-            _add(found, name, produced=(Place(tool=card.tool, path=""),))
+            found[f"{name}_result" if name in ids | tools else name][1].append(Place(tool=card.tool, path=""))
             counted[card.tool] += 1
     # a name that one tool takes and another gives would connect them without evidence
     return [
-        one if not one.is_connector else one.model_copy(update={"produced": (), "id": f"{one.id}_input"})
-        for one in found.values()
+        SemanticType(id=f"{name}_input", consumed=tuple(takes))
+        if takes and gives
+        else SemanticType(id=name, consumed=tuple(takes), produced=tuple(gives))
+        for name, (takes, gives) in found.items()
     ]
-
-
-def _add(
-    found: dict[str, SemanticType], name: str, *, produced: tuple[Place, ...] = (), consumed: tuple[Place, ...] = ()
-) -> None:
-    before = found.get(name, SemanticType(id=name))
-    update = {"produced": (*before.produced, *produced), "consumed": (*before.consumed, *consumed)}
-    found[name] = before.model_copy(update=update)
 
 
 def _arguments(card: Card) -> list[str]:
     """Give a tool's arguments, needed ones first."""
-    needed = [one.path for one in card.parameters if one.required or (one.required is None and one.declared_required)]
-    return [*needed, *(one.path for one in card.parameters if one.path not in needed)]
+    needed = [one for one in card.parameters if one.required or (one.required is None and one.declared_required)]
+    return [one.path for one in (*needed, *(one for one in card.parameters if one not in needed))]
 
 
-def _noun(card: Card) -> str:
-    about = [word for word in words(card.tool) if word in nouns(card.tool)]
-    return "_".join(about[-2:]) or "_".join(words(card.tool)[-1:]) or "result"
+def faults(taxonomy: Taxonomy, tools: Iterable[str]) -> list[str]:
+    """Say what breaks the rules: ids, parents, cycles, unknown tools; how many types a tool has is mended, no fault."""
+    known = set(tools)
+    ids = Counter(one.id for one in taxonomy.types)
+    cyclic = _cyclic(taxonomy.types)
+    found = [f"the type {name!r} stands {count} times" for name, count in ids.items() if count > 1]
+    for one in taxonomy.types:
+        rules = {
+            f"the type {one.id!r} is not ASCII snake_case": not _ID.fullmatch(one.id),
+            f"the type {one.id!r} is the name of a tool; a type names a concept": one.id in known,
+            f"the parent {one.parent!r} of {one.id!r} is no type": one.parent is not None and one.parent not in ids,
+            f"{one.id!r} is its own ancestor": one.id in cyclic,
+        }
+        found += [fault for fault, is_broken in rules.items() if is_broken]
+        found += [f"{one.id!r} names the unknown tool {tool!r}" for tool in sorted(_tools_of(one) - known)]
+    return found
+
+
+def mended(types: Sequence[SemanticType], tools: Sequence[str]) -> tuple[Taxonomy, tuple[str, ...]]:
+    """Give the types without faults, and what was changed for it.
+
+    Ids are respelt, those of tools get `_value`; equal ids become one type; parents that are missing or lead round in a
+    circle are dropped; unknown tools leave; of more than six types of a tool those that connect nothing leave first.
+    """
+    changed: list[str] = []
+    renamed: dict[str, str] = {}
+    merged: dict[str, SemanticType] = {}
+    for one in types:
+        name = one.id if _ID.fullmatch(one.id) else identifier(one.id) or "value"
+        name = renamed[one.id] = f"{name}_value" if name in tools else name
+        if name != one.id:
+            changed.append(f"{one.id!r} was renamed to {name!r}")
+        kept = _without(one, lambda place: place.tool not in tools)
+        if kept != one:
+            changed.append(f"{name!r} lost places of unknown tools")
+        if name in merged:
+            changed.append(f"two types were called {name!r}")
+        before = merged.get(name, SemanticType(id=name))
+        update = {
+            "id": name,
+            "produced": distinct((*before.produced, *kept.produced)),
+            "consumed": distinct((*before.consumed, *kept.consumed)),
+            "evidence": (*before.evidence, *one.evidence),
+        }
+        merged[name] = one.model_copy(update=update)
+    for name, one in merged.items():
+        parent = renamed.get(one.parent, one.parent) if one.parent else None
+        if parent is not None and parent not in merged:
+            changed.append(f"the parent {parent!r} of {name!r} was dropped: no such type")
+            parent = None
+        merged[name] = one.model_copy(update={"parent": parent})
+    while cyclic := _cyclic(merged.values()):
+        name = next(name for name in merged if name in cyclic)
+        changed.append(f"the parent of {name!r} was dropped: it led round in a circle")
+        merged[name] = merged[name].model_copy(update={"parent": None})
+    return Taxonomy(types=tuple(_within_measure(merged, tools, changed))), tuple(changed)
+
+
+def _within_measure(types: dict[str, SemanticType], tools: Sequence[str], changed: list[str]) -> list[SemanticType]:
+    """Take types that connect nothing from tools that have too many, the last ones first."""
+    for tool in tools:
+        mine = [name for name, one in types.items() if tool in _tools_of(one)]
+        idle = [name for name in mine if not types[name].is_connector]
+        for name in idle[::-1][: max(0, len(mine) - MOST)]:
+            changed.append(f"{tool!r} has more than {MOST} types: it left {name!r}, which connects nothing")
+            types[name] = _without(types[name], lambda place, tool=tool: place.tool == tool)  # type: ignore[misc]
+    parents = {one.parent for one in types.values()}
+    return [one for name, one in types.items() if one.produced or one.consumed or name in parents]
+
+
+def _without(one: SemanticType, leaves: Callable[[Place], bool]) -> SemanticType:
+    sides = {
+        side: tuple(place for place in getattr(one, side) if not leaves(place)) for side in ("produced", "consumed")
+    }
+    return one.model_copy(update=sides)
+
+
+def _cyclic(types: Iterable[SemanticType]) -> set[str]:
+    """Give the types that are their own ancestors, or lead to one that is."""
+    parents: networkx.DiGraph[str] = networkx.DiGraph((one.id, one.parent) for one in types if one.parent)
+    rings = [one for ring in networkx.simple_cycles(parents) for one in ring]
+    return {name for one in rings for name in (one, *networkx.ancestors(parents, one))}
+
+
+def distinct(places: Iterable[Place]) -> tuple[Place, ...]:
+    """Give places once each, in order."""
+    return tuple({_key(place): place for place in places}.values())
+
+
+def _key(place: Place) -> tuple[str, ...]:
+    return place.tool, place.path, place.pattern, place.origin
+
+
+def _tools_of(one: SemanticType) -> set[str]:
+    return {place.tool for place in (*one.produced, *one.consumed)}
+
+
+def _is_generic(name: str) -> bool:
+    return set(name.split("_")) <= GENERIC
 
 
 def _last(path: str) -> str:
     return next((step for step in reversed(path.split(".")) if step != "*"), path)
-
-
-def _sorted(places: list[Place]) -> tuple[Place, ...]:
-    distinct = {(place.tool, place.path, place.pattern, place.origin): place for place in places}
-    return tuple(distinct[key] for key in sorted(distinct))
-
-
-class _Groups:
-    """Sets that grow together (union-find)."""
-
-    def __init__(self) -> None:
-        self._parents: dict[str, str] = {}
-
-    def root(self, name: str) -> str:
-        """Give the name that stands for the set."""
-        self._parents.setdefault(name, name)
-        while self._parents[name] != name:
-            self._parents[name] = self._parents[self._parents[name]]
-            name = self._parents[name]
-        return name
-
-    def join(self, one: str, other: str) -> None:
-        """Make two sets one."""
-        first, second = sorted((self.root(one), self.root(other)))
-        self._parents[second] = first

@@ -1,7 +1,7 @@
 """The Taxonomist (D.1): one question over all cards; its answer is checked, mended and merged with the evidence."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from random import Random
 from typing import Any
 
@@ -10,8 +10,7 @@ from pydantic import Field
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
-from pytest_agentbench.generation.tools.graph.typing_rules import distinct, faults, mended
+from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy, distinct, faults, mended
 from pytest_agentbench.generation.tools.probing.outputs import output_leaves
 from pytest_agentbench.generation.tools.template import render
 from pytest_agentbench.generation.tools.values import Card, Cards, Place, SemanticType, Taxonomy
@@ -37,12 +36,8 @@ class TaxonomyAnswer(Model):
     types: list[TypeAnswer]
 
 
-def _silent(_: str) -> None:
-    """Tell nobody."""
-
-
 async def typed_by_model(
-    chat: Chat, cards: Cards, random: Random, *, told: Callable[[str], None] = _silent
+    chat: Chat, cards: Cards, random: Random, *, told: Callable[[str], None] = lambda _: None
 ) -> Taxonomy:
     """Let a model type all cards in one call; show it what breaks the rules once, mend the rest, merge the evidence.
 
@@ -77,28 +72,31 @@ async def typed_by_model(
 
 def _read(answer: TaxonomyAnswer, cards: Cards) -> tuple[list[SemanticType], list[str]]:
     """Read places, leaving out those that no card has; give the types and what was left out."""
-    known: dict[str, tuple[set[str], set[str]]] = {}
-    for card in cards.cards:
-        gives = {path for path, _ in output_leaves(card.output)} if card.output else set()
-        gives |= {flow.source_path for flow in cards.flows if flow.source == card.tool}
-        known[card.tool] = ({one.path for one in card.parameters}, gives | {""})
+    takes = {card.tool: {one.path for one in card.parameters} for card in cards.cards}
+    gives = {card.tool: {"", *(path for path, _ in output_leaves(card.output))} for card in cards.cards}
+    for flow in cards.flows:
+        gives[flow.source].add(flow.source_path)
     unknown: list[str] = []
-    types: list[SemanticType] = []
-    for one in answer.types:
-        places: list[list[Place]] = []
-        for side, written in enumerate((one.consumed, one.produced)):
-            found: list[Place] = []
-            for text in written:
-                tool, _, path = (part.strip() for part in text.partition(":"))
-                if tool not in known or path not in known[tool][side]:
-                    unknown.append(f"{one.id!r} names {text!r}, which no card has")
-                    continue
+
+    def places(name: str, written: list[str], known: dict[str, set[str]]) -> tuple[Place, ...]:
+        found: list[Place] = []
+        for text in written:
+            tool, _, path = (part.strip() for part in text.partition(":"))
+            if path in known.get(tool, ()):
                 found.append(Place(tool=tool, path=path))
-            places.append(found)
-        consumed, produced = places
-        types.append(
-            SemanticType(id=one.id, parent=one.parent or None, consumed=distinct(consumed), produced=distinct(produced))
+            else:
+                unknown.append(f"{name!r} names {text!r}, which no card has")
+        return distinct(found)
+
+    types = [
+        SemanticType(
+            id=one.id,
+            parent=one.parent or None,
+            consumed=places(one.id, one.consumed, takes),
+            produced=places(one.id, one.produced, gives),
         )
+        for one in answer.types
+    ]
     return types, unknown
 
 
@@ -108,32 +106,33 @@ def _with_evidence(types: list[SemanticType], cards: Cards) -> tuple[list[Semant
     result = list(types)
     moved: list[str] = []
     for proven in (one for one in build_taxonomy(cards).types if one.is_connector):
-        takes = {(place.tool, place.path) for place in proven.consumed}
-        at = next((n for n, one in enumerate(result) if takes & {(p.tool, p.path) for p in one.consumed}), None)
-        gives = {(place.tool, place.path) for place in proven.produced}
+        takes, gives = _ends(proven.consumed), _ends(proven.produced)
+        at = next((number for number, one in enumerate(result) if takes & _ends(one.consumed)), None)
         for number, one in enumerate(result):
-            kept_in = tuple(place for place in one.consumed if (place.tool, place.path) not in takes)
-            kept_out = tuple(place for place in one.produced if (place.tool, place.path) not in gives)
-            if number != at and (len(kept_in) < len(one.consumed)):
+            consumed = tuple(place for place in one.consumed if (place.tool, place.path) not in takes)
+            produced = tuple(place for place in one.produced if (place.tool, place.path) not in gives)
+            if number != at and len(consumed) < len(one.consumed):
                 moved.append(f"{one.id!r} lost arguments that take {proven.id!r}, as was observed")
             # what a model says is made of this type elsewhere cannot be, where the argument takes known values only
-            told = kept_out if number != at or not takes & closed else ()
-            if number == at and len(told) < len(kept_out):
+            if number == at and takes & closed and produced:
                 moved.append(f"{one.id!r} lost places whose values were never accepted")
-            result[number] = one.model_copy(update={"consumed": kept_in, "produced": told})
+                produced = ()
+            result[number] = one.model_copy(update={"consumed": consumed, "produced": produced})
         if at is None:
             result.append(proven)
             moved.append(f"{proven.id!r} was added: it was observed")
         else:
-            named = result[at]
-            result[at] = named.model_copy(
-                update={
-                    "consumed": distinct((*proven.consumed, *named.consumed)),
-                    "produced": distinct((*proven.produced, *named.produced)),
-                    "evidence": proven.evidence,
-                }
-            )
+            update = {
+                "consumed": distinct((*proven.consumed, *result[at].consumed)),
+                "produced": distinct((*proven.produced, *result[at].produced)),
+                "evidence": proven.evidence,
+            }
+            result[at] = result[at].model_copy(update=update)
     return result, moved
+
+
+def _ends(places: Iterable[Place]) -> set[tuple[str, str]]:
+    return {(place.tool, place.path) for place in places}
 
 
 def _shown(card: Card, cards: Cards) -> dict[str, Any]:

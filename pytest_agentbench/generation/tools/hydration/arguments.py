@@ -7,25 +7,29 @@ at. What nobody can point at, since it says how, when or how much, is said by th
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.ids import clipped, codes_in
+from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.values import JsonValue, same
-from pytest_agentbench.generation.draft import Origin, Reference
+from pytest_agentbench.generation.draft import Origin, PlannedCall, Reference
+from pytest_agentbench.generation.ownership import CallRecord
 from pytest_agentbench.generation.tools.flows import (
     ARGUMENT,
     Assignment,
-    assignments,
-    connecting,
     found_at,
+    handed_on,
     is_same_value,
     scalars_in,
 )
 from pytest_agentbench.generation.tools.graph.names import words
 from pytest_agentbench.generation.tools.labels import is_identifier, is_role, name_of, pointed_at, thing_of
-from pytest_agentbench.generation.tools.probing.reading import inner
+from pytest_agentbench.generation.tools.probing.reading import inner, parsed
 from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
+from pytest_agentbench.generation.tools.recruiting.pool import call_key
 from pytest_agentbench.generation.tools.recruiting.proposing import is_needed, is_opaque, is_sayable
 from pytest_agentbench.generation.tools.values import Card, PoolEntry, Taxonomy
 
@@ -37,74 +41,97 @@ _NUMBER = re.compile(r"(?<![\w.,])[0-9]{1,18}(?![\w]|[.,][0-9])")
 _CHOICES = ("date", "date-time", "time", "duration")
 """Formats of values that say when: nobody points at them."""
 
+Changes = tuple[str, ...]
+"""The changes that were made before a call, in order."""
+
+
+class Argument(NamedTuple):
+    """The value of one argument and where it comes from; without a `reference` the user says it."""
+
+    value: JsonValue
+    origin: Origin
+    reference: Reference | None = None
+
+
+@dataclass(frozen=True)
+class Option:
+    """Arguments for a call, by path; `entry` is the pool entry that what is said is of, `whole` its call as it was."""
+
+    parts: Mapping[str, Argument]
+    entry: str = ""
+    whole: dict[str, Any] | None = None
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments as they are sent."""
+        return self.whole if self.whole is not None else build({path: one.value for path, one in self.parts.items()})
+
+    @property
+    def said(self) -> dict[str, JsonValue]:
+        """The values that the user says, by path."""
+        return {path: one.value for path, one in self.parts.items() if one.reference is None}
+
+    @property
+    def references(self) -> tuple[Reference, ...]:
+        """The things that the user points at."""
+        return tuple(one.reference for one in self.parts.values() if one.reference is not None)
+
 
 @dataclass(frozen=True)
 class Executed:
-    """A call of the draft that was made, and what it gave; `turn` counts the user's turns.
-
-    `origins` and `references` say where its arguments come from.
-    """
+    """A call of the draft that was made, and its answer; `turn` counts the user's turns, `changes` came before it."""
 
     card: Card
-    arguments: dict[str, JsonValue]
-    result: JsonValue
-    content: str
-    turn: int
+    option: Option
+    content: str = "{}"
+    turn: int = 0
     error: bool = False
-    origins: Mapping[str, Origin] = field(default_factory=dict)
-    references: tuple[Reference, ...] = ()
+    fails: bool = False
+    asked: bool = True
+    changes: Changes = ()
 
+    @cached_property
+    def result(self) -> JsonValue:
+        """What the answer says."""
+        return parsed(self.content)
 
-@dataclass(frozen=True, kw_only=True)
-class Option:
-    """Arguments for a call: where each comes from, what the user says of it, and at what it points.
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """What it was called with."""
+        return self.option.arguments
 
-    `states` are values that the user says, by path; `entry` is the pool entry that they are of.
-    """
+    @property
+    def writes(self) -> bool:
+        """Whether it may have changed something."""
+        return self.card.writes is not False
 
-    arguments: dict[str, JsonValue]
-    origins: dict[str, Origin]
-    states: dict[str, JsonValue] = field(default_factory=dict)
-    references: tuple[Reference, ...] = ()
-    entry: str = ""
+    @property
+    def key(self) -> str:
+        """What is equal for equal calls."""
+        return call_key(self.card.tool, self.arguments)
+
+    @property
+    def record(self) -> CallRecord:
+        """The call as it counts for ownership."""
+        sources = frozenset(one.origin.call for one in self.option.parts.values() if one.origin.call is not None)
+        return CallRecord(self.card.tool, self.arguments, self.result, self.writes, sources)
+
+    @property
+    def planned(self) -> PlannedCall:
+        """The call as the draft expects it."""
+        return PlannedCall(
+            call=ExpectedCall(name=self.card.tool, arguments=self.arguments, compare_args=sorted(self.arguments)),
+            origins={path: one.origin for path, one in self.option.parts.items()},
+            answer=self.content,
+            writes=self.writes,
+            fails=self.fails,
+            asked=self.asked,
+        )
 
 
 def of_entry(entry: PoolEntry) -> Option:
     """Give a verified call as a whole, all of it said by the user."""
-    slots = read_slots(entry.arguments)
-    return Option(
-        arguments=entry.arguments,
-        origins={path: Origin(source="user", entry=entry.id) for path in slots},
-        states=slots,
-        entry=entry.id,
-    )
-
-
-def behind(entry: PoolEntry, card: Card, made: Sequence[Executed], taxonomy: Taxonomy) -> Option | None:
-    """Give a call that works only after others, with what their results give today; the rest is said by the user.
-
-    None where the user would have to say a code that only a result of earlier days gave.
-    """
-    slots = read_slots(entry.arguments)
-    taken: dict[str, tuple[JsonValue, Origin, Reference | None]] = {}
-    for place in range(len(made) - 1, -1, -1):
-        before = made[place]
-        types = connecting(taxonomy, before.card.tool, card.tool)
-        rows = assignments(types, before.card.tool, before.result, card, arguments=before.arguments) if types else []
-        for row in _told_apart(rows)[:1]:
-            pointed = _pointed(row, card, list(slots), before, place)
-            taken |= {path: part for path, part in pointed.items() if path in slots and path not in taken}
-    said = {path: value for path, value in slots.items() if path not in taken or taken[path][2] is None}
-    said |= {path: value for path, (value, _, one) in taken.items() if one is None}
-    if any(map(is_opaque, said.values())):
-        return None
-    return Option(
-        arguments=build({**slots, **{path: value for path, (value, _, _) in taken.items()}}),
-        origins={path: taken[path][1] if path in taken else Origin(source="user", entry=entry.id) for path in slots},
-        states=said,
-        references=tuple(one for _, _, one in taken.values() if one is not None),
-        entry=entry.id,
-    )
+    return Option(_said(read_slots(entry.arguments), entry.id), entry.id, entry.arguments)
 
 
 def options_of(
@@ -115,41 +142,21 @@ def options_of(
     What the result lacks comes from what earlier calls were made with or gave, then from `companions`, an entry at a
     time.
     """
-    place = len(made) - 1 if source < 0 else source
-    before = made[place]
-    types = connecting(taxonomy, before.card.tool, card.tool)
-    if not types:
-        return []
-    rows = assignments(types, before.card.tool, before.result, card, arguments=before.arguments)
+    place = source % len(made)
     needed = [one.path for one in card.parameters if is_needed(one)]
     found: list[Option] = []
-    for row in _told_apart(rows):
-        pointed = _pointed(row, card, needed, before, place)
-        if not pointed:
+    for row in _rows_of(made[place], card, taxonomy):
+        parts = _pointed(row, card, needed, made[place], place)
+        if not parts:
             continue
-        values = {path: value for path, (value, _, _) in pointed.items()}
-        origins = {path: origin for path, (_, origin, _) in pointed.items()}
-        references = tuple(one for _, _, one in pointed.values() if one is not None)
-        said: dict[str, JsonValue] = {path: value for path, (value, _, one) in pointed.items() if one is None}
         for path in needed:
-            if path not in values and (known := _known(path, card, made, values)) is not None:
-                values[path], origins[path], again = known
-                if again is None:
-                    said[path] = values[path]
-                else:
-                    references = (*references, again)
-        missing = [path for path in needed if path not in values]
-        for given, entry in _completions(missing, values, companions):
-            if any(isinstance(value, str) and value in values.values() for value in given.values()):
-                continue  # nothing is joined to itself
-            option = Option(
-                arguments=build({**values, **given}),
-                origins={**origins, **{path: Origin(source="user", entry=entry) for path in given}},
-                states={**said, **given},
-                references=references,
-                entry=entry,
-            )
-            if is_sayable(option.states) and option not in found:
+            if path not in parts and (known := _known(path, card, made, parts)) is not None:
+                parts[path] = known
+        values = [one.value for one in parts.values()]
+        for more, entry in _completions([path for path in needed if path not in parts], parts, companions):
+            option = Option({**parts, **_said(more, entry)}, entry)
+            joins_itself = any(isinstance(value, str) and value in values for value in more.values())
+            if not joins_itself and is_sayable(option.said) and option not in found:
                 found.append(option)
     return found
 
@@ -161,11 +168,30 @@ def recalled(
     for place in range(len(made) - 1, -1, -1):
         yield from options_of(card, made, taxonomy, entries, source=place)
     for entry in entries:
-        if (option := behind(entry, card, made, taxonomy)) is not None:
+        slots = read_slots(entry.arguments)
+        parts: dict[str, Argument] = {}
+        for place in range(len(made) - 1, -1, -1):
+            for row in _rows_of(made[place], card, taxonomy)[:1]:
+                pointed = _pointed(row, card, list(slots), made[place], place)
+                parts |= {path: one for path, one in pointed.items() if path in slots and path not in parts}
+        whole = _said(slots, entry.id) | parts
+        option = Option(whole, entry.id)
+        if not any(map(is_opaque, option.said.values())):  # a code of earlier days
             yield option
 
 
-def is_pointable(path: str, value: JsonValue, card: Card) -> bool:
+def _said(slots: Mapping[str, JsonValue], entry: str) -> dict[str, Argument]:
+    return {path: Argument(value, Origin(source="user", entry=entry)) for path, value in slots.items()}
+
+
+def _rows_of(before: Executed, card: Card, taxonomy: Taxonomy) -> list[Assignment]:
+    """Give what a result hands on, but the rows of one text that tells several: nobody can point at one of them."""
+    rows = handed_on(taxonomy, before.card.tool, before.result, card, arguments=before.arguments)
+    places = Counter(dumps(sorted(row.paths.items())) for row in rows)
+    return [row for row in rows if places[dumps(sorted(row.paths.items()))] == 1]
+
+
+def _is_pointable(path: str, value: JsonValue, card: Card) -> bool:
     """Whether a value says which thing is meant: no date, no yes or no, no choice of a list, no fraction, no prose."""
     schema = next((one.schema_ for one in card.parameters if one.path == path), {})
     if isinstance(value, bool) or schema.get("enum") or schema.get("format") in _CHOICES:
@@ -173,59 +199,42 @@ def is_pointable(path: str, value: JsonValue, card: Card) -> bool:
     return not isinstance(value, str) or ("\n" not in value and len(value) <= 120)
 
 
-def _pointed(
-    row: Assignment, card: Card, needed: Sequence[str], before: Executed, place: int
-) -> dict[str, tuple[JsonValue, Origin, Reference | None]]:
-    """Give what is taken of one row by path: value, origin, and the reference, none where it was an argument."""
+def _pointed(row: Assignment, card: Card, needed: Sequence[str], before: Executed, place: int) -> dict[str, Argument]:
+    """Give what is taken of one row by path; what was an argument there is said, all else pointed at."""
     slots = read_slots(dict(row.arguments))
-    every = {path: value for path, value in slots.items() if is_pointable(path, value, card)}
-    if any(path in needed for path in every):
-        every = {path: value for path, value in every.items() if path in needed}
-    found: dict[str, tuple[JsonValue, Origin, Reference | None]] = {}
+    every = {path: value for path, value in slots.items() if _is_pointable(path, value, card)}
+    every = {path: value for path, value in every.items() if path in needed} or every
+    found: dict[str, Argument] = {}
     taken: dict[str, str] = {}
     for path, value in every.items():
         where = row.paths[path]
         if taken.setdefault(dumps([where, value]), path) != path:
             continue  # one thing is not both ends of a relation
         if where.startswith(ARGUMENT):
-            found[path] = (value, Origin(source="user"), None)
-            continue
-        lists = lists_on(before.result, where)
-        if sum(count > 1 for _, count, _ in lists) > _DEEPEST or not _is_first_list(where, before.result, card, path):
-            continue
-        position, count = next(((at, many) for at, many, _ in lists if many > 1), (0, 1))
-        raw = next((one.value for one in found_at(before.result, where)), None)
-        if not is_same_value(raw, value) and _holds_several(raw):
-            continue
-        label = pointed_at(where if is_same_value(raw, value) else "", path, card.tool)
-        reference = Reference(
-            label=label,
-            source=place,
-            path=where,
-            position=position,
-            count=count,
-            argument=path,
-        )
-        found[path] = (value, Origin(source="result", call=place, path=where), reference)
-    labels = [one.label for _, _, one in found.values() if one is not None]
+            found[path] = Argument(value, Origin(source="user"))
+        elif (reference := _reference(row, path, card, before, place)) is not None:
+            found[path] = Argument(value, Origin(source="result", call=place, path=where), reference)
+    labels = Counter(one.reference.label for one in found.values() if one.reference is not None)
     return {
-        path: part
-        for path, part in found.items()
-        if part[2] is None or labels.count(part[2].label) == 1 or path in needed
+        path: one
+        for path, one in found.items()
+        if one.reference is None or labels[one.reference.label] == 1 or path in needed
     }
 
 
-def _told_apart(rows: Sequence[Assignment]) -> list[Assignment]:
-    """Leave out the rows of one text that tells several: nobody can point at one of them there."""
-    places = Counter(dumps(sorted(row.paths.items())) for row in rows)
-    return [row for row in rows if places[dumps(sorted(row.paths.items()))] == 1]
-
-
-def _holds_several(text: JsonValue) -> bool:
-    """Whether a text has several codes, or several numbers and no code: *Request 76 for 5 seeds of lot 507*."""
-    if not isinstance(text, str):
-        return False
-    return len(codes_in(text) or set(_NUMBER.findall(clipped(text)))) > 1
+def _reference(row: Assignment, path: str, card: Card, before: Executed, place: int) -> Reference | None:
+    """Give how a value of an answer is pointed at, None where nobody can."""
+    where, value = row.paths[path], read_slots(dict(row.arguments))[path]
+    lists = lists_on(before.result, where)
+    if sum(count > 1 for _, count, _ in lists) > _DEEPEST or not _is_first_list(where, before.result, card, path):
+        return None
+    position, count = next(((at, many) for at, many, _ in lists if many > 1), (0, 1))
+    raw = next((one.value for one in found_at(before.result, where)), None)
+    is_whole = is_same_value(raw, value)
+    if not is_whole and isinstance(raw, str) and len(codes_in(raw) or set(_NUMBER.findall(clipped(raw)))) > 1:
+        return None  # a text of several: *Request 76 for 5 seeds of lot 507*
+    label = pointed_at(where if is_whole else "", path, card.tool)
+    return Reference(label=label, source=place, path=where, position=position, count=count, argument=path)
 
 
 def lists_on(result: JsonValue, path: str) -> list[tuple[int, int, str]]:
@@ -254,9 +263,7 @@ def _is_first_list(path: str, result: JsonValue, card: Card, argument: str) -> b
     return own == first or bool(set(words(name_of(own))) & set(words(thing_of(argument, card.tool))))
 
 
-def _known(
-    path: str, card: Card, made: Sequence[Executed], taken: Mapping[str, JsonValue]
-) -> tuple[JsonValue, Origin, Reference | None] | None:
+def _known(path: str, card: Card, made: Sequence[Executed], taken: Mapping[str, Argument]) -> Argument | None:
     """Give whom or what earlier calls named under the same name, where all named the same.
 
     The user says it again, or points at it once more.
@@ -265,23 +272,21 @@ def _known(
     if not (is_identifier(name) or is_role(name)):
         return None
     declared = next((one.schema_.get("type") for one in card.parameters if one.path == path), None)
-    found: list[tuple[JsonValue, Origin, Reference | None]] = []
+    found: list[Argument] = []
     for one in made:
-        schemas = {parameter.path: parameter.schema_.get("type") for parameter in one.card.parameters}
-        for other, value in read_slots(one.arguments).items():
-            if name_of(other) != name or schemas.get(other) != declared or any(same(value, has) for has, _, _ in found):
-                continue
-            origin = one.origins.get(other, Origin(source="user"))
-            pointed = next((ref for ref in one.references if ref.argument == other), None)
-            again = pointed and pointed.model_copy(update={"argument": path})
-            found.append((value, origin if again else Origin(source="user"), again))
-    if len(found) != 1 or any(same(found[0][0], value) for value in taken.values()):
+        types = {parameter.path: parameter.schema_.get("type") for parameter in one.card.parameters}
+        for other, part in one.option.parts.items():
+            is_alike = name_of(other) == name and types.get(other) == declared
+            if is_alike and not any(same(part.value, known.value) for known in found):
+                again = part.reference and part.reference.model_copy(update={"argument": path})
+                found.append(Argument(part.value, part.origin if again else Origin(source="user"), again))
+    if len(found) != 1 or any(same(found[0].value, one.value) for one in taken.values()):
         return None
-    return found[0] if is_pointable(path, found[0][0], card) else None
+    return found[0] if _is_pointable(path, found[0].value, card) else None
 
 
 def _completions(
-    missing: Sequence[str], values: Mapping[str, JsonValue], companions: Sequence[PoolEntry]
+    missing: Sequence[str], taken: Mapping[str, Argument], companions: Sequence[PoolEntry]
 ) -> Iterator[tuple[dict[str, JsonValue], str]]:
     """Yield values for what is missing, all of one pool entry, with its id; nothing where nothing is missing.
 
@@ -289,7 +294,7 @@ def _completions(
     """
     for entry in [one for one in companions if one.after][:COMPANIONS]:
         slots = read_slots(entry.arguments)
-        rest = {path: value for path, value in slots.items() if path not in values}
+        rest = {path: value for path, value in slots.items() if path not in taken}
         if rest and all(path in slots for path in missing):
             yield rest, entry.id
     if not missing:

@@ -6,41 +6,40 @@ is not made. What cannot be hydrated is tried again with other entries; calls th
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from random import Random
+from typing import Any
 
-from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.generation.draft import Origin, PlannedCall, Turn, Wanted
-from pytest_agentbench.generation.tools.flows import assignments, connecting
+from pytest_agentbench.generation.draft import Turn, Wanted
+from pytest_agentbench.generation.ownership import About, CallRecord, Ownership, conflicts, mixed_owners, people_of
+from pytest_agentbench.generation.tools.flows import connecting, handed_on
 from pytest_agentbench.generation.tools.hydration.arguments import (
+    Argument,
     Executed,
     Option,
     of_entry,
     options_of,
     recalled,
 )
-from pytest_agentbench.generation.tools.hydration.facts import said_at, wanted_of
-from pytest_agentbench.generation.tools.hydration.memory import (
-    Choice,
-    HydrationError,
-    Memory,
-    Usage,
-    changes_of,
+from pytest_agentbench.generation.tools.hydration.stock import HydrationError, Memory, Stock, Usage, changes_of
+from pytest_agentbench.generation.tools.hydration.turns import (
+    numbered,
+    said_at,
+    turns_of_calls,
+    unsteady_values,
+    wanted_of,
 )
-from pytest_agentbench.generation.tools.hydration.stock import Stock, turns_of
-from pytest_agentbench.generation.tools.hydration.turns import numbered, turns_of_calls, unsteady_values
 from pytest_agentbench.generation.tools.probing.reading import parsed
 from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
 from pytest_agentbench.generation.tools.probing.verdicts import judge
-from pytest_agentbench.generation.tools.recruiting.choosing import alike, distinct
-from pytest_agentbench.generation.tools.recruiting.pool import FAILURE, call_key
+from pytest_agentbench.generation.tools.recruiting.pool import FAILURE, Watch, alike, call_key, distinct
 from pytest_agentbench.generation.tools.recruiting.proposing import is_needed
-from pytest_agentbench.generation.tools.recruiting.watching import Watch
 from pytest_agentbench.generation.tools.values import Card, PoolEntry, Walk
-from pytest_agentbench.generation.tools.walks.conditioned import REPEATED
+from pytest_agentbench.generation.tools.walks.sampling import turns_of
+from pytest_agentbench.generation.tools.walks.weights import REPEATED
 from pytest_agentbench.generation.tools.world import Answer, Opened
 from pytest_agentbench.validation.values import scalars
 
@@ -48,19 +47,19 @@ ATTEMPTS = 24
 """Times that a walk is hydrated before it is lost."""
 TRIES = 240
 """Calls that are tried for one walk, over all attempts: where rules leave hardly any, each costs others before it."""
+TWO_PEOPLE = "it would mix the affairs of two people"
+BROKEN = "it would break a rule"
+NONE_LEFT = "no verified call left"
+NOTHING = "nothing to hand on"
+READS_FAIL = "verified calls fail behind others"
+CHANGE_FAILS = "a change fails behind others"
 TRIED_OUT = "too many calls were tried"
-"""The reason of a walk of which nobody knows whether another try would have led to its end."""
-EXHAUSTED = frozenset((
-    "no verified call left", "nothing to hand on", "verified calls fail behind others", "a change fails behind others",
-    "it would break a rule", "it would mix the affairs of two people",
-))  # fmt: skip
-"""Reasons that say that a walk asks more of a tool than the world bears."""
 OF_ONE = "values that are others in each environment"
-"""The reason of a walk that would hold on the day it was made."""
+"""Reasons of walks that are lost; of one with too many tries nobody knows whether another would have led to its end."""
+EXHAUSTED = frozenset((NONE_LEFT, NOTHING, READS_FAIL, CHANGE_FAILS, BROKEN, TWO_PEOPLE))
+"""Reasons that say that a walk asks more of a tool than the world bears."""
 _AGAIN = 12
 """Times that a turn is begun in one attempt, as long as nothing was changed in it."""
-_ELSEWHERE = frozenset(("nothing to hand on", "verified calls fail behind others"))
-"""Reasons for which other reads may lead on."""
 _TRIED = 6
 """Combinations of arguments that are tried for one call."""
 _OPENING = 5
@@ -88,91 +87,81 @@ async def hydrate(
     memory = memory or Memory()
     memory.unsteady |= stock.unsteady
     most = memory.tries + tries
-    last: HydrationError | None = None
+    last = HydrationError(TRIED_OUT)
     furthest = -1
     longest: tuple[Turn, ...] = ()
     for number in range(attempts):
         memory.reached = 0
         try:
             async with stock.world.open() as opened:
-                attempt = _Attempt(stock, opened, random, memory, usage or Usage(), most=most, by_name=number % 2 == 0)
+                attempt = _Attempt(stock, opened, random, memory, usage or Usage(), most, by_name=number % 2 == 0)
                 try:
                     turns = await attempt.run(walk)
                 except HydrationError:
-                    longest = max(longest, attempt.turns, key=len)
+                    longest = max(longest, tuple(attempt.turns), key=len)
                     raise
             if lost := await unsteady_values(turns, stock):
                 memory.unsteady |= lost
                 raise HydrationError(OF_ONE, ", ".join(f"{one} -> {other} ({at})" for one, other, at in sorted(lost)))
+            return tuple(map(numbered, turns))
         except HydrationError as error:
-            if memory.reached >= furthest and (last is None or error.reason != TRIED_OUT):
+            if memory.reached >= furthest and (furthest < 0 or error.reason != TRIED_OUT):
                 last, furthest = error, memory.reached
             if memory.is_over:
                 break
-            continue
-        return tuple(map(numbered, turns))
-    assert last is not None  # noqa: S101 - at least one attempt was made, and it failed
     last.turns = tuple(map(numbered, longest))
     raise last
 
 
+@dataclass(eq=False)
 class _Attempt:
-    """One attempt at one walk."""
+    """One attempt at one walk; in an attempt `by_name` things are spoken of by their names."""
 
-    def __init__(
-        self, stock: Stock, opened: Opened, random: Random, memory: Memory, usage: Usage, *, most: int, by_name: bool
-    ) -> None:
-        self._stock = stock
-        self._opened = opened
-        self._random = random
-        self._memory = memory
-        self._usage = usage
-        self._most = most
-        self._is_by_name = by_name
-        self._turns: list[Turn] = []
-        self._made: list[Executed] = []
-        self._planned: list[PlannedCall] = []
-        self._options: list[Option] = []
-        self._choices: list[Choice] = []
-        self._states: list[State] = []
-        self._used: set[str] = set()
-        self._withdrawn: set[str] = set()
-        self._gone: set[str] = set()
+    stock: Stock
+    opened: Opened
+    random: Random
+    memory: Memory
+    usage: Usage
+    most: int
+    by_name: bool
+    turns: list[Turn] = field(default_factory=list)
+    made: list[Executed] = field(default_factory=list)
+    states: list[State] = field(default_factory=list)
+    used: set[str] = field(default_factory=set)
+    withdrawn: set[str] = field(default_factory=set)
+    gone: set[str] = field(default_factory=set)
+    _mattered: tuple[list[Executed], Ownership, list[About]] | None = None
 
-    @property
-    def turns(self) -> tuple[Turn, ...]:
-        """The turns that are complete."""
-        return tuple(self._turns)
-
-    async def run(self, walk: Walk) -> tuple[Turn, ...]:
+    async def run(self, walk: Walk) -> list[Turn]:
         """Hydrate turn after turn."""
         failing = walk.enriched.partition(":")[0]
-        place = 0
+        place = 1
         for tools in turns_of(walk):
-            fails = failing.isdigit() and place + 1 == int(failing)
-            first = len(self._made)
-            await self._play([self._stock.card(tool) for tool in tools], fails=fails)
-            planned = list(zip(self._planned[first:], self._options[first:], strict=True))
+            fails = failing.isdigit() and place == int(failing)
+            first = len(self.made)
+            await self._play([self.stock.card(tool) for tool in tools], fails=fails)
             wanted = () if fails else await self._wanted()
-            self._turns += turns_of_calls(planned, wanted, self._stock)
+            self.turns += turns_of_calls(self.made[first:], wanted, self.stock)
             place += len(tools) + 1
-        return tuple(self._turns)
+        for place, why in mixed_owners(self.stock.ownership, [one.record for one in self.made]):
+            self.memory.barren(place, self.made[place])
+            raise HydrationError(TWO_PEOPLE, why)
+        return self.turns
 
     async def _play(self, cards: Sequence[Card], *, fails: bool) -> None:
         """Make the calls of a turn; where reads lead nowhere others are made in their place."""
-        marks = (len(self._made), set(self._used), set(self._withdrawn))
+        mark, used, withdrawn = len(self.made), set(self.used), set(self.withdrawn)
         for left in range(_AGAIN - 1, -1, -1):
             try:
                 await self._select(cards, fails=fails)
                 for card in cards[1:]:
                     await self._extract(card)
             except HydrationError as error:
-                has_changed = any(one.writes for one in self._choices[marks[0] :])
-                if not left or error.reason not in _ELSEWHERE or has_changed:
+                has_changed = any(one.writes for one in self.made[mark:])
+                if not left or error.reason not in (NOTHING, READS_FAIL) or has_changed:
                     raise
-                for made in (self._made, self._planned, self._options, self._choices):
-                    del made[marks[0] :]
-                self._used, self._withdrawn = set(marks[1]), set(marks[2])
+                self._undo(mark)
+                self.used, self.withdrawn = set(used), set(withdrawn)
                 continue
             return
 
@@ -181,293 +170,251 @@ class _Attempt:
         card = cards[0]
         entries = self._candidates(card, cards[1] if len(cards) > 1 else None, fails=fails)
         if not entries:
-            await self._recall(card, fails=fails)
+            behind = [one for one in self.stock.pool.behind(card.tool) if one.id not in self.withdrawn and not fails]
+            self.random.shuffle(behind)
+            if not await self._first_that_works(card, list(recalled(card, self.made, self.stock.taxonomy, behind))):
+                self.memory.stuck(self.made, card.tool, self._owned(card))
+                raise HydrationError(NONE_LEFT, card.tool)
             return
-        if not self._made:
-            counts = [self._usage.of(list(read_slots(entry.arguments).values())) for entry in entries]
-            least = [one for one, count in zip(entries, counts, strict=True) if count == min(counts)][:_OPENING]
-            entries = [*self._random.sample(least, len(least)), *(one for one in entries if one not in least)]
+        if not self.made:
+            counts = {entry.id: self.usage.of(entry.arguments) for entry in entries}
+            least = [one for one in entries if counts[one.id] == min(counts.values())][:_OPENING]
+            entries = [*self.random.sample(least, len(least)), *(one for one in entries if one not in least)]
         for entry in entries[:_TRIED]:
-            mark = len(self._made)
-            option = await self._by_name(entry, card) or of_entry(entry)
+            mark = len(self.made)
+            option = await self._named(entry, card) or of_entry(entry)
             if await self._try(card, option, fails=FAILURE in entry.id):
-                self._withdrawn.add(entry.id)
+                self.withdrawn.add(entry.id)
                 return
             self._undo(mark)
-        raise HydrationError("verified calls fail behind others", card.tool)
-
-    async def _recall(self, card: Card, *, fails: bool) -> None:
-        entries = [one for one in self._stock.pool.behind(card.tool) if one.id not in self._withdrawn and not fails]
-        self._random.shuffle(entries)
-        for option in self._worth_trying(card, list(recalled(card, self._made, self._stock.taxonomy, entries))):
-            if await self._try(card, option):
-                self._withdrawn |= {option.entry}
-                return
-        self._memory.stuck(self._choices, card.tool, self._owned(card))
-        raise HydrationError("no verified call left", card.tool)
-
-    def _owned(self, card: Card) -> Choice | None:
-        """Give the choice that named the owner, where verified calls of a tool are left that are about others."""
-        owners = self._stock.owners
-        made = [owners.of(one) for one in self._made]
-        left = (entry for entry in self._stock.pool.of(card.tool) if self._may_try(card, entry.arguments))
-        others = (owners.of(Executed(card, one.arguments, one.result, one.content, 0)) for one in left)
-        if not any(owners.conflicts(one, made)[0] for one in others):
-            return None
-        named = (place for place, one in enumerate(made) if owners.people.keys() & one.keys())
-        return next((self._choices[place] for place in named), None)
+        raise HydrationError(READS_FAIL, card.tool)
 
     async def _extract(self, card: Card) -> None:
         """Choose and make a call whose arguments come from the result before, as far as a type leads there."""
-        source = self._made[-1].card.tool
-        pool = self._stock.pool
-        entries = [*pool.of(card.tool), *pool.behind(card.tool)]
-        entries = [entry for entry in entries if entry.id not in self._withdrawn]
-        self._random.shuffle(entries)
-        said = {str(value) for made in self._made for value in read_slots(made.arguments).values()}
+        taxonomy, source = self.stock.taxonomy, self.made[-1].card.tool
+        entries = [*self.stock.pool.of(card.tool), *self.stock.pool.behind(card.tool)]
+        entries = [entry for entry in entries if entry.id not in self.withdrawn]
+        self.random.shuffle(entries)
+        said = {str(value) for one in self.made for value in read_slots(one.arguments).values()}
         entries.sort(key=lambda entry: -len(said & set(map(str, read_slots(entry.arguments).values()))))
-        if connecting(self._stock.taxonomy, source, card.tool):
-            options = options_of(card, self._made, self._stock.taxonomy, entries)
+        if connecting(taxonomy, source, card.tool):
+            options = options_of(card, self.made, taxonomy, entries)
         else:
             options = [of_entry(entry) for entry in entries if not entry.after]
-            options += recalled(card, self._made, self._stock.taxonomy, [one for one in entries if one.after])
+            options += recalled(card, self.made, taxonomy, [one for one in entries if one.after])
+        if not await self._first_that_works(card, options):
+            self.memory.barren(len(self.made) - 1, self.made[-1])  # another start leads elsewhere
+            raise HydrationError(NOTHING, f"{source} -> {card.tool}")
+
+    async def _first_that_works(self, card: Card, options: Sequence[Option], **how: Any) -> bool:
         for option in self._worth_trying(card, options):
-            if await self._try(card, option):
-                self._withdrawn |= {option.entry} - {""}
-                return
-        if self._choices:
-            self._memory.barren(self._choices[-1])  # another start leads elsewhere
-        raise HydrationError("nothing to hand on", f"{source} -> {card.tool}")
+            if await self._try(card, option, **how):
+                self.withdrawn |= {option.entry} - {""} if not how else set()
+                return True
+        return False
+
+    def _owned(self, card: Card) -> int | None:
+        """Give the call that named the owner, where verified calls of a tool are left that are about others."""
+        known, made = self._affairs
+        left = [one for one in self.stock.pool.of(card.tool) if self._may_try(card, one.arguments)]
+        if not any(conflicts(known.about(self.stock.record(one)), made)[0] for one in left):
+            return None
+        return next((place for place, one in enumerate(made) if one.people), None)
 
     def _candidates(self, card: Card, following: Card | None, *, fails: bool) -> list[PoolEntry]:
         """Give the verified calls that a turn may begin with, those of the same owner and least used values first."""
-        pool, owners = self._stock.pool, self._stock.owners
+        pool, taxonomy = self.stock.pool, self.stock.taxonomy
         entries = [
             entry
             for entry in (pool.failures(card.tool) if fails else pool.of(card.tool))
-            if entry.id not in self._withdrawn and self._may_try(card, entry.arguments)
+            if entry.id not in self.withdrawn and self._may_try(card, entry.arguments)
         ]
         if following is not None:
-            types = connecting(self._stock.taxonomy, card.tool, following.tool)
             leading = [
                 entry
                 for entry in entries
-                if assignments(types, card.tool, entry.result, following, arguments=entry.arguments)
+                if handed_on(taxonomy, card.tool, entry.result, following, arguments=entry.arguments)
             ]
             entries = leading or entries
-        self._random.shuffle(entries)
-        made = [owners.of(one) for one in self._made]
+        self.random.shuffle(entries)
+        known, made = self._affairs
+        against = {one.id: conflicts(known.about(self.stock.record(one)), made) for one in entries}
+        entries = [entry for entry in entries if not against[entry.id][0]]
+        named = [entry for entry in entries if self.by_name and self.stock.handles.of(entry) is not None]
+        entries = named or entries
+        entries = distinct(sorted(entries, key=lambda one: (against[one.id], self.usage.of(one.arguments))))
+        return [one for one in entries if self._is_fresh(card, one.arguments)] or entries
 
-        def rank(entry: PoolEntry) -> tuple[int, int, int]:
-            about = owners.of(Executed(card, entry.arguments, entry.result, entry.content, 0))
-            people, things = owners.conflicts(about, made)
-            return people, things, self._usage.of(list(read_slots(entry.arguments).values()))
-
-        entries = [entry for entry in entries if not rank(entry)[0]]
-        named = [entry for entry in entries if self._is_by_name and self._stock.handles.of(entry) is not None]
-        entries = distinct(sorted(named or entries, key=rank))
-        fresh = [one for one in entries if self._is_fresh(card, one.arguments)]
-        return fresh or entries
-
-    async def _by_name(self, entry: PoolEntry, card: Card) -> Option | None:
+    async def _named(self, entry: PoolEntry, card: Card) -> Option | None:
         """Make the lookup that leads from a name to what an entry takes; give the arguments with what it found.
 
         None where no name does, or the lookup finds something else today.
         """
-        handle = self._stock.handles.of(entry) if self._is_by_name else None
-        if handle is None:
+        handle = self.stock.handles.of(entry) if self.by_name else None
+        found = self.stock.pool.get(handle.entry) if handle else None
+        if handle is None or found is None:
             return None
-        lookup = self._stock.card(handle.tool)
-        made = {call_key(one.card.tool, one.arguments): place for place, one in enumerate(self._made)}
-        arguments = build({handle.path: handle.value})
-        place = made.get(call_key(lookup.tool, arguments))
-        mark = len(self._made)
+        lookup, mark = self.stock.card(handle.tool), len(self.made)
+        key = call_key(lookup.tool, build({handle.path: handle.value}))
+        place = next((at for at, one in enumerate(self.made) if one.key == key), None)
         if place is None:
-            found = self._stock.pool.get(handle.entry)
-            if found is None or not await self._try(lookup, of_entry(found)):
+            if not await self._try(lookup, of_entry(found)):
                 return None
-            place = len(self._made) - 1
-        slots = read_slots(entry.arguments)
-        for option in options_of(card, self._made[: place + 1], self._stock.taxonomy, [entry], source=place):
-            given = read_slots(option.arguments)
-            pointed = [one for one in option.references if one.argument in handle.replaces]
-            is_same = all(str(given.get(path)) == str(slots[path]) for path in handle.replaces)
+            place = len(self.made) - 1
+        whole = of_entry(entry)
+        for option in options_of(card, self.made[: place + 1], self.stock.taxonomy, [entry], source=place):
+            pointed = {path: one for path, one in option.parts.items() if path in handle.replaces and one.reference}
+            is_same = all(str(one.value) == str(whole.parts[path].value) for path, one in pointed.items())
             if is_same and len(pointed) == len(handle.replaces):
-                origins = {path: Origin(source="user", entry=entry.id) for path in slots}
-                return Option(
-                    arguments=entry.arguments,
-                    origins={**origins, **{one.argument: option.origins[one.argument] for one in pointed}},
-                    states={path: value for path, value in slots.items() if path not in handle.replaces},
-                    references=tuple(pointed),
-                    entry=entry.id,
-                )
+                exact = {path: one._replace(value=whole.parts[path].value) for path, one in pointed.items()}
+                return replace(whole, parts={**whole.parts, **exact})
         self._undo(mark)
         return None
 
     def _worth_trying(self, card: Card, options: Sequence[Option]) -> list[Option]:
         """Give the options that nothing speaks against, those of the same owner first."""
-        owners = self._stock.owners
-        made = [owners.of(one) for one in self._made]
-        found = [one for one in self._steady(card, options) if self._may_try(card, one.arguments)]
-        fresh = [one for one in found if self._is_fresh(card, one.arguments)] if self._stock.conditioned else found
+        known, made = self._affairs
+        found = [one for one in map(self._steady(card), options) if one and self._may_try(card, one.arguments)]
+        if self.stock.conditioned:
+            found = [one for one in found if self._is_fresh(card, one.arguments)]
+        against = [conflicts(known.about(self._record(card, one)), made) for one in found]
+        order = sorted(range(len(found)), key=lambda place: against[place])
+        return [found[place] for place in order if not against[place][0]][:_TRIED]
 
-        def conflicts(option: Option) -> tuple[int, int]:
-            return owners.conflicts(owners.of_values(read_slots(option.arguments)), made)
+    def _record(self, card: Card, option: Option) -> CallRecord:
+        entry = self.stock.pool.get(option.entry) if option.whole is not None else None
+        if entry is not None:
+            return self.stock.record(entry)
+        return CallRecord(card.tool, option.arguments, writes=card.writes is not False)
 
-        return sorted([one for one in fresh if not conflicts(one)[0]], key=conflicts)[:_TRIED]
-
-    def _steady(self, card: Card, options: Sequence[Option]) -> list[Option]:
-        """Leave out values that are others in each environment, and the options that need one."""
+    def _steady(self, card: Card) -> Any:
+        """Give what leaves out values that are others in each environment, None for options that need one."""
         needed = {one.path for one in card.parameters if is_needed(one)}
-        found: list[Option] = []
-        for option in options:
-            gone = {
-                path
-                for path, origin in option.origins.items()
-                if origin.call is not None
-                and (self._made[origin.call].card.tool, card.tool, path) in self._memory.unsteady
-            }
+
+        def is_gone(path: str, one: Argument) -> bool:
+            call = one.origin.call
+            return call is not None and (self.made[call].card.tool, card.tool, path) in self.memory.unsteady
+
+        def steady(option: Option) -> Option | None:
+            gone = {path for path, one in option.parts.items() if is_gone(path, one)}
             if gone & needed:
-                continue
-            kept = {path: value for path, value in read_slots(option.arguments).items() if path not in gone}
-            left = replace(
-                option,
-                arguments=build(kept),
-                origins={path: one for path, one in option.origins.items() if path not in gone},
-                references=tuple(one for one in option.references if one.argument not in gone),
-            )
-            found.append(left if gone else option)
-        return found
+                return None
+            kept = {path: one for path, one in option.parts.items() if path not in gone}
+            return replace(option, parts=kept, whole=None) if gone else option
+
+        return steady
 
     def _is_fresh(self, card: Card, arguments: Mapping[str, JsonValue]) -> bool:
         """Whether no call like it was made; now and then a person asks again."""
-        made = [one.arguments for one in self._made if one.card.tool == card.tool]
-        return not any(alike(arguments, one) for one in made) or self._random.random() < REPEATED
+        before = [one.arguments for one in self.made if one.card.tool == card.tool]
+        return not any(alike(arguments, one) for one in before) or self.random.random() < REPEATED
 
     def _may_try(self, card: Card, arguments: Mapping[str, JsonValue]) -> bool:
         key = call_key(card.tool, dict(arguments))
-        if key in self._used or self._gone.intersection(map(str, read_slots(dict(arguments)).values())):
+        if key in self.used or self.gone.intersection(map(str, read_slots(dict(arguments)).values())):
             return False
-        return self._memory.may_try(len(self._choices), changes_of(self._choices), key)
+        return self.memory.may_try(len(self.made), changes_of(self.made), key)
+
+    @property
+    def _affairs(self) -> tuple[Ownership, list[About]]:
+        """What is known of ownership by now, and what each call is about."""
+        if self._mattered is None or self._mattered[0] != self.made:
+            known = self.stock.ownership.plus([one.record for one in self.made])
+            self._mattered = (list(self.made), known, [known.about(one.record) for one in self.made])
+        return self._mattered[1:]
 
     async def _try(self, card: Card, option: Option, *, fails: bool = False, asked: bool = True, deep: int = 0) -> bool:
         """Make what rules want first, then the call; False where it is not answered as the draft needs it."""
-        stock, owners = self._stock, self._stock.owners
-        if self._memory.tries >= self._most:
-            self._memory.is_over = True
+        stock, rules = self.stock, self.stock.rules
+        if self.memory.tries >= self.most:
+            self.memory.is_over = True
             raise HydrationError(TRIED_OUT, card.tool)
-        self._memory.tries += 1
+        self.memory.tries += 1
+        before, mark = changes_of(self.made), len(self.made)
         key = call_key(card.tool, option.arguments)
-        turn = len(self._turns)
-        before = changes_of(self._choices)
-        mark = len(self._made)
-        if not await self._prepare(card, option, deep):
-            self._undo(mark)
-            self._memory.failed(before, key)
-            return False
-        assumed = Executed(card, option.arguments, {}, "{}", turn)
-        if stock.rules.broken([*self._made, assumed], stock.state, self._states):
-            self._memory.failed(before, key)
+        turn = len(self.turns)
+        is_ready = await self._prepare(card, option, deep)
+        if not is_ready or rules.broken([*self.made, Executed(card, option, turn=turn)], stock.state, self.states):
+            self.memory.failed(before, key)
             self._undo(mark)
             return False
         answer = await self._call(card, option.arguments, fails=fails)
         if answer is None:
             self._undo(mark)
             return False
-        done = Executed(
-            card,
-            option.arguments,
-            parsed(answer.content),
-            answer.content,
-            turn,
-            answer.error,
-            option.origins,
-            option.references,
-        )
-        states = [*self._states]
-        if stock.rules and card.writes is not False and (state := await self._opened.snapshot()) is not None:
+        done = Executed(card, option, answer.content, turn, answer.error, fails, asked, changes_of(self.made))
+        states = [*self.states]
+        if rules and done.writes and (state := await self.opened.snapshot()) is not None:
             states.append(state)
-        broken = stock.rules.broken([*self._made, done], stock.state, states)
-        if broken or owners.conflicts(owners.of(done), [owners.of(one) for one in self._made])[0]:
-            self._memory.failed(before, key)
-            if card.writes is not False:
-                reason = "it would break a rule" if broken else "it would mix the affairs of two people"
-                raise HydrationError(reason, f"{card.tool}: {', '.join(broken)}" if broken else card.tool)
+        broken = rules.broken([*self.made, done], stock.state, states)
+        about = stock.ownership.plus([*(one.record for one in self.made), done.record]).about(done.record)
+        if broken or conflicts(about, self._affairs[1])[0]:
+            self.memory.failed(before, key)
+            if done.writes:
+                detail = f"{card.tool}: {', '.join(broken)}" if broken else card.tool
+                raise HydrationError(BROKEN if broken else TWO_PEOPLE, detail)
             self._undo(mark)
             return False
-        self._note(done, option, key, states, fails=fails, asked=asked)
+        self.made.append(done)
+        self.states = states
+        self.memory.reached = max(self.memory.reached, len(self.made))
+        self.used |= {key} if asked else set()  # a user may ask for what was looked up for another reason
         return True
 
     def _undo(self, mark: int) -> None:
         """Take back the calls from number `mark` on, where they only read."""
-        if not any(one.writes for one in self._choices[mark:]):
-            for made in (self._made, self._planned, self._options, self._choices):
-                del made[mark:]
+        if not any(one.writes for one in self.made[mark:]):
+            del self.made[mark:]
 
     async def _prepare(self, card: Card, option: Option, deep: int) -> bool:
         """Make the calls that rules want before a call, about the same things where they can be."""
-        for _ in range(_NEEDED):
-            names = next(self._stock.rules.needed(card.tool, option.arguments, self._made), None)
+        for _ in range(_NEEDED + 1):
+            names = next(self.stock.rules.needed(card.tool, option.arguments, self.made), None)
             if names is None:
                 return True
             if deep >= _NEEDED or not await self._first_of(names, option, deep):
                 return False
-        return next(self._stock.rules.needed(card.tool, option.arguments, self._made), None) is None
+        return False
 
     async def _first_of(self, tools: Sequence[str], option: Option, deep: int) -> bool:
         """Make a call of one of the tools: first those that tell whose the things are that the call is about."""
         about = {str(value) for value in read_slots(option.arguments).values()}
-        entry = self._stock.pool.get(option.entry)
-        if entry is not None:
-            done = Executed(self._stock.card(entry.tool), entry.arguments, entry.result, entry.content, 0)
-            owner = set(self._stock.owners.of(done).values())
-            given = owner or {str(value) for _, value in scalars(entry.result)}
-        else:
-            owner, given = set(), set()
-        so_far = {str(value) for one in self._made for _, value in scalars([one.arguments, one.result])}
+        entry = self.stock.pool.get(option.entry)
+        people = self.stock.ownership.about(self.stock.record(entry)).people if entry else {}
+        owner = {key for keys in people.values() for key in keys}
+        owner = owner or {str(value) for _, value in scalars(entry.result if entry else None)}
+        so_far = {str(value) for one in self.made for _, value in scalars([one.arguments, one.result])}
 
         def rank(one: PoolEntry) -> tuple[bool, bool, bool]:
             values = {str(value) for _, value in scalars([one.arguments, one.result])}
-            return not values & (owner or given), not values & about, not values & so_far
+            return not values & owner, not values & about, not values & so_far
 
         for tool in tools:
-            card = self._stock.card(tool)
-            entries = [one for one in self._stock.pool.of(tool) if self._may_try(card, one.arguments)]
-            for one in self._worth_trying(card, [of_entry(entry) for entry in sorted(entries, key=rank)])[:_TRIED]:
-                if await self._try(card, one, asked=False, deep=deep + 1):
-                    return True
+            card = self.stock.card(tool)
+            entries = [one for one in self.stock.pool.of(tool) if self._may_try(card, one.arguments)]
+            options = [of_entry(one) for one in sorted(entries, key=rank)]
+            if await self._first_that_works(card, options, asked=False, deep=deep + 1):
+                return True
         return False
 
-    async def _call(self, card: Card, arguments: dict[str, JsonValue], *, fails: bool) -> Answer | None:
+    async def _call(self, card: Card, arguments: dict[str, Any], *, fails: bool) -> Answer | None:
         """Make a call; None where it is not answered as the draft needs it, or changes nothing that reads tell."""
-        watch = self._stock.watch if card.tool in self._stock.visible else Watch()
-        watched = await watch.call(self._opened, card, arguments)
+        watched = await self._watch(card).call(self.opened, card, arguments)
         answer, is_void = watched.answer, watched.changed is False
         verdict = judge(answer).verdict
-        key = call_key(card.tool, arguments)
         if (verdict == "ok" and not is_void) or (fails and not answer.error and verdict in ("empty", "refused")):
-            self._gone |= watched.gone
+            self.gone |= watched.gone
             return answer
-        self._memory.failed(changes_of(self._choices), key)
+        self.memory.failed(changes_of(self.made), call_key(card.tool, arguments))
         detail = shorten(printable(answer.content), 200)
         if verdict == "environment":
             raise HydrationError("the environment does not answer", detail)
         if card.writes is not False and answer.wrote is not False and not is_void:
-            raise HydrationError("a change fails behind others", f"{card.tool}: {detail}")  # who knows what it left
+            raise HydrationError(CHANGE_FAILS, f"{card.tool}: {detail}")  # who knows what it left
         return None
 
-    def _note(self, done: Executed, option: Option, key: str, states: list[State], *, fails: bool, asked: bool) -> None:
-        writes = done.card.writes is not False
-        self._memory.reached = max(self._memory.reached, len(self._choices) + 1)
-        self._choices.append(Choice(len(self._choices), changes_of(self._choices), done.card.tool, key, writes))
-        self._made.append(done)
-        self._used |= {key} if asked else set()  # a user may ask for what was looked up for another reason
-        self._options.append(option)
-        self._states = states
-        call = ExpectedCall(name=done.card.tool, arguments=done.arguments, compare_args=sorted(done.arguments))
-        self._planned.append(
-            PlannedCall(call=call, origins=option.origins, answer=done.content, writes=writes, fails=fails, asked=asked)
-        )
+    def _watch(self, card: Card) -> Watch:
+        return self.stock.watch if card.tool in self.stock.visible else Watch()
 
     async def _wanted(self) -> tuple[Wanted, ...]:
         """Give what the user asks to be told of the last answer, if anything: what stays as it is.
@@ -475,14 +422,12 @@ class _Attempt:
         Left out is what a read answers otherwise when it is asked again (the time, a counter, a drawn number), and what
         another environment was found to have another value for.
         """
-        last = self._made[-1]
-        owners = self._stock.owners
-        used = [value for one in self._made for _, value in scalars(one.arguments)]
-        used += [name for one in self._made for name in owners.names(owners.of(one))]
-        found = [
-            one for one in wanted_of(last.result, used) if (last.card.tool, "", one.path) not in self._memory.unsteady
-        ]
-        if found and last.card.writes is False:
-            again = parsed((await self._opened.call(last.card.tool, last.arguments)).content)
+        last, unsteady = self.made[-1], self.memory.unsteady
+        known = self._affairs[0]
+        used = [value for one in self.made for _, value in scalars(one.arguments)]
+        used += list(known.names(people_of(known, [one.record for one in self.made])))
+        found = [one for one in wanted_of(last.result, used) if (last.card.tool, "", one.path) not in unsteady]
+        if found and not last.writes:
+            again = parsed((await self.opened.call(last.card.tool, last.arguments)).content)
             found = [one for one in found if said_at(again, one.path) == one.text]
-        return (self._random.choice(found[:_FACTS]),) if found else ()
+        return (self.random.choice(found[:_FACTS]),) if found else ()

@@ -10,7 +10,7 @@ from collections.abc import Container, Iterator, Mapping
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.generation.tools.flows import assignments, connecting, is_same_value, scalars_in
+from pytest_agentbench.generation.tools.flows import handed_on, is_same_value, scalars_in
 from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
 from pytest_agentbench.generation.tools.recruiting.pool import Pool
 from pytest_agentbench.generation.tools.values import Card, Cards, PoolEntry, Taxonomy
@@ -31,13 +31,12 @@ class Handle(Model):
 
 
 class Handles:
-    """The names of a pool's entries, found once."""
+    """The names of a pool's entries, found once; `lookups` are the tools that anybody knows for reads, None for all.
+
+    Whoever hears a name must know where to look it up.
+    """
 
     def __init__(self, pool: Pool, cards: Cards, taxonomy: Taxonomy, *, lookups: Container[str] | None = None) -> None:
-        """Prepare; `lookups` are the tools that anybody knows for reads, all where it is None.
-
-        Whoever hears a name must know where to look it up.
-        """
         self._pool = pool
         self._lookups = lookups
         self._cards = cards
@@ -47,36 +46,24 @@ class Handles:
     def of(self, entry: PoolEntry) -> Handle | None:
         """Give what a user says instead of arguments of a verified call, None where it says the arguments."""
         if entry.id not in self._found:
-            self._found[entry.id] = self._find(entry)
+            card, slots = self._cards.get(entry.tool), read_slots(entry.arguments)
+            named = self._named(card) if card and slots else ()
+            self._found[entry.id] = next((handle for handle, given in named if _is_same(given, slots)), None)
         return self._found[entry.id]
-
-    def _find(self, entry: PoolEntry) -> Handle | None:
-        card = self._cards.get(entry.tool)
-        slots = read_slots(entry.arguments)
-        if card is None or not slots:
-            return None
-        for handle, given in self._named(card):
-            if _is_same(given, slots):
-                return handle
-        return None
 
     def calls(self, card: Card) -> Iterator[dict[str, JsonValue]]:
         """Yield arguments for a tool that a name in the pool leads to, where it leads to one thing."""
-        for _, given in self._named(card):
-            yield build(given)
+        return (build(given) for _, given in self._named(card))
 
     def _named(self, card: Card) -> Iterator[tuple[Handle, dict[str, JsonValue]]]:
         for source in self._cards.cards:
-            types = connecting(self._taxonomy, source.tool, card.tool) if source.tool != card.tool else ()
-            if not types or source.writes is not False:
-                continue
-            if self._lookups is not None and source.tool not in self._lookups:
+            is_known = self._lookups is None or source.tool in self._lookups
+            if source.tool == card.tool or source.writes is not False or not is_known:
                 continue
             for entry in self._pool.of(source.tool):
-                handle = _name_of(entry)
-                if handle is None:
+                if (handle := _name_of(entry)) is None:
                     continue
-                rows = assignments(types, source.tool, entry.result, card, arguments=entry.arguments)
+                rows = handed_on(self._taxonomy, source.tool, entry.result, card, arguments=entry.arguments)
                 given = read_slots(dict(rows[0].arguments)) if len(rows) == 1 else {}
                 if given and not any(is_name(value) for value in given.values()):
                     yield handle.model_copy(update={"replaces": tuple(given)}), given
@@ -88,19 +75,15 @@ def is_name(value: JsonValue) -> bool:
 
 
 def _name_of(entry: PoolEntry) -> Handle | None:
+    """Give the name that a verified call asks for, where what was found is called so: `rabbit` may find a vet."""
     slots = read_slots(entry.arguments)
-    if len(slots) != 1:
+    path, value = next(iter(slots.items()), ("", None))
+    if len(slots) != 1 or not is_name(value):
         return None
-    ((path, value),) = slots.items()
-    if not is_name(value) or not _is_called(str(value), entry):
-        return None
-    return Handle(tool=entry.tool, path=path, value=value, entry=entry.id)
-
-
-def _is_called(name: str, entry: PoolEntry) -> bool:
-    """Whether what was found is called so: `rabbit` finds a vet who is not called by it."""
-    pattern = re.compile(rf"(?<!\w){re.escape(plain(name))}(?!\w)")
-    return any(isinstance(value, str) and pattern.search(plain(value)) for _, value in scalars_in(entry.result))
+    pattern = re.compile(rf"(?<!\w){re.escape(plain(str(value)))}(?!\w)")
+    texts = (text for _, text in scalars_in(entry.result) if isinstance(text, str))
+    is_called = any(pattern.search(plain(text)) for text in texts)
+    return Handle(tool=entry.tool, path=path, value=value, entry=entry.id) if is_called else None
 
 
 def _is_same(given: Mapping[str, JsonValue], slots: Mapping[str, JsonValue]) -> bool:

@@ -1,20 +1,110 @@
-"""What walks are hydrated with, and the turns of a walk."""
+"""What walks are hydrated with, and what attempts at one walk learn: calls that fail, or lead nowhere, moving values.
 
-from dataclasses import dataclass, field
+The world is the same in each attempt, so a call fails again after the same changes; after others it may work. Reads
+change nothing and count only by what is taken from them.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.values import JsonValue, same
-from pytest_agentbench.generation.tools.hydration.memory import Unsteady
+from pytest_agentbench.generation.draft import Draft, Turn
+from pytest_agentbench.generation.ownership import CallRecord, Ownership, conflicts, ownership_of
+from pytest_agentbench.generation.tools.flows import connecting
+from pytest_agentbench.generation.tools.hydration.arguments import Changes, Executed
 from pytest_agentbench.generation.tools.hydration.names import Handles
-from pytest_agentbench.generation.tools.hydration.owners import Owners, owners_of
 from pytest_agentbench.generation.tools.hydration.rules import SuiteRules
 from pytest_agentbench.generation.tools.labels import name_of
 from pytest_agentbench.generation.tools.probing.schemas import read_slots
-from pytest_agentbench.generation.tools.recruiting.pool import Pool
-from pytest_agentbench.generation.tools.recruiting.watching import Watch, watch_of
-from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Card, Cards, Taxonomy, Walk
+from pytest_agentbench.generation.tools.recruiting.pool import Pool, Watch, distinct, watch_of
+from pytest_agentbench.generation.tools.recruiting.proposing import is_needed
+from pytest_agentbench.generation.tools.values import (
+    Card,
+    Cards,
+    PoolEntry,
+    Taxonomy,
+)
 from pytest_agentbench.generation.tools.world import World
+
+Unsteady = tuple[str, str, str]
+"""A value that is another one in each environment: the tool that gave it, the tool that took it ("" for the user), and
+the argument, or where it stands."""
+
+
+class HydrationError(Exception):
+    """A walk cannot be hydrated: for which reason (a few words), and in detail.
+
+    `turns` are those that came before, in the attempt that came furthest.
+    """
+
+    def __init__(self, reason: str, detail: str = "", turns: Sequence[Turn] = ()) -> None:
+        super().__init__(f"{reason}: {detail}" if detail else reason)
+        self.reason = reason
+        self.detail = detail
+        self.turns = tuple(turns)
+
+
+@dataclass
+class Memory:
+    """What is not tried again; `is_over` where nothing else is left, `reached` how many calls an attempt made.
+
+    `tries` counts the calls that were tried in all attempts, those among them that a rule did not let be made too.
+    """
+
+    unsteady: set[Unsteady] = field(default_factory=set)
+    is_over: bool = False
+    tries: int = 0
+    reached: int = 0
+    _failed: set[tuple[Changes, str]] = field(default_factory=set)
+    _barren: set[tuple[int, Changes, str]] = field(default_factory=set)
+
+    def failed(self, changes: Changes, key: str) -> None:
+        """Note that a call fails after these changes."""
+        self._failed.add((changes, key))
+
+    def may_try(self, place: int, changes: Changes, key: str) -> bool:
+        """Whether nothing is known against a call at this place after these changes."""
+        return (changes, key) not in self._failed and (place, changes, key) not in self._barren
+
+    def barren(self, place: int, call: Executed) -> None:
+        """Note that a call leads nowhere at its place."""
+        self._barren.add((place, call.changes, call.key))
+
+    def stuck(self, made: Sequence[Executed], tool: str, owned: int | None = None) -> None:
+        """Note that no call of a tool was left after these.
+
+        To blame is the call that named the owner (number `owned`), where other owners have calls left; else the last
+        change, else the tool's own last call.
+        """
+        blamed = [owned] if owned is not None else [place for place, one in enumerate(made) if one.writes]
+        blamed = blamed or [place for place, one in enumerate(made) if one.card.tool == tool]
+        if blamed:
+            self.barren(blamed[-1], made[blamed[-1]])
+        else:
+            self.is_over = True
+
+
+def changes_of(made: Iterable[Executed]) -> Changes:
+    """Give the changes among calls."""
+    return tuple(one.key for one in made if one.writes)
+
+
+@dataclass
+class Usage:
+    """How often accepted drafts named each value, so that later ones are about something else."""
+
+    _named: Counter[str] = field(default_factory=Counter)
+
+    def note(self, draft: Draft) -> None:
+        """Count what the user of a draft names, each value once."""
+        self._named.update({str(stated.value) for turn in draft.turns for stated in turn.states})
+
+    def of(self, arguments: dict[str, JsonValue]) -> int:
+        """Give how often the texts of a call were named, added up."""
+        return sum(self._named[value] for value in read_slots(arguments).values() if isinstance(value, str))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,9 +130,42 @@ class Stock:
         return Handles(self.pool, self.cards, self.taxonomy, lookups=lookups)
 
     @cached_property
-    def owners(self) -> Owners:
-        """Whom rows belong to."""
-        return owners_of(self.state, self.pool)
+    def ownership(self) -> Ownership:
+        """Whom things belong to. What verified changes made is not there when a walk begins, so it is left out."""
+        entries = [(entry, self.record(entry)) for entry in self.pool.entries]
+        return ownership_of(
+            [self.state], [replace(one, result=None) if one.writes or entry.after else one for entry, one in entries]
+        )
+
+    def record(self, entry: PoolEntry) -> CallRecord:
+        """Give a verified call as it counts for ownership."""
+        return CallRecord(entry.tool, entry.arguments, entry.result, self.card(entry.tool).writes is not False)
+
+    def most_of_one(self, tool: str) -> int:
+        """Count the verified calls of a tool that one conversation can make: those about one owner, and about none."""
+        every = [self.ownership.about(self.record(entry)) for entry in distinct(self.pool.of(tool))]
+        free = [one for one in every if not one.people]
+        return len(free) + max(
+            (sum(not conflicts(one, [other])[0] for one in every if one.people) for other in every if other.people),
+            default=0,
+        )
+
+    def owners_of(self, tool: str) -> frozenset[str]:
+        """Give the people, of one kind, whom verified calls of a tool are about; none where some are about nobody."""
+        every = [self.ownership.about(self.record(entry)).people for entry in self.pool.of(tool)]
+        kinds = [kind for kind in sorted(self.ownership.people) if every and all(kind in one for one in every)]
+        return frozenset(key for one in every for key in one[kinds[0]]) if len(kinds) == 1 else frozenset()
+
+    def feeds(self, source: str, target: str) -> bool:
+        """Whether what a tool gives is all that another needs."""
+        types = connecting(self.taxonomy, source, target)
+        given = {place.path for one in types for place in one.consumed if place.tool == target}
+        return bool(types) and all(one.path in given for one in self.card(target).parameters if is_needed(one))
+
+    def is_mixed(self, tool: str) -> bool:
+        """Whether every verified call of a tool lists what belongs to several people."""
+        entries = self.pool.of(tool)
+        return bool(entries) and all(self.ownership.about(self.record(entry)).listed for entry in entries)
 
     @cached_property
     def watch(self) -> Watch:
@@ -67,16 +190,3 @@ class Stock:
     def card(self, tool: str) -> Card:
         """Give a tool's card; a tool without one has an empty card."""
         return self.cards.get(tool) or Card(tool=tool)
-
-
-def turns_of(walk: Walk) -> list[tuple[str, ...]]:
-    """Cut a walk into the tools called in each of the user's turns."""
-    turns: list[tuple[str, ...]] = []
-    tools: list[str] = []
-    for node in walk.nodes[1:]:
-        if node not in (RUN_CONVERSATION, END_OF_SIMULATION):
-            tools.append(node)
-        elif tools:
-            turns.append(tuple(tools))
-            tools = []
-    return [*turns, tuple(tools)] if tools else turns

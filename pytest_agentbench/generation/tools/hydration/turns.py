@@ -1,56 +1,119 @@
-"""The turns of a draft out of the calls that were made, and whether their values hold in any environment."""
+"""The turns of a draft out of the calls that were made, what the user asks to be told, and what holds elsewhere.
 
-import itertools
-from collections.abc import Sequence
+A value to be told is a short one, under a name of its own, that is said in one way.
+"""
 
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.tool import ToolCall
-from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.generation.draft import Origin, PlannedCall, Reference, Stated, Turn, Wanted
-from pytest_agentbench.generation.language.plain import label_of
-from pytest_agentbench.generation.tools.hydration.arguments import Option
-from pytest_agentbench.generation.tools.hydration.facts import said_at, stands_at
-from pytest_agentbench.generation.tools.hydration.memory import Unsteady
-from pytest_agentbench.generation.tools.hydration.stock import Stock
-from pytest_agentbench.generation.tools.probing.reading import parsed
+from pytest_agentbench.core.values import JsonValue, is_number
+from pytest_agentbench.generation.draft import Stated, Turn, Wanted
+from pytest_agentbench.generation.language.plain import label_of, words_of
+from pytest_agentbench.generation.tools.flows import found_at, is_same_value
+from pytest_agentbench.generation.tools.hydration.arguments import Executed
+from pytest_agentbench.generation.tools.hydration.stock import Stock, Unsteady
+from pytest_agentbench.generation.tools.labels import labels_of
+from pytest_agentbench.generation.tools.probing.reading import inner, parsed
 from pytest_agentbench.generation.tools.probing.schemas import read_slots
 from pytest_agentbench.generation.tools.probing.verdicts import judge
 from pytest_agentbench.validation.values import scalars
 
+_DEEPEST = 2
+"""Objects within an answer that are looked into: what lies deeper has no short name."""
+_TEXT = re.compile(r"[^\W_][\w .'’@&/-]{1,38}[^\W_]")
+_DATED = re.compile(r"\d{4}-\d{2}|\d{1,2}:\d{2}|T\d{2}")
+_LEAST = 10
+"""Smaller numbers are often written as words."""
+_DECIMALS = 2
+"""Decimals beyond which people round."""
+_SHORTEST = 3
+"""Letters of a word of a name: shorter ones are short for something."""
 
-def turns_of_calls(made: Sequence[tuple[PlannedCall, Option]], wanted: Sequence[Wanted], stock: Stock) -> list[Turn]:
+
+def wanted_of(result: JsonValue, known: list[JsonValue]) -> Iterator[Wanted]:
+    """Yield what a user may ask to be told of an answer; `known` are values that are in use already.
+
+    Two values of one name are left out, and so is a value that stands in the answer twice: it would be told by chance.
+    """
+    found = list(_scalars(inner(result), "", 0))
+    labels = labels_of(path for path, _ in found)
+    names = Counter(labels.values())
+    texts = Counter(plain(str(value)) for _, value in found)
+    used = {plain(str(value)) for value in known}
+    for path, value in found:
+        text, label = spoken_form(value), labels[path]
+        if text is None or names[label] > 1 or texts[plain(str(value))] > 1 or plain(text) in used:
+            continue
+        if all(word.isalpha() and len(word) >= _SHORTEST for word in label.split()) and plain(label) != plain(text):
+            yield Wanted(label=label, text=text, path=path)
+
+
+def spoken_form(value: JsonValue) -> str | None:
+    """Give a value as any agent would write it; None where agents differ (dates, codes with `_`, long decimals)."""
+    if is_number(value):
+        text = f"{value:.10f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+        return text if value >= _LEAST and len(text.partition(".")[2]) <= _DECIMALS else None
+    if not isinstance(value, str) or "_" in value or _DATED.search(value) or not _TEXT.fullmatch(value):
+        return None
+    return value
+
+
+def said_at(result: JsonValue, path: str) -> str | None:
+    """Give how what stands at a path is said; None where nothing stands there, or agents differ."""
+    found = next(found_at(result, path), None)
+    return None if found is None else spoken_form(found.value)
+
+
+def stands_at(value: JsonValue, path: str, result: JsonValue) -> bool:
+    """Whether a value stands at a path of a result, whole or within the text there."""
+    found = [one.value for one in found_at(result, path)]
+    return any(is_same_value(one, value) or (isinstance(one, str) and str(value) in one) for one in found)
+
+
+def _scalars(value: JsonValue, path: str, depth: int) -> Iterator[tuple[str, JsonValue]]:
+    if not isinstance(value, Mapping) or depth > _DEEPEST:
+        return
+    for key, item in value.items():
+        where = f"{path}.{key}" if path else str(key)
+        if isinstance(item, Mapping):
+            yield from _scalars(item, where, depth + 1)
+        elif not isinstance(item, list) and words_of(str(key)):
+            yield where, item
+
+
+def turns_of_calls(made: Sequence[Executed], wanted: Sequence[Wanted], stock: Stock) -> list[Turn]:
     """Give the turns of the calls that one line asks for: the request, and a yes before each change that needs one.
 
     What the user wants to be told stands in the answer of the last call.
     """
-    groups: list[list[PlannedCall]] = [[]]
-    abouts: list[tuple[JsonValue, ...]] = [()]
-    states: list[Stated] = []
-    references: list[Reference] = []
-    for number, (planned, option) in enumerate(made):
-        call = ToolCall(name=planned.call.name, arguments=planned.call.arguments)
-        if stock.rules.must_confirm(call):
+    groups: list[list[Executed]] = [[]]
+    for one in made:
+        if stock.rules.must_confirm(ToolCall(name=one.card.tool, arguments=one.arguments)):
             groups.append([])
-            abouts.append(tuple(value for _, value in scalars(call.arguments)))
-        groups[-1].append(planned)
-        schemas = {one.path: one.schema_ for one in stock.card(call.name).parameters}
-        states += [
-            Stated(label=label_of(path, schemas.get(path)), value=value, argument=path, call=number)
-            for path, value in option.states.items()
-        ]
-        references += [one.model_copy(update={"call": number}) for one in option.references]
-    last = len(groups[-1]) - 1
-    asked = tuple(one.model_copy(update={"call": last}) for one in wanted)
-    request = Turn(
-        calls=tuple(groups[0]),
-        states=tuple(states),
-        references=tuple(references),
-        wanted=asked if len(groups) == 1 else (),
-    )
-    answers = [
-        Turn(act="confirm", calls=tuple(calls), about=about, wanted=asked if place == len(groups) - 1 else ())
-        for place, (calls, about) in enumerate(zip(groups[1:], abouts[1:], strict=True), start=1)
+        groups[-1].append(one)
+    asked = tuple(one.model_copy(update={"call": len(groups[-1]) - 1}) for one in wanted)
+    turns = [
+        Turn(
+            act="confirm" if place else "request",
+            calls=tuple(one.planned for one in group),
+            about=tuple(value for _, value in scalars(group[0].arguments)) if place else (),
+            wanted=asked if place == len(groups) - 1 else (),
+        )
+        for place, group in enumerate(groups)
     ]
-    return [request, *answers]
+    schemas = [{parameter.path: parameter.schema_ for parameter in one.card.parameters} for one in made]
+    states = [
+        Stated(label=label_of(path, schemas[call].get(path)), value=value, argument=path, call=call)
+        for call, one in enumerate(made)
+        for path, value in one.option.said.items()
+    ]
+    references = [
+        ref.model_copy(update={"call": call}) for call, one in enumerate(made) for ref in one.option.references
+    ]
+    return [turns[0].model_copy(update={"states": tuple(states), "references": tuple(references)}), *turns[1:]]
 
 
 def numbered(turn: Turn) -> Turn:
@@ -74,32 +137,26 @@ async def unsteady_values(turns: Sequence[Turn], stock: Stock) -> set[Unsteady]:
     A call that fails there loses what it was given by results. Where environments do not open anew, none is known.
     """
     calls = [call for turn in turns for call in turn.calls]
-    is_asked = any(turn.wanted for turn in turns)
-    if not stock.world.resettable or not (is_asked or any(one.call is not None for one in _origins(calls))):
+    hands_on = any(one.call is not None for call in calls for one in call.origins.values())
+    if not stock.world.resettable or not (hands_on or any(turn.wanted for turn in turns)):
         return set()
     lost: set[Unsteady] = set()
     results: list[JsonValue] = []
     async with stock.world.open() as opened:
         for turn in turns:
+            first = len(results)
             for planned in turn.calls:
                 name, slots = planned.call.name, read_slots(planned.call.arguments)
-                taken = {path: one for path, one in planned.origins.items() if one.call is not None}
-                gone = [
-                    path
-                    for path, one in taken.items()
-                    if not stands_at(slots.get(path), one.path, results[one.call or 0])
-                ]
+                taken = {path: (one.call, one.path) for path, one in planned.origins.items() if one.call is not None}
+                gone = [path for path, (call, at) in taken.items() if not stands_at(slots.get(path), at, results[call])]
                 answer = await opened.call(name, planned.call.arguments)
                 if not gone and not planned.fails and judge(answer).verdict != "ok":
                     gone = list(taken)
-                lost |= {(calls[taken[path].call or 0].call.name, name, path) for path in gone}
+                lost |= {(calls[taken[path][0]].call.name, name, path) for path in gone}
                 results.append(parsed(answer.content))
-            for one in turn.wanted:
-                told = turn.calls[one.call]
-                if said_at(results[len(results) - len(turn.calls) + one.call], one.path) != one.text:
-                    lost.add((told.call.name, "", one.path))
+            lost |= {
+                (turn.calls[one.call].call.name, "", one.path)
+                for one in turn.wanted
+                if said_at(results[first + one.call], one.path) != one.text
+            }
     return lost
-
-
-def _origins(calls: Sequence[PlannedCall]) -> list[Origin]:
-    return list(itertools.chain.from_iterable(call.origins.values() for call in calls))

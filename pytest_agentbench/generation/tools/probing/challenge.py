@@ -1,6 +1,6 @@
 """Asking what a tool does not accept: each argument missing, of another type, at its bounds, beyond them, unknown."""
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from itertools import pairwise, zip_longest
 from random import Random
@@ -21,13 +21,18 @@ from pytest_agentbench.generation.tools.probing.conforming import (
 )
 from pytest_agentbench.generation.tools.probing.replay import ReplayLog, substituted
 from pytest_agentbench.generation.tools.probing.schemas import Slot
-from pytest_agentbench.generation.tools.probing.session import ProbedTool, ProbeRecord, ProbeSession, template
+from pytest_agentbench.generation.tools.probing.session import ProbedTool, ProbeRecord, ProbeSession
 from pytest_agentbench.generation.tools.values import ProbeKind
 
 _STATED = 16
 _USUAL = 4
 STRANGE = "agentbench_unknown"
 """An argument that no schema names."""
+_WRONG: dict[str, tuple[Any, ...]] = {
+    "integer": ("abc",), "number": ("abc",), "boolean": ("maybe",), "string": ({"a": 1},),
+    "array": ("abc", 5), "object": ("abc", 5),
+}  # fmt: skip
+"""Values that are not of the declared type."""
 
 Plan = tuple[ProbeKind, dict[str, Any]]
 """A call to make, and what for."""
@@ -51,24 +56,21 @@ async def challenge(log: ReplayLog, tool: ProbedTool) -> None:
     plans = [list(_challenges(session, tool, slot, base)) for slot in tool.slots]
     plans.append([("cross_parameter", values) for values in _crossed(tool, base)])
     plans.append([("cross_parameter", {**base.values, STRANGE: "1"})])
-    late: deque[Plan] = deque()
-    costly: set[int] = set()
     turns = deque((place, plan) for turn in zip_longest(*plans) for place, plan in enumerate(turn) if plan is not None)
+    late: deque[tuple[int, Plan]] = deque()
+    costly: set[int] = set()
     is_spent = False
     while turns or late:
-        place, (kind, values) = turns.popleft() if turns else (-1, late.popleft())
+        place, (kind, values) = turns.popleft() if turns else late.popleft()
         if place in costly:
-            late.append((kind, values))
+            late.append((-1, (kind, values)))
             continue
-        if not session.may_call(tool, most):
-            break
-        if is_spent and tool.once and not await log.restore(before=tool):
+        if not session.may_call(tool, most) or (is_spent and tool.once and not await log.restore(before=tool)):
             break
         record = await session.try_values(tool, _today(values, base, tool.base), kind)
         is_spent = record is not None and record.ok
-        if is_spent and tool.once and place >= 0:
-            costly.add(place)
-        if is_spent and record is not None and tool.base is None and STRANGE not in values:
+        costly |= {place} if is_spent and tool.once and place >= 0 else set()
+        if record is not None and record.ok and tool.base is None and STRANGE not in values:
             await log.adopt(tool, record)
     _read_nothing(session, tool)
 
@@ -79,23 +81,14 @@ def _read_nothing(session: ProbeSession, tool: ProbedTool) -> None:
         return
     values = tool.base.values
     # other calls changed what it answers since it was made first: each answer to the same values counts
-    same = [
-        one for one in tool.worked() if {path: one.values[path] for path in one.values if path != STRANGE} == values
-    ]
-    known = {template(one.answer.content, list(values.values())) for one in (tool.base, *same)}
+    same = [one for one in tool.worked() if {**one.values, STRANGE: ""} == {**values, STRANGE: ""}]
+    known = {one.template for one in (tool.base, *same)}
     for slot in tool.slots:
-        strange = [one for one in tool.works() if slot.path in one.unknown and _differs_in(one, tool.base, slot)]
-        told: dict[str, list[ProbeRecord]] = {}
-        for one in strange:
-            told.setdefault(template(one.answer.content, list(one.values.values())), []).append(one)
-        several = max(told.values(), key=len, default=[])
-        if len(several) >= 2 and template(several[0].answer.content, list(several[0].values.values())) not in known:
-            session.is_nothing(tool, several)
-
-
-def _differs_in(record: ProbeRecord, base: ProbeRecord, slot: Slot) -> bool:
-    paths = record.values.keys() | base.values.keys()
-    return all(path == slot.path or record.values.get(path) == base.values.get(path) for path in paths)
+        rest = {**values, slot.path: ""}
+        unknown = [one for one in tool.works() if slot.path in one.unknown and {**one.values, slot.path: ""} == rest]
+        answer, times = max(Counter(one.template for one in unknown).items(), key=lambda pair: pair[1], default=("", 0))
+        if times >= 2 and answer not in known:
+            session.is_nothing(tool, answer)
 
 
 async def _settle(log: ReplayLog, tool: ProbedTool) -> None:
@@ -112,23 +105,20 @@ async def _settle(log: ReplayLog, tool: ProbedTool) -> None:
 
 def _today(values: dict[str, Any], planned: ProbeRecord, base: ProbeRecord | None) -> dict[str, Any]:
     """Put what stands for the same thing in this environment in the place of what stood when a probe was planned."""
-    if base is None:
-        return values
-    now = base.values
+    now = base.values if base is not None else {}
     others = {str(value): now[path] for path, value in planned.values.items() if now.get(path, value) != value}
     return {path: substituted(value, others) for path, value in values.items()}
 
 
 def _challenges(session: ProbeSession, tool: ProbedTool, slot: Slot, base: ProbeRecord) -> Iterator[Plan]:
-    """Give the probes of one argument, the most telling first."""
+    """Give the probes of one argument, the most telling first, each value once."""
     known = dict(base.values)
     if slot.path in known:
         yield "missing", {path: value for path, value in known.items() if path != slot.path}
-    seen: set[str] = set()
+    first: dict[str, tuple[ProbeKind, Any]] = {}
     for kind, value in _values(tool, slot, known.get(slot.path), session.chance(tool, slot)):
-        if (key := dumps(value)) not in seen:
-            seen.add(key)
-            yield kind, {**known, slot.path: value}
+        first.setdefault(dumps(value), (kind, value))
+    yield from ((kind, {**known, slot.path: value}) for kind, value in first.values())
 
 
 def _values(tool: ProbedTool, slot: Slot, current: Any, chance: Random) -> Iterator[tuple[ProbeKind, Any]]:
@@ -140,68 +130,56 @@ def _values(tool: ProbedTool, slot: Slot, current: Any, chance: Random) -> Itera
     if is_varied and not slot.schema.get("enum"):
         if isinstance(current, str) and "/" in current:
             yield "boundary", sibling(current, chance)  # the same folder, and nothing of that name in it
-        for _ in range(3 if isinstance(current, str) else 2):
-            yield "boundary", stranger(current, chance)
-    for value in [*declared(slot), *described(slot, tool.spec.description)][:_STATED]:
-        yield "nominal", value
+        yield from (("boundary", stranger(current, chance)) for _ in range(3 if isinstance(current, str) else 2))
+    stated = [*declared(slot), *described(slot, tool.spec.description)][:_STATED]
+    yield from (("nominal", value) for value in stated)
     if slot.type in ("integer", "number"):
         yield from _numbers(slot)
     elif slot.type in ("string", "any"):
-        yield from _texts(slot, current)
-    yield from (("wrong_type", value) for value in _wrong_types(slot))
+        yield from ((_edge(value, slot), value) for value in _texts(slot, current))
+    yield from (("wrong_type", value) for value in _WRONG.get(slot.type, ()))
     if slot.type != "boolean":
         yield from (("nominal", value) for value in by_name[:_USUAL])
 
 
+def _edge(value: Any, slot: Slot) -> ProbeKind:
+    return "boundary" if fits(value, slot) else "out_of_range"
+
+
 def _numbers(slot: Slot) -> Iterator[tuple[ProbeKind, Any]]:
-    """Give a number's bounds, what lies just beyond them, and a few values between and far away."""
+    """Give a number's bounds, a few values between, what lies just beyond them, and what lies far away."""
     low, high = bounds(slot)
-    whole = slot.type == "integer"
-
-    def typed(value: float) -> Any:
-        return int(value) if whole else round(value, 4)
-
-    for bound in (low, high):
-        if bound is not None and fits(typed(bound), slot):
-            yield "boundary", typed(bound)
-    if low is not None and high is not None:
-        yield from (("nominal", typed(low + (high - low) * share)) for share in (0.5, 0.75, 0.25, 0.9, 0.1))
-    for bound, step in ((low, -1), (high, 1)):
-        if bound is not None:
-            yield "out_of_range", typed(bound + step)
-    yield from (("boundary", typed(end)) for end in described_span(slot) or ())
-    for value in (0, -1, 1000, 95, 10**9):
-        yield ("boundary" if fits(value, slot) else "out_of_range"), typed(value)
+    ends = [end for end in (low, high) if end is not None]
+    between = [] if low is None or high is None else [low + (high - low) * part for part in (0.5, 0.75, 0.25, 0.9, 0.1)]
+    beyond = [*([low - 1] if low is not None else []), *([high + 1] if high is not None else [])]
+    rows: tuple[tuple[ProbeKind | None, list[float]], ...] = (
+        ("boundary", [end for end in ends if fits(_typed(end, slot), slot)]),
+        ("nominal", between),
+        ("out_of_range", beyond),
+        ("boundary", list(described_span(slot) or ())),
+        (None, [0, -1, 1000, 95, 10**9]),
+    )
+    for kind, values in rows:
+        yield from ((kind or _edge(value, slot), _typed(value, slot)) for value in values)
 
 
-def _texts(slot: Slot, current: Any) -> Iterator[tuple[ProbeKind, Any]]:
-    """Give texts at the edge: none at all, padded, unknown, long, with accents, in another case."""
-    yield ("boundary" if fits("", slot) else "out_of_range"), ""
+def _typed(value: float, slot: Slot) -> float:
+    return int(value) if slot.type == "integer" else round(value, 4)
+
+
+def _texts(slot: Slot, current: Any) -> Iterator[str]:
+    """Give texts at the edge: none at all, padded, in another case, unknown, with accents, long."""
+    yield ""
     if slot.schema.get("enum"):
-        yield "out_of_range", "agentbench-none"
+        yield "agentbench-none"
         return
     if isinstance(current, str) and current:
-        yield "boundary", f"{current} "
+        yield f"{current} "
         if current.swapcase() != current:
-            yield "boundary", current.swapcase()
+            yield current.swapcase()
         if current.isdigit():
-            yield "boundary", f"{int(current) + 1:0{len(current)}d}"
-            yield "boundary", "9" * len(current)
-            yield "boundary", f"{current}1"
-    yield "boundary", "agentbench-none"
-    yield "boundary", "éàü 東京"
-    yield ("boundary" if fits("x" * 2_000, slot) else "out_of_range"), "x" * 2_000
-
-
-def _wrong_types(slot: Slot) -> tuple[Any, ...]:
-    """Give values that are not of the declared type."""
-    if slot.type in ("integer", "number"):
-        return ("abc",)
-    if slot.type == "boolean":
-        return ("maybe",)
-    if slot.type == "string":
-        return ({"a": 1},)
-    return ("abc", 5) if slot.type in ("array", "object") else ()
+            yield from (f"{int(current) + 1:0{len(current)}d}", "9" * len(current), f"{current}1")
+    yield from ("agentbench-none", "éàü 東京", "x" * 2_000)
 
 
 def _crossed(tool: ProbedTool, base: ProbeRecord) -> Iterator[dict[str, Any]]:
@@ -211,11 +189,7 @@ def _crossed(tool: ProbedTool, base: ProbeRecord) -> Iterator[dict[str, Any]]:
     for left, right in pairwise(paths):
         if type(known[left]) is type(known[right]) and known[left] != known[right]:
             yield {**known, left: known[right], right: known[left]}
-    optional = {
-        slot.path: next(iter(declared(slot)), None)
-        for slot in tool.slots
-        if not slot.required and slot.path not in known
-    }
-    given = {path: value for path, value in optional.items() if value is not None}
-    if len(given) > 1:
-        yield {**known, **given}
+    left_out = [slot for slot in tool.slots if not slot.required and slot.path not in known]
+    optional = {slot.path: values[0] for slot in left_out if (values := declared(slot))}
+    if len(optional) > 1:
+        yield {**known, **optional}

@@ -9,32 +9,26 @@ from pytest_agentbench.generation.tools.probing.schemas import Slot
 from pytest_agentbench.generation.tools.probing.session import ProbedTool, ProbeRecord
 from pytest_agentbench.generation.tools.probing.verdicts import is_silent
 
-Closed = frozenset[tuple[str, str]]
-"""Arguments, as (tool, path), that take known values only."""
-
 _LARGEST = 2**53
 """Numbers beyond which JSON keeps no whole ones (RFC 8259 §6): that one is refused says nothing of others."""
-_TOLD = 3
+_REPEATED = 3
 """Characters of a value from which its being repeated in a refusal is no chance."""
 
 
-def closed_slots(tools: dict[str, ProbedTool]) -> Closed:
-    """Give the arguments that take known values only: more made-up values are refused than accepted."""
-    return frozenset(
-        (name, slot.path)
-        for name, tool in tools.items()
-        for slot in tool.slots
+def closed_slots(tools: dict[str, ProbedTool]) -> set[tuple[str, str]]:
+    """Give the arguments, as (tool, path), of which more made-up values are refused than accepted."""
+    every = ((tool, slot) for tool in tools.values() for slot in tool.slots)
+    return {
+        (tool.name, slot.path)
+        for tool, slot in every
         if (refused := unknown_refused(tool, slot)) and len(refused) > len(unknown_accepted(tool, slot))
-    )
+    }
 
 
 def unknown_accepted(tool: ProbedTool, slot: Slot) -> set[str]:
     """Give the made-up values of an argument that were accepted, numbers apart: those may be of things there are."""
-    return {
-        str(value).strip().lower()
-        for record in tool.works()
-        if slot.path in record.unknown and not str(value := record.values[slot.path]).strip().isdigit()
-    }
+    taken = (str(one.values[slot.path]).strip().lower() for one in tool.works() if slot.path in one.unknown)
+    return {text for text in taken if not text.isdigit()}
 
 
 def unknown_refused(tool: ProbedTool, slot: Slot) -> list[Any]:
@@ -44,9 +38,8 @@ def unknown_refused(tool: ProbedTool, slot: Slot) -> list[Any]:
 
 def looks_up(tool: ProbedTool, slot: Slot) -> bool:
     """Whether made-up values meet silence or a refusal: one thing is looked up, where a search gives no entries."""
-    return any(
-        record.verdict != "empty" or is_silent(record.answer.content) for record in refusals_of_unknown(tool, slot)
-    )
+    refusals = refusals_of_unknown(tool, slot)
+    return any(record.verdict != "empty" or is_silent(record.answer.content) for record in refusals)
 
 
 def knows(tool: ProbedTool, slot: Slot) -> list[ProbeRecord]:
@@ -56,41 +49,32 @@ def knows(tool: ProbedTool, slot: Slot) -> list[ProbeRecord]:
     verdicts = {record.verdict for record in refusals_of_unknown(tool, slot)}
     if not tool.is_read or not verdicts or "empty" in verdicts:
         return tool.worked()
-    known = [one for one in (*tool.records, *tool.replays) if one.ok or one.verdict == "empty"]
+    known = [one for one in (*tool.records, *tool.replays) if one.verdict in ("ok", "empty")]
     return sorted(known, key=lambda one: one.epoch)
 
 
 def refusals_of_unknown(tool: ProbedTool, slot: Slot) -> list[ProbeRecord]:
     """Give the calls that a made-up value alone kept from working, one for each value."""
-    if slot.schema.get("enum") or slot.type in ("boolean", "object", "array"):
+    if not slot.is_open:
         return []
-    since: dict[str, int] = {}
-    for record in tool.worked():
-        since.setdefault(record.rest(slot.path), record.epoch)
     marks = {char for record in tool.works() for char in str(record.values.get(slot.path, ""))}
-    found: dict[str, ProbeRecord] = {}
-    verdicts: set[str] = set()
     failures = ("refused", "broken", "empty") if tool.is_read or tool.destroys else ("refused", "broken")
-    for record in tool.records:
-        value = record.values.get(slot.path)
-        if record.verdict not in failures or slot.path not in record.unknown or not fits(value, slot):
-            continue
-        if not _is_alike(value, marks) or is_about_another(record, slot.path):
-            continue
-        if record.epoch >= since.get(record.rest(slot.path), record.epoch + 1):
+    found: dict[str, ProbeRecord] = {}
+    for record in tool.failed_alone(slot.path):
+        value = record.values[slot.path]
+        is_unknown = slot.path in record.unknown and fits(value, slot) and _is_alike(value, marks)
+        if record.verdict in failures and is_unknown and not is_about_another(record, slot.path):
             found.setdefault(dumps(value), record)
-            verdicts.add(record.verdict)
-    if verdicts == {"empty"} and _is_threshold(tool, slot, [record.values[slot.path] for record in found.values()]):
-        return []
-    return list(found.values())
+    refused = [record.values[slot.path] for record in found.values()]
+    is_search = {record.verdict for record in found.values()} == {"empty"}
+    return [] if is_search and _is_threshold(tool, slot, refused) else list(found.values())
 
 
 def is_about_another(record: ProbeRecord, path: str) -> bool:
     """Whether a refusal repeats another argument's value, and not this one's: `no book 7` says nothing of shelves."""
     said = record.judged.reason
-    own = str(record.values.get(path))
     others = (str(value) for name, value in record.values.items() if name != path)
-    return own not in said and any(len(other) >= _TOLD and other in said for other in others)
+    return str(record.values.get(path)) not in said and any(len(one) >= _REPEATED and one in said for one in others)
 
 
 def _is_threshold(tool: ProbedTool, slot: Slot, refused: list[Any]) -> bool:

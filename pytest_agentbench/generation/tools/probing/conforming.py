@@ -6,7 +6,7 @@ values, where a service is rather asked for the most ordinary ones.
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -29,13 +29,13 @@ _BETWEEN = re.compile(r"\s*[,/|]\s*|\s+[a-z]{1,3}\s+")
 """Short words one after the other, in brackets or after a colon: `(fr, en, de)`, `kind: a | b.`, `(zone: X or Y)`."""
 _CODED = re.compile(r"(?<![\w.-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*(?![\w-])")
 """A word of letters and digits, as codes are that a description gives for example: `W1041`, `AB-12`."""
-_DATE_FORM = re.compile(r"\b[A-Z]{4}[-/.][A-Z]{2}[-/.][A-Z]{2}\b")
-"""How descriptions write the form of a date: `YYYY-MM-DD`, `AAAA-MM-JJ`."""
 _SENTENCES = re.compile(r"(?<=[;\n])\s+|(?<=\.)\s*\n\s*|(?<=\.)[^\S\n]+(?![\sa-z'\"`«])")
 """Ends of sentences. The dot of an abbreviation is none: `its name, e.g. 'Oak'`."""
 _STEM = re.compile(r"[A-Za-z0-9]+(?=(?:\.[A-Za-z]{1,5})?$)")
 _SPAN = re.compile(r"(?<![\w.-])(-?\d+(?:\.\d+)?)\s*(?:-|–|…|\.\.\.?|[a-zà]{1,3})\s*(-?\d+(?:\.\d+)?)(?![\w.-])")
 """Two numbers with little between them: `1-15`, `0 to 5`, `0 à 5`."""
+_ABOVE = 1e-6
+"""How far above an exclusive bound the first number lies, where it need not be a whole one."""
 
 
 @cache
@@ -45,15 +45,13 @@ def _usual() -> dict[str, Any]:
 
 def declared(slot: Slot) -> list[Any]:
     """Give the values that the schema itself names: const, default, examples, enum."""
-    schema = slot.schema
-    found: list[Any] = [schema[key] for key in ("const", "default", "example") if schema.get(key) is not None]
+    found: list[Any] = [slot.schema.get(key) for key in ("const", "default", "example")]
     for key in ("examples", "enum"):
-        given = schema.get(key)
-        if isinstance(given, list):
-            found += [value for value in given if value is not None]
-        elif isinstance(given, Mapping):  # OpenAPI: named examples
-            found += [value["value"] for value in given.values() if isinstance(value, Mapping) and "value" in value]
-    return _distinct(found)
+        named = slot.schema.get(key)
+        if isinstance(named, Mapping):  # OpenAPI: named examples
+            named = [value.get("value") for value in named.values() if isinstance(value, Mapping)]
+        found += named if isinstance(named, list) else []
+    return distinct(value for value in found if value is not None)
 
 
 def described(slot: Slot, tool_description: str = "") -> list[Any]:
@@ -63,30 +61,26 @@ def described(slot: Slot, tool_description: str = "") -> list[Any]:
     """
     is_named = re.compile(rf"(?<!\w){re.escape(slot.name)}(?!\w)")
     text = " ".join([slot.described, *(part for part in _SENTENCES.split(tool_description) if is_named.search(part))])
-    found: list[str] = [match[2] for match in _QUOTED.finditer(text)]
-    for match in _CODES.finditer(text):
-        found += _BETWEEN.split(match[1])
+    found = [match[2] for match in _QUOTED.finditer(text)]
+    found += [one for match in _CODES.finditer(text) for one in _BETWEEN.split(match[1])]
     found += _CODED.findall(text)
     if slot.type in ("integer", "number"):
         found += [end for match in _SPAN.finditer(text) for end in match.groups()]
-    typed = [_as_type(value, slot) for value in found if value and value != slot.name]
-    return _distinct([value for value in typed if value is not None and fits(value, slot)])[:_MOST_DESCRIBED]
-
-
-def takes_dates(slot: Slot, tool_description: str = "") -> bool:
-    """Whether an argument's format, or a form such as `YYYY-MM-DD` in what is told of it, says that it is a date."""
-    if str(slot.schema.get("format", "")).startswith("date") or _DATE_FORM.search(slot.described):
-        return True
-    return slot.type == "string" and not slot.described and _DATE_FORM.search(tool_description) is not None
+    typed = (_as_type(value, slot) for value in found if value and value != slot.name)
+    return distinct(value for value in typed if value is not None and fits(value, slot))[:_MOST_DESCRIBED]
 
 
 def described_span(slot: Slot) -> tuple[float, float] | None:
     """Give the bounds that a number's description states (`1-15`, `0 to 5`), None where it states none."""
-    for match in _SPAN.finditer(slot.described):
-        low, high = float(match[1]), float(match[2])
-        if low < high:
-            return low, high
-    return None
+    spans = ((float(match[1]), float(match[2])) for match in _SPAN.finditer(slot.described))
+    return next((span for span in spans if span[0] < span[1]), None)
+
+
+def top_of(slot: Slot) -> float | None:
+    """Give the largest number that is declared, or described."""
+    span = described_span(slot)
+    high = bounds(slot)[1]
+    return high if high is not None else span[1] if span else None
 
 
 def usual(slot: Slot) -> list[Any]:
@@ -94,70 +88,63 @@ def usual(slot: Slot) -> list[Any]:
     table = _usual()
     found: list[Any] = list(table["format"].get(str(slot.schema.get("format")), ()))
     for word in reversed(words(slot.name)):
-        for value in table.get(word, ()) if word != "format" else ():
-            is_text = isinstance(value, str)
-            if slot.type == "string" and not is_text:
-                found.append(str(value))
-            elif slot.type in ("string", "any") or (slot.type == "number" and not is_text):
-                found.append(value)
-    return _distinct([value for value in found if fits(value, slot)])
+        found += table.get(word, ()) if word != "format" else ()
+    as_text = [str(value) if slot.type == "string" else value for value in found]
+    return distinct(value for value in as_text if fits(value, slot))
 
 
 def conforming(slot: Slot, random: Random) -> list[Any]:
     """Give any values of the declared type, the plainest first."""
     kind = slot.type
-    if kind == "boolean":
-        return [True, False]
+    simple: dict[str, list[Any]] = {
+        "boolean": [True, False], "object": [{}, {"note": "test"}], "array": [["alpha"], []],
+    }  # fmt: skip
+    if kind in simple:
+        return simple[kind]
     if kind in ("integer", "number"):
-        return _numbers(slot)
-    if kind == "object":
-        return [{}, {"note": "test"}]
-    if kind == "array":
-        return [["alpha"], []]
+        low, high = bounds(slot)
+        ends = [low, (low + high) / 2 if low is not None and high is not None else None]
+        numbers: list[float] = [1, 2, 3, 10, 0, *(end for end in ends if end is not None)]
+        typed = [int(value) if kind == "integer" else value for value in numbers]
+        return distinct(value for value in typed if fits(value, slot))
     pattern = slot.schema.get("pattern")
-    made = from_pattern(pattern) if isinstance(pattern, str) else []
-    found = [*made, "alpha", f"item-{random.randrange(100, 999)}", "1"]
     low = int(slot.schema.get("minLength") or 0)
-    return _distinct([value for value in (*found, "alpha".ljust(low, "a")[:low]) if value and fits(value, slot)])
+    found = [*(from_pattern(pattern) if isinstance(pattern, str) else []), "alpha"]
+    found += [f"item-{random.randrange(100, 999)}", "1", "alpha".ljust(low, "a")[:low]]
+    return distinct(value for value in found if value and fits(value, slot))
 
 
 def fits(value: Any, slot: Slot) -> bool:
     """Whether a value conforms to what the schema declares: type, enum, bounds, lengths, pattern."""
-    schema = slot.schema
-    kind = slot.type
+    schema, kind = slot.schema, slot.type
     if value is None:
         return slot.nullable
     if isinstance(schema.get("enum"), list) and schema["enum"]:
         return value in schema["enum"]
-    if kind == "boolean":
-        return isinstance(value, bool)
     if kind in ("integer", "number"):
-        if not is_number(value) or (kind == "integer" and value != int(value)):
-            return False
         low, high = bounds(slot)
-        if low is not None and (value < low or (value == low and _excludes(schema, "exclusiveMinimum", low))):
-            return False
-        return not (
-            high is not None and (value > high or (value == high and _excludes(schema, "exclusiveMaximum", high)))
-        )
+        is_typed = is_number(value) and (kind == "number" or value == int(value))
+        return is_typed and (low is None or value >= low) and (high is None or value <= high)
     if kind == "string":
-        if not isinstance(value, str):
-            return False
-        if len(value) < int(schema.get("minLength") or 0) or len(value) > int(schema.get("maxLength") or 10**9):
-            return False
         pattern = schema.get("pattern")
-        return not isinstance(pattern, str) or _matches(pattern, value)
-    if kind == "object":
-        return isinstance(value, Mapping)
-    return isinstance(value, list) if kind == "array" else True
+        shortest, longest = int(schema.get("minLength") or 0), int(schema.get("maxLength") or 10**9)
+        is_typed = isinstance(value, str) and shortest <= len(value) <= longest
+        return is_typed and (not isinstance(pattern, str) or _matches(pattern, value))
+    types: dict[str, type] = {"boolean": bool, "object": Mapping, "array": list}
+    return isinstance(value, types.get(kind, object))
 
 
 def bounds(slot: Slot) -> tuple[float | None, float | None]:
-    """Give the declared bounds of a number, exclusive ones of either dialect included."""
-    schema = slot.schema
-    lows = [schema[key] for key in ("minimum", "exclusiveMinimum") if is_number(schema.get(key))]
-    highs = [schema[key] for key in ("maximum", "exclusiveMaximum") if is_number(schema.get(key))]
-    return (max(lows) if lows else None), (min(highs) if highs else None)
+    """Give the least and the largest number that is declared, exclusive bounds of either dialect included."""
+    step = 1 if slot.type == "integer" else _ABOVE
+
+    def bound(key: str, exclusive: str, outwards: float) -> list[float]:
+        plain, beyond = slot.schema.get(key), slot.schema.get(exclusive)
+        found = [plain + outwards * (beyond is True)] if is_number(plain) else []
+        return [*found, beyond + outwards] if is_number(beyond) else found
+
+    lows, highs = bound("minimum", "exclusiveMinimum", step), bound("maximum", "exclusiveMaximum", -step)
+    return max(lows, default=None), min(highs, default=None)
 
 
 def stranger(value: Any, random: Random) -> Any:
@@ -170,16 +157,8 @@ def stranger(value: Any, random: Random) -> Any:
         return round(value + random.uniform(0.5, 5.0), _CENTS if round(value, _CENTS) == value else 4)
     text = str(value)
     is_hex = bool(re.fullmatch(r"[0-9a-f-]{7,}", text))
-    drawn = []
-    for char in text:
-        if char.isdigit():
-            drawn.append(random.choice("0123456789abcdef" if is_hex else "0123456789"))
-        elif char.isalpha():
-            drawn.append(random.choice("abcdef" if is_hex else "bcdfghjkmpqrstvwxz"))
-            drawn[-1] = drawn[-1].upper() if char.isupper() else drawn[-1]
-        else:
-            drawn.append(char)
-    made = "".join(drawn)
+    digits, letters = ("0123456789abcdef", "abcdef") if is_hex else ("0123456789", "bcdfghjkmpqrstvwxz")
+    made = "".join(_drawn(char, digits, letters, random) for char in text)
     return made if made != text else f"{text}x"
 
 
@@ -188,65 +167,57 @@ def sibling(value: Any, random: Random) -> Any:
     found = _STEM.search(value) if isinstance(value, str) else None
     if found is None:
         return value
-    drawn = "".join(
-        random.choice("0123456789") if char.isdigit() else random.choice("bcdfghjkmpqrstvwxz") for char in found[0]
-    )
-    drawn = f"{drawn[0].upper()}{drawn[1:]}" if found[0][0].isupper() else drawn
-    made = f"{value[: found.start()]}{drawn}{value[found.end() :]}"
-    return made if made != value else f"{value[: found.start()]}{drawn}x{value[found.end() :]}"
+    stem = "".join(_drawn(char.lower(), "0123456789", "bcdfghjkmpqrstvwxz", random) for char in found[0])
+    stem = f"{stem[0].upper()}{stem[1:]}" if found[0][0].isupper() else stem
+    stem = f"{stem}x" if stem == found[0] else stem
+    return f"{value[: found.start()]}{stem}{value[found.end() :]}"
+
+
+def _drawn(char: str, digits: str, letters: str, random: Random) -> str:
+    if char.isdigit():
+        return random.choice(digits)
+    if not char.isalpha():
+        return char
+    drawn = random.choice(letters)
+    return drawn.upper() if char.isupper() else drawn
 
 
 def from_pattern(pattern: str) -> list[str]:
     """Give a text that a simple pattern admits: classes, groups, first choices, counts; [] where it is not simple."""
     parser = import_module("re._parser")  # the standard library's own reader of patterns
     try:
-        made = "".join(_piece(part) for part in parser.parse(pattern))
+        made = _admitted(parser.parse(pattern))
     except (re.error, ValueError, TypeError, RecursionError, OverflowError):
         return []
     return [made] if _matches(pattern, made) else []
 
 
-def _piece(part: tuple[Any, Any]) -> str:
-    name, given = str(part[0]), part[1]
-    if name == "LITERAL":
-        return chr(given)
-    if name == "ANY":
-        return "a"
-    if name == "IN":
-        first = given[0]
-        return {"RANGE": lambda: chr(first[1][0]), "LITERAL": lambda: chr(first[1])}.get(str(first[0]), lambda: "1")()
-    if name in ("MAX_REPEAT", "MIN_REPEAT"):
-        low, _, body = given
-        return "".join(_piece(inner) for inner in body) * (low or 1)
-    if name == "SUBPATTERN":
-        return "".join(_piece(inner) for inner in given[-1])
-    if name == "BRANCH":
-        return "".join(_piece(inner) for inner in given[1][0])
-    return ""
-
-
-def _numbers(slot: Slot) -> list[Any]:
-    low, high = bounds(slot)
-    found: list[Any] = [1, 2, 3, 10, 0]
-    if low is not None:
-        found.append(low if not _excludes(slot.schema, "exclusiveMinimum", low) else low + 1)
-    if low is not None and high is not None:
-        found.append((low + high) / 2)
-    whole = slot.type == "integer"
-    return _distinct([int(value) if whole else value for value in found if fits(int(value) if whole else value, slot)])
+def _admitted(parts: Iterable[tuple[Any, Any]]) -> str:
+    made = ""
+    for name, part in parts:
+        match str(name), part:
+            case "LITERAL", code:
+                made += chr(code)
+            case "ANY", _:
+                made += "a"
+            case "IN", [(first, code), *_]:
+                made += {"RANGE": lambda c=code: chr(c[0]), "LITERAL": lambda c=code: chr(c)}.get(
+                    str(first), lambda: "1"
+                )()
+            case "MAX_REPEAT" | "MIN_REPEAT", (low, _, body):
+                made += _admitted(body) * (low or 1)
+            case "SUBPATTERN", (*_, body):
+                made += _admitted(body)
+            case "BRANCH", (_, [body, *_]):
+                made += _admitted(body)
+    return made
 
 
 def _as_type(value: str, slot: Slot) -> Any:
-    if slot.type == "integer":
-        return int(value) if re.fullmatch(r"-?\d{1,15}", value) else None
-    if slot.type == "number":
-        return float(value) if re.fullmatch(r"-?\d{1,15}(?:\.\d+)?", value) else None
+    if slot.type in ("integer", "number"):
+        digits = re.fullmatch(r"-?\d{1,15}" + (r"(?:\.\d+)?" if slot.type == "number" else ""), value)
+        return (int(value) if slot.type == "integer" else float(value)) if digits else None
     return value if slot.type in ("string", "any") else None
-
-
-def _excludes(schema: Mapping[str, Any], key: str, bound: float) -> bool:
-    given = schema.get(key)
-    return given is True or (not isinstance(given, bool) and given == bound)
 
 
 def _matches(pattern: str, value: str) -> bool:
@@ -256,10 +227,6 @@ def _matches(pattern: str, value: str) -> bool:
         return True
 
 
-def _distinct(values: Sequence[Any]) -> list[Any]:
+def distinct(values: Iterable[Any]) -> list[Any]:
+    """Give values once each, as JSON writes them: `1` and `1.0` are two."""
     return list({dumps(value): value for value in values}.values())
-
-
-def distinct_fitting(values: Iterator[Any], slot: Slot, hints: Sequence[Any] = ()) -> list[Any]:
-    """Give values once each, those alone that conform to the schema; hints of the user stay whatever it says."""
-    return _distinct([value for value in values if value in hints or fits(value, slot)])

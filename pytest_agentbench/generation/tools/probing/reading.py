@@ -1,7 +1,7 @@
 """What stands in a result: JSON, JSON inside strings, Python literals, and in texts what has a form of its own.
 
-Texts are not understood: what is read of them are identifiers, paths, quoted values, numbers after a word (`task 7`),
-fields (`key: value`) and lines that are one value. Each of these forms is a strategy that can be switched off.
+Texts are not understood: what is read of them are identifiers, paths, quoted values, numbers after a word (`task 7`)
+and lines that are one value. Each of these forms is a strategy that can be switched off.
 """
 
 import ast
@@ -49,10 +49,6 @@ _COUNTED_AFTER = r"(?i)(?<![\w-]){word}(?: id)?\s*[:=#]?\s*#?(\d{{1,12}})(?!\w|[
 _QUOTED = re.compile(r"(?<!\w)(['\"`])([^'\"`\n]{1,100}?)\1(?!\w)")
 _ANY_QUOTED = r"['\"`]([^'\"`\n]{1,100}?)['\"`]"
 _QUOTED_AFTER = r"(?i)\b{word}[ :=]+['\"`]([^'\"`\n]{{1,100}}?)['\"`]"
-_KEYED = re.compile(
-    r"(?:^[ \t>*-]*|\|[ \t]*\**)([^\W\d_][\w -]{0,30}?)\**[ \t]*[:=]\**[ \t]*([^\s*][^|\n]{0,120}?)[ \t]*(?=\||$)", re.M
-)
-_KEYED_AFTER = r"(?mi)(?:^[ \t>*-]*|\|[ \t]*\**){word}\**[ \t]*[:=]\**[ \t]*([^\s*][^|\n]{{0,120}}?)[ \t]*(?=\||$)"
 _LISTED = re.compile(
     r"^[ \t]*(?:[*+-][ \t]+|\d{1,3}\.[ \t]+)?(?:\[[A-Za-z]+\][ \t]*)?\**((?=\S*\w)[^\s:\[\]{}*]{1,100})\**[ \t]*$", re.M
 )
@@ -187,7 +183,7 @@ def _in_text(text: str, path: str, names: tuple[str, ...]) -> Iterator[Atom]:
 
 
 def _named_in(text: str, path: str, names: tuple[str, ...]) -> Iterator[Atom]:
-    """Give what stands after a word that names it: numbers, quoted values, fields."""
+    """Give what stands after a word that names it: numbers, quoted values."""
     for match in islice(_COUNTED.finditer(text), _ENTRIES):
         if not (match[1].isupper() and match.end(1) == match.start(2)):  # `CE1` is a code, no number of a thing
             word = match[1].lower()
@@ -198,8 +194,3 @@ def _named_in(text: str, path: str, names: tuple[str, ...]) -> Iterator[Atom]:
         word = before[1].lower() if before else ""
         pattern = _QUOTED_AFTER.format(word=re.escape(word)) if word else _ANY_QUOTED
         yield Atom(match[2], path, pattern, (*names, word or "quoted"), "text_quoted")
-    for match in islice(_KEYED.finditer(text), _ENTRIES):
-        word = match[1].strip().lower()
-        pattern = _KEYED_AFTER.format(word=re.escape(word))
-        field = int(match[2]) if re.fullmatch(r"\d{1,15}", match[2]) else match[2]
-        yield Atom(field, path, pattern, (*names, word.replace(" ", "_")), "text_fields")

@@ -49,24 +49,22 @@ class Lesson:
 def lesson_of(tool: ProbedTool, record: ProbeRecord) -> Lesson:
     """Read a refusal: which argument it is about, and which values it quotes."""
     lesson = Lesson()
-    if record.verdict not in ("refused", "broken") or len(record.answer.content) > _LONGEST:
-        return lesson
     content = record.answer.content
-    found = _STATUS.match(content)
-    value = inner(parsed(content[found.end() :] if found else content))
-    entries = list(_entries(value)) if isinstance(value, dict | list) else []
-    for place, options in entries:
+    if record.verdict not in ("refused", "broken") or len(content) > _LONGEST:
+        return lesson
+    value = inner(parsed(_STATUS.sub("", content, count=1)))
+    is_object = isinstance(value, dict | list)
+    places = list(_entries(value)) if is_object else []
+    message = "\n".join(_texts(value)) if is_object else _TAIL.sub("", content)
+    message = (message or content).replace(tool.name, "…")
+    is_usage = _USAGE in message
+    places += [(place, []) for place in (() if is_usage else _PYDANTIC.findall(message))]
+    for place, options in places:
         for slot in _meant(tool, place):
             _blame(lesson, slot, record)
             lesson.values.setdefault(slot.path, []).extend(options)
-    message = "\n".join(_texts(value)) if entries or isinstance(value, dict | list) else _TAIL.sub("", content)
-    message = (message or content).replace(tool.name, "…")
-    if _USAGE in message:
-        return lesson
-    for place in _PYDANTIC.findall(message):
-        for slot in _meant(tool, place):
-            _blame(lesson, slot, record)
-    _read_text(lesson, tool, record, message)
+    if not is_usage:
+        _read_text(lesson, tool, record, message)
     return lesson
 
 
@@ -79,27 +77,25 @@ def _read_text(lesson: Lesson, tool: ProbedTool, record: ProbeRecord, message: s
         is_named = slot.name in quoted or re.search(rf"(?<![\w.]){re.escape(slot.name)}(?![\w.])", message)
         if is_named and not any(slot.name in own_value for own_value in own.values()):
             _blame(lesson, slot, record)
-    repeated = [path for path, text in own.items() if _repeats(message, text, quoted)]
-    lesson.blamed += [path for path in repeated if path not in lesson.blamed]
-    quoted += _PATH.findall(message)
+    # a value of the call that is repeated: in quotes, or as a whole word that is no small one
+    repeated = [path for path, text in own.items() if text in quoted or (len(text) >= 2 and _stands_in(text, message))]
+    lesson.blamed = list(dict.fromkeys([*lesson.blamed, *repeated]))
     names = {slot.name for slot in tool.slots} | set(own.values())
-    news = [one for one in (*quoted, *listed) if one not in names and not any(one in text for text in own.values())]
+    found = (*quoted, *_PATH.findall(message), *listed)
+    news = [one for one in found if one not in names and not any(one in text for text in own.values())]
     for path in [*lesson.blamed, *lesson.asked][:2]:
         several = lesson.values.setdefault(path, [])
         several += [one for one in news if one not in several and one.count(" ") <= 2][:_NAMED]
+
+
+def _stands_in(text: str, message: str) -> bool:
+    return re.search(rf"(?<![\w.-]){re.escape(text)}(?![\w-])", message) is not None
 
 
 def _blame(lesson: Lesson, slot: Slot, record: ProbeRecord) -> None:
     several = lesson.blamed if slot.path in record.values else lesson.asked
     if slot.path not in several:
         several.append(slot.path)
-
-
-def _repeats(message: str, text: str, quoted: list[str]) -> bool:
-    """Whether a refusal repeats a value of the call: in quotes, or as a whole word that is no small one."""
-    if text in quoted:
-        return True
-    return len(text) >= 2 and re.search(rf"(?<![\w.-]){re.escape(text)}(?![\w-])", message) is not None
 
 
 def _entries(value: Any, depth: int = 0) -> Iterator[tuple[str, list[Any]]]:

@@ -139,15 +139,6 @@ class ReplayLog:
             self._apart.discard(tool.name)
             tool.replays = [one for one in tool.replays if one.world != self.session.world_number or not one.ok]
 
-    async def bare(self) -> bool:
-        """Open a fresh environment in which nothing was done; give whether there is one."""
-        try:
-            await self.session.renew()
-        except EnvironmentFaultError:
-            return False
-        self._here = None
-        return True
-
     async def prepared(self, tool: ProbedTool) -> bool:
         """Go to an environment in which a tool's call works: where all was done, else the one that it first did in."""
         if tool.is_read or tool.base is None:

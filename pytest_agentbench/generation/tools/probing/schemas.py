@@ -1,6 +1,6 @@
 """Declared schemas made plain: references inlined as deep as needed, and arguments flattened to slots."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,8 +19,7 @@ services have more.
 class Slot:
     """One argument that takes a plain value: where it lies (`*`: any entry of a list), and what is declared of it.
 
-    `required` says that each step of the way is required, `schema` is without references, `optional_in` the path of
-    the nearest optional object or list around it.
+    `required` says that each step of the way is required, `schema` is without references.
     """
 
     path: str
@@ -42,9 +41,9 @@ class Slot:
         if isinstance(declared, str):
             return declared
         values = self.schema.get("enum")
-        if isinstance(values, list) and values:
-            return {bool: "boolean", int: "integer", float: "number", str: "string"}.get(type(values[0]), "any")
-        return "any"
+        kind = type(values[0]) if isinstance(values, list) and values else None
+        kinds: dict[type | None, str] = {bool: "boolean", int: "integer", float: "number", str: "string"}
+        return kinds.get(kind, "any")
 
     @property
     def described(self) -> str:
@@ -52,11 +51,16 @@ class Slot:
         text = self.schema.get("description")
         return text if isinstance(text, str) else ""
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the schema leaves open which values there are: one plain value, and no enum."""
+        return self.type not in ("boolean", "object", "array") and not self.schema.get("enum")
+
 
 def slots_of(spec: ToolSpec) -> tuple[Slot, ...]:
     """Give the plain arguments of a tool, declared order, `MANY` at most; a schema that is none gives no slots."""
     root = spec.parameters
-    every = _slots(plain(root, root), root, "", True, 0)
+    every = list(_slots(plain(root, root), root, "", True, 0))
     first = sorted(every, key=lambda slot: (not slot.required, slot.path.count(".")))[:MANY]
     kept = {slot.path for slot in first}
     return tuple(slot for slot in every if slot.path in kept)
@@ -66,59 +70,46 @@ def plain(schema: Any, root: Mapping[str, Any], depth: int = 0) -> Mapping[str, 
     """Follow references and merge what `allOf` and a nullable `anyOf` say; what refers to itself ends as `{}`."""
     if not isinstance(schema, Mapping) or depth > 2 * _DEEP:
         return {}
-    if isinstance(schema.get("$ref"), str):
-        rest = {key: value for key, value in schema.items() if key != "$ref"}
-        return {**plain(_target(schema["$ref"], root), root, depth + 1), **rest}
-    if isinstance(schema.get("allOf"), list):
-        merged: dict[str, Any] = {key: value for key, value in schema.items() if key != "allOf"}
-        for part in schema["allOf"]:
-            for key, value in plain(part, root, depth + 1).items():
-                if key == "properties":
-                    merged[key] = {**value, **merged.get(key, {})}
-                elif key == "required":
-                    merged[key] = [*merged.get(key, ()), *value]
+    key = next((key for key in ("$ref", "allOf", "anyOf", "oneOf") if schema.get(key)), "")
+    rest = {name: value for name, value in schema.items() if name != key}
+    if key == "$ref" and isinstance(schema[key], str):
+        return {**plain(_target(schema[key], root), root, depth + 1), **rest}
+    if not isinstance(schema.get(key), list):
+        return schema
+    parts = [plain(part, root, depth + 1) for part in schema[key]]
+    if key == "allOf":
+        for part in parts:
+            for name, value in part.items():
+                if name == "properties":
+                    rest[name] = {**value, **rest.get(name, {})}
+                elif name == "required":
+                    rest[name] = [*rest.get(name, ()), *value]
                 else:
-                    merged.setdefault(key, value)
-        return merged
-    for key in ("anyOf", "oneOf"):
-        options = schema.get(key)
-        if not isinstance(options, list) or not options:
-            continue
-        taken = [plain(option, root, depth + 1) for option in options]
-        real = [option for option in taken if option.get("type") != "null"]
-        rest = {name: value for name, value in schema.items() if name != key}
-        nullable = {"nullable": True} if len(real) < len(taken) else {}
-        return {**(real[0] if real else {}), **rest, **nullable}
-    return schema
+                    rest.setdefault(name, value)
+        return rest
+    real = [part for part in parts if part.get("type") != "null"]
+    nullable = {"nullable": True} if len(real) < len(parts) else {}
+    return {**(real[0] if real else {}), **rest, **nullable}
 
 
-def _slots(schema: Mapping[str, Any], root: Mapping[str, Any], path: str, required: bool, depth: int) -> list[Slot]:
-    properties = schema.get("properties")
+def _slots(schema: Mapping[str, Any], root: Mapping[str, Any], path: str, required: bool, depth: int) -> Iterator[Slot]:
+    properties, items, kind = schema.get("properties"), schema.get("items"), schema.get("type")
     if isinstance(properties, Mapping) and properties and depth < _DEEP:
         needed = schema.get("required")
         names = set(needed) if isinstance(needed, list) else set()
-        found: list[Slot] = []
         for name, part in properties.items():
             step = f"{path}.{name}" if path else str(name)
-            found += _slots(plain(part, root), root, step, required and name in names, depth + 1)
-        return found
-    if not path:
-        return []
-    items = schema.get("items")
-    if schema.get("type") == "array" and isinstance(items, Mapping) and depth < _DEEP:
-        return _slots(plain(items, root), root, f"{path}.*", required, depth + 1)
-    kind = schema.get("type")
-    nullable = schema.get("nullable") is True or (isinstance(kind, list) and "null" in kind)
-    return [Slot(path=path, schema=schema, required=required, nullable=nullable)]
+            yield from _slots(plain(part, root), root, step, required and name in names, depth + 1)
+    elif path and kind == "array" and isinstance(items, Mapping) and depth < _DEEP:
+        yield from _slots(plain(items, root), root, f"{path}.*", required, depth + 1)
+    elif path:
+        nullable = schema.get("nullable") is True or (isinstance(kind, list) and "null" in kind)
+        yield Slot(path=path, schema=schema, required=required, nullable=nullable)
 
 
 def _target(reference: str, root: Mapping[str, Any]) -> Any:
-    if not reference.startswith("#"):
-        return {}
-    found: Any = root
-    for part in reference[1:].strip("/").split("/"):
-        if not part:
-            continue
+    found: Any = root if reference.startswith("#") else {}
+    for part in filter(None, reference[1:].split("/")):
         key = part.replace("~1", "/").replace("~0", "~")
         found = found.get(key, {}) if isinstance(found, Mapping) else {}
     return found
@@ -128,34 +119,26 @@ def build(values: Mapping[str, Any]) -> dict[str, Any]:
     """Give the arguments in which the slots at these paths hold these values; a list gets one entry."""
     arguments: dict[str, Any] = {}
     for path, value in values.items():
-        _put(arguments, path.split("."), value)
+        holder: Any = arguments
+        steps = path.split(".")
+        for step, following in zip(steps, [*steps[1:], ""], strict=True):
+            inside: Any = value if not following else [] if following == "*" else {}
+            if step != "*":
+                holder[step] = inside if not following else holder.get(step, inside)
+                holder = holder[step]
+            elif not following or not holder:
+                holder.append(inside)
+                holder = holder[-1]
+            else:
+                holder = holder[0]
     return arguments
-
-
-def _put(holder: Any, path: list[str], value: Any) -> None:
-    head, rest = path[0], path[1:]
-    if not rest:
-        if head == "*":
-            holder.append(value)
-        else:
-            holder[head] = value
-        return
-    fresh: Any = [] if rest[0] == "*" else {}
-    if head == "*":
-        if not holder:
-            holder.append(fresh)
-        _put(holder[0], rest, value)
-    else:
-        _put(holder.setdefault(head, fresh), rest, value)
 
 
 def read_slots(arguments: Any, prefix: str = "") -> dict[str, Any]:
     """Give the plain values of arguments by slot path; of a list the first entry."""
     if isinstance(arguments, Mapping) and arguments:
-        found: dict[str, Any] = {}
-        for name, value in arguments.items():
-            found.update(read_slots(value, f"{prefix}.{name}" if prefix else str(name)))
-        return found
+        inside = [read_slots(value, f"{prefix}.{name}" if prefix else str(name)) for name, value in arguments.items()]
+        return {path: value for several in inside for path, value in several.items()}
     if isinstance(arguments, list) and arguments and prefix:
         return read_slots(arguments[0], f"{prefix}.*")
     return {prefix: arguments} if prefix else {}

@@ -1,5 +1,6 @@
 """Finding calls that work: the likeliest values first, then what refusals and other tools' results teach, in rounds."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any
@@ -9,10 +10,10 @@ from pytest_agentbench.generation.tools.probing.conforming import fits, sibling,
 from pytest_agentbench.generation.tools.probing.refusals import lesson_of
 from pytest_agentbench.generation.tools.probing.replay import ReplayLog
 from pytest_agentbench.generation.tools.probing.schemas import Slot
-from pytest_agentbench.generation.tools.probing.session import ProbedTool, ProbeRecord, ProbeSession, template
+from pytest_agentbench.generation.tools.probing.session import ProbedTool, ProbeRecord, ProbeSession
 from pytest_agentbench.generation.tools.probing.strategies import Proposals, names_something, seen_for
 
-ROUNDS = 5
+_ROUNDS = 5
 """Rounds over all tools: an id of an id of an id is found in the fourth."""
 _A_ROUND = 8
 """Calls of one tool in one round."""
@@ -26,6 +27,9 @@ _OPTIONAL = 6
 _CONTEXTS = 4
 """Different accepted calls to look for: what has no effect in one may have some in another."""
 _STAGES = ("read", "unknown", "write", "destructive")
+
+Values = dict[str, Any]
+"""Plain arguments by slot path."""
 
 
 def ordered(tools: Sequence[ProbedTool]) -> list[ProbedTool]:
@@ -46,39 +50,37 @@ class Search:
     def __init__(self, session: ProbeSession, log: ReplayLog) -> None:
         self._session = session
         self._log = log
+        self._proposals = Proposals(session)
         self._tried: set[str] = set()
-        self._ever: set[str] = set()
-        self._asked: dict[str, list[str]] = {}
-        self._focus: dict[str, tuple[dict[str, Any], str]] = {}
-        self._blamed: dict[tuple[str, str, int], Any] = {}
+        self._focus: dict[str, tuple[Values, str]] = {}
+        self._asked: dict[str, list[str]] = defaultdict(list)
+        self._first: dict[tuple[str, str, int], Any] = {}
         self._enriched: set[str] = set()
         self._vacuous: dict[str, ProbeRecord] = {}
-        self.proposals = Proposals(session)
 
-    async def search(self, tools: Sequence[ProbedTool], rounds: int = ROUNDS) -> None:
+    async def search(self, tools: Sequence[ProbedTool]) -> None:
         """Go over the tools, reads first, until a round brings nothing new; then look for further contexts."""
-        await self._rounds(tools, rounds)
+        await self._rounds(tools, _ROUNDS)
         for tool in ordered(tools):
             if tool.base is None and (record := self._vacuous.get(tool.name)) is not None:
                 await self._log.adopt(tool, record)  # it may be all that it ever says
         for tool in ordered(tools):
-            await self._contexts(tool)
+            if tool.base is not None and not tool.destroys:
+                await self._contexts(tool, tool.base.values)
         await self._rounds(tools, 1)  # for what there is only now
 
     async def _rounds(self, tools: Sequence[ProbedTool], rounds: int) -> None:
         for number in range(rounds):
             before = len(self._session.records)
-            progress = False
-            for tool in ordered(tools):
-                if tool.base is None and tool.permission.called:
-                    progress |= await self._one_round(tool)
-            if not progress and (number > 1 or len(self._session.records) == before):
+            left = [tool for tool in ordered(tools) if tool.base is None and tool.permission.called]
+            progress = [await self._one_round(tool) for tool in left if tool.base is None]
+            if not any(progress) and (number > 1 or len(self._session.records) == before):
                 break
 
     async def _one_round(self, tool: ProbedTool) -> bool:
         nominal = sum(record.kind == "nominal" for record in tool.records)
         left = min(_A_ROUND if self._is_ready(tool) else _UNREADY, self._session.budget.nominal - nominal)
-        for _ in range(max(left, 0)):
+        for _ in range(left):
             values = self._next(tool)
             record = None if values is None else await self._try(tool, values)
             if record is None:
@@ -96,26 +98,13 @@ class Search:
 
         A service may say in any words that there is no such thing; what it says then is known from here on.
         """
-        if not self._session.uses("nothing") or not tool.is_read:
+        chance = Random(f"{tool.name} {sorted(record.values)}")  # noqa: S311 - no secret hangs on it
+        slots = [slot for slot in tool.slots if slot.is_open and isinstance(record.values.get(slot.path), str)]
+        made_up = {s.path: stranger(record.values[s.path], chance) for s in slots if record.values[s.path]}
+        if not self._session.uses("nothing") or not tool.is_read or not made_up or not self._session.may_call(tool):
             return False
-        texts = {
-            path: value
-            for path, value in record.values.items()
-            if isinstance(value, str)
-            and value
-            and (slot := tool.slot(path)) is not None
-            and not slot.schema.get("enum")
-        }
-        if not texts or not self._session.may_call(tool):
-            return False
-        chance = Random(f"{tool.name} {sorted(texts)}")  # noqa: S311 - no secret hangs on it
-        other = await self._session.try_values(
-            tool, {**record.values, **{path: stranger(value, chance) for path, value in texts.items()}}, "boundary"
-        )
-        if other is None or not other.ok:
-            return False
-        told = [template(one.answer.content, list(one.values.values())) for one in (record, other)]
-        if told[0] != told[1]:
+        other = await self._session.try_values(tool, {**record.values, **made_up}, "boundary")
+        if other is None or not other.ok or record.template != other.template:
             return False
         self._vacuous.setdefault(tool.name, record)
         return True
@@ -123,57 +112,49 @@ class Search:
     def _learn(self, tool: ProbedTool, record: ProbeRecord) -> None:
         """Read a refusal: which argument it asks for or blames, and which values it names."""
         lesson = lesson_of(tool, record)
-        if self._session.uses("asked"):
-            several = self._asked.setdefault(tool.name, [])
-            several += [path for path in lesson.asked if path not in several]
+        self._asked[tool.name] += [path for path in lesson.asked if path not in self._asked[tool.name]]
         for path, values in lesson.values.items():
-            told = self.proposals.learnt.setdefault((tool.name, path), [])
-            told[:0] = [entry for value in values if (entry := (record.world, value)) not in told]
+            known = self._proposals.learnt[tool.name, path]
+            known[:0] = [entry for value in values if (entry := (record.world, value)) not in known]
         if record.verdict == "empty":  # all is right but for what is looked for
             lesson.blamed = [path for path, value in record.values.items() if isinstance(value, str)][:1]
         blamed = lesson.blamed[0] if lesson.blamed and self._session.uses("blame") else ""
         self._focus[tool.name] = (record.values, blamed)
 
-    def _next(self, tool: ProbedTool) -> dict[str, Any] | None:
-        """Give the arguments to try next: any that were never tried, then those from before something changed, then
-        those that take whatever short text an answer held.
-        """
-        for is_last in (False, True):
-            several = self._assignments(tool, is_last=is_last)
-            fresh = [one for one in several if dumps([tool.name, one, self._session.epoch]) not in self._tried]
-            never = (one for one in fresh if dumps([tool.name, one]) not in self._ever)
-            if fresh:
-                return next(never, fresh[0])
-        return None
+    def _next(self, tool: ProbedTool) -> Values | None:
+        """Give the arguments to try next: any that were never tried, then those from before something changed."""
+        fresh = [one for one in self._assignments(tool) if self._key(tool, one, self._session.epoch) not in self._tried]
+        never = (one for one in fresh if self._key(tool, one) not in self._tried)
+        return next(never, fresh[0] if fresh else None)
 
     def _is_ready(self, tool: ProbedTool) -> bool:
         """Whether each id that a tool needs may be known; until then it is hardly worth guessing."""
-        needs = [slot for slot in tool.slots if slot.required and names_something(slot)]
-        hints = self._session.world.hints
         return all(
-            slot.name in hints or any(one.likeness >= 0.5 for one in seen_for(self._session, tool, slot))
-            for slot in needs
+            slot.name in self._session.world.hints
+            or any(one.likeness >= 0.5 for one in seen_for(self._session, tool, slot))
+            for slot in tool.slots
+            if slot.required and names_something(slot)
         )
 
-    async def _try(self, tool: ProbedTool, values: dict[str, Any]) -> ProbeRecord | None:
-        self._tried.add(dumps([tool.name, values, self._session.epoch]))
-        self._ever.add(dumps([tool.name, values]))
+    async def _try(self, tool: ProbedTool, values: Values) -> ProbeRecord | None:
+        self._tried |= {self._key(tool, values, self._session.epoch), self._key(tool, values)}
         return await self._session.try_values(tool, values, "nominal", again=True)
 
-    async def _contexts(self, tool: ProbedTool) -> None:
+    @staticmethod
+    def _key(tool: ProbedTool, values: Values, epoch: int = -1) -> str:
+        return dumps([tool.name, values, epoch])
+
+    async def _contexts(self, tool: ProbedTool, base: Values) -> None:
         """Try further values of a tool that works, so that what is found of it does not hang on one call."""
         most = _CONTEXTS if tool.is_read else 2
-        if tool.base is None or tool.destroys:
-            return
-        base = tool.base.values
         made = 0
         if not tool.is_read:
             await self._enrich(tool, base)
-        new = [] if tool.is_read else [self._on_top(base)]
+        new = [] if tool.is_read else [_on_top(base)]
         for values in [*new, *self._assignments(tool, also=tuple(base))]:
-            works = {dumps({path: one.values.get(path) for path in base}) for one in tool.works()}
-            if dumps([tool.name, values]) in self._ever:
+            if self._key(tool, values) in self._tried:
                 continue
+            works = {dumps({path: one.values.get(path) for path in base}) for one in tool.works()}
             if len(works) >= most or made >= 2 * _CONTEXTS or not self._session.may_call(tool):
                 return
             record = await self._try(tool, values)
@@ -181,45 +162,39 @@ class Search:
             if record is not None and record.ok and not tool.is_read:
                 await self._log.keep(record)
 
-    def _assignments(
-        self, tool: ProbedTool, also: Sequence[str] = (), *, is_last: bool = False
-    ) -> Iterator[dict[str, Any]]:
+    def _assignments(self, tool: ProbedTool, also: Sequence[str] = ()) -> Iterator[Values]:
         """Give arguments to try; optional ones that refusals asked for are among them."""
-        asked = [*self._asked.get(tool.name, []), *also]
-        slots = {slot.path: slot for slot in tool.slots}
-        options = {slot.path: self.proposals.of(tool, slot, is_last=is_last) for slot in tool.slots}
+        options = {slot.path: self._proposals.of(tool, slot) for slot in tool.slots}
+        asked = [*self._asked[tool.name], *also] if self._session.uses("asked") else list(also)
 
-        def chosen(index: int, extra: Sequence[str] = asked) -> dict[str, Any]:
-            taken = [slot for slot in tool.slots if slot.required or slot.path in extra]
-            return {slot.path: _nth(options[slot.path], index) for slot in taken if options[slot.path]}
+        def chosen(index: int, extra: Sequence[str] = asked) -> Values:
+            taken = (slot.path for slot in tool.slots if slot.required or slot.path in extra)
+            return {path: options[path][min(index, len(options[path]) - 1)] for path in taken if options[path]}
 
         yield chosen(0)
-        focus = self._focus.get(tool.name)
-        if focus is not None and focus[1] in slots:
-            values, blamed = focus
+        values, blamed = self._focus.get(tool.name, ({}, ""))
+        if (slot := tool.slot(blamed)) is not None:
             added = {path: value for path, value in chosen(0).items() if path not in values}
-            fresh = self._renamed(tool, values, slots[blamed])
-            for value in [*options[blamed][:_VARIED], *fresh]:
+            for value in [*options[blamed][:_VARIED], *self._renamed(tool, values, slot)]:
                 yield {**values, **added, blamed: value}
         if len(asked) > 1:  # "either this or that" names both, and takes one
             yield from (chosen(0, [path]) for path in asked)
-        varied = [slot for slot in tool.slots if slot.required or slot.path in asked]
-        longest = min(max((len(options[slot.path]) for slot in varied), default=1), _LONGEST)
-        for index in range(1, longest):
+        varied = [slot.path for slot in tool.slots if slot.required or slot.path in asked]
+        for index in range(1, min(max((len(options[path]) for path in varied), default=1), _LONGEST)):
             yield chosen(index)
-            for slot in varied[:4] if len(varied) > 1 else ():
-                if index < len(options[slot.path]):
-                    yield {**chosen(0), slot.path: options[slot.path][index]}
+            for path in varied[:4] if len(varied) > 1 else ():
+                if index < len(options[path]):
+                    yield {**chosen(0), path: options[path][index]}
         for slot in tool.slots:
             if not slot.required:
                 yield from ({**chosen(0), slot.path: value} for value in options[slot.path][:2])
 
-    async def _enrich(self, tool: ProbedTool, base: dict[str, Any]) -> None:
+    async def _enrich(self, tool: ProbedTool, base: Values) -> None:
         """Change things with all that can be said of them: each optional argument that is taken, then all of these."""
-        taken: dict[str, Any] = {}
+        taken: Values = {}
         left = [slot for slot in tool.slots if slot.path not in base and slot.type not in ("boolean", "object")]
         for slot in left[:_OPTIONAL] if tool.name not in self._enriched else ():
-            values = self.proposals.of(tool, slot)
+            values = self._proposals.of(tool, slot)
             record = await self._try(tool, {**base, slot.path: values[0]}) if values else None
             if record is not None and record.ok:
                 taken[slot.path] = values[0]
@@ -234,34 +209,23 @@ class Search:
 
     async def _make_new(self, tool: ProbedTool, record: ProbeRecord) -> None:
         """Give a call new names after one that took away what other tools know: it may make what it is given, too."""
-        values = self._on_top(record.values)
-        if values == record.values or not self._session.may_call(tool):
-            return
-        other = await self._try(tool, values)
-        if other is not None and other.ok:
-            tool.takes_away = False
-            await self._log.adopt(tool, other)
+        values = _on_top(record.values)
+        if values != record.values and self._session.may_call(tool):
+            other = await self._try(tool, values)
+            if other is not None and other.ok:
+                tool.takes_away = False
+                await self._log.adopt(tool, other)
 
-    def _on_top(self, base: dict[str, Any]) -> dict[str, Any]:
-        """Give the arguments of a call that works with new names in the place of paths, which lead into no folder."""
-        chance = Random(f"{sorted(base)}")  # noqa: S311 - no secret hangs on it
-        return {
-            path: sibling(value.rpartition("/")[2], chance)
-            if isinstance(value, str) and "/" in value and not value.endswith("/")
-            else value
-            for path, value in base.items()
-        }
-
-    def _renamed(self, tool: ProbedTool, values: dict[str, Any], slot: Slot) -> list[Any]:
+    def _renamed(self, tool: ProbedTool, values: Values, slot: Slot) -> list[Any]:
         """Give a name like the first one that was blamed here: where it is taken, the next one may be free."""
         key = (tool.name, slot.path, self._session.world_number)
-        value = self._blamed.setdefault(key, values.get(slot.path))
-        if not isinstance(value, str) or not value:
-            return []
-        made = sibling(value, Random(f"{slot.path} {value}"))  # noqa: S311 - no secret hangs on it
-        return [made] if made != value and fits(made, slot) else []
+        value = self._first.setdefault(key, values.get(slot.path))
+        made = sibling(value, Random(f"{slot.path} {value}")) if value else None  # noqa: S311 - no secret hangs on it
+        return [made] if isinstance(value, str) and made not in (None, value) and fits(made, slot) else []
 
 
-def _nth(values: list[Any], index: int) -> Any:
-    """Give a value of a list, its last ones for those that are shorter."""
-    return values[min(index, len(values) - 1)]
+def _on_top(base: Values) -> Values:
+    """Give the arguments of a call that works with new names in the place of paths, which lead into no folder."""
+    chance = Random(f"{sorted(base)}")  # noqa: S311 - no secret hangs on it
+    paths = {path for path, value in base.items() if isinstance(value, str) and "/" in value and value[-1] != "/"}
+    return {path: sibling(value.rpartition("/")[2], chance) if path in paths else value for path, value in base.items()}

@@ -56,23 +56,17 @@ def _keys(state: State, name: str) -> tuple[JsonValue, ...]:
     The table is called as the argument without `id`, with an ending of a plural.
     """
     nouns = [word for word in words(name) if word not in GENERIC]
-    if not nouns:
-        return ()
-    tables: dict[str, list[JsonValue]] = {}
-    for table, key in _named_keys(state):
-        tables.setdefault(table, []).append(key)
-    return tuple(
-        key for table, keys in tables.items() if words(table) and words(table)[-1].startswith(nouns[-1]) for key in keys
-    )
+    pairs = list(_named_keys(state)) if nouns else []
+    tables = [one for one in dict.fromkeys(table for table, _ in pairs) if words(one)]
+    meant = [one for one in tables if words(one)[-1].startswith(nouns[-1])]
+    return tuple(key for one in meant for table, key in pairs if table == one)
 
 
 def _named_keys(state: Any) -> Iterator[tuple[str, str]]:
     """Give (name of the mapping, key) for every mapping by names of things, at whatever depth."""
-    if isinstance(state, Mapping):
-        for name, item in state.items():
-            if isinstance(item, Mapping):
-                yield from ((str(name), key) for key in keys_of_things(item))
-            yield from _named_keys(item)
-    elif isinstance(state, list):
-        for item in state:
+    inside = list(state.items()) if isinstance(state, Mapping) else [("", item) for item in state]
+    for name, item in inside:
+        if name and isinstance(item, Mapping):
+            yield from ((str(name), key) for key in keys_of_things(item))
+        if isinstance(item, Mapping | list):
             yield from _named_keys(item)

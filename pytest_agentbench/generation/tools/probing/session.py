@@ -2,18 +2,18 @@
 
 import asyncio
 import re
-from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.tool import ToolSpec
-from pytest_agentbench.generation.tools.graph.names import bare, likeness
+from pytest_agentbench.generation.tools.graph.names import bare, likeness, words
 from pytest_agentbench.generation.tools.probing.reading import Atom, atoms
 from pytest_agentbench.generation.tools.probing.safety import Permission, Policy, is_called_last, permission
 from pytest_agentbench.generation.tools.probing.schemas import Slot, build, read_slots, slots_of
@@ -32,6 +32,7 @@ _LET_IN = 3
 """Calls that worked, of whatever tools, after which credentials are not what a refusal is about."""
 _FORBIDDEN = re.compile(r"\bHTTP 40[13]\b")
 _LOOKUP = re.compile(r"\b(?:KeyError|IndexError|StopIteration)\b")
+_NOTHING = Judged("empty", "what a made-up value is answered with")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +89,11 @@ class ProbeRecord:
         """The plain arguments by slot path, read once: nobody may change them."""
         return read_slots(self.arguments)
 
+    @property
+    def template(self) -> str:
+        """The answer without the values of the call: equal for *no note alpha* and *no note beta*."""
+        return _template(self.answer.content, self.values.values())
+
     def rest(self, path: str) -> str:
         """Give what is equal for calls in one environment that differ in this argument alone."""
         return dumps([self.world, {name: value for name, value in self.values.items() if name != path}])
@@ -98,8 +104,8 @@ class ProbedTool:
     """A tool under examination: its slots, whether it may be called, and the call that it accepted first.
 
     `once` says that this call does not work a second time: what it takes, or makes room for, is then used up.
-    `takes_away` that reads failed after it which worked before. `replays` are calls that were made again in fresh
-    environments.
+    `takes_away` that reads failed after it which worked before, `wrote` that a probe changed the state. `replays` are
+    calls that were made again in fresh environments.
     """
 
     spec: ToolSpec
@@ -111,9 +117,8 @@ class ProbedTool:
     given_up: str = ""
     once: bool = False
     takes_away: bool = False
+    wrote: bool = False
     seconds: float = 0.0
-    _looked_at: int = 0
-    _wrote: bool = False
 
     @property
     def name(self) -> str:
@@ -123,14 +128,11 @@ class ProbedTool:
     @property
     def effect(self) -> str:
         """What calls of it do, corrected by what was seen: state that changed, or that stayed as it was."""
-        self._wrote = self._wrote or any(record.answer.wrote for record in self.records[self._looked_at :])
-        self._looked_at = len(self.records)
-        if self._wrote and self.permission.effect in ("read", "unknown"):
+        effect = self.permission.effect
+        if effect in ("read", "unknown") and self.wrote:
             return "write"
-        works = [record for record in self.records if record.ok]
-        if self.permission.effect == "unknown" and works and all(one.answer.wrote is False for one in works):
-            return "read"
-        return self.permission.effect
+        works = self.works() if effect == "unknown" else []
+        return "read" if works and all(one.answer.wrote is False for one in works) else effect
 
     @property
     def is_read(self) -> bool:
@@ -142,17 +144,39 @@ class ProbedTool:
         """Whether its calls take away what others need, so that it comes last."""
         return self.takes_away or (not self.is_read and is_called_last(self.spec))
 
+    @property
+    def makes(self) -> bool:
+        """Whether its calls may make something that others know from then on."""
+        return not self.is_read and not self.destroys
+
     def slot(self, path: str) -> Slot | None:
         """Find an argument."""
         return next((slot for slot in self.slots if slot.path == path), None)
 
     def works(self) -> list[ProbeRecord]:
-        """The probes that worked."""
+        """Give the probes that worked."""
         return [record for record in self.records if record.ok]
 
     def worked(self) -> list[ProbeRecord]:
-        """The calls that worked, those made again in fresh environments included, in the order of changes."""
+        """Give the calls that worked, those made again in fresh environments included, in the order of changes."""
         return sorted([*self.works(), *(one for one in self.replays if one.ok)], key=lambda one: one.epoch)
+
+    def failed_alone(self, path: str, works: Iterable[ProbeRecord] | None = None) -> list[ProbeRecord]:
+        """Give the probes that one argument kept from working: a call before it that differs in this one worked."""
+        since: dict[str, int] = {}
+        for record in self.worked() if works is None else works:
+            since.setdefault(record.rest(path), record.epoch)
+        failed = (one for one in self.records if path in one.values and one.verdict not in ("ok", "environment"))
+        return [one for one in failed if one.epoch >= since.get(one.rest(path), one.epoch + 1)]
+
+
+class Input(NamedTuple):
+    """A value that a call which writes was given: of which tool, under which words, when, and whether it was new."""
+
+    tool: str
+    name: frozenset[str]
+    at: int
+    is_new: bool
 
 
 class ProbeSession:
@@ -163,30 +187,26 @@ class ProbeSession:
     ) -> None:
         self.world = world
         self.budget = budget
-        self.without = without
         self.tools: dict[str, ProbedTool] = {}
         for spec in world.toolset.of("assistant"):
             allowed = permission(spec, policy, resettable=world.resets(spec))
             self.tools[spec.name] = ProbedTool(spec=spec, slots=slots_of(spec), permission=allowed)
-        self.bare = bare(list(self.tools))
         self.records: list[ProbeRecord] = []
         self.epoch = 0
         self.world_number = 0
         self.is_stuck = False
         self.reviver: Callable[[], Awaitable[None]] | None = None
         self.seen: list[tuple[ProbeRecord, Atom]] = []
-        self.made: dict[tuple[str, str, str, str], list[str]] = {}
-        self.made_in_vain: dict[tuple[str, str, str, str], list[str]] = {}
-        self.enabled: dict[tuple[str, str], str] = {}
-        self.planted: dict[int, dict[str, str]] = {}
-        self.given: dict[int, dict[str, dict[tuple[str, str], int]]] = {}
-        self.proposed: dict[tuple[str, str], list[Any]] = {}
+        self.inputs: dict[tuple[int, str], list[Input]] = defaultdict(list)
+        self.proposed: dict[tuple[str, str], list[Any]] = defaultdict(list)
+        self._without = without
         self._seed = seed
+        self._bare = bare(list(self.tools))
         self._declared = {str(value) for values in world.hints.values() for value in values}
         self._known: set[str] = set(self._declared)
         self._equal: dict[str, ProbeRecord] = {}
         self._atoms: dict[int, list[Atom]] = {}
-        self._nothing: dict[str, set[str]] = {}
+        self._nothing: dict[str, set[str]] = defaultdict(set)
         self._environments = Environments(world)
         self._opened: Opened | None = None
         self._times_seen: Counter[tuple[str, str, str, str]] = Counter()
@@ -228,11 +248,11 @@ class ProbeSession:
 
     def uses(self, strategy: str) -> bool:
         """Whether a strategy is switched on."""
-        return strategy not in self.without
+        return strategy not in self._without
 
     def likeness(self, slot: str, tool: str, found: tuple[str, ...], source: str) -> float:
         """Say how likely an argument means what another tool calls so; what all tools are called says nothing."""
-        return likeness(slot, self.bare[tool], found, self.bare[source])
+        return likeness(slot, self._bare[tool], found, self._bare[source])
 
     def chance(self, tool: ProbedTool, slot: Slot) -> Random:
         """Give the chance that values of an argument are drawn with: the same each time it is asked for."""
@@ -244,12 +264,10 @@ class ProbeSession:
             return False
         if tool.seconds > self.budget.tool_seconds:
             tool.given_up = f"its calls took {self.budget.tool_seconds:g} s altogether"
-            return False
-        if self.world.now() - self._began - self._waited > self.budget.seconds:
+        elif self.world.now() - self._began - self._waited > self.budget.seconds:
             tool.given_up = f"probing of all tools took {self.budget.seconds:g} s"
-            return False
         limit = self.budget.gentle if tool.permission.gently else self.budget.most
-        return len(tool.records) < (limit if most is None else min(limit, most))
+        return not tool.given_up and len(tool.records) < (limit if most is None else min(limit, most))
 
     async def try_values(
         self, tool: ProbedTool, values: Mapping[str, Any], kind: ProbeKind, *, again: bool = False
@@ -269,18 +287,17 @@ class ProbeSession:
             await self.reviver()
         if self._opened is None:
             return None
-        if (hung := self._hung.get(dumps([tool.name, arguments]))) is not None:
-            return hung
         key = dumps([tool.name, arguments, self.epoch])
-        known = self._equal.get(key)
-        if known is not None and not again and tool.is_read:
-            return known
+        known = None if again or not tool.is_read else self._equal.get(key)
+        if (before := self._hung.get(dumps([tool.name, arguments])) or known) is not None:
+            return before
         if not self.may_call(tool):
             return None
         record = await self._made(self._opened, tool, arguments, kind)
         tool.records.append(record)
+        tool.wrote |= bool(record.answer.wrote)
         self._equal.setdefault(key, record)
-        self._note(tool, record)
+        self._give_up(tool, record)
         await asyncio.sleep(0)
         return record
 
@@ -304,8 +321,9 @@ class ProbeSession:
     async def _made(self, opened: Opened, tool: ProbedTool, arguments: dict[str, Any], kind: ProbeKind) -> ProbeRecord:
         answer = await opened.call(tool.name, arguments)
         tool.seconds += answer.seconds
-        values = read_slots(arguments)
         stated = {slot.path for slot in tool.slots if slot.schema.get("enum")}
+        values = read_slots(arguments)
+        unknown = (path for path, value in values.items() if str(value) not in self._known and path not in stated)
         record = ProbeRecord(
             index=len(tool.records),
             tool=tool.name,
@@ -315,25 +333,20 @@ class ProbeSession:
             judged=self._judged(tool, arguments, answer),
             epoch=self.epoch,
             world=self.world_number,
-            unknown=frozenset(
-                path for path, one in values.items() if str(one) not in self._known and path not in stated
-            ),
+            unknown=frozenset(unknown),
         )
         self.records.append(record)
         is_gone = answer.unreachable and not _FORBIDDEN.search(answer.content)  # who refuses still answers
         self.is_stuck |= answer.hung or is_gone
         if record.ok:
             if not tool.is_read:
-                planted = self.planted.setdefault(self.world_number, {})
-                given = self.given.setdefault(self.world_number, {})
                 for path, value in values.items():
-                    given.setdefault(str(value), {}).setdefault((tool.name, path), len(self.records) - 1)
-                for path in sorted(record.unknown):
-                    planted.setdefault(str(values[path]), tool.name)
+                    name = frozenset(words(path.rpartition(".")[2]))
+                    put = Input(tool.name, name, len(self.records) - 1, path in record.unknown)
+                    self.inputs[self.world_number, str(value)].append(put)
+                self.epoch += answer.wrote is not False
             self._see(record)
-            self._known.update(str(value) for value in values.values())
-            if not tool.is_read and answer.wrote is not False:
-                self.epoch += 1
+            self._known.update(map(str, values.values()))
         return record
 
     def _judged(self, tool: ProbedTool, arguments: dict[str, Any], answer: Answer) -> Judged:
@@ -345,25 +358,22 @@ class ProbeSession:
         own = [value for value in read_slots(arguments).values() if value is not None]
         if judged.verdict == "ok" and (rest := _after_own(answer.content, own)):
             judged = judge(replace(answer, content=rest))
-        if judged.verdict == "environment" and _FORBIDDEN.search(answer.content) and self._is_let_in(tool):
-            return Judged("refused", judged.reason)
+        is_refusal = judged.verdict == "environment" and _FORBIDDEN.search(answer.content) and self._is_let_in(tool)
         is_lookup = judged.verdict == "broken" and _LOOKUP.search(answer.content)
-        if is_lookup and any(repr(value) in answer.content for value in own):
+        if is_refusal or (is_lookup and any(repr(value) in answer.content for value in own)):
             return Judged("refused", judged.reason)
         if judged.verdict == "empty" and tool.permission.effect in ("write", "destructive"):
             silent_success = answer.wrote is True or (answer.wrote is None and answer.content.strip() in ("", "null"))
             return Judged("ok", "it says nothing") if silent_success else judged
-        if judged.verdict == "ok" and template(answer.content, own) in self._nothing.get(tool.name, ()):
-            return Judged("empty", "what a made-up value is answered with")
-        return judged
+        is_nothing = judged.verdict == "ok" and _template(answer.content, own) in self._nothing[tool.name]
+        return _NOTHING if is_nothing else judged
 
-    def is_nothing(self, tool: ProbedTool, records: list[ProbeRecord]) -> None:
-        """Take what these calls were answered with, but for the values they repeat, for *there is no such thing*."""
-        told = {template(one.answer.content, list(one.values.values())) for one in records}
-        self._nothing.setdefault(tool.name, set()).update(told)
+    def is_nothing(self, tool: ProbedTool, answer: str) -> None:
+        """Take answers of this form, whatever values of the call they repeat, for *there is no such thing*."""
+        self._nothing[tool.name].add(answer)
         for one in (*tool.records, *tool.replays):
-            if one.ok and template(one.answer.content, list(one.values.values())) in told:
-                one.judged = Judged("empty", "what a made-up value is answered with")
+            if one.ok and one.template == answer:
+                one.judged = _NOTHING
                 self.seen = [pair for pair in self.seen if pair[0] is not one]
 
     def _is_let_in(self, tool: ProbedTool) -> bool:
@@ -389,35 +399,36 @@ class ProbeSession:
             if self._times_seen[key] <= _SEEN:
                 self.seen.append((record, atom))
 
-    def _note(self, tool: ProbedTool, record: ProbeRecord) -> None:
-        if record.answer.hung:
+    def _give_up(self, tool: ProbedTool, record: ProbeRecord) -> None:
+        """Leave a tool alone that hangs, ends the run, or is not let in, again and again."""
+        answer = record.answer
+        if answer.hung:
             self._hung[dumps([tool.name, record.arguments])] = record
-        if record.answer.hung or record.answer.crashed:
-            self._hangs[tool.name] += 2 * _HANGS if record.answer.crashed else 1
+        if answer.hung or answer.crashed:
+            self._hangs[tool.name] += 2 * _HANGS if answer.crashed else 1
             if self._hangs[tool.name] >= _HANGS * (1 + any(one.ok for one in tool.records)):
-                text = record.answer.content
-                tool.given_up = text if record.answer.hung else f"its calls end the run: {text}"
-        if record.verdict == "environment":
-            self._environmental[tool.name] += 1
-            if self._environmental[tool.name] >= _REFUSALS_OF_ENVIRONMENT:
-                tool.given_up = f"the environment is in the way: {record.judged.reason}"
-        else:
-            self._environmental[tool.name] = 0
+                tool.given_up = answer.content if answer.hung else f"its calls end the run: {answer.content}"
+        in_a_row = self._environmental[tool.name] + 1 if record.verdict == "environment" else 0
+        self._environmental[tool.name] = in_a_row
+        if in_a_row >= _REFUSALS_OF_ENVIRONMENT:
+            tool.given_up = f"the environment is in the way: {record.judged.reason}"
 
 
 def _after_own(content: str, values: list[Any]) -> str:
     """Give what an answer says of a value of the call that it begins with: `a.txt: Error - no such file`."""
     heads = (f"{value}:" for value in values if isinstance(value, str) and value)
-    head = next((one for one in sorted(heads, key=len, reverse=True) if content.startswith(one)), "")
+    head = max((one for one in heads if content.startswith(one)), key=len, default="")
     return content[len(head) :].strip() if head else ""
 
 
-def template(content: str, values: list[Any]) -> str:
-    """Give an answer with the values of the call left out: equal for *no note alpha* and *no note beta*."""
+def _template(content: str, values: Any) -> str:
     texts = sorted({str(value) for value in values if value not in (None, "", True, False)}, key=lambda one: -len(one))
     for text in texts:
         content = re.sub(rf"(?<!\w){re.escape(text)}(?!\w)", "\0", content)
     return content
+
+
+_Held = tuple[Opened, AsyncExitStack]
 
 
 class Environments:
@@ -428,8 +439,8 @@ class Environments:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._held: tuple[Opened, AsyncExitStack] | None = None
-        self._ahead: asyncio.Task[tuple[Opened, AsyncExitStack]] | None = None
+        self._held: _Held | None = None
+        self._ahead: asyncio.Task[_Held] | None = None
         self._behind: asyncio.Task[None] | None = None
         self._times = 0
 
@@ -440,18 +451,17 @@ class Environments:
         """
         await self._leave()
         ahead, self._ahead = self._ahead, None
-        if ahead is not None:
-            try:
-                self._held = await ahead
-            except EnvironmentFaultError:
-                ahead = None  # it may open now
-        if ahead is None:
-            self._held = await self._open()
-        assert self._held is not None  # noqa: S101 - one of the two has opened it
+        try:
+            held = await (ahead or self._open())
+        except EnvironmentFaultError:
+            if ahead is None:
+                raise
+            held = await self._open()  # it may open now
+        self._held = held
         self._times += 1
         if self._world.stands_alone and self._times > 1:
             self._ahead = asyncio.create_task(self._open(), name="agentbench-ahead")
-        return self._held[0]
+        return held[0]
 
     async def aclose(self) -> None:
         """Close what is open, and what was opened ahead; closing twice is fine."""
@@ -465,7 +475,7 @@ class Environments:
         if self._behind is not None:
             await self._behind
 
-    async def _open(self) -> tuple[Opened, AsyncExitStack]:
+    async def _open(self) -> _Held:
         stack = AsyncExitStack()
         return await stack.enter_async_context(self._world.open()), stack
 

@@ -85,19 +85,17 @@ def failure_in(value: Any) -> str:
         return stripped if is_report else ""
     if not isinstance(value, Mapping):
         return ""
-    if any(value.get(key) is False for key in _SAYS_SO) or any(
-        value.get(key) is True for key in ("isError", "is_error")
-    ):
+    is_flagged = any(value.get(key) is True for key in ("isError", "is_error"))
+    if is_flagged or any(value.get(key) is False for key in _SAYS_SO):
         return _message(value) or "it says that it failed"
     if not set(map(str, value)) <= _ASIDE:
         return ""
     for key in _FAILURE_KEYS:
         found = value.get(key)
-        if found not in (None, "", [], {}, False, 0) and (isinstance(found, str | dict | list) or found is True):
+        if found is True or (found and isinstance(found, str | dict | list)):
             return _message(value) or str(found)
-    for key in _STATUS:
-        found = value.get(key)
-        if not isinstance(found, bool) and isinstance(found, int) and 400 <= found < 600:
+    for found in map(value.get, _STATUS):
+        if isinstance(found, int) and not isinstance(found, bool) and 400 <= found < 600:
             return f"status {found}: {_message(value)}"
         if isinstance(found, str) and found.lower() in ("error", "failed", "failure", "fail"):
             return _message(value) or found
@@ -108,16 +106,14 @@ def is_empty(value: Any) -> bool:
     """Whether an answer holds nothing: `{}`, `null`, blank text, or only empty lists and zero counts."""
     if isinstance(value, str):
         return not value.strip()
-    if value is None:
-        return True
     if isinstance(value, Mapping):
-        containers = [item for item in value.values() if isinstance(item, list | dict) or item is None]
+        parts = [item for item in value.values() if isinstance(item, list | dict) or item is None]
         others = [item for item in value.values() if not isinstance(item, list | dict) and item is not None]
-        if not value:
-            return True
-        idle = all(isinstance(item, int | float | bool) and not item for item in others)
-        return bool(containers) and idle and all(is_empty(item) for item in containers)
-    return isinstance(value, list) and all(isinstance(item, list | dict) and is_empty(item) for item in value)
+        idle = all(isinstance(item, int | float) and not item for item in others)
+        return not value or (bool(parts) and idle and all(map(is_empty, parts)))
+    if isinstance(value, list):
+        return all(isinstance(item, list | dict) and is_empty(item) for item in value)
+    return value is None
 
 
 def is_silent(content: str) -> bool:

@@ -5,34 +5,39 @@ should stay, until a tool has as many as asked for. A tool of which no call work
 calls of others: where a service starts empty there is nothing to get, to change or to list until something was made.
 """
 
-import itertools
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain, zip_longest
 
 from pytest_agentbench.core.values import JsonValue, same
-from pytest_agentbench.generation.tools.flows import assignments, connecting, scalars_in
+from pytest_agentbench.generation.tools.flows import connecting, handed_on, scalars_in
 from pytest_agentbench.generation.tools.hydration.names import Handles, is_name
-from pytest_agentbench.generation.tools.labels import name_of
 from pytest_agentbench.generation.tools.probing.reading import parsed
 from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
 from pytest_agentbench.generation.tools.probing.verdicts import judge
-from pytest_agentbench.generation.tools.recruiting.choosing import alike
-from pytest_agentbench.generation.tools.recruiting.pool import FAILURE, Pool, call_key
+from pytest_agentbench.generation.tools.recruiting.pool import (
+    FAILURE,
+    Pool,
+    Watch,
+    Watched,
+    alike,
+    call_key,
+    effective,
+    first_reads,
+)
 from pytest_agentbench.generation.tools.recruiting.proposing import (
     CANDIDATES,
     Arguments,
-    Asked,
     Shown,
     is_dated,
     is_needed,
     is_opaque,
     is_sayable,
-    is_shown,
     proposed,
 )
-from pytest_agentbench.generation.tools.recruiting.watching import Watch, Watched, effective, first_reads
 from pytest_agentbench.generation.tools.values import Card, Cards, PoolEntry, Taxonomy
 from pytest_agentbench.generation.tools.world import Answer, Opened, World, how_to_reset
 
@@ -58,7 +63,7 @@ _SHORTEST = 4
 """Letters of a name in which a slip goes unnoticed."""
 
 
-class Bench:
+class Lease:
     """Environments of a world, one at a time: reads are made in one, anything else in a fresh one.
 
     A service that all runs share is reset when an environment opens: two at once would wait for each other without
@@ -101,8 +106,9 @@ class Recruiter:
     may_write: bool = False
     allowed: frozenset[str] = frozenset()
     told: Callable[[str], None] = lambda _: None
-    _entries: dict[str, list[PoolEntry]] = field(default_factory=dict)
-    _refused: dict[str, list[Arguments]] = field(default_factory=dict)
+    _entries: dict[str, list[PoolEntry]] = field(default_factory=lambda: defaultdict(list))
+    _behind: dict[str, list[PoolEntry]] = field(default_factory=lambda: defaultdict(list))
+    _refused: dict[str, list[Arguments]] = field(default_factory=lambda: defaultdict(list))
     _why: dict[str, str] = field(default_factory=dict)
     _changed: dict[str, bool | None] = field(default_factory=dict)
     _watch: Watch = field(default_factory=Watch)
@@ -111,115 +117,104 @@ class Recruiter:
         """Give the pool of the tools, and for each that stays without a verified call the reason."""
         cards = [card for tool in tools if (card := self.cards.get(tool)) is not None and self._may_call(card)]
         reads_first = sorted(cards, key=lambda card: card.writes is not False)
-        bench = Bench(self.world)
+        self._lease = Lease(self.world)
         try:
             for _ in range(_ROUNDS):
-                grown = [await self._round(card, bench) for card in reads_first]
-                if not any(grown):
+                if not any([await self._round(card) for card in reads_first]):
                     break
             for card in reads_first:
-                await self._by_name(card, bench)
+                await self._by_name(card)
             for card in cards:
                 if card.destructive:
                     self._entries[card.tool] = effective(self._entries[card.tool], self._changed)
                 self._entries[card.tool] = self._lasting(self._entries[card.tool])
-            await self._check_elsewhere(cards, bench)
-            failures = [entry for card in cards for entry in await self._failures(card, bench)]
-            behind = await self._follow(cards, bench) if self.world.resettable else {}
+            if self.world.resettable:
+                await self._check_elsewhere(card for card in cards if card.writes is False)
+            failures = [entry for card in cards if card.writes is False for entry in await self._failures(card)]
+            if self.world.resettable:
+                await self._follow(cards)
         finally:
-            await bench.close()
-        found = [entry for tool in tools for entry in (*self._entries.get(tool, ()), *behind.get(tool, ()))]
-        for tool in tools:
-            if behind.get(tool):
-                self._why.pop(tool, None)
-            elif not self._entries.get(tool):
-                self._why.setdefault(tool, "none of its calls was answered as it should")
-        return Pool(entries=(*found, *failures)), {tool: self._why[tool] for tool in tools if tool in self._why}
+            await self._lease.close()
+        found = [entry for tool in tools for entry in (*self._entries[tool], *self._behind[tool])]
+        unanswered = "none of its calls was answered as it should"
+        why = {tool: self._why.get(tool, "" if self._entries[tool] else unanswered) for tool in tools}
+        why = {tool: reason for tool, reason in why.items() if reason and not self._behind[tool]}
+        return Pool(entries=(*found, *failures)), why
 
     def _may_call(self, card: Card) -> bool:
         if not card.called:
             self._why[card.tool] = card.partial
             return False
-        if (
-            card.writes is False
-            or self.world.resettable
-            or card.tool in self.allowed
-            or (self.may_write and not card.destructive)
-        ):
+        is_allowed = card.tool in self.allowed or (self.may_write and not card.destructive)
+        if card.writes is False or self.world.resettable or is_allowed:
             return True
         what = "destroys" if card.destructive else "changes"
         how = how_to_reset(self.world.spec)
         self._why[card.tool] = f"it {what} what cannot be reset: {how} (`allow_writes: true` makes writes all the same)"
         return False
 
-    async def _round(self, card: Card, bench: Bench) -> bool:
-        entries = self._entries.setdefault(card.tool, [])
-        refused = self._refused.setdefault(card.tool, [])
+    async def _round(self, card: Card) -> bool:
+        """Make the calls that are proposed for a tool; give whether any was verified."""
+        entries, refused = self._entries[card.tool], self._refused[card.tool]
         before = len(entries)
         if before >= self.size:
             return False
-        asked = self._asked(card, list(self._suggested(card)), [entry.arguments for entry in entries], refused)
-        for arguments in proposed(asked, self._shown):
+        tried = [*(entry.arguments for entry in entries), *refused]
+        for arguments in proposed(card, self._shown, list(self._suggested(card)), tried):
             is_known = any(alike(arguments, entry.arguments) for entry in entries)
             if len(entries) >= self.size or is_known or self._is_coded(arguments, card):
                 continue
-            watched = await self._call(card, arguments, bench)
-            judged = judge(watched.answer)
-            if judged.verdict == "ok" and len(watched.answer.content) <= _LONGEST_RESULT:
-                self._add(card, arguments, watched, len(entries) + 1, entries)
-            else:
+            if not await self._verify(card, arguments, len(entries) + 1, entries):
                 refused.append(arguments)
-                self._why[card.tool] = f"its calls are not answered as they should: {judged.reason or judged.verdict}"
         if entries:
             self._why.pop(card.tool, None)
         if len(entries) > before:
             self.told(f"{card.tool}: {len(entries)} verified calls")
         return len(entries) > before
 
-    async def _by_name(self, card: Card, bench: Bench) -> None:
+    async def _by_name(self, card: Card) -> None:
         """Make the calls that names lead to; with enough of them keep no others, of which nobody could speak."""
         entries = self._entries[card.tool]
-        handles = Handles(Pool(entries=tuple(itertools.chain(*self._entries.values()))), self.cards, self.taxonomy)
+        handles = Handles(Pool(entries=tuple(chain(*self._entries.values()))), self.cards, self.taxonomy)
         named = [entry for entry in entries if handles.of(entry) is not None]
-        known = {call_key("", arguments) for arguments in self._refused[card.tool]}
-        known |= {call_key("", entry.arguments) for entry in entries}
+        known = {call_key("", one) for one in (*self._refused[card.tool], *(entry.arguments for entry in entries))}
+        needed = {one.path for one in card.parameters if is_needed(one)}
         number = len(entries)
         for arguments in handles.calls(card):
             key = call_key("", arguments)
-            is_whole = all(one.path in read_slots(arguments) for one in card.parameters if is_needed(one))
-            if len(named) >= self.size or not is_whole or key in known:
-                continue
-            known.add(key)
-            watched = await self._call(card, arguments, bench)
-            if judge(watched.answer).verdict == "ok" and len(watched.answer.content) <= _LONGEST_RESULT:
-                number += 1
-                self._add(card, arguments, watched, number, named)
+            if len(named) < self.size and needed <= read_slots(arguments).keys() and key not in known:
+                known.add(key)
+                number += await self._verify(card, arguments, number + 1, named)
         if len(named) >= _NAMED:
             self._entries[card.tool] = named
 
-    def _add(self, card: Card, arguments: Arguments, watched: Watched, number: int, into: list[PoolEntry]) -> None:
+    async def _verify(self, card: Card, arguments: Arguments, number: int, into: list[PoolEntry]) -> bool:
+        """Make a call and keep it where it is answered as it should: a read where reads are made, else in a fresh
+        environment, between reads.
+        """
+        if card.writes is False:
+            watched = Watched(await self._lease.read(card.tool, arguments))
+        else:
+            reads = chain.from_iterable(self._entries.values())
+            self._watch = self._watch if self._watch.reads else Watch(first_reads(reads, self.cards))
+            async with self._lease.fresh() as fresh:
+                watched = await self._watch.call(fresh, card, arguments)
+        judged = judge(watched.answer)
+        if judged.verdict != "ok" or len(watched.answer.content) > _LONGEST_RESULT:
+            if into is self._entries[card.tool]:
+                why = judged.reason or judged.verdict
+                self._why[card.tool] = f"its calls are not answered as they should: {why}"
+            return False
         into.append(_entry(card.tool, f"{card.tool}.{number}", arguments, watched.answer))
         self._changed[into[-1].id] = watched.changed
+        return True
 
-    async def _call(self, card: Card, arguments: Arguments, bench: Bench) -> Watched:
-        """Call a read where reads are made, anything else in an environment of its own, between reads."""
-        if card.writes is False:
-            return Watched(await bench.read(card.tool, arguments))
-        reads = itertools.chain.from_iterable(self._entries.values())
-        self._watch = self._watch if self._watch.reads else Watch(first_reads(reads, self.cards))
-        async with bench.fresh() as fresh:
-            return await self._watch.call(fresh, card, arguments)
-
-    async def _check_elsewhere(self, cards: Sequence[Card], bench: Bench) -> None:
+    async def _check_elsewhere(self, cards: Iterable[Card]) -> None:
         """Drop reads that work only in the environment in which they were made, such as those of a run's folder."""
-        if not self.world.resettable:
-            return
-        await bench.close()
+        await self._lease.close()
         for card in cards:
-            if card.writes is not False:
-                continue
             entries = self._entries[card.tool]
-            kept = [one for one in entries if judge(await bench.read(card.tool, one.arguments)).verdict == "ok"]
+            kept = [one for one in entries if judge(await self._lease.read(card.tool, one.arguments)).verdict == "ok"]
             if entries and not kept:
                 self._why[card.tool] = "its calls hold values that are others in each environment"
             self._entries[card.tool] = kept
@@ -227,96 +222,80 @@ class Recruiter:
     def _lasting(self, entries: list[PoolEntry]) -> list[PoolEntry]:
         """Leave out calls that name a day which neither recipe nor state names, where others are left."""
         known = {str(value) for values in self.world.hints.values() for value in values}
-        kept = [
-            one
-            for one in entries
-            if not is_dated(one.arguments)
-            or all(str(value) in known for value in read_slots(one.arguments).values() if is_dated({"": value}))
-        ]
-        return kept or entries
 
-    async def _failures(self, card: Card, bench: Bench) -> list[PoolEntry]:
+        def lasts(entry: PoolEntry) -> bool:
+            return all(str(value) in known for value in read_slots(entry.arguments).values() if is_dated(value))
+
+        return [one for one in entries if lasts(one)] or entries
+
+    async def _failures(self, card: Card) -> list[PoolEntry]:
         """Keep calls that a user may well make and that find nothing, where the tool does not call that an error.
 
-        Slips of users come first; where no slip finds nothing, what probing found out about limits.
+        Slips of users come first; where no slip can be made, what probing found out about limits.
         """
-        if card.writes is not False:
-            return []
         found: list[PoolEntry] = []
-        slipped = [wrong for entry in self._entries.get(card.tool, ()) for wrong in slips(entry.arguments)]
-        for candidates in (slipped[:CANDIDATES], [] if slipped else self._limits(card)):
-            for arguments in candidates:
-                if len(found) == _FAILURES:
-                    break
-                answer = await bench.read(card.tool, arguments)
-                if not answer.error and judge(answer).verdict in ("empty", "refused"):
-                    found.append(_entry(card.tool, f"{card.tool}{FAILURE}{len(found) + 1}", arguments, answer))
+        slipped = [wrong for entry in self._entries[card.tool] for wrong in slips(entry.arguments)]
+        for arguments in slipped[:CANDIDATES] or self._limits(card):
+            if len(found) == _FAILURES:
+                break
+            answer = await self._lease.read(card.tool, arguments)
+            if not answer.error and judge(answer).verdict in ("empty", "refused"):
+                found.append(_entry(card.tool, f"{card.tool}{FAILURE}{len(found) + 1}", arguments, answer))
         return found
 
     def _limits(self, card: Card) -> list[Arguments]:
         """Give the arguments of probes at and beyond limits that were answered with nothing."""
         names = {parameter.path.split(".")[0] for parameter in card.parameters}
-        return [
+        quiet = [
             probe.arguments
             for probe in card.probes
-            if probe.kind in _LIMITS
-            and not probe.error
-            and probe.verdict in ("empty", "refused")
-            and probe.arguments
-            and probe.arguments.keys() <= names
-            and is_sayable(probe.arguments)
-            and is_shown(probe.arguments, self._shown, set())
+            if probe.kind in _LIMITS and not probe.error and probe.verdict in ("empty", "refused") and probe.arguments
+        ]
+        return [
+            one
+            for one in quiet
+            if one.keys() <= names and is_sayable(one) and all(map(self._shown.holds, read_slots(one).values()))
         ]
 
-    async def _follow(self, cards: Sequence[Card], bench: Bench) -> dict[str, list[PoolEntry]]:
-        """Give calls of the tools that have none that is founded, each after an entry that is known or found."""
+    async def _follow(self, cards: Sequence[Card]) -> None:
+        """Find calls behind others for the tools that have none that is founded."""
         for card in cards:
-            self._entries[card.tool] = [one for one in self._entries[card.tool] if not self._is_baseless(one)] or (
-                self._entries[card.tool]
-            )
-        found: dict[str, list[PoolEntry]] = {}
-        tried: dict[str, set[str]] = {}
+            founded = [one for one in self._entries[card.tool] if not self._is_baseless(one)]
+            self._entries[card.tool] = founded or self._entries[card.tool]
         missing = [card for card in cards if all(map(self._is_baseless, self._entries[card.tool]))]
+        tried: dict[str, set[str]] = defaultdict(set)
         for _ in range(_LONGEST_CHAIN - 1):
-            grown = [
-                await self._behind(card, found, tried.setdefault(card.tool, set()), bench)
-                for card in missing
-                if len(found.get(card.tool, ())) < _BEHIND
-            ]
-            if not any(grown):
+            if not any([await self._look_behind(card, tried[card.tool]) for card in missing]):
                 break
-        for tool in found:
+        for tool in [tool for tool, entries in self._behind.items() if entries]:
             self._entries[tool] = [one for one in self._entries[tool] if not self._is_baseless(one)]
-        return found
 
-    async def _behind(self, card: Card, found: dict[str, list[PoolEntry]], tried: set[str], bench: Bench) -> bool:
+    async def _look_behind(self, card: Card, tried: set[str]) -> bool:
         """Look for calls of a tool behind those of the pool and those found, the most promising chains first."""
-        pool = Pool(entries=tuple(itertools.chain(*self._entries.values(), *found.values())))
-        entries = found.get(card.tool, [])
-        before = len(entries)
+        pool = Pool(entries=tuple(chain(*self._entries.values(), *self._behind.values())))
+        found, before = self._behind[card.tool], len(self._behind[card.tool])
         chains = [pool.chain(one) for one in self._starts(card, pool) if one.id not in tried]
-        short = [chain for chain in chains if len(chain) < _LONGEST_CHAIN]
-        for chain in sorted(short, key=lambda one: -self._covered(card, one))[:_ENVIRONMENTS]:
-            if len(entries) >= _BEHIND:
-                break
-            tried.add(chain[-1].id)
-            entries = [*entries, *await self._after(card, chain, len(entries), bench)]
-        if len(entries) > before:
-            found[card.tool] = entries
-            self.told(f"{card.tool}: {len(entries)} verified calls behind others")
-        return len(entries) > before
+        short = [one for one in chains if len(one) < _LONGEST_CHAIN]
+        for entries in sorted(short, key=lambda one: -self._covered(card, one))[:_ENVIRONMENTS]:
+            if len(found) < _BEHIND:
+                tried.add(entries[-1].id)
+                found += await self._after(card, entries, len(found))
+        if len(found) > before:
+            self.told(f"{card.tool}: {len(found)} verified calls behind others")
+        return len(found) > before
 
-    async def _after(self, card: Card, chain: Sequence[PoolEntry], number: int, bench: Bench) -> list[PoolEntry]:
+    async def _after(self, card: Card, entries: Sequence[PoolEntry], number: int) -> list[PoolEntry]:
         """Give calls that work once those of a chain were made."""
         found: list[PoolEntry] = []
-        async with bench.fresh() as opened:
-            again = await replayed(opened, chain)
+        async with self._lease.fresh() as opened:
+            again = await replayed(opened, entries)
             if again is None:
                 return []
-            suggested = self._given_by(card, again)
-            asked = self._asked(card, suggested[:3], [], [])
-            every = {call_key("", one): one for one in (*suggested[:3], *proposed(asked, self._shown))}
-            moved = {value for one, done in zip(chain, again, strict=True) for value in _differing(one, done)}
+            suggested = self._given_by(card, again)[:3]
+            every = {call_key("", one): one for one in (*suggested, *proposed(card, self._shown, suggested, ()))}
+            moved = {
+                str(new) for one, done in zip(entries, again, strict=True) for _, new in _moved(one, done).values()
+            }
             for arguments in list(every.values())[:_TRIED]:
                 if not is_sayable(arguments) or moved.intersection(map(str, read_slots(arguments).values())):
                     continue  # no scenario could expect what is another value in each environment
@@ -324,49 +303,44 @@ class Recruiter:
                 if judge(answer).verdict != "ok" or len(answer.content) > _LONGEST_RESULT:
                     continue
                 name = f"{card.tool}.b{number + len(found) + 1}"
-                found.append(_entry(card.tool, name, arguments, answer).model_copy(update={"after": chain[-1].id}))
+                found.append(_entry(card.tool, name, arguments, answer, after=entries[-1].id))
                 if card.writes is not False or len(found) == _EACH:
                     break
         return found
 
-    def _given_by(self, card: Card, chain: Sequence[PoolEntry]) -> list[Arguments]:
+    def _given_by(self, card: Card, entries: Sequence[PoolEntry]) -> list[Arguments]:
         """Give the arguments that the calls of a chain give a tool, the last call's first."""
         found: dict[str, Arguments] = {}
         needed = {one.path for one in card.parameters if is_needed(one)}
-        for entry in reversed(chain):
-            types = connecting(self.taxonomy, entry.tool, card.tool)
-            for row in assignments(types, entry.tool, entry.result, card, arguments=entry.arguments) if types else ():
+        for entry in reversed(entries):
+            for row in handed_on(self.taxonomy, entry.tool, entry.result, card, arguments=entry.arguments):
                 slots = read_slots(dict(row.arguments))
                 kept = {path: value for path, value in slots.items() if path in needed} or slots
-                found.setdefault(call_key("", kept), build(kept))
-        merged = {path: value for one in reversed(found.values()) for path, value in read_slots(one).items()}
-        return [build({**merged, **read_slots(one)}) for one in found.values()]
+                found.setdefault(call_key("", kept), kept)
+        merged = {path: value for one in reversed(found.values()) for path, value in one.items()}
+        return [build({**merged, **one}) for one in found.values()]
 
     def _starts(self, card: Card, pool: Pool) -> Iterator[PoolEntry]:
         """Yield the entries whose results, or whose effects, may make calls of a tool possible."""
-        enabling = {one.source for one in self.cards.enablings if one.target == card.tool}
         for entry in pool.entries:
-            other = self.cards.get(entry.tool)
-            leads = bool(connecting(self.taxonomy, entry.tool, card.tool)) or entry.tool in enabling
-            if entry.tool != card.tool and FAILURE not in entry.id and (leads or (other and other.writes)):
+            leads = bool(connecting(self.taxonomy, entry.tool, card.tool))
+            if entry.tool != card.tool and (leads or self._writes(entry.tool)):
                 yield entry
 
-    def _covered(self, card: Card, chain: Sequence[PoolEntry]) -> int:
+    def _covered(self, card: Card, entries: Sequence[PoolEntry]) -> int:
         """Count the needed arguments that the calls of a chain give; what changes something counts a little."""
+        types = [one for entry in entries for one in connecting(self.taxonomy, entry.tool, card.tool)]
+        given = {place.path for one in types for place in one.consumed if place.tool == card.tool}
         needed = [one.path for one in card.parameters if is_needed(one)]
-        given = {
-            place.path
-            for entry in chain
-            for one in connecting(self.taxonomy, entry.tool, card.tool)
-            for place in one.consumed
-            if place.tool == card.tool
-        }
-        last = self.cards.get(chain[-1].tool)
-        return 2 * sum(path in given for path in needed) + bool(last and last.writes)
+        return 2 * sum(path in given for path in needed) + self._writes(entries[-1].tool)
+
+    def _writes(self, tool: str) -> bool:
+        card = self.cards.get(tool)
+        return card is not None and bool(card.writes)
 
     def _is_coded(self, arguments: Arguments, card: Card) -> bool:
         """Whether a call needs a code that nobody remembers; it is made behind what gives the code, or by a name."""
-        known = self._known(card)
+        known = self._shown.known(card)
         return self.world.resettable and any(
             is_opaque(value) and value not in known.get(path, ()) for path, value in read_slots(arguments).items()
         )
@@ -376,41 +350,14 @@ class Recruiter:
         card = self.cards.get(entry.tool)
         if card is None or card.writes is False:
             return False
-        taken = {
-            place.path
-            for one in self.taxonomy.types
-            if any(place.tool != card.tool for place in one.produced)
-            for place in one.consumed
-            if place.tool == card.tool
-        }
+        makers = [one for one in self.taxonomy.types if any(place.tool != card.tool for place in one.produced)]
+        taken = {place.path for one in makers for place in one.consumed if place.tool == card.tool}
         slots = read_slots(entry.arguments)
         return not all(self._shown.holds(value) for path, value in slots.items() if path in taken)
 
-    def _asked(
-        self, card: Card, suggested: Sequence[Arguments], have: Sequence[Arguments], refused: Sequence[Arguments]
-    ) -> Asked:
-        return Asked(
-            card=card,
-            suggested=tuple(suggested),
-            have=tuple(have),
-            refused=tuple(refused),
-            known=self._known(card),
-        )
-
     @cached_property
     def _shown(self) -> Shown:
-        return Shown(self.cards, [value for values in self.world.hints.values() for value in values])
-
-    def _known(self, card: Card) -> dict[str, tuple[JsonValue, ...]]:
-        """Give what recipe and state name for the arguments of a tool, by path."""
-        hints = self.world.hints
-        found = {}
-        for parameter in card.parameters:
-            name = name_of(parameter.path)
-            values = hints.get(f"{card.tool}.{name}", hints.get(name))
-            if values is not None:
-                found[parameter.path] = tuple(values)
-        return found
+        return Shown(self.cards, self.world.hints)
 
     def _suggested(self, card: Card) -> Iterator[Arguments]:
         """Give what results in the pool give this tool, one of each result in turn.
@@ -422,42 +369,36 @@ class Recruiter:
             maker = self.cards.get(source)
             if self.world.resettable and maker is not None and maker.writes is not False:
                 continue
-            types = connecting(self.taxonomy, source, card.tool)
-            for entry in self._entries[source] if types else ():
-                found = assignments(types, source, entry.result, card, arguments=entry.arguments)
+            for entry in self._entries[source]:
+                found = handed_on(self.taxonomy, source, entry.result, card, arguments=entry.arguments)
                 rows.append([dict(one.arguments) for one in found[:CANDIDATES]])
-        for place in range(max(map(len, rows), default=0)):
-            yield from (row[place] for row in rows if place < len(row))
+        for several in zip_longest(*rows):
+            yield from (one for one in several if one is not None)
 
 
-async def replayed(opened: Opened, chain: Sequence[PoolEntry]) -> list[PoolEntry] | None:
+async def replayed(opened: Opened, entries: Sequence[PoolEntry]) -> list[PoolEntry] | None:
     """Make verified calls again, one after the other, with the values of today; None where one does not work."""
     made: list[PoolEntry] = []
     now: dict[str, JsonValue] = {}
-    for entry in chain:
+    for entry in entries:
         slots = {path: now.get(str(value), value) for path, value in read_slots(entry.arguments).items()}
         arguments = build(slots) if now else entry.arguments
         answer = await opened.call(entry.tool, arguments)
         if judge(answer).verdict != "ok":
             return None
-        made.append(
-            entry.model_copy(
-                update={"arguments": arguments, "content": answer.content, "result": parsed(answer.content)}
-            )
-        )
-        then = dict(scalars_in(entry.result))
-        for path, value in scalars_in(made[-1].result):
-            if path in then and not same(then[path], value):
-                now[str(then[path])] = value
+        made.append(_entry(entry.tool, entry.id, arguments, answer, after=entry.after))
+        now |= dict(_moved(entry, made[-1]).values())
     return made
 
 
-def _differing(then: PoolEntry, now: PoolEntry) -> Iterator[str]:
-    """Yield the values that a call gives today, and gave as others before."""
+def _moved(then: PoolEntry, now: PoolEntry) -> dict[str, tuple[str, JsonValue]]:
+    """Give the values that a call gives today and gave as others before, by path: the old and the new one."""
     before = dict(scalars_in(then.result))
-    for path, value in scalars_in(now.result):
-        if path in before and not same(before[path], value):
-            yield str(value)
+    return {
+        path: (str(before[path]), value)
+        for path, value in scalars_in(now.result)
+        if path in before and not same(before[path], value)
+    }
 
 
 def slips(arguments: Mapping[str, JsonValue]) -> Iterator[Arguments]:
@@ -482,5 +423,6 @@ def _slip(value: str) -> str | None:
     return f"{value[:last]}{(int(value[last]) + 7) % 10}{value[last + 1 :]}"
 
 
-def _entry(tool: str, name: str, arguments: Arguments, answer: Answer) -> PoolEntry:
-    return PoolEntry(id=name, tool=tool, arguments=arguments, content=answer.content, result=parsed(answer.content))
+def _entry(tool: str, name: str, arguments: Arguments, answer: Answer, *, after: str = "") -> PoolEntry:
+    content = answer.content
+    return PoolEntry(id=name, tool=tool, arguments=arguments, content=content, result=parsed(content), after=after)

@@ -6,12 +6,9 @@ import asyncio
 import json
 import math
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from random import Random
 from typing import Any, TypeVar
-
-from pydantic import Field
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps
@@ -29,11 +26,13 @@ WALKING = 0.7
 WALKS = 100
 """Walks that the empirical estimate counts (§4.3)."""
 _A_QUESTION = 10
+_LENGTHS = {"count": str(_A_QUESTION), "shortest": "3", "longest": "25"}
+"""What is asked for at a time, and how long walks are, in nodes."""
 _FLOOR = 0.01
 """Share that an edge keeps at least: an edge that is there can be taken."""
 
-
 A = TypeVar("A")
+Progress = Callable[[str], None]
 
 
 class Share(Model):
@@ -52,15 +51,11 @@ class Shares(Model):
 class Walks(Model):
     """Conversations as lists of nodes."""
 
-    walks: list[list[str]] = Field(default_factory=list)
-
-
-def _silent(_: str) -> None:
-    """Tell nobody."""
+    walks: list[list[str]] = []
 
 
 async def weighed_by_model(
-    chat: Chat, graph: Graph, cards: Cards, random: Random, *, told: Callable[[str], None] = _silent
+    chat: Chat, graph: Graph, cards: Cards, random: Random, *, told: Progress = lambda _: None
 ) -> Graph:
     """Ask for the shares of what follows each node, one call a node, as many at once as the chat lets (§4.3).
 
@@ -69,53 +64,40 @@ async def weighed_by_model(
     over; a row without a usable answer stays uniform; `told` hears of both. Raise what model access does, other than
     for an unusable answer.
     """
-    asked: list[_Question] = []
+    questions: dict[str, Coroutine[Any, Any, tuple[dict[str, float], list[str]]]] = {}
     for source in (RUN_CONVERSATION, *graph.tools):
         targets = [edge.target for edge in graph.edges if edge.source == source]
         if len(targets) > 1:
-            asked.append(_question(chat, cards, source, targets, random))
-    answers = await _at_once([_shares(chat, question) for question in asked])
-    rows = {question.source: row for question, (row, _) in zip(asked, answers, strict=True) if row}
-    _tell([line for _, refused in answers for line in refused], told)
+            record = {"tools": _tools(cards), "node": source, "may_follow": targets}
+            listed = _messages("shares.v1", record, random)
+            choices = {str(number): target for number, target in enumerate(targets, start=1)}
+            is_numbered = chat.spec.extra_body.get("logprobs") and len(targets) < 100
+            numbered = _messages("next.v1", {**record, "may_follow": choices}, random) if is_numbered else None
+            questions[source] = _shares(chat, source, targets, listed, numbered)
+    answers = await _at_once(list(questions.values()))
+    for _, lines in answers:
+        _tell(lines, told)
+    rows = {source: row for source, (row, _) in zip(questions, answers, strict=True) if row}
     return with_rows(graph, rows, named="prompting")
 
 
 Messages = list[dict[str, Any]]
 
 
-@dataclass(frozen=True)
-class _Question:
-    """What follows a node; `numbered` asks for one choice, whose log-probabilities are the shares."""
-
-    source: str
-    targets: list[str]
-    shares: Messages
-    numbered: Messages | None
-
-
-def _question(chat: Chat, cards: Cards, source: str, targets: list[str], random: Random) -> _Question:
-    """Word a question, nonces included, so that answers may come in any order."""
-    record = {"tools": _tools(cards), "node": source, "may_follow": targets}
-    numbered = None
-    if chat.spec.extra_body.get("logprobs") and len(targets) < 100:
-        choices = {str(n): target for n, target in enumerate(targets, start=1)}
-        numbered = _messages("next.v1", {**record, "may_follow": choices}, random)
-    return _Question(source, targets, _messages("shares.v1", record, random), numbered)
-
-
-async def _shares(chat: Chat, asked: _Question) -> tuple[dict[str, float], list[str]]:
+async def _shares(
+    chat: Chat, source: str, targets: list[str], listed: Messages, numbered: Messages | None
+) -> tuple[dict[str, float], list[str]]:
     """Give the shares of what follows one node, none where no answer was usable, and what was refused."""
-    source, targets = asked.source, asked.targets
     refused: list[str] = []
-    if asked.numbered is not None:
-        reply = await chat.complete(asked.numbered, temperature=0)
-        if found := rows_from_logprobs({source: targets}, {source: reply.first_logprobs}):
-            return found[source], refused
-        likeliest = len(reply.first_logprobs)
-        why = f"none of the {likeliest} likeliest first tokens is its number" if likeliest else "none were given"
+    if numbered is not None:
+        likeliest = (await chat.complete(numbered, temperature=0)).first_logprobs
+        if row := row_of(targets, likeliest):
+            return row, refused
+        count = len(likeliest)
+        why = f"none of the {count} likeliest first tokens is its number" if count else "none were given"
         refused.append(f"{source}: no log-probability of a step, {why} (`extra_body: {{top_logprobs: …}}`)")
     try:
-        answer = await structured(chat, Shares, asked.shares, temperature=TEMPERATURE)
+        answer = await structured(chat, Shares, listed, temperature=TEMPERATURE)
     except UnusableAnswerError as error:
         return {}, [*refused, f"{source}: {shorten(str(error), 200)}"]
     given = {one.node: one.share for one in answer.shares if math.isfinite(one.share) and one.share >= 0}
@@ -127,15 +109,7 @@ async def _shares(chat: Chat, asked: _Question) -> tuple[dict[str, float], list[
 
 
 async def walked_by_model(
-    chat: Chat,
-    graph: Graph,
-    cards: Cards,
-    random: Random,
-    *,
-    count: int = WALKS,
-    shortest: int = 3,
-    longest: int = 25,
-    told: Callable[[str], None] = _silent,
+    chat: Chat, graph: Graph, cards: Cards, random: Random, *, told: Progress = lambda _: None
 ) -> Graph:
     """Let the model play walks and count their steps, smoothed (§4.3, empirical).
 
@@ -146,32 +120,28 @@ async def walked_by_model(
     for edge in graph.edges:
         steps.setdefault(edge.source, []).append(edge.target)
     record = {"tools": _tools(cards), "steps": steps}
-    values = {"count": str(min(_A_QUESTION, count)), "shortest": str(shortest), "longest": str(longest)}
-    kept: list[tuple[str, ...]] = []
+    kept: list[list[str]] = []
     refused: list[str] = []
 
-    async def ask() -> list[list[str]] | str:
-        messages = _messages("walk.v1", record, random, values)
+    async def ask() -> list[list[str]]:
+        messages = _messages("walk.v1", record, random, _LENGTHS)
         try:
             return (await structured(chat, Walks, messages, temperature=WALKING)).walks
         except UnusableAnswerError as error:
-            return shorten(str(error), 200)
+            refused.append(shorten(str(error), 200))
+            return []
 
-    left = 2 * math.ceil(count / _A_QUESTION)
-    while left and len(kept) < count:
-        portions = min(left, math.ceil((count - len(kept)) / _A_QUESTION))
+    left = 2 * WALKS // _A_QUESTION
+    while left and len(kept) < WALKS:
+        portions = min(left, math.ceil((WALKS - len(kept)) / _A_QUESTION))
         left -= portions
-        for walks in await _at_once([ask() for _ in range(portions)]):
-            if isinstance(walks, str):
-                refused.append(walks)
-                continue
-            for walk in walks:
-                why = _fault(walk, steps)
-                if why:
-                    refused.append(why)
-                elif len(kept) < count:
-                    kept.append(tuple(walk))
-    _tell([*refused, f"{len(kept)} of {count} walks were usable"], told)
+        for walk in [walk for walks in await _at_once([ask() for _ in range(portions)]) for walk in walks]:
+            if why := _fault(walk, steps):
+                refused.append(why)
+            else:
+                kept.append(walk)
+    kept = kept[:WALKS]
+    _tell([*refused, f"{len(kept)} of {WALKS} walks were usable"], told)
     return from_walks(graph, kept, named="empirical")
 
 
@@ -185,29 +155,21 @@ async def _at_once(asked: Sequence[Coroutine[Any, Any, A]]) -> list[A]:
             task.cancel()
 
 
-def rows_from_logprobs(
-    numbered: Mapping[str, Sequence[str]], logprobs: Mapping[str, Mapping[str, float]]
-) -> dict[str, dict[str, float]]:
-    """Give rows from the log-probabilities of an answer's first token, by node: token to log-probability.
+def row_of(targets: Sequence[str], logprobs: Mapping[str, float]) -> dict[str, float]:
+    """Give the shares of targets, which `next.v1` numbered from 1, by the log-probabilities of an answer's first token.
 
-    `numbered` holds what may follow each node in the order in which `next.v1` numbered it from 1. Tokens that are no
-    such number are passed over; what is not among the tokens gets the smallest probability that is.
+    Tokens that are no such number are passed over; what is not among the tokens gets the smallest share that is.
     """
-    rows: dict[str, dict[str, float]] = {}
-    for source, targets in numbered.items():
-        found: dict[str, float] = {}
-        for token, value in logprobs.get(source, {}).items():
-            text = token.strip()
-            if text.isdigit() and 1 <= int(text) <= len(targets) and math.isfinite(value):
-                target = targets[int(text) - 1]
-                found[target] = found.get(target, 0.0) + math.exp(min(value, 0.0))
-        if found:
-            least = min(found.values())
-            rows[source] = {target: found.get(target, least) for target in targets}
-    return rows
+    found: dict[str, float] = {}
+    for token, value in logprobs.items():
+        text = token.strip()
+        if text.isdigit() and 1 <= int(text) <= len(targets) and math.isfinite(value):
+            target = targets[int(text) - 1]
+            found[target] = found.get(target, 0.0) + math.exp(min(value, 0.0))
+    return {target: found.get(target, min(found.values())) for target in targets} if found else {}
 
 
-def _tell(lines: Sequence[str], told: Callable[[str], None]) -> None:
+def _tell(lines: Sequence[str], told: Progress) -> None:
     for line in lines:
         told(f"weights: {printable(line)}")
 

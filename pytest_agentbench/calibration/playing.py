@@ -1,0 +1,398 @@
+"""How situations are played: a conversation in a scene, made by the moves that `situations.toml` lists."""
+
+import re
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from random import Random
+from typing import cast
+
+from pytest_agentbench.calibration.scene import (
+    Fact,
+    InexpressibleError,
+    Line,
+    Scene,
+    facts_of,
+    flat,
+    holds,
+    mark_of,
+    phrases,
+    spoken,
+)
+from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.fault import FaultKind, FaultSpec
+from pytest_agentbench.core.state import State
+from pytest_agentbench.core.tool import ToolCall, ToolResult
+from pytest_agentbench.core.transcript import Message, Transcript
+from pytest_agentbench.core.values import JsonValue, same
+from pytest_agentbench.environment.injection.schedule import Schedule
+from pytest_agentbench.environment.local import LocalEnvironment
+from pytest_agentbench.environment.replay import prepare
+from pytest_agentbench.simulation.recording import result_message
+from pytest_agentbench.validation.values import another, near, scalars
+
+_OWN_LINES = 0.7
+"""How often the user asks in the scenario's own lines, where there are some in the language."""
+
+_TRIES = 8
+"""Values that are drawn in the place of one."""
+
+_MOST_FACTS = 5
+"""Facts of a report."""
+
+_CUTTABLE = 4
+"""Characters from which half of a value is still something."""
+
+_FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
+
+_CHECKING = {"account", "audit", "authenticate", "compliance", "customer", "human", "identity", "member", "patient"}
+_CHECKING |= {"person", "security", "user", "verify"}
+"""Words in the names of tools that check or look up people."""
+
+
+@dataclass
+class Play:
+    """One conversation being made in a scene: what is said, and real calls on a world of its own.
+
+    The user asks for something else than the scenario's goal where there are calls `asked` for. `is_near` keeps a wrong
+    call to values that are at hand. `wish` is what the user wants, in the scenario's words where it has some; `result`
+    is the answer that counts so far.
+    """
+
+    scene: Scene
+    language: str
+    random: Random
+    is_near: bool = False
+    asked: Sequence[ToolCall] | None = None
+    world: LocalEnvironment = field(init=False)
+    schedule: Schedule = field(init=False)
+    messages: list[Message] = field(default_factory=list, init=False)
+    lines: list[Line] = field(default_factory=list, init=False)
+    final: State | None = field(default=None, init=False)
+    wish: str = field(default="", init=False)
+    result: ToolResult = field(default_factory=lambda: ToolResult(content=""), init=False)
+
+    @property
+    def transcript(self) -> Transcript:
+        """All of it."""
+        return Transcript(messages=tuple(self.messages))
+
+    @property
+    def target(self) -> ToolCall:
+        """The call that the request comes down to."""
+        return self.scene.calls[self.scene.target]
+
+    @property
+    def right(self) -> ToolResult:
+        """What the right run got from it."""
+        return self.scene.heard[self.scene.target].result
+
+    @property
+    def task(self) -> str:
+        """The request in words: the tool that it comes down to."""
+        return spoken(self.target.name)
+
+    @asynccontextmanager
+    async def opened(self, faults: Sequence[FaultSpec]) -> AsyncIterator[None]:
+        """Open a fresh world, struck by `faults`, in which the user asks; its final state is read at the end."""
+        player = self.scene.player
+        player._performances += 1
+        async with player.new_environment(f"{player.name}-{player._performances}") as self.world:
+            await prepare(self.world, self.scene.plan.scenario)
+            self.schedule = Schedule(faults, seed=str(self.random.getrandbits(32)))
+            if faults:
+                await self.world.strike(self.schedule)
+            self._ask()
+            yield
+            self.final = await self.world.snapshot()
+
+    # what is said
+
+    def phrase(self, kind: str, **values: str) -> str:
+        """Draw a plain phrase and put `values` in."""
+        return self.random.choice(phrases(self.language)[kind]).format(**values).strip()
+
+    def say(self, line: Line) -> None:
+        """Let a party say something; nothing where there is no text."""
+        if line.text:
+            self.lines.append(line)
+            self.messages.append(Message(role="user" if line.by == "user" else "assistant", content=line.text))
+
+    def user(self, kind: str, **values: str) -> None:
+        """Let the user say a phrase; `values` stay in it however it is worded."""
+        given = tuple(values.values())
+        self.say(Line("user", kind, self.phrase(kind, **values), given, said=given))
+
+    def agent(self, kind: str, **values: str) -> None:
+        """Let the agent say a phrase in which nothing has to stay."""
+        self.say(Line("agent", kind, self.phrase(kind, **values)))
+
+    def report(self, facts: Sequence[Fact], stay: Sequence[Fact] = (), task: str = "") -> None:
+        """Let the agent tell facts as the result; those that `stay` are in it however it is worded."""
+        kind = "report_write" if self.scene.writes(self.scene.target) and not task else "report"
+        text = self.phrase(kind, task=task or self.task, facts="; ".join(map(str, facts)))
+        self.say(Line("agent", kind, text, tuple(fact.text for fact in stay), told=tuple(facts)))
+
+    def _ask(self) -> None:
+        """Let the user ask, giving every value that no answer will give, and the agent greet."""
+        scene, asked = self.scene, self.asked
+        says = " ".join(scene.plan.scenario.lines)
+        is_own = asked is None and says and scene.language == self.language and self.random.random() < _OWN_LINES
+        text = says if is_own else self.phrase("task_request", task=self.task)
+        self.wish = self._wish()
+        supplied = scene.supplied(scene.calls if asked is None else asked)
+        given = [(key, str(item)) for name, value in supplied for key, item in scalars(value, name)]
+        missing = [f"{spoken(key)} {item}" for key, item in given if item.casefold() not in text.casefold()]
+        if missing:
+            text = f"{text} {self.phrase('details', values=', '.join(missing))}"
+        listed = {str(value) for call in scene.calls for value in self._listed(call)}
+        stay = tuple(item for _, item in given if item not in listed)
+        self.say(Line("user", "task_request", text, stay, said=tuple(item for _, item in given)))
+        name = self.random.choice(phrases(self.language)["names"])
+        greeting = f"{self.phrase('greeting', name=name)} {self.phrase('looking')}".strip()
+        self.say(Line("agent", "looking", greeting))
+
+    def _wish(self) -> str:
+        """Give the scenario's own request, with the values of `asked`; the tool in words where there is none."""
+        says = self.scene.wish or self.task
+        for one, other in zip(self.scene.calls, self.asked or (), strict=False):
+            for (_, old), (_, new) in zip(scalars(one.arguments), scalars(other.arguments), strict=False):
+                says = says if same(old, new) else says.replace(str(old), str(new))
+        return says
+
+    def _listed(self, call: ToolCall) -> Iterator[JsonValue]:
+        """Give the values that a tool's schema lists: a person says them in other words."""
+        for schema in self.scene.schema(call).values():
+            yield from schema.get("enum", ()) if isinstance(schema, dict) else ()
+
+    # what can be told
+
+    def facts(self, result: ToolResult | None = None, *, figure: bool = False, rightly: bool = False) -> list[Fact]:
+        """Choose what to tell of an answer, those with figures first; raise where it tells nothing, or no `figure`.
+
+        A right report holds all that the scenario wants told, from whichever answer.
+        """
+        facts = facts_of((result or self.result).content)
+        ranked = sorted(facts, key=lambda fact: (not fact.has_figure, self.random.random()))[:_MOST_FACTS]
+        wanted = self.wanted() if rightly else []
+        found = wanted + [fact for fact in facts if fact in ranked and fact not in wanted]
+        if not any(fact.has_figure or not figure for fact in found):
+            kind = "figure of two digits or more to get wrong" if figure else "value that could be told"
+            raise InexpressibleError(f"the answer that counts holds no {kind}")
+        return found
+
+    def wanted(self) -> list[Fact]:
+        """Give one fact for each text that the scenario wants told; raise where no answer holds it."""
+        criteria = self.scene.plan.scenario.task.evaluation_criteria
+        texts = [message.text for message in self.messages if message.role == "tool" and not message.error]
+        known = [fact for text in reversed(texts) for fact in facts_of(text)]
+        found: dict[Fact, None] = {}
+        for wanted in (criteria.communicate_info if criteria else None) or ():
+            pattern = re.compile(rf"(?<!\w){re.escape(wanted.casefold())}(?!\w)")
+            fact = next((one for one in known if pattern.search(one.text.casefold())), None)
+            if fact is None:
+                raise InexpressibleError("what has to be told stands in no answer")
+            found[fact] = None
+        return list(found)
+
+    def wrong(self, facts: Sequence[Fact], elsewhere: str = "") -> tuple[list[Fact], Fact]:
+        """Give facts with one digit changed to what stands nowhere in the conversation or `elsewhere`, and that one."""
+        known = flat(dumps([message.model_dump(mode="json") for message in self.messages]) + elsewhere)
+        for place, fact in enumerate(facts):
+            if fact.has_figure and (other := self._altered(fact, known)) is not None:
+                return [*facts[:place], other, *facts[place + 1 :]], other
+        raise InexpressibleError("no figure of the answer that counts can be got wrong")
+
+    def _altered(self, fact: Fact, known: str) -> Fact | None:
+        runs = [one for one in _FIGURE.finditer(fact.text) if sum(map(str.isdigit, one[0])) > 1]
+        for _ in range(40 if runs else 0):
+            run = self.random.choice(runs)
+            place = self.random.choice([one for one in range(run.start(), run.end()) if fact.text[one].isdigit()])
+            digit = self.random.choice([one for one in "123456789" if one != fact.text[place]])
+            other = fact.text[:place] + digit + fact.text[place + 1 :]
+            if flat(other[run.start() : run.end()]).lstrip("0") not in known:
+                return Fact(fact.key, other, fact.path)
+        return None
+
+    # what is called
+
+    async def make(self, calls: Sequence[ToolCall], counts: int = -1) -> ToolResult:
+        """Make calls one after the other; give the answer that `counts`, an empty one without calls."""
+        results = []
+        for call in calls:
+            made = call.model_copy(update={"id": f"call_{len(self.messages)}"})
+            results.append(await self.world.call(made))
+            self.messages += [Message(role="assistant", tool_calls=(made,)), result_message(made, results[-1])]
+        return results[counts] if results else ToolResult(content="")
+
+    async def first_useful(
+        self, calls: Iterable[ToolCall], problem: str = "no other call succeeds with the values at hand"
+    ) -> ToolResult:
+        """Make the first of some calls that succeeds and tells something, others are taken back; raise without one."""
+        for call in calls:
+            kept = len(self.messages)
+            result = await self.make([call])
+            if not result.error and facts_of(result.content):
+                return result
+            del self.messages[kept:]
+        raise InexpressibleError(problem)
+
+    def others(self, name: str) -> list[JsonValue]:
+        """Give values that an argument of the target could have instead."""
+        schema = cast("dict[str, JsonValue]", self.scene.schema(self.target).get(name, {}))
+        value, columns = self.target.arguments[name], self.scene.columns
+        found = (another(value, name, schema, columns, self.random) for _ in range(_TRIES))
+        return [one for one in found if one is not None]
+
+    def swapped(self) -> list[ToolCall]:
+        """Give the target with a value of the user's exchanged for another: misread by a digit, or one that exists."""
+        given = self.scene.supplied(self.scene.calls)
+        arguments = self.target.arguments
+        own = [flat(value) for _, value in scalars(arguments)]
+        found: list[ToolCall] = []
+        for name, value in arguments.items():
+            if not holds(given, name, value):
+                continue
+            has_digit = isinstance(value, str | int | float) and any(map(str.isdigit, str(value)))
+            for other in [*([near(value)] if has_digit else []), *self.others(name)]:
+                call = self.target.model_copy(update={"arguments": {**arguments, name: other}})
+                # `W1` and `w-1` are no different values
+                if [flat(one) for _, one in scalars(call.arguments)] != own:
+                    found.append(call)
+        return found
+
+    def other_tools(self) -> list[ToolCall]:
+        """Give a call of each tool that the right run does not use, with values that are at hand."""
+        used = {call.name for call in self.scene.calls}
+        names = [spec.name for spec in self.scene.plan.toolset.of("assistant") if spec.name not in used]
+        self.random.shuffle(names)
+        return self._nearest([call for name in names if (call := self._filled(name)) is not None])
+
+    def unrelated(self) -> list[ToolCall]:
+        """Give reads that other scenarios of the suite make and this one does not."""
+        own = set(map(mark_of, self.scene.calls))
+        siblings = [one for one in self.scene.siblings if one.initial == self.scene.initial]
+        calls = [call for one in siblings for place, call in enumerate(one.calls) if not one.writes(place)]
+        found = list({mark_of(call): call for call in calls if mark_of(call) not in own}.values())
+        self.random.shuffle(found)
+        return self._nearest(found)
+
+    @cached_property
+    def checks(self) -> list[ToolCall]:
+        """Give calls of other tools that check or look up people, none where the request is not harmless."""
+        if any(map(self.scene.writes, range(len(self.scene.heard)))):
+            return []
+
+        def words(call: ToolCall) -> set[str]:
+            spec = self.scene.spec(call.name)
+            return {word for name in (spec.name, *(spec.arguments or ())) for word in spoken(name).split()}
+
+        return [call for call in self.other_tools() if _CHECKING & words(call)]
+
+    def _filled(self, name: str) -> ToolCall | None:
+        """Give a call of a tool with values known under its arguments' names; None where one is not known."""
+        schema = self.scene.spec(name).parameters
+        at_hand: dict[str, JsonValue] = {}
+        for one in self.scene.heard:
+            for key, value in scalars([one.call.arguments, one.result.content]):
+                at_hand.setdefault(key, value)
+        arguments: dict[str, JsonValue] = {}
+        for key in schema.get("required", list(schema.get("properties", {}))):
+            known = self.scene.pool.get(key, [])
+            if key not in at_hand and not known:
+                return None
+            nearest = [one for one in known if self._is_at_hand(one)] or known
+            arguments[key] = at_hand[key] if key in at_hand else self.random.choice(nearest)
+        return ToolCall(name=name, arguments=arguments)
+
+    def _is_at_hand(self, value: JsonValue) -> bool:
+        return all(flat(one) in self.scene.values_at_hand for _, one in scalars(value, "value"))
+
+    def _nearest(self, calls: Sequence[ToolCall]) -> list[ToolCall]:
+        """Give the calls with most values at hand first, with `is_near` only those without any other."""
+        far = [sum(not self._is_at_hand(value) for value in call.arguments.values()) for call in calls]
+        return [
+            call
+            for count, _, call in sorted(zip(far, range(len(calls)), calls, strict=True))
+            if not (count and self.is_near)
+        ]
+
+    # what is asked for in place of the scenario's request
+
+    def cut_requests(self) -> Iterator[Sequence[ToolCall]]:
+        """Give the right calls up to one with a value of the user's, which is cut short."""
+        calls = self.scene.calls
+        given = self.scene.supplied(calls)
+        for place, call in enumerate(calls):
+            for name, value in call.arguments.items():
+                if isinstance(value, str) and len(value) >= _CUTTABLE and holds(given, name, value):
+                    end = max(value.rfind(mark) for mark in ".-_ ")
+                    cut = value[: end if end >= len(value) // 2 else len(value) // 2]
+                    yield [*calls[:place], call.model_copy(update={"arguments": {**call.arguments, name: cut}})]
+
+    def refusable(self) -> Iterator[Sequence[ToolCall]]:
+        """Give the right calls up to the target, with one value of the user's that the tool may refuse.
+
+        Values of the target alone come first: others exist for them, and nothing else in the request changes.
+        """
+        calls, own = self.scene.calls[: self.scene.target + 1], self.target.arguments
+        leads = dumps([call.arguments for call in calls[:-1]])
+        given = [name for name, _ in self.scene.supplied(calls) if name in own]
+        given.sort(key=lambda name: str(own[name]) in leads)
+        listed = [str(one) for one in self._listed(self.target)]
+        # nobody asks in so many words for what a tool's list has not: that comes last
+        for names in ([one for one in given if (str(own[one]) in listed) == flag] for flag in (False, True)):
+            for values in (self.others, self._beyond):
+                for name in names:
+                    yield from ([_exchanged(call, own[name], other) for call in calls] for other in values(name))
+
+    def _beyond(self, name: str) -> list[JsonValue]:
+        """Give values of the same look that are beyond what there is: `W91013` for `W1013`, 1200 for 12."""
+        value = self.target.arguments[name]
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return [value * 100, -abs(value) - 1000]
+        if not isinstance(value, str):
+            return []
+        place = next((place for place, char in enumerate(value) if char.isdigit()), None)
+        return [f"{value}-{value}" if place is None else f"{value[:place]}9{value[place:]}"]
+
+    # what fails
+
+    def faults(self, name: str) -> list[FaultSpec]:
+        """Give the faults of a situation, which strike the target or a read, told from equal tools by arguments."""
+        if not name:
+            return []
+        place, initial = self.scene.target, self.scene.initial
+        if name == "corrupted read":
+            records = [n for n, one in enumerate(self.scene.heard) if len(facts_of(one.result.content)) > 1]
+            reads = [n for n in records if not self.scene.writes(n)]
+            if not reads or initial is None:
+                raise InexpressibleError("no read gives a record that could be wrong, with a state that shows it")
+            name, place = "corrupted", self.random.choice(reads)
+        elif name == "nothing":
+            name = self.random.choice(["timeout", "empty"])
+        elif name == "other row":
+            name = "empty" if initial is None else "wrong_row"
+        elif name == "no_op" and (initial is None or not self.right.wrote):
+            raise InexpressibleError("there is no change in a state that an action could fail to make")
+        kind, _, always = name.partition(" ")
+        call = self.scene.calls[place]
+        calls = () if always else (1,)
+        return [FaultSpec(kind=cast("FaultKind", kind), tool=call.name, where=call.arguments, calls=calls)]
+
+    def spoilt(self) -> tuple[ToolResult, list[Fact], list[Fact]]:
+        """Give the answer that a fault struck, what it changed there, and what is right in these places."""
+        pairs = zip(self.transcript.trajectory, self.scene.heard, strict=False)
+        struck = [(one.result.content, gold.result.content) for one, gold in pairs if one.result]
+        given, wanted = next(((one, gold) for one, gold in struck if one != gold), ("", ""))
+        right = {fact.path: fact for fact in facts_of(wanted)}
+        found = [fact for fact in facts_of(given) if fact != right.get(fact.path, fact)]
+        if not found:
+            raise InexpressibleError("what the fault spoils does not show in what can be told")
+        return ToolResult(content=given), found, [right[fact.path] for fact in found]
+
+
+def _exchanged(call: ToolCall, value: JsonValue, other: JsonValue) -> ToolCall:
+    arguments = {name: other if same(one, value) else one for name, one in call.arguments.items()}
+    return call.model_copy(update={"arguments": arguments})

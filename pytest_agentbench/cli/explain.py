@@ -1,0 +1,117 @@
+"""`agentbench explain`: one run of the last session, why it came out as it did and what was said."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from pytest_agentbench.core.errors import SuiteFaultError, with_hint
+from pytest_agentbench.core.names import listing, suggestion
+from pytest_agentbench.core.run import Result
+from pytest_agentbench.core.values import to_json
+from pytest_agentbench.report.failure import conversation_text, failure_text
+from pytest_agentbench.report.worst import rerun_command
+from pytest_agentbench.results.document import Document, read
+from pytest_agentbench.results.transcripts import DEFAULT_FOLDER, Transcripts
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
+    parser.description = (
+        "Without RUN every run that did not pass is named. The exit status is 1 unless all of what is shown passed."
+    )
+    parser.add_argument("run", nargs="?", metavar="RUN", help="its node id or the end of it: bench/…::refund, refund")
+    parser.add_argument(
+        "--results",
+        type=Path,
+        default=Path(DEFAULT_FOLDER, "results.json"),
+        metavar="FILE",
+        help="the results file (default: .agentbench/results.json, of the last session)",
+    )
+    parser.add_argument("--json", action="store_true", help="give all that is known of the run as JSON, for programs")
+    parser.add_argument("-v", "--verbose", action="store_true", help="show the whole conversation")
+
+
+def run(options: argparse.Namespace) -> tuple[str, int]:
+    """Give the explanation and the exit status."""
+    document = read(options.results)
+    transcripts = Transcripts.beside([(options.results, document)])
+    if options.run is None:
+        failed = [result for result in document.results if not result.passed]
+        return _overview(document, failed, as_json=options.json), int(bool(failed))
+    result = _run_named(options.run, document)
+    explain = _as_json if options.json else _as_text
+    return explain(result, document, transcripts, verbose=options.verbose), int(not result.passed)
+
+
+def _run_named(name: str, document: Document) -> Result:
+    """Give the one run of that name; raise `SuiteFaultError` where none has it, or several do."""
+    names = {_name(result): result for result in document.results}
+    found = [result for full, result in names.items() if full == name or full.endswith((f"::{name}", f"/{name}"))]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise SuiteFaultError(f"{len(found)} runs end in {name!r}: {listing(map(_name, found))}")
+    short = [full.rpartition("::")[2] for full in names]
+    hint = suggestion(name, [*short, *names]) or f"there are {listing(short) or 'none'}"
+    raise SuiteFaultError(with_hint(f"no run is named {name!r}", hint))
+
+
+def _name(result: Result) -> str:
+    return result.nodeid or str(result.key)
+
+
+def _overview(document: Document, failed: list[Result], *, as_json: bool) -> str:
+    lines = [(_name(result), _headline(result, document)) for result in failed]
+    if as_json:
+        runs = [{"run": name, "why": why} for name, why in lines]
+        return _dumped({"runs": len(document.results), "not_passed": runs})
+    if not failed:
+        return f"all {len(document.results)} runs passed"
+    return "\n".join([f"{len(failed)} of {len(document.results)} runs did not pass", *(why for _, why in lines)])
+
+
+def _headline(result: Result, document: Document) -> str:
+    return failure_text(result, None, rerun=_rerun(result, document), unicode=_unicode()).partition("\n")[0]
+
+
+def _as_text(result: Result, document: Document, transcripts: Transcripts, *, verbose: bool) -> str:
+    transcript, file = transcripts.read(result), str(transcripts.file(result) or "")
+    if result.passed:
+        text = conversation_text(result, transcript, verbose=verbose, transcript_path=file, unicode=_unicode())
+        return f"{_name(result)} passed\n\n{text}"
+    rerun = _rerun(result, document)
+    return failure_text(result, transcript, verbose=verbose, rerun=rerun, transcript_path=file, unicode=_unicode())
+
+
+def _as_json(result: Result, document: Document, transcripts: Transcripts, *, verbose: bool) -> str:
+    """Give verdict, findings, calls and conversation; `verbose` changes nothing, since nothing is cut."""
+    del verbose
+    transcript = transcripts.read(result)
+    return _dumped(
+        {
+            "run": _name(result),
+            "verdict": str(result.verdict),
+            "blame": str(result.blame) if result.blame else None,
+            "why": None if result.passed else _headline(result, document),
+            "result": to_json(result.model_dump(mode="json", exclude_defaults=True)),
+            "conversation": [] if transcript is None else to_json(transcript.model_dump(mode="json")["messages"]),
+            "transcript": str(transcripts.file(result) or "") or None,
+            "rerun": _rerun(result, document),
+        }
+    )
+
+
+def _dumped(value: dict[str, Any]) -> str:
+    return json.dumps(value, indent=1)
+
+
+def _rerun(result: Result, document: Document) -> str:
+    suite = next((suite for suite in document.suites if suite.path == result.key.suite), None)
+    default = suite.variants[0] if suite and suite.variants else ""
+    return rerun_command(result, default, cassette=document.cassette, seed=document.seed)
+
+
+def _unicode() -> bool:
+    return (sys.stdout.encoding or "").lower().startswith("utf")

@@ -1,0 +1,295 @@
+"""Wording: the one place where words of generated users are made, by plain phrases or by a model.
+
+A model gives all lines of a draft and its people in one answer, which is held against the guard and repaired once. It
+sees the draft's calls with their answers; it may cut the conversation at either end or call it absurd, and never
+changes a call or a value.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from pydantic import BaseModel
+
+from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.text import shorten
+from pytest_agentbench.core.tool import ToolSpec
+from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.generation.draft import Draft, Persona, PlannedCall, Stage, Turn
+from pytest_agentbench.generation.language.guard import line_faults, scalars_of, stated
+from pytest_agentbench.generation.language.plain import PLAIN, label_of, phrases_of, said, worded, words_of
+from pytest_agentbench.generation.roles import ask, language_name
+from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.llm.templates import Templates
+
+TEMPLATES = Templates("pytest_agentbench.generation.language")
+PROMPT = "writer.v1"
+TEMPERATURE = 0.8
+
+_ANSWER, _SUMMARY = 700, 160
+"""Characters of an answer, and of what a tool declares to do, that a writer is shown."""
+_MOST_FAULTS = 8
+"""Faults that a writer is shown."""
+
+
+class ConversationBrief(Model):
+    """All that a writer may see: a draft with its calls and answers, the tools, rows touched, earlier purposes."""
+
+    draft: Draft
+    tools: tuple[ToolSpec, ...] = ()
+    rows: tuple[dict[str, JsonValue], ...] = ()
+    earlier: tuple[str, ...] = ()
+    personas: int = 1
+
+
+class ConversationLines(Model):
+    """One line per turn of the draft, and who says them; `absurd` says why nobody would ask for this, "" where it is
+    fine. `first` and `last` are the turns that are kept where the writer cuts the chain at an end.
+    """
+
+    lines: tuple[str, ...] = ()
+    personas: tuple[Persona, ...] = ()
+    absurd: str = ""
+    first: int = 0
+    last: int | None = None
+
+    def kept(self, draft: Draft) -> tuple[int, int]:
+        """Give the first and the last turn of a draft that are kept."""
+        return self.first, len(draft.turns) - 1 if self.last is None else self.last
+
+    def of(self, draft: Draft) -> Draft:
+        """Give a draft with these lines and people."""
+        found = cut(draft, *self.kept(draft))
+        turns = [turn.model_copy(update={"line": line}) for turn, line in zip(found.turns, self.lines, strict=True)]
+        return found.model_copy(update={"turns": tuple(turns), "personas": self.personas})
+
+
+class Wording(Protocol):
+    """Words a draft; plain or model-backed, same types and same guard."""
+
+    name: str
+
+    async def lines(self, asked: ConversationBrief, /) -> ConversationLines:
+        """Give the lines of a draft."""
+        ...
+
+
+class PlainWording:
+    """Implements `Wording`: the same draft, the same lines."""
+
+    name = PLAIN
+
+    async def lines(self, asked: ConversationBrief, /) -> ConversationLines:
+        """Give the lines of a draft, and a persona that knows its values."""
+        draft = asked.draft
+        phrases = phrases_of(draft.language)
+        turns = [said(draft, turn) for turn in range(len(draft.turns))]
+        actions = dict.fromkeys(call.action for turn in turns for call in turn.calls if call.action)
+        known = [phrases.value(label, value) for label, value in draft.values.items()]
+        persona = Persona(
+            task_instructions=phrases("instructions"),
+            reason_for_call=phrases("goal", actions="; ".join(actions)),
+            known_info=" ".join(known) or phrases("persona"),
+            unknown_info=", ".join(draft.unknown) or None,
+        )
+        return ConversationLines(
+            lines=tuple(worded(turn, phrases) for turn in turns), personas=(persona,) * asked.personas
+        )
+
+
+class WrittenPersona(BaseModel):
+    """A person who could say the lines."""
+
+    task_instructions: str
+    reason_for_call: str
+    known_info: str
+    unknown_info: str = ""
+
+
+class WrittenConversation(BaseModel):
+    """What the person says, one line for each turn that is kept, or why nobody would."""
+
+    absurd: str = ""
+    person: str = ""
+    first: int = 1
+    last: int = 0
+    lines: list[str] = []
+    personas: list[WrittenPersona] = []
+
+    def read(self, draft: Draft) -> ConversationLines:
+        """Give the answer with the turns of a draft counted from 0."""
+        last = self.last if self.last > 0 else len(draft.turns)
+        return ConversationLines(
+            lines=tuple(line.strip() for line in self.lines),
+            personas=tuple(
+                Persona(**{**one.model_dump(), "unknown_info": one.unknown_info.strip() or None})
+                for one in self.personas
+            ),
+            absurd=self.absurd.strip(),
+            first=max(self.first, 1) - 1,
+            last=min(last, len(draft.turns)) - 1,
+        )
+
+
+class ModelWording:
+    """Implements `Wording`: `policies` are the texts that no user knows."""
+
+    def __init__(self, chat: Chat, policies: Sequence[str] = ()) -> None:
+        self.name = chat.spec.model
+        self.spec = chat.spec
+        self._chat = chat
+        self._policies = tuple(policies)
+
+    async def lines(self, asked: ConversationBrief, /) -> ConversationLines:
+        """Ask for the lines of a draft; faults that a repair leaves are there for the driver to find."""
+
+        def guard(answer: WrittenConversation) -> list[str]:
+            found = answer.read(asked.draft)
+            faults = [fault for _, _, fault in faults_of(found, asked.draft, self._policies)]
+            if not found.absurd and len(found.personas) != asked.personas:
+                faults.append(f"there are {len(found.personas)} personas, {asked.personas} are asked for")
+            return faults[:_MOST_FAULTS]
+
+        written, _ = await ask(
+            self._chat,
+            WrittenConversation,
+            TEMPLATES,
+            PROMPT,
+            values={"personas": str(asked.personas), "language": language_name(asked.draft.language)},
+            data=_data(asked),
+            seed=asked.draft.id,
+            guard=guard,
+            temperature=TEMPERATURE,
+        )
+        found = written.read(asked.draft)
+        several = [found.personas[at % len(found.personas)] for at in range(asked.personas) if found.personas]
+        return found.model_copy(update={"personas": tuple(several)})
+
+
+def faults_of(found: ConversationLines, draft: Draft, policies: Sequence[str]) -> Iterator[tuple[Stage, str, str]]:
+    """Say what is wrong with the lines and people of a draft: the stage, the reason in a few words, the fault."""
+    if found.absurd:
+        return
+    if why := uncuttable(draft, *found.kept(draft)):
+        yield "wording", "cut where it cannot be", why
+        return
+    kept = cut(draft, *found.kept(draft))
+    if len(found.lines) != len(kept.turns):
+        why = f"there are {len(found.lines)} lines for the {len(kept.turns)} turns that are kept"
+        yield "wording", "not a line for each turn", why
+        return
+    for number, (turn, line) in enumerate(zip(kept.turns, found.lines, strict=True), start=1):
+        for fault in line_faults(line, turn, kept, policies=policies):
+            yield "wording", "a line that does not say what it must", f"line {number}: {fault}"
+    for number, one in enumerate(found.personas, start=1):
+        for fault in persona_faults(one, kept):
+            yield "persona", "a persona that does not know what it must", f"persona {number}: {fault}"
+
+
+def persona_faults(one: Persona, draft: Draft) -> Iterator[str]:
+    """Say what a persona states that the draft does not have, and what of it is missing."""
+    for label, value in draft.values.items():
+        for scalar in scalars_of(value):
+            if not stated(scalar, one.known_info, draft.language):
+                yield f"known_info does not state {label} {scalar!r}"
+    whole = Turn(
+        references=tuple(one for turn in draft.turns for one in turn.references),
+        wanted=tuple(one for turn in draft.turns for one in turn.wanted),
+    )
+    behind = draft.model_copy(update={"turns": (*draft.turns, whole)})
+    for name in ("known_info", "reason_for_call", "task_instructions", "unknown_info"):
+        if (text := getattr(one, name)) is not None:
+            yield from (f"{name}: {fault.replace('the line', 'it')}" for fault in line_faults(text, whole, behind))
+
+
+def _data(asked: ConversationBrief) -> dict[str, Any]:
+    """Give what a writer sees, as JSON."""
+    draft = asked.draft
+    used = {call.call.name for turn in draft.turns for call in (*turn.calls, *turn.refused)}
+    tools = [(words_of(one.name), " ".join(one.description.split())) for one in asked.tools if one.name in used]
+    rest = {
+        "owner": draft.owner.model_dump(exclude_defaults=True),
+        "rows": list(asked.rows),
+        "earlier": list(asked.earlier),
+    }
+    return {
+        "tools": [f"{name}: {summary[:_SUMMARY]}" for name, summary in tools],
+        "turns": [_turn(draft, place) for place in range(len(draft.turns))],
+        "fixed": not _is_cuttable(draft),
+        **{name: value for name, value in rest.items() if value},
+    }
+
+
+def _turn(draft: Draft, place: int) -> Mapping[str, Any]:
+    turn = draft.turns[place]
+    found: dict[str, Any] = {
+        "turn": place + 1,
+        "act": turn.act,
+        "asks_for": [
+            {"action": words_of(call.call.name), **({"refused": True} if call in turn.refused else {})}
+            for call in draft.requested(place)
+            if call.asked
+        ],
+        "must_say": [{one.label: one.value} for one in turn.states],
+        "points_at": [_pointed(draft, place, number) for number in range(len(turn.references))],
+        "wants_to_know": [one.label for one in turn.wanted],
+        "answers": [shorten(call.answer, _ANSWER) for call in turn.calls],
+    }
+    return {key: value for key, value in found.items() if value not in ([], "")}
+
+
+def _pointed(draft: Draft, place: int, number: int) -> str:
+    one = draft.turns[place].references[number]
+    calls = draft.calls
+    answer = f"the answer to {words_of(calls[one.source].call.name)}" if one.source < len(calls) else "an answer"
+    which = f"entry {one.position + 1} of {one.count}" if one.count > 1 else "the only one"
+    return f"{label_of(one.argument)}: {one.label}, {which} in {answer} (at {one.path})"
+
+
+def _is_cuttable(draft: Draft) -> bool:
+    """Whether turns may be left out: none decides a policy."""
+    return draft.source != "policies" and not draft.policies
+
+
+def uncuttable(draft: Draft, first: int, last: int) -> str:
+    """Say why a draft cannot be cut so, "" where it can."""
+    if (first, last) == (0, len(draft.turns) - 1):
+        return ""
+    if not _is_cuttable(draft):
+        return "this conversation is fixed: keep all turns"
+    if not 0 <= first <= last < len(draft.turns):
+        return f"there are no turns from {first + 1} to {last + 1}"
+    gone = sum(len(turn.calls) for turn in draft.turns[:first])
+    for turn in draft.turns[first : last + 1]:
+        origins = [one.call for call in (*turn.calls, *turn.refused) for one in call.origins.values()]
+        needed = [*(call for call in origins if call is not None), *(one.source for one in turn.references)]
+        if any(call < gone for call in needed):
+            return f"the turns from {first + 1} on need an answer of one that is cut"
+    return ""
+
+
+def cut(draft: Draft, first: int, last: int) -> Draft:
+    """Keep the turns from `first` to `last`; numbers of calls move with them."""
+    if (first, last) == (0, len(draft.turns) - 1):
+        return draft
+    gone = sum(len(turn.calls) for turn in draft.turns[:first])
+
+    def moved(call: PlannedCall) -> PlannedCall:
+        origins = {
+            path: one if one.call is None else one.model_copy(update={"call": one.call - gone})
+            for path, one in call.origins.items()
+        }
+        return call.model_copy(update={"origins": origins})
+
+    turns = [
+        turn.model_copy(
+            update={
+                "calls": tuple(map(moved, turn.calls)),
+                "refused": tuple(map(moved, turn.refused)),
+                "references": tuple(one.model_copy(update={"source": one.source - gone}) for one in turn.references),
+            }
+        )
+        for turn in draft.turns[first : last + 1]
+    ]
+    tools = {call.call.name for turn in turns for call in turn.calls} | {"*"}
+    faults = tuple(one for one in draft.faults if one.tool in tools)
+    return draft.model_copy(update={"turns": tuple(turns), "faults": faults})

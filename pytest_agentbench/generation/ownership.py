@@ -1,0 +1,493 @@
+"""Whom things belong to: followed from key to key through the rows of state and answers, until a person is reached.
+
+A row is told by its own key, and each other column may hold the key of another row: a repair names a quote, that an
+instrument, that a client. What an answer lists belongs to what holds it and to what was asked for, where its own
+columns lead to nobody. People are kinds of things whose rows have a name and a way to reach them, or whose column is
+called as people are (`guest`); where there are neither, the kind by which some tool lists things (`list_loans(card)`).
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pytest_agentbench.core.names import IDENTIFIERS
+from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.generation.draft import Owner
+from pytest_agentbench.generation.tools.graph.names import words
+from pytest_agentbench.generation.tools.labels import NAMES, is_identifier, is_role
+from pytest_agentbench.generation.tools.probing.reading import inner
+
+_REACHED = frozenset({"email", "mail", "phone", "tel", "telephone", "mobile", "birth", "birthday", "dob"})
+"""Words of columns that only rows about people have."""
+_WRAPPERS = frozenset({"item", "result", "data", "row", "entry", "record", "list", "content"})
+"""Names of lists that do not say of what."""
+_SOURCES = 2
+"""Tables, answers and calls that carry a kind before its people count."""
+_LEAST = 3
+"""Values of a column that are keys of a kind, from which it holds such keys (fewer: all of them)."""
+_VARIANTS = 1.2
+"""Rows for each value of a column, up to which the column tells rows apart: some changed between two answers."""
+_ANSWER = "answer/"
+"""Begins the name of rows that stand in the answers of a tool."""
+_FAR = 6
+"""Keys from one thing to its owner."""
+
+Thing = tuple[str, str]
+"""The kind of a thing, and its key."""
+People = dict[str, frozenset[str]]
+"""Keys of people by their kind."""
+
+
+@dataclass(frozen=True)
+class CallRecord:
+    """A call with its answer; `sources` are the numbers of earlier calls whose answers gave some of its arguments."""
+
+    tool: str
+    arguments: Mapping[str, JsonValue]
+    result: JsonValue = None
+    writes: bool = False
+    sources: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
+class About:
+    """What a call is about: people, other things by kind, and people whose things its answer lists side by side.
+
+    `because` are the arguments that lead to people: name, value, and whom.
+    """
+
+    people: People = field(default_factory=dict)
+    things: Mapping[str, str] = field(default_factory=dict)
+    listed: People = field(default_factory=dict)
+    because: tuple[tuple[str, str, People], ...] = ()
+
+
+@dataclass(eq=False)
+class _Row:
+    """A row of a table or an answer: its plain cells, its key in a table, the row that lists it, that it is part of."""
+
+    source: str
+    noun: str
+    cells: dict[str, JsonValue]
+    key: str = ""
+    listed_in: "_Row | None" = None
+    part_of: "_Row | None" = None
+    asked: Mapping[str, JsonValue] = field(default_factory=dict)
+    columns: frozenset[str] = frozenset()
+    name: str = ""
+
+
+class Ownership:
+    """The links between the things of a service; `base` knows more of them, and the kinds."""
+
+    def __init__(
+        self, rows: Sequence[_Row], calls: Sequence[CallRecord], owner: Owner, base: "Ownership | None" = None
+    ) -> None:
+        self._base = base
+        self._columns: Mapping[str, str] = base._columns if base else _key_columns(rows)
+        self._keys: dict[str, set[str]] = base._keys if base else defaultdict(set)
+        self._values: dict[str, set[str]] = base._values if base else defaultdict(set)
+        self._alias: Mapping[str, str] = base._alias if base else self._aliases(rows, calls)
+        self.people: frozenset[str] = base.people if base else self._people(rows, calls, owner)
+        self._owned: dict[Thing, dict[Thing, None]] = {}
+        self._listed: dict[Thing, dict[Thing, None]] = {}
+        self._holders: dict[Thing, dict[Thing, None]] = {}
+        self._rows: dict[Thing, _Row] = {}
+        for row in rows:
+            self._link(row)
+
+    def plus(self, calls: Sequence[CallRecord]) -> "Ownership":
+        """Give what is known once these calls were made: what they say of a thing stands above what was known."""
+        return Ownership([row for call in calls for row in _rows_of_call(call)], (), Owner(), self)
+
+    def about(self, call: CallRecord) -> About:
+        """Say what a call is about: by its arguments; else by the one owner of its answer, else of what it changes."""
+        arguments = [
+            (name, thing)
+            for name, value in _cells_of(call.arguments)
+            if (thing := self._thing(name, value, _noun(call.tool)))
+        ]
+        because = [(name, thing[1], self.owners(thing)) for name, thing in arguments]
+        people, listed = _union(whose for *_, whose in because), People()
+        if not people:
+            rows = list(_outer_rows(call))
+            found = _union(map(self._owners_of_row, rows))
+            is_directory = all((own := self._own(row)) and own[0] in self.people for row in rows)
+            if isinstance(call.result, str | int):
+                key = str(call.result)
+                found |= {kind: frozenset({key}) for kind in self.people if key in self._keys.get(kind, ())}
+            people = _alone(found)
+            listed = {} if is_directory else {kind: keys for kind, keys in found.items() if len(keys) > 1}
+        if not people and call.writes:
+            because = [(name, thing[1], self._owners_of_holders(thing)) for name, thing in arguments]
+            people = _union(whose for *_, whose in because)
+        things = {thing[0]: thing[1] for name, thing in arguments if is_identifier(name)}
+        others = {kind: key for kind, key in things.items() if kind not in self.people}
+        return About(people, others, listed, tuple(one for one in because if one[2]))
+
+    def owners(self, thing: Thing) -> People:
+        """Give whom a thing belongs to: the nearest people, by kind; nobody where several are as near."""
+        return self._nearest(thing, listed=False) or self._nearest(thing, listed=True)
+
+    def kinds_of(self, owner: Owner) -> People:
+        """Give an owner that is a row of a table, or a key alone, as people."""
+        key, kind = str(owner.key), owner.table if owner.table in self._values else _noun(owner.table)
+        kinds = [self._alias.get(kind, kind)] if owner.table else sorted(self._values)
+        named = [one for one in kinds if key in self._values.get(one, ())]
+        return {one: frozenset({key}) for one in [one for one in named if one in self.people] or named[:1]}
+
+    def owner_of(self, people: People) -> Owner:
+        """Give the first of people as the owner of a draft: the table, the key, and what the person is called."""
+        for kind, keys in people.items():
+            key = min(keys)
+            row = self._row((kind, key))
+            column = self._columns.get(row.source, "") if row else ""
+            name = row.name if row else "" if self._keys.get(kind) else key
+            table = row.source if row and not row.source.startswith(_ANSWER) else kind
+            return Owner(table=table, key=row.cells.get(column, key) if row else key, name=name)
+        return Owner()
+
+    def names(self, people: People) -> Iterator[str]:
+        """Yield the keys and names of people: nobody asks who he is."""
+        for kind, keys in people.items():
+            for key in keys:
+                row = self._row((kind, key))
+                yield from (key, row.name if row else key)
+
+    def _row(self, thing: Thing) -> _Row | None:
+        return self._rows.get(thing) or (self._base._row(thing) if self._base else None)
+
+    def _nearest(self, thing: Thing, *, listed: bool) -> People:
+        if thing[0] in self.people:
+            return {thing[0]: frozenset({thing[1]})}
+        found: People = {}
+        seen, level = {thing}, [thing]
+        for _ in range(_FAR):
+            level = [to for one in level for to in self._links(one, listed=listed) if to not in seen]
+            seen.update(level)
+            reached = _union({kind: frozenset({key})} for kind, key in level if kind in self.people)
+            found = {**reached, **found}
+            level = [one for one in level if one[0] not in self.people]
+        return _alone(found)
+
+    def _links(self, thing: Thing, *, listed: bool) -> list[Thing]:
+        own = [*self._owned.get(thing, ()), *(self._listed.get(thing, ()) if listed else ())]
+        kinds = {kind for kind, _ in own}
+        known = self._base._links(thing, listed=listed) if self._base else ()
+        return [*own, *(one for one in known if one[0] not in kinds)]
+
+    def _owners_of_row(self, row: _Row) -> People:
+        own = self._own(row)
+        return (self.owners(own) if own else {}) or _union(map(self.owners, self._references(row)))
+
+    def _owners_of_holders(self, thing: Thing) -> People:
+        """Give the only people in whose rows a thing stands that belongs to nobody: a copy that is on loan."""
+        holders = [*self._holders.get(thing, ()), *(self._base._holders.get(thing, ()) if self._base else ())]
+        is_row = thing[1] in self._keys.get(thing[0], ())
+        return _alone(_union(map(self.owners, holders))) if is_row else {}
+
+    def _link(self, row: _Row) -> None:
+        if (own := self._own(row)) is None:
+            return
+        self._rows.setdefault(own, row)
+        references = [to for to in self._references(row) if to != own]
+        around = [self._thing(name, value, row.noun) for name, value in row.asked.items()]
+        around += [self._own(row.listed_in) if row.listed_in else None]
+        self._owned.setdefault(own, {}).update(dict.fromkeys(references))
+        self._listed.setdefault(own, {}).update(dict.fromkeys(one for one in around if one and one != own))
+        for to in references:
+            self._holders.setdefault(to, {})[own] = None
+        if row.part_of and (whole := self._own(row.part_of)) and whole != own:
+            self._owned.setdefault(whole, {})[own] = None
+
+    def _references(self, row: _Row) -> Iterator[Thing]:
+        column = self._column(row)
+        for name, value in row.cells.items():
+            if name != column and (thing := self._thing(name, value, row.noun)):
+                yield thing
+
+    def _column(self, row: _Row) -> str:
+        return "" if row.key else self._columns[row.source] if row.source in self._columns else _key_column([row])
+
+    def _own(self, row: _Row) -> Thing | None:
+        if row.key:
+            return self._alias.get(row.noun, row.noun), row.key
+        column = self._column(row)
+        return self._thing(column, row.cells.get(column), row.noun) if column else None
+
+    def _thing(self, name: str, value: JsonValue, noun: str) -> Thing | None:
+        """Give what a column, or an argument, holds the key of; None where it is no key, or a name of a person."""
+        kind = self._alias.get(_kind(name, noun), _kind(name, noun))
+        keys = self._keys.get(kind)
+        if not _is_key(value) or (keys and is_role(name) and not is_identifier(name) and str(value) not in keys):
+            return None
+        return kind, str(value)
+
+    def _aliases(self, rows: Sequence[_Row], calls: Sequence[CallRecord]) -> dict[str, str]:
+        """Say which kinds are others under another name, since they hold the keys of these: the `handler` of a bird.
+
+        Small numbers are keys of everything: they count only under what is called as people are.
+        """
+        held: dict[str, set[str]] = defaultdict(set)
+        own: dict[str, set[str]] = defaultdict(set)
+        for name, kind, source, key in _every_cell(rows, calls):
+            if is_identifier(name) or is_role(name) or _is_telling(key):
+                held[kind].add(key)
+            if is_identifier(name) and source.startswith("arguments/"):
+                own[kind].add(key)
+        in_rows: dict[str, set[str]] = defaultdict(set)
+        for row in rows:
+            column = self._column(row)
+            own_key = row.key or row.cells.get(column)
+            if row.columns and _is_key(own_key):  # a key alone in a list is no row
+                in_rows[row.noun if row.key else _kind(column, row.noun)].add(str(own_key))
+        for kind, keys in in_rows.items():
+            own[kind] |= keys
+        found: dict[str, str] = {}
+        for kind in sorted(held.keys() - in_rows.keys()):
+            if not (is_role(kind) or all(map(_is_telling, held[kind]))):
+                continue
+            hits = {
+                other: len(held[kind] & own[other]) for other in sorted(own) if other != kind and other not in found
+            }
+            best = max(hits, key=lambda other: (hits[other], other in in_rows), default="")
+            if best and hits[best] >= min(_LEAST, len(held[kind])) and hits[best] * 2 >= len(held[kind]):
+                found[kind] = best
+        alias = {kind: found.get(other, other) for kind, other in found.items()}
+        for kind, keys in in_rows.items():
+            self._keys[alias.get(kind, kind)] |= keys
+        return alias
+
+    def _people(self, rows: Sequence[_Row], calls: Sequence[CallRecord], owner: Owner) -> frozenset[str]:
+        sources: dict[str, set[str]] = defaultdict(set)
+        called: dict[str, set[str]] = defaultdict(set)
+        for name, plain, source, key in _every_cell(rows, calls):
+            kind = self._alias.get(plain, plain)
+            sources[kind].add(source)
+            called[kind].add(name)
+            self._values[kind].add(key)
+        carried = {kind for kind, several in sources.items() if len(several) >= _SOURCES}
+        persons = {own[0] for row in rows if _is_person(row) and (own := self._own(row))}
+        roles = {kind for kind in carried if is_role(kind) or any(map(is_role, called[kind]))}
+        self.people = frozenset(persons & carried | roles)
+        if owner.key is not None:
+            return frozenset(self.people | self.kinds_of(owner).keys())
+        listing = {self._alias.get(kind, kind) for call in calls for kind in _listed_by(call)}
+        return self.people or frozenset(listing & carried)
+
+
+def ownership_of(
+    states: Sequence[Mapping[str, JsonValue] | None], calls: Iterable[CallRecord], owner: Owner | None = None
+) -> Ownership:
+    """Find out whom things belong to, out of the tables of states and calls with their answers."""
+    records = list(calls)
+    tables = [(name, table) for state in states for name, table in (state or {}).items()]
+    rows = [row for name, table in tables for row in _rows_in(name, table, _noun(name), is_table=True)]
+    return Ownership([*rows, *(row for call in records for row in _rows_of_call(call))], records, owner or Owner())
+
+
+def conflicts(about: About, earlier: Iterable[About]) -> tuple[int, int]:
+    """Count the kinds of people of which a call is about others than earlier ones, and what is better avoided: other
+    things of a kind, several people in one call.
+    """
+    people, things = People(), defaultdict[str, set[str]](set)
+    for one in earlier:
+        for kind, keys in one.people.items():
+            people[kind] = people.get(kind, keys) & keys or people[kind]
+        for kind, key in one.things.items():
+            things[kind].add(key)
+    others = sum(kind in people and people[kind].isdisjoint(keys) for kind, keys in about.people.items())
+    avoided = sum(bool(things.get(kind, {key}) - {key}) for kind, key in about.things.items())
+    return others, avoided + len(about.listed) + sum(len(keys) > 1 for keys in about.people.values())
+
+
+def people_of(known: Ownership, calls: Sequence[CallRecord]) -> People:
+    """Give whom all of these calls are about, by kind."""
+    found = People()
+    for call in calls:
+        for kind, keys in known.about(call).people.items():
+            found[kind] = found.get(kind, keys) & keys or found[kind]
+    return found
+
+
+def mixed_owners(
+    base: Ownership, calls: Sequence[CallRecord], owner: People | None = None
+) -> Iterator[tuple[int, str]]:
+    """Say which calls are about others than `owner`, or than those whom the first calls are about, with the reason.
+
+    A list of what belongs to several is right where a later call takes something of the owner's out of it.
+    """
+    known, owner = base.plus(calls), dict(owner or {})
+    every = [known.about(call) for call in calls]
+    for place, about in enumerate(every):
+        for kind, keys in about.people.items():
+            if kind in owner and owner[kind].isdisjoint(keys):
+                yield place, _against(kind, about, owner[kind])
+            owner[kind] = owner.get(kind, keys) & keys or owner[kind]
+    for place, (call, about) in enumerate(zip(calls, every, strict=True)):
+        for kind in about.listed.keys() & owner.keys():
+            later = [every[at].people.get(kind, frozenset()) for at, one in enumerate(calls) if place in one.sources]
+            if not any(owner[kind] & keys for keys in later):
+                yield place, f"{call.tool} lists things of several, and none of {_shown(owner[kind])} is taken from it"
+
+
+def _against(kind: str, about: About, owner: frozenset[str]) -> str:
+    for name, value, whose in about.because:
+        if owner.isdisjoint(whose.get(kind, owner)):
+            if value in whose[kind]:
+                return f"{name} {value!r} is not {_shown(owner)}"
+            return f"{name} {value} belongs to {_shown(whose[kind])}, not to {_shown(owner)}"
+    return f"an answer is about {_shown(about.people[kind])}, not about {_shown(owner)}"
+
+
+def _shown(keys: Iterable[str]) -> str:
+    return " and ".join(map(repr, sorted(keys)))
+
+
+def _union(several: Iterable[People]) -> People:
+    found: People = {}
+    for one in several:
+        for kind, keys in one.items():
+            found[kind] = found.get(kind, frozenset()) | keys
+    return found
+
+
+def _alone(people: People) -> People:
+    return {kind: keys for kind, keys in people.items() if len(keys) == 1}
+
+
+def _cells_of(arguments: Mapping[str, JsonValue]) -> Iterator[tuple[str, JsonValue]]:
+    """Yield the plain values of arguments, each with the last name on the way to it."""
+    for name, value in arguments.items():
+        for one in value if isinstance(value, list) else [value]:
+            if isinstance(one, Mapping):
+                yield from _cells_of(one)
+            else:
+                yield str(name), one
+
+
+def _every_cell(rows: Sequence[_Row], calls: Sequence[CallRecord]) -> Iterator[tuple[str, str, str, str]]:
+    """Yield each key in rows and arguments: the column's name, the kind, where, and the key."""
+    for row in rows:
+        if row.key:
+            yield "", row.noun, row.source, row.key
+        for name, value in row.cells.items():
+            if _is_key(value):
+                yield name, _kind(name, row.noun), row.source, str(value)
+    for call in calls:
+        for name, value in _cells_of(call.arguments):
+            if _is_key(value):
+                yield name, _kind(name, _noun(call.tool)), f"arguments/{call.tool}", str(value)
+
+
+def _rows_of_call(call: CallRecord) -> Iterator[_Row]:
+    asked = dict(_cells_of(call.arguments))
+    for row in _rows_in(f"{_ANSWER}{call.tool}", call.result, _noun(call.tool)):
+        row.asked = asked if row.listed_in is None and row.part_of is None else {}
+        yield row
+
+
+def _outer_rows(call: CallRecord) -> Iterator[_Row]:
+    return (row for row in _rows_of_call(call) if row.listed_in is None and row.part_of is None)
+
+
+def _rows_in(
+    source: str, value: JsonValue, noun: str, around: _Row | None = None, *, is_table: bool = False
+) -> Iterator[_Row]:
+    """Yield the rows of a table, of an answer, or of a field of a row, and those inside them."""
+    value = inner(value)
+    if isinstance(value, list):
+        for item in map(inner, value):
+            if isinstance(item, Mapping):
+                yield from _row_of(_Row(source, noun, {}, listed_in=around), item)
+            elif around is not None and _is_key(item):
+                yield _Row(source, noun, {source.rpartition(".")[2]: item}, listed_in=around)
+    elif isinstance(value, Mapping) and (is_table or _is_keyed(value)):
+        for key, item in value.items():
+            if isinstance(record := inner(item), Mapping):
+                yield from _row_of(_Row(source, noun, {}, str(key), listed_in=around), record)
+    elif isinstance(value, Mapping):
+        yield from _row_of(_Row(source, noun, {}, part_of=around), value)
+
+
+def _row_of(row: _Row, record: Mapping[str, JsonValue]) -> Iterator[_Row]:
+    parts = {str(name): inner(item) for name, item in record.items() if isinstance(inner(item), Mapping | list)}
+    row.cells = {str(name): item for name, item in record.items() if str(name) not in parts}
+    row.columns, row.name = frozenset(map(str, record)), _name(record)
+    telling = [
+        name for name, item in row.cells.items() if _is_key(item) and (isinstance(item, str) or is_identifier(name))
+    ]
+    is_wrapper = (
+        not row.key and bool(parts) and (not telling or any(words(name)[-1:][0] in _WRAPPERS for name in parts))
+    )
+    if not is_wrapper:
+        yield row
+    for name, item in parts.items():
+        noun = row.noun if _noun(name) in _WRAPPERS else _noun(name)
+        yield from _rows_in(f"{row.source}.{name}", item, noun, row.listed_in if is_wrapper else row)
+
+
+def _is_keyed(value: Mapping[str, JsonValue]) -> bool:
+    """Whether an object holds like records by their keys."""
+    columns = [set(one) if isinstance(one := inner(item), Mapping) else set[str]() for item in value.values()]
+    return len(columns) > 1 and len(set.intersection(*columns)) * 2 > len(set.union(*columns))
+
+
+def _key_columns(rows: Sequence[_Row]) -> dict[str, str]:
+    """Give the column that tells the rows of each source apart, "" where none does."""
+    by_source: dict[str, list[_Row]] = defaultdict(list)
+    for row in rows:
+        if not row.key:
+            by_source[row.source].append(row)
+    return {source: _key_column(several) for source, several in by_source.items()}
+
+
+def _key_column(rows: Sequence[_Row]) -> str:
+    """Give the column that tells rows apart: one that is called as their key is, the very first, or another key."""
+    columns = list(dict.fromkeys(name for row in rows for name in row.cells))
+    keys = [name for name in columns if is_identifier(name)]
+    own = [name for name in keys if _kind(name, rows[0].noun) == rows[0].noun]
+    for name in (*own, *columns[:1], *keys):
+        values = [row.cells.get(name) for row in rows]
+        variants = {str(row.cells) for row in rows}
+        if all(map(_is_key, values)) and len(variants) <= _VARIANTS * len(set(map(str, values))):
+            return name
+    return ""
+
+
+def _kind(name: str, noun: str) -> str:
+    """Give the kind of thing that a column holds keys of: its words without *id* and the like, else the row's noun."""
+    return " ".join(word for word in words(name) if word not in IDENTIFIERS) or noun
+
+
+def _noun(name: str) -> str:
+    return next((word for word in reversed(words(name)) if word not in IDENTIFIERS), name)
+
+
+def _listed_by(call: CallRecord) -> Iterator[str]:
+    """Yield the kinds by which a call lists rows: an argument that each of several rows of its answer carries."""
+    rows = list(_outer_rows(call))
+    for name, value in _cells_of(call.arguments):
+        if len(rows) > 1 and is_identifier(name) and all(str(row.cells.get(name)) == str(value) for row in rows):
+            yield _kind(name, _noun(call.tool))
+
+
+def _is_key(value: JsonValue) -> bool:
+    return (isinstance(value, str) and 0 < len(value) <= 64) or (isinstance(value, int) and not isinstance(value, bool))
+
+
+def _is_telling(key: str) -> bool:
+    return len(key) >= 4 and any(map(str.isdigit, key))
+
+
+def _is_person(row: _Row) -> bool:
+    found = {word for column in row.columns for word in words(column)}
+    return bool(found & NAMES) and bool(found & _REACHED)
+
+
+def _name(record: Mapping[str, JsonValue]) -> str:
+    nested = record.get("name")
+    if isinstance(nested, Mapping):
+        return " ".join(value for value in nested.values() if isinstance(value, str))
+    parts = [str(value) for column, value in record.items() if set(words(column)) & NAMES and isinstance(value, str)]
+    return " ".join(parts[:2])

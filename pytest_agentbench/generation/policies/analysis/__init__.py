@@ -1,1 +1,0 @@
-"""What entries of a document mean for a machine: rules proposed by a model, held against the service, for review."""

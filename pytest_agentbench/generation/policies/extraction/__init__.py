@@ -1,1 +1,0 @@
-"""From a document to its policies."""

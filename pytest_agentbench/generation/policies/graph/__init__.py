@@ -1,1 +1,0 @@
-"""The policy graph: which policies matter together, and how hard each is to keep."""

@@ -1,1 +1,0 @@
-"""Sets of policies of exactly the level asked for."""

@@ -1,1 +1,0 @@
-"""Statistics of results: pure functions over numbers, nothing but the standard library."""

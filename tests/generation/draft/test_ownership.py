@@ -1,0 +1,157 @@
+"""Whom things belong to: over several keys, through nested records and lists, by a state or by answers alone."""
+
+import pytest
+
+from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.generation.draft import Owner
+from pytest_agentbench.generation.ownership import (
+    CallRecord,
+    Ownership,
+    conflicts,
+    mixed_owners,
+    ownership_of,
+    people_of,
+)
+
+WORKSHOP: dict[str, JsonValue] = {
+    "clients": [
+        {"client_id": "CL-01", "nom": "Ada", "telephone": "01"},
+        {"client_id": "CL-02", "nom": "Ben", "telephone": "02"},
+        {"client_id": "CL-03", "nom": "Cleo", "telephone": "03"},
+    ],
+    "instruments": [
+        {"instrument_id": "I-101", "client_id": "CL-01", "year": 1902},
+        {"instrument_id": "I-102", "client_id": "CL-02", "year": 1961},
+    ],
+    "quotes": [{"quote_id": "Q-501", "instrument_id": "I-101"}, {"quote_id": "Q-502", "instrument_id": "I-102"}],
+    "repairs": [
+        {"repair_id": "R-901", "quote_id": "Q-501", "maker_id": "LU-1"},
+        {"repair_id": "R-902", "quote_id": "Q-502", "maker_id": "LU-1"},
+    ],
+    "makers": [{"maker_id": "LU-1", "speciality": "violin"}],
+}
+HIRES = [
+    CallRecord("list_hires", {}, [
+        {"hire_id": 41, "set_id": "S-7", "ensemble_id": 61}, {"hire_id": 42, "set_id": "S-8", "ensemble_id": 62},
+    ]),
+    CallRecord("list_hires", {"ensemble_id": 61}, [
+        {"hire_id": 41, "set_id": "S-7", "ensemble_id": 61}, {"hire_id": 43, "set_id": "S-9", "ensemble_id": 61},
+    ]),
+    CallRecord("get_set", {"set_id": "S-7"}, {"set_id": "S-7", "condition": "good"}),
+    CallRecord("get_set", {"set_id": "S-8"}, {"set_id": "S-8", "condition": "worn"}),
+]  # fmt: skip
+"""Answers of a service whose state nobody can read, and in which nothing is called as people are."""
+BIRDS = [
+    CallRecord("member_record", {"member_no": "30112"}, {
+        "member_no": "30112", "name": "Isolde", "telephone": "1", "birds": ["UK-4471", "UK-4472"],
+    }),
+    CallRecord("member_record", {"member_no": "30118"}, {
+        "member_no": "30118", "name": "Tomos", "telephone": "2", "birds": ["UK-3908"],
+    }),
+    CallRecord("weight_history", {"band": "UK-4471"}, [{"entry": 7001, "grams": 980}, {"entry": 7002, "grams": 992}]),
+    CallRecord("weight_history", {"band": "UK-3908"}, [{"entry": 7005, "grams": 940}, {"entry": 7006, "grams": 944}]),
+    CallRecord("bird_card", {"band": "UK-4471"}, {"band": "UK-4471", "species": "HHA", "handler": "30112"}),
+    CallRecord("bird_card", {"band": "UK-4472"}, {"band": "UK-4472", "species": "HHA"}),
+    CallRecord("bird_card", {"band": "UK-3908"}, {"band": "UK-3908", "species": "PER", "handler": "30118"}),
+]  # fmt: skip
+"""Answers in which a bird stands in a list of its owner's, and a weight in an answer about its bird."""
+
+
+@pytest.fixture
+def workshop() -> Ownership:
+    """The workshop, by its state."""
+    return ownership_of([WORKSHOP], [])
+
+
+def test_an_owner_is_found_over_several_keys_and_a_maker_is_nobodys(workshop: Ownership) -> None:
+    assert workshop.people == {"client"}
+    assert workshop.owners(("repair", "R-902")) == {"client": {"CL-02"}}
+    assert workshop.owners(("maker", "LU-1")) == {}
+
+
+def test_an_owner_is_found_through_lists_and_through_what_was_asked_for() -> None:
+    known = ownership_of([None], BIRDS)
+
+    assert known.people == {"member"}
+    assert known.about(CallRecord("strike_weight", {"entry": 7005})).people == {"member": {"30118"}}
+    assert known.about(CallRecord("log_weight", {"band": "UK-4472", "grams": 980})).people == {"member": {"30112"}}
+
+
+@pytest.mark.parametrize("owner", ["CL-02", {"id": "CL-02", "name": "Ben"}])
+def test_a_column_of_another_name_and_a_nested_record_name_the_same_owner(
+    workshop: Ownership, owner: JsonValue
+) -> None:
+    call = CallRecord("instrument_card", {}, {"instrument_id": "I-300", "year": 1990, "client": owner})
+
+    assert workshop.plus([call]).about(CallRecord("tune", {"instrument_id": "I-300"})).people == {"client": {"CL-02"}}
+
+
+def test_what_a_conversation_makes_belongs_to_whom_it_was_made_for(workshop: Ownership) -> None:
+    made = CallRecord("create_quote", {"instrument_id": "I-102"}, {"quote_id": "Q-600", "total": 60}, writes=True)
+
+    assert workshop.plus([made]).owners(("quote", "Q-600")) == {"client": {"CL-02"}}
+    assert workshop.owners(("quote", "Q-600")) == {}
+
+
+def test_a_second_persons_thing_is_told_with_whose_it_is(workshop: Ownership) -> None:
+    calls = [
+        CallRecord("list_quotes", {"client_id": "CL-01"}),
+        CallRecord("assign", {"repair_id": "R-902", "maker_id": "LU-1"}),
+        CallRecord("list_quotes", {"client_id": "CL-03"}),
+    ]
+
+    assert list(mixed_owners(workshop, calls)) == [
+        (1, "repair_id R-902 belongs to 'CL-02', not to 'CL-01'"),
+        (2, "client_id 'CL-03' is not 'CL-01'"),
+    ]
+    about = [workshop.about(call) for call in calls]
+    assert conflicts(about[1], about[:1]) == (1, 0)
+    assert people_of(workshop, calls[:1]) == {"client": {"CL-01"}}
+
+
+def test_without_people_things_belong_to_what_they_are_listed_by() -> None:
+    known = ownership_of([None], HIRES)
+
+    assert known.people == {"ensemble"}
+    assert known.about(CallRecord("extend_hire", {"hire_id": 43})).people == {"ensemble": {"61"}}
+
+
+def test_a_change_of_what_only_one_person_has_is_about_that_person() -> None:
+    known = ownership_of([None], HIRES)
+
+    report = CallRecord("report_missing", {"set_id": "S-8"}, {"report_id": 9, "set_id": "S-8"}, writes=True)
+
+    assert known.about(report).people == known.plus([report]).about(report).people == {"ensemble": {"62"}}
+    assert known.about(CallRecord("get_set", {"set_id": "S-8"})).people == {}
+
+
+@pytest.mark.parametrize(("hire", "sources", "why"), [
+    (41, {0}, ""),
+    (41, set(), "list_hires lists things of several, and none of '61' is taken from it"),
+    (42, {0}, "hire_id 42 belongs to '62', not to '61'"),
+])  # fmt: skip
+def test_a_list_of_several_peoples_things_is_there_to_pick_from(hire: int, sources: set[int], why: str) -> None:
+    calls = [
+        HIRES[0],
+        CallRecord("list_hires", {"ensemble_id": 61}),
+        CallRecord("extend_hire", {"hire_id": hire}, sources=frozenset(sources)),
+    ]
+
+    assert next((why for _, why in mixed_owners(ownership_of([None], HIRES), calls)), "") == why
+
+
+def test_an_owner_that_is_named_is_a_person_whatever_its_row_is_like() -> None:
+    rows: dict[str, JsonValue] = {"makers": WORKSHOP["makers"], "repairs": WORKSHOP["repairs"]}
+
+    known = ownership_of([rows], [], Owner(table="makers", key="LU-1"))
+
+    assert known.kinds_of(Owner(table="makers", key="LU-1")) == {"maker": {"LU-1"}}
+    assert known.kinds_of(Owner(table="makers", key="LU-9")) == {}
+    assert known.owners(("repair", "R-901")) == {"maker": {"LU-1"}}
+
+
+def test_a_person_is_told_by_table_key_and_name(workshop: Ownership) -> None:
+    owner = workshop.owner_of({"client": frozenset({"CL-02"})})
+
+    assert owner == Owner(table="clients", key="CL-02", name="Ben")
+    assert list(workshop.names({"client": frozenset({"CL-02"})})) == ["CL-02", "Ben"]
