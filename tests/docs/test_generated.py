@@ -75,14 +75,14 @@ def test_the_glossary_is_short() -> None:
 
 
 def test_pages_other_than_research_stay_short() -> None:
-    """A reader gets through them; the figures are apart."""
+    """A reader gets through them, examples and tables included; a word has a letter or a digit."""
     words = {
-        page: len(page.read_text(encoding="utf-8").split())
+        page: sum(bool(re.search(r"\w", word)) for word in page.read_text(encoding="utf-8").split())
         for page in pages()
         if page.is_relative_to(DOCS) and not page.is_relative_to(DOCS / "research")
     }
 
-    assert sum(words.values()) <= 28_500
+    assert sum(words.values()) <= 25_000
 
 
 @pytest.mark.slow
