@@ -70,12 +70,15 @@ def test_every_block_is_well_formed(page: str) -> None:
             assert block.text.strip() == (ROOT / block.words["same"]).read_text().strip(), block
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", [*PAGES, "CHANGELOG"])
 def test_links_lead_somewhere(page: str) -> None:
-    """A link to a file of this repository names one that is there."""
-    text = prose(PAGES[page].read_text(encoding="utf-8"))
-    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
-        assert (PAGES[page].parent / target).exists(), f"{page}: {target}"
+    """A link to a file of this repository names one that is there, and a heading that it has."""
+    file = PAGES.get(page, ROOT / "CHANGELOG.md")
+    text = prose(file.read_text(encoding="utf-8"))
+    for target, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", text):
+        there = file.parent / target if target else file
+        assert there.exists(), f"{page}: {target}"
+        assert not anchor or anchor in anchors(there.read_text(encoding="utf-8")), f"{page}: {target}#{anchor}"
 
 
 def test_every_option_is_documented_and_no_other() -> None:
@@ -120,6 +123,12 @@ def test_every_command_is_documented_and_no_other() -> None:
     there = set(re.findall(r"^  +([a-z][\w-]*)  ", told, re.MULTILINE))
 
     assert set(re.findall(r"(?:\$ |`)agentbench ([\w-]+)", everything())) == there
+
+
+def anchors(text: str) -> set[str]:
+    """The addresses of a page's headings."""
+    headings = re.findall(r"^#+ (.*)$", prose(text), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
 
 
 def everything() -> str:
