@@ -45,10 +45,10 @@ from pytest_agentbench.environment.tau2_bridge.source import has_inspect_evals, 
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.runs.expected import ExpectedStates
 from pytest_agentbench.runs.plan import RunPlan
-from pytest_agentbench.runs.scoring import look_over, score
+from pytest_agentbench.runs.recorded import look_over, score
 from pytest_agentbench.suites.suite_file import load_suite
 from pytest_agentbench.validation.known import of_user
-from pytest_agentbench.validation.mutants import Bench, mutations, other_writes
+from pytest_agentbench.validation.mutants import MutantSource, mutations, other_writes
 from pytest_agentbench.validation.oracle import NoExampleError, Oracle, Writer, result_of
 from pytest_agentbench.validation.rules import Rules
 from pytest_agentbench.validation.scripted_run import Described, Performance, ScriptedRun, ScriptPlayer, Step, numbered
@@ -119,7 +119,7 @@ class Ground:
     player: ScriptPlayer
     oracle: Oracle
     base: Run
-    bench: Bench
+    bench: MutantSource
     forbidden: tuple[ToolCall, ...]
 
     @property
@@ -193,7 +193,7 @@ async def ground(plan: RunPlan, isolation: IsolationGate, expected: ExpectedStat
     except NoExampleError:
         found.left_out["nothing known fits a matcher"] += 1
         return None
-    bench = Bench(plan.scenario, oracle, plan.toolset, rules, columns, extra, 0)
+    bench = MutantSource(plan.scenario, oracle, plan.toolset, rules, columns, extra, 0)
     made = Ground(plan, player, oracle, base, bench, tuple(_forbidden(plan.scenario)))
     if not made.says_all(done.transcript) or not await _is_replayed(made):
         found.left_out["the oracle does not pass it"] += 1

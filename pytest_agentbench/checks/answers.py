@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from pytest_agentbench.checks.findings import not_measured, value_text
+from pytest_agentbench.checks.findings import cut, finding, not_measured, value_text
 from pytest_agentbench.checks.matchers import Resolver, matches
 from pytest_agentbench.core.json_schema import schema_misfit
 from pytest_agentbench.core.patterns import pattern
@@ -25,6 +25,8 @@ SHOW_OUTPUT = (
 """What makes a typed answer visible."""
 
 _WIDTH = 200
+_DIGITS = 3
+"""Digits of the longest number that is looked for in words."""
 
 
 def check_output(run: Run, resolve: Resolver | None = None) -> Iterable[Finding]:
@@ -34,31 +36,25 @@ def check_output(run: Run, resolve: Resolver | None = None) -> Iterable[Finding]
     """
     wanted, found = run.scenario.output, run.transcript.output
     if wanted is None:
-        return []
+        return
     if found is None and "output" not in run.shows:
-        return [not_measured("output", "output", "the agent shows no typed answer", cure=SHOW_OUTPUT)]
-    turn = next(
-        (run.transcript.turns[at] for at, one in enumerate(run.transcript.messages) if one.output is found), None
-    )
+        yield not_measured("output", "output", "the agent shows no typed answer", cure=SHOW_OUTPUT)
+        return
+    pairs = zip(run.transcript.turns, run.transcript.messages, strict=True)
+    more: dict[str, Any] = {"turn": next((turn for turn, message in pairs if message.output is found), None)}
     if not isinstance(found, Mapping):
         gave = "the agent gave no typed answer" if found is None else f"the typed answer is {value_text(found)}"
-        return [_output(f"{gave}, expected {value_text(wanted)}", expected=value_text(wanted), turn=turn)]
-    wrong = [
-        _output(
-            f"{printable(name)} {f'is {value_text(found[name])}' if name in found else 'is missing'}, "
-            f"expected {value_text(value)}",
-            expected=value_text(value),
-            actual=value_text(found[name]) if name in found else None,
-            turn=turn,
-        )
-        for name, value in wanted.items()
-        if name not in found or not matches(value, found[name], resolve)
-    ]
-    return wrong or [_output("the typed answer is the expected one", passed=True, turn=turn)]
-
-
-def _output(message: str, *, passed: bool = False, **more: Any) -> Finding:
-    return Finding(check="output", kind="output", passed=passed, message=message, **more)
+        text = value_text(wanted)
+        yield finding("output", "output", False, f"{gave}, expected {text}", expected=text, **more)
+        return
+    wrong = [name for name, value in wanted.items() if name not in found or not matches(value, found[name], resolve)]
+    for name in wrong:
+        actual, text = value_text(found[name]) if name in found else None, value_text(wanted[name])
+        is_so = "is missing" if actual is None else f"is {actual}"
+        message = f"{printable(name)} {is_so}, expected {text}"
+        yield finding("output", "output", False, message, expected=text, actual=actual, **more)
+    if not wrong:
+        yield finding("output", "output", True, "the typed answer is the expected one", **more)
 
 
 def check_replies(run: Run) -> Iterable[Finding]:
@@ -68,27 +64,20 @@ def check_replies(run: Run) -> Iterable[Finding]:
     """
     heard = _heard(run)
     for number, wanted in enumerate(run.scenario.replies):
-        asked = _chosen(heard, wanted)
-        found = [(turn, list(_wrong(text, wanted))) for turn, text in asked]
-        fitting = next((turn for turn, wrong in found if not wrong), None)
-        which = "any reply" if wanted.turn == "any" else "the last reply" if wanted.turn == "last" else ""
+        which = {"any": "any reply", "last": "the last reply"}.get(str(wanted.turn))
         which = which or f"the reply of the agent's turn {wanted.turn}"
-        if fitting is not None:
-            message, turn = f"{which} is as expected", fitting
-        elif not found:
+        asked = _chosen(heard, wanted)
+        found = [(turn, text, list(_wrong(text, wanted))) for turn, text in asked]
+        turn, text, wrong = next((one for one in found if not one[2]), found[-1] if found else (None, "", ["missing"]))
+        if not found:
             count = f"it had {len(heard)}" if heard else "it never replied"
-            message, turn = f"there is no {which.removeprefix('the ')}: {count}", None
-        else:
-            turn, wrong = found[-1]
+            message = f"there is no {which.removeprefix('the ')}: {count}"
+        elif wrong:
             message = f"{'no reply fits; the last one' if wanted.turn == 'any' else which} {' and '.join(wrong)}"
-        yield Finding(
-            check=f"replies.{number}",
-            kind="replies",
-            passed=fitting is not None,
-            message=message,
-            turn=turn,
-            actual=None if fitting is not None or not asked else value_text(shorten(asked[-1][1], _WIDTH)),
-        )
+        else:
+            message = f"{which} is as expected"
+        actual = value_text(shorten(text, _WIDTH)) if found and wrong else None
+        yield finding(f"replies.{number}", "replies", not wrong, message, turn=turn, actual=actual)
 
 
 def _heard(run: Run) -> list[tuple[int, str]]:
@@ -103,9 +92,7 @@ def _heard(run: Run) -> list[tuple[int, str]]:
 def _chosen(heard: list[tuple[int, str]], wanted: ExpectedReply) -> list[tuple[int, str]]:
     if wanted.turn == "any":
         return heard
-    if wanted.turn == "last":
-        return heard[-1:]
-    return heard[wanted.turn - 1 : wanted.turn]
+    return heard[-1:] if wanted.turn == "last" else heard[wanted.turn - 1 : wanted.turn]
 
 
 def _wrong(text: str, wanted: ExpectedReply) -> Iterator[str]:
@@ -117,19 +104,14 @@ def _wrong(text: str, wanted: ExpectedReply) -> Iterator[str]:
         yield f"has {words} words, allowed: {wanted.max_words}"
     if wanted.json_schema is not None and (misfit := _misfit(text, wanted.json_schema)):
         named = f" of {wanted.json_file}" if wanted.json_file else ""
-        yield f"does not fit the JSON Schema{named}: {printable(shorten(misfit, _WIDTH))}"
+        yield f"does not fit the JSON Schema{named}: {cut(misfit, _WIDTH)}"
 
 
 def _misfit(text: str, schema: Mapping[str, Any]) -> str:
     try:
-        value = json.loads(text)
+        return schema_misfit(json.loads(text), schema)
     except (ValueError, RecursionError) as error:
         return f"it is no JSON ({error})"
-    return schema_misfit(value, schema)
-
-
-_DIGITS = 3
-"""Digits of the longest number that is looked for in words."""
 
 
 def check_communicate(run: Run) -> Iterable[Finding]:
@@ -137,14 +119,9 @@ def check_communicate(run: Run) -> Iterable[Finding]:
     texts, locale = run.transcript.texts("assistant"), run.scenario.language or "en"
     for info in run.scenario.communicate_info:
         place = next((index for index, text in texts if is_said(info, text, locale)), None)
-        yield Finding(
-            check="communicate",
-            kind="communicate",
-            passed=place is not None,
-            message=f"the agent {'said' if place is not None else 'never said'} {value_text(info)}",
-            turn=None if place is None else run.transcript.turns[place],
-            expected=value_text(info),
-        )
+        turn, said = (None, "never said") if place is None else (run.transcript.turns[place], "said")
+        message = f"the agent {said} {value_text(info)}"
+        yield finding("communicate", "communicate", turn is not None, message, turn=turn, expected=value_text(info))
 
 
 def is_said(info: str, text: str, locale: str) -> bool:

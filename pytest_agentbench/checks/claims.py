@@ -5,7 +5,7 @@ date, or letters and digits mixed. What was seen is compared in every spelling t
 source is a flag: it decides nothing, since an agent may know a value from where nobody looks.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 
@@ -13,7 +13,7 @@ from pytest_agentbench.checks.known_values import KnownValues, Token, tokens
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.transcript import CallRecord
-from pytest_agentbench.core.values import JsonValue, decoded, leaves, to_json
+from pytest_agentbench.core.values import decoded, leaves, to_json
 from pytest_agentbench.core.verdict import CallExplanation, Flag
 
 MOST_FLAGS = 20
@@ -42,44 +42,35 @@ def claims_without_source(run: Run, prompt: str = "") -> tuple[Flag, ...]:
     tools, context, the clock, what the scenario wants said, and its system prompt, where it is known; or reckon it
     from those (see `KnownValues.derives`). Of a run whose calls are not seen nothing is told.
     """
-    said = run.transcript.texts("assistant")
-    if not run.calls_visible or not any(map(str.isdigit, "".join(text for _, text in said))) or _is_too_long(run):
+    said, turns = run.transcript.texts("assistant"), run.transcript.turns
+    sources = _Sources(run)
+    if not any(map(str.isdigit, "".join(text for _, text in said))) or not sources.are_known:
         return ()
-    known = KnownValues(run.scenario.language or "en")
-    _learn_outset(known, run, prompt)
+    sources.learn_outset(prompt)
     flags: dict[str, Flag] = {}
-    learnt = 0
     for index, text in said:
-        turn = run.transcript.turns[index]
-        while learnt < len(run.transcript.messages) and run.transcript.turns[learnt] <= turn:
-            _learn_message(known, run, learnt)
-            learnt += 1
-        for line, token in _unknown(known, text[:_MOST_SAID]):
-            flags.setdefault(token.text, Flag(turn=turn, value=token.text, quote=_quote(line, token.text)))
-    rows = KnownValues(known.locale)
-    if flags and not _learn_states(rows, run):
+        sources.hear(next((at for at, turn in enumerate(turns) if turn > turns[index]), len(turns)))
+        for line, token in _unknown(sources.known, text[:_MOST_SAID]):
+            flags.setdefault(token.text, Flag(turn=turns[index], value=token.text, quote=_quote(line, token.text)))
+    if flags and not sources.learn_states():
         return ()
-    left = (flag for value, flag in flags.items() if not all(map(rows.holds, tokens(value))))
+    left = (flag for value, flag in flags.items() if not all(map(sources.rows.holds, tokens(value))))
     return tuple(islice(left, MOST_FLAGS))
 
 
 def arguments_without_source(run: Run, prompt: str = "") -> Iterator[tuple[CallRecord, str]]:
     """Give each value that the agent passes to a tool and has from nowhere (see `claims_without_source`)."""
-    if not run.calls_visible or _is_too_long(run):
+    sources = _Sources(run)
+    if not sources.are_known:
         return
-    known, rows = KnownValues(run.scenario.language or "en"), KnownValues()
-    _learn_outset(known, run, prompt)
-    if not _learn_states(rows, run):
+    sources.learn_outset(prompt)
+    if not sources.learn_states():
         return
-    learnt = 0
     for record in run.calls:
-        for index in range(learnt, record.message):
-            _learn_message(known, run, index)
-        learnt = max(learnt, record.message)
-        for leaf in leaves(to_json(record.call.arguments)):
-            for token in tokens(str(leaf)[:_MOST_SAID]):
-                if token.is_value and not any((known.holds(token), known.derives(token, ()), rows.holds(token))):
-                    yield record, token.text
+        sources.hear(record.message)
+        for token in _tokens_of(record.call.arguments):
+            if token.is_value and not sources.hold(token):
+                yield record, token.text
 
 
 def wanted_from_nowhere(run: Run, calls: Sequence[CallExplanation], prompt: str = "") -> list[object]:
@@ -96,49 +87,113 @@ def wanted_from_nowhere(run: Run, calls: Sequence[CallExplanation], prompt: str 
     if any(one.kind == "read" and one.name not in called for one in run.toolset.of("assistant")):
         return []
     wanted = [*run.scenario.communicate_info, *(value for call in calls for value, _ in call.differing.values())]
-    asked = [(value, found) for value in wanted if (found := list(_looked_for(value)))]
-    if not asked or all(one.failed for one in run.calls) or not run.calls_visible or _is_too_long(run):
+    telling = [
+        (value, [one for one in _tokens_of(value) if one.is_value and (one.number is not None or not one.is_moment)])
+        for value in wanted
+    ]
+    asked = [(value, found) for value, found in telling if found]
+    sources = _Sources(run)
+    if not asked or not called or not sources.are_known:
         return []
-    known, rows = KnownValues(run.scenario.language or "en"), KnownValues()
-
-    def hear() -> None:
-        for at, message in enumerate(run.transcript.messages):
-            if message.role != "assistant":
-                _learn_message(known, run, at)
-
-    def is_held(token: Token) -> bool:
-        return known.holds(token) or rows.holds(token) or known.derives(token, ())
-
     # what is mostly enough comes first: each wrong run of a scenario is asked for the same values
     for learn in (
-        lambda: known.learn("\n".join(run.scenario.user_texts)),
-        hear,
-        lambda: _learn_outset(known, run, prompt, wants=False),
-        lambda: _learn_states(rows, run),
+        lambda: sources.known.learn("\n".join(run.scenario.user_texts)),
+        lambda: sources.hear(len(run.transcript.messages), but="assistant"),
+        lambda: sources.learn_outset(prompt, wants=False),
+        sources.learn_states,
     ):
         learn()
-        asked = [(value, found) for value, found in asked if not any(map(is_held, found))]
+        asked = [(value, found) for value, found in asked if not any(map(sources.hold, found))]
         if not asked:
             return []
     return [value for value, _ in asked]
 
 
-def _looked_for(value: object) -> Iterator[Token]:
+class _Sources:
+    """What the agent of a run may have a value from: what it knows and hears (`known`), and the `rows` of the state."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.known = KnownValues(run.scenario.language or "en")
+        self.rows = KnownValues(run.scenario.language or "en")
+        self._heard = 0
+
+    @property
+    def are_known(self) -> bool:
+        """Whether calls are seen, and there is not too much to look at."""
+        length = 0
+        for message in self.run.transcript.messages:
+            length += len(message.text) + sum(len(dumps(call.arguments)) for call in message.tool_calls)
+        return self.run.calls_visible and length <= _MOST_CHARACTERS
+
+    def hold(self, token: Token) -> bool:
+        """Whether a value stands there, or follows from what does."""
+        return self.known.holds(token) or self.known.derives(token, ()) or self.rows.holds(token)
+
+    def learn_outset(self, prompt: str, *, wants: bool = True) -> None:
+        """Learn what the agent may know before the first word; `wants` tells whether what is to be told counts."""
+        run = self.run
+        moments = [run.now] if run.now else [datetime.fromtimestamp(at, UTC) for at in run.played or ()]
+        for text in (
+            prompt,
+            *(policy.text for policy in run.policies),
+            *(run.scenario.communicate_info if wants else ()),
+            *(f"{moment.date()} {moment:%H:%M}" for moment in moments),
+        ):
+            self.known.learn(text)
+        tools = [to_json(spec.openai()) for spec in run.toolset.of("assistant")]
+        self._add(*(policy.rule for policy in run.policies), *tools, to_json(run.scenario.context))
+
+    def hear(self, end: int, but: str = "") -> None:
+        """Learn what was said and given in the messages before an index, those of the role `but` left out."""
+        for message in self.run.transcript.messages[self._heard : end]:
+            value = decoded(message.text) if message.role == "tool" else message.text
+            if message.role == but:
+                continue
+            if message.role in ("user", "tool") and isinstance(value, str):
+                self.known.hear(value)
+            elif message.role == "tool":
+                self._add(value, is_heard=True)
+            self._add(*(to_json(call.arguments) for call in message.tool_calls), is_heard=True)
+        self._heard = max(self._heard, end)
+
+    def learn_states(self) -> bool:
+        """Learn the rows of the run's states; False where there are too many to look at."""
+        seen: set[str] = set()
+        for state in (self.run.initial_state, self.run.final_state, *self.run.states):
+            for leaf in _leaves(state):
+                if leaf in seen or not any(map(str.isdigit, leaf)):
+                    continue
+                if len(seen) == _MOST_LEAVES:
+                    return False
+                seen.add(leaf)
+                self.rows.add(leaf)
+        return True
+
+    def _add(self, *values: object, is_heard: bool = False) -> None:
+        """Learn the leaves and the keys of values one by one, and how many entries each list has."""
+        for leaf in (leaf for value in values for leaf in _leaves(value)):
+            self.known.add(leaf, is_heard=is_heard)
+
+
+def _tokens_of(value: object) -> Iterator[Token]:
     for leaf in leaves(to_json(value)):
-        for token in tokens(str(leaf)[:_MOST_SAID]):
-            if token.is_value and (token.number is not None or not (token.dates or token.time)):
-                yield token
+        yield from tokens(str(leaf)[:_MOST_SAID])
 
 
 def _unknown(known: KnownValues, text: str) -> list[tuple[str, Token]]:
     """Give the values of a message that are not known, each with its line; sums of the message's own count as known."""
-    found = [(place, line, token) for place, line in enumerate(text.splitlines()) for token in tokens(line)][
-        :_MOST_VALUES
-    ]
+    every = ((place, line, token) for place, line in enumerate(text.splitlines()) for token in tokens(line))
+    found: list[_Found] = list(islice(every, _MOST_VALUES))
     stated = [one for one in found if known.holds(one[2])]
     unknown = [one for one in found if one[2].is_value and not known.holds(one[2])][:_MOST_UNKNOWN]
     for _ in range(_MOST_STEPS):
-        derived = [one for one in unknown if known.derives(one[2], _nearest(one, stated))]
+        # what the message states that is known counts by how near its line is
+        derived = [
+            one
+            for one in unknown
+            if known.derives(one[2], [token for *_, token in sorted(stated, key=lambda other: abs(other[0] - one[0]))])
+        ]
         for one in derived:
             known.add(one[2].text)
         stated += derived
@@ -146,45 +201,6 @@ def _unknown(known: KnownValues, text: str) -> list[tuple[str, Token]]:
         if not derived:
             break
     return [(line, token) for _, line, token in unknown]
-
-
-def _nearest(one: _Found, stated: Iterable[_Found]) -> list[Token]:
-    """Give what a message states that is known, the lines nearest to a value first."""
-    return [token for _, _, token in sorted(stated, key=lambda other: abs(other[0] - one[0]))]
-
-
-def _learn_outset(known: KnownValues, run: Run, prompt: str, *, wants: bool = True) -> None:
-    """Learn what the agent may know before the first word; `wants` tells whether what is to be told counts."""
-    known.learn(prompt)
-    for policy in run.policies:
-        known.learn(policy.text)
-        _learn_value(known, policy.rule)
-    for spec in run.toolset.of("assistant"):
-        _learn_value(known, to_json(spec.openai()))
-    _learn_value(known, to_json(run.scenario.context))
-    for info in run.scenario.communicate_info if wants else ():
-        known.learn(info)
-    moments = [run.now] if run.now else [datetime.fromtimestamp(at, UTC) for at in run.played or ()]
-    for moment in moments:
-        known.learn(f"{moment.date()} {moment:%H:%M}")
-
-
-def _learn_message(known: KnownValues, run: Run, index: int) -> None:
-    message = run.transcript.messages[index]
-    if message.role == "user":
-        known.hear(message.text)
-    elif message.role == "tool" and isinstance(value := decoded(message.text), str):
-        known.hear(value)
-    elif message.role == "tool":
-        _learn_value(known, value, is_heard=True)
-    for call in message.tool_calls:
-        _learn_value(known, to_json(call.arguments), is_heard=True)
-
-
-def _learn_value(known: KnownValues, value: JsonValue, *, is_heard: bool = False) -> None:
-    """Learn the leaves and the keys of a value one by one, and how many entries each list has."""
-    for leaf in _leaves(value):
-        known.add(leaf, is_heard=is_heard)
 
 
 def _leaves(value: object) -> Iterator[str]:
@@ -199,27 +215,6 @@ def _leaves(value: object) -> Iterator[str]:
             left.extend(one)
         elif isinstance(one, str | int | float) and not isinstance(one, bool):
             yield str(one)
-
-
-def _learn_states(rows: KnownValues, run: Run) -> bool:
-    """Learn the rows of the run's states; False where there are too many to look at."""
-    seen: set[str] = set()
-    for state in (run.initial_state, run.final_state, *run.states):
-        for leaf in _leaves(state):
-            if leaf in seen or not any(map(str.isdigit, leaf)):
-                continue
-            if len(seen) == _MOST_LEAVES:
-                return False
-            seen.add(leaf)
-            rows.add(leaf)
-    return True
-
-
-def _is_too_long(run: Run) -> bool:
-    length = 0
-    for message in run.transcript.messages:
-        length += len(message.text) + sum(len(dumps(call.arguments)) for call in message.tool_calls)
-    return length > _MOST_CHARACTERS
 
 
 def _quote(line: str, value: str) -> str:

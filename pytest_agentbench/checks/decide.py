@@ -5,16 +5,15 @@ communicated was said; no forbidden call was made and no policy broken. What cou
 fails: the other parts decide, and a run of which nothing that its scenario asks for was measured is not scored.
 """
 
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TypeVar, get_args
 
 from pytest_agentbench.checks.answers import check_communicate, check_output, check_replies
-from pytest_agentbench.checks.calls import check_calls, check_handoffs, check_makers
+from pytest_agentbench.checks.calls import check_approvals, check_calls, check_forbidden, check_handoffs, check_makers
 from pytest_agentbench.checks.claims import claims_without_source, wanted_from_nowhere
 from pytest_agentbench.checks.explain import explain
-from pytest_agentbench.checks.findings import value_text
-from pytest_agentbench.checks.forbidden import check_approvals, check_forbidden
+from pytest_agentbench.checks.findings import cut, finding, value_text
 from pytest_agentbench.checks.handling import SUFFERS, Handling, check_handling, is_excused
 from pytest_agentbench.checks.matchers import Resolver
 from pytest_agentbench.checks.matching import Matching, match_calls, match_run
@@ -25,15 +24,12 @@ from pytest_agentbench.checks.state import check_state, is_of_failing_call
 from pytest_agentbench.core.errors import PatternBoundError
 from pytest_agentbench.core.run import Judgement, PolicyOutcome, Run
 from pytest_agentbench.core.seams import Check
-from pytest_agentbench.core.text import printable, raised_text, shorten
+from pytest_agentbench.core.text import printable, raised_text
 from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, FindingKind, Flag, OtherFault, Verdict
 from pytest_agentbench.environment.replay import failure_text
 from pytest_agentbench.llm.written_calls import PARSER, written_call
 
 T = TypeVar("T")
-
-_WIDTH = 300
-"""Characters of a reason."""
 
 WORST_FIRST: tuple[FindingKind, ...] = get_args(FindingKind)
 """The kinds of findings in the order in which failures are listed."""
@@ -63,41 +59,25 @@ def judge(
     from it which had done what came before, and did and made up nothing else, nobody can tell: blame *unclear*.
     """
     guard = _Guard(f"{run.scenario.file}:{run.scenario.line}" if run.scenario.file else run.key.suite)
-    nothing = match_calls((), run.transcript.trajectory)
-    matching = guard.run("calls", lambda: match_run(run, resolve), nothing)
-    explanations: list[CallExplanation] = []
-    explanations = guard.run("calls", lambda: explain(run, matching, resolve), explanations)
-    is_read = not guard.findings
+    matching = guard.run("calls", lambda: match_run(run, resolve), match_calls((), run.transcript.trajectory))
+    explanations: list[CallExplanation] = guard.run("calls", lambda: explain(run, matching, resolve), [])
+    # where the expected calls themselves could not be read, nothing is said on the strength of half of them
+    compared = {} if guard.findings else _compared(run, matching, explanations, ignore)
     policies = guard.run("policies", lambda: check_policies(run, resolve), PolicyReport())
-    of_calls = _about_calls(run, matching, explanations, ignore, guard, is_whole=is_read)
     guard.findings.extend(policies.undecided)
-    findings = [
-        *guard.ask("termination", lambda: check_termination(run)),
-        *guard.ask("user", lambda: check_simulated_user(run)),
-        *guard.ask(WRITTEN_CALLS, lambda: check_written_calls(run)),
-        *of_calls,
-        *guard.ask("handoffs", lambda: check_handoffs(run)),
-        *guard.ask("communicate", lambda: check_communicate(run)),
-        *guard.ask("output", lambda: check_output(run, resolve)),
-        *guard.ask("replies", lambda: check_replies(run)),
-        *guard.ask("approvals", lambda: check_approvals(run, resolve)),
-        *guard.ask("never", lambda: check_forbidden(run, resolve)),
-        *policies.findings,
-    ]
+    checks = _checks(run, resolve, compared)
+    findings = [found for name, check in checks.items() for found in guard.ask(name, check)]
+    findings.extend(policies.findings)
     for check in extra:
-        findings.extend(guard.ask(_name(check), partial(check, run)))
-    flags: tuple[Flag, ...] = ()
-    flags = guard.run("claims", lambda: claims_without_source(run, prompt), flags)
+        findings.extend(guard.ask(str(getattr(check, "__qualname__", type(check).__qualname__)), partial(check, run)))
+    flags: tuple[Flag, ...] = guard.run("claims", lambda: claims_without_source(run, prompt), ())
     handling = guard.run("fault", lambda: check_handling(run, flags, prompt), Handling())
-    metrics: dict[str, float | None] = {}
-    metrics = guard.run("metrics", lambda: measure(run, matching), metrics)
+    metrics: dict[str, float | None] = guard.run("metrics", lambda: measure(run, matching), {})
     findings.extend(handling.findings)
-    metrics = {**metrics, **handling.metrics}
     parts = measured(run, findings, policies.outcomes)
     findings = guard.run("values", lambda: _noted(run, findings, explanations, prompt), findings)
     others = [*_others(run, guard.findings), *_of_world(run, findings)]
-    excused = is_excused(explanations, handling)
-    verdict, blame = _decide(findings, others, handling, excused=excused, nothing=parts.nothing)
+    verdict, blame = _decide(findings, others, handling, is_excused(explanations, handling), parts.nothing)
     unknown = parts.nothing and verdict is Verdict.ERROR and not others
     is_whole = unknown or (verdict is not Verdict.ERROR and not others)
     return Judgement(
@@ -105,15 +85,43 @@ def judge(
         blame=blame,
         also=tuple(others) if verdict is Verdict.FAILED else (),
         flags=flags,
-        disputed=_disputed(run),
+        disputed="".join(f"turn {fault.turn}: {cut(fault.message)}" for fault in run.user_faults[:1]),
         asked=parts.asked,
         unmeasured=parts.unmeasured,
         nothing_measured=unknown,
         findings=tuple(sorted([*findings, *guard.findings], key=badness)),
         calls=tuple(explanations),
         policies=policies.outcomes,
-        metrics={**metrics, "measured": parts.share if is_whole else None},
+        metrics={**metrics, **handling.metrics, "measured": parts.share if is_whole else None},
     )
+
+
+_Checks = dict[str, Callable[[], Iterable[Finding]]]
+"""Checks by their names, in the order in which what is equally bad is listed."""
+
+
+def _compared(run: Run, matching: Matching, explanations: Sequence[CallExplanation], ignore: Sequence[str]) -> _Checks:
+    """Give the checks that compare calls with the expected ones."""
+    return {
+        "state": lambda: check_state(run, matching, explanations, ignore),
+        "calls": lambda: check_calls(run, matching, explanations),
+        "by": lambda: check_makers(matching),
+    }
+
+
+def _checks(run: Run, resolve: Resolver | None, compared: _Checks) -> _Checks:
+    return {
+        "termination": lambda: check_termination(run),
+        "user": lambda: check_simulated_user(run),
+        WRITTEN_CALLS: lambda: check_written_calls(run),
+        **compared,
+        "handoffs": lambda: check_handoffs(run),
+        "communicate": lambda: check_communicate(run),
+        "output": lambda: check_output(run, resolve),
+        "replies": lambda: check_replies(run),
+        "approvals": lambda: check_approvals(run, resolve),
+        "never": lambda: check_forbidden(run, resolve),
+    }
 
 
 NOWHERE = "nothing that was said, returned or stored holds it: does the scenario ask for what is right?"
@@ -122,111 +130,60 @@ NOWHERE = "nothing that was said, returned or stored holds it: does the scenario
 
 def _noted(run: Run, findings: list[Finding], explanations: Sequence[CallExplanation], prompt: str) -> list[Finding]:
     """Give the findings with a note beside each value that is asked for and comes from nowhere."""
-    wrong = [one for one in findings if one.passed is False and one.expected is not None and one.kind in SUFFERS]
-    told = {value_text(value) for value in wanted_from_nowhere(run, explanations, prompt)} if wrong else set()
-    noted = [one for one in wrong if one.expected in told]
+    wrong = [one.passed is False and one.expected is not None and one.kind in SUFFERS for one in findings]
+    nowhere = {value_text(value) for value in wanted_from_nowhere(run, explanations, prompt)} if any(wrong) else set()
     return [
-        one.model_copy(update={"message": f"{one.message}; {NOWHERE}"}) if any(one is other for other in noted) else one
-        for one in findings
+        one.model_copy(update={"message": f"{one.message}; {NOWHERE}"}) if is_wrong and one.expected in nowhere else one
+        for one, is_wrong in zip(findings, wrong, strict=True)
     ]
 
 
-def _about_calls(
-    run: Run,
-    matching: Matching,
-    explanations: Sequence[CallExplanation],
-    ignore: Sequence[str],
-    guard: "_Guard",
-    *,
-    is_whole: bool,
-) -> list[Finding]:
-    if not is_whole:
-        # the expected calls themselves could not be read: nothing is said on the strength of half of them
-        return []
-    return [
-        *guard.ask("state", lambda: check_state(run, matching, explanations, ignore)),
-        *guard.ask("calls", lambda: check_calls(run, matching, explanations)),
-        *guard.ask("by", lambda: check_makers(matching)),
-    ]
-
-
-def _others(run: Run, raised: Sequence[Finding]) -> list[OtherFault]:
+def _others(run: Run, raised: Sequence[Finding]) -> Iterator[OtherFault]:
     """Give what others did wrong, the end of the run first."""
-    found = []
     if run.blame is not None and run.blame is not Blame.AGENT:
-        reason = shorten(printable(run.error or run.stop_reason or str(run.termination)).split("\n")[0], _WIDTH)
-        found.append(OtherFault(blame=run.blame, reason=reason, ended=True))
+        reason = cut(printable(run.error or run.stop_reason or str(run.termination)).split("\n")[0])
+        yield OtherFault(blame=run.blame, reason=reason, ended=True)
     elif run.finished and run.transcript.messages and all(one.role == "user" for one in run.transcript.messages):
-        reason = "the user closed before the agent had a turn"
-        found.append(OtherFault(blame=Blame.USER, reason=reason, ended=True))
-    return found + [OtherFault(blame=Blame.SCENARIO, reason=finding.message) for finding in raised[:1]]
-
-
-def _disputed(run: Run) -> str:
-    """Say what a guard rail of the simulated user found in the run: it may have been at fault."""
-    told = [f"turn {fault.turn}: {printable(shorten(fault.message, _WIDTH))}" for fault in run.user_faults[:1]]
-    return told[0] if told else ""
+        yield OtherFault(blame=Blame.USER, reason="the user closed before the agent had a turn", ended=True)
+    yield from (OtherFault(blame=Blame.SCENARIO, reason=finding.message) for finding in raised[:1])
 
 
 def _decide(
-    findings: Sequence[Finding],
-    others: Sequence[OtherFault],
-    handling: Handling,
-    *,
-    excused: bool,
-    nothing: bool,
+    findings: Sequence[Finding], others: Sequence[OtherFault], handling: Handling, excused: bool, nothing: bool
 ) -> tuple[Verdict, Blame | None]:
     failed = [finding for finding in findings if finding.required and finding.passed is False]
-    if any(_is_proven(finding, handling) for finding in failed):
+    # a silent fault may have led to a wrong write
+    if any(one.proven and not (handling.silent and one.kind in SUFFERS) for one in failed):
         return Verdict.FAILED, Blame.AGENT
     if others:
         return Verdict.ERROR, others[0].blame
     if failed:
-        suffers = all(finding.kind in SUFFERS for finding in failed)
-        if suffers and (handling.silent or excused):
+        if all(one.kind in SUFFERS for one in failed) and (handling.silent or excused):
             return Verdict.ERROR, Blame.ENVIRONMENT if handling.silent else Blame.UNCLEAR
         return Verdict.FAILED, Blame.AGENT
     return (Verdict.ERROR, Blame.SCENARIO) if nothing else (Verdict.PASSED, None)
 
 
-def _is_proven(finding: Finding, handling: Handling) -> bool:
-    """Whether a failure stands whatever came later; a silent fault may have led to a wrong write."""
-    return finding.proven and not (handling.silent and finding.kind in SUFFERS)
-
-
-def _of_world(run: Run, findings: Sequence[Finding]) -> list[OtherFault]:
+def _of_world(run: Run, findings: Sequence[Finding]) -> Iterator[OtherFault]:
     """Give what in the world kept everybody from passing; a read that fails, or a broken tool, only where it did."""
-    failed = any(finding.required and finding.passed is False for finding in findings)
-    failing = [one for one in findings if one.required and one.passed is None and is_of_failing_call(one)]
-    found = []
+    failed = any(one.required and one.passed is False for one in findings)
+    failing = [one.message for one in findings if one.required and one.passed is None and is_of_failing_call(one)]
     if run.unreplayed and (failed or failing):
-        reason = failing[0].message if failing else _failing_call(run)
-        found.append(OtherFault(blame=Blame.SCENARIO, reason=reason))
-    if failed and (refused := _refused(run)):
-        found.append(refused)
-    if failed:
-        for tool, why in list(run.broken_tools.items())[:1]:
-            reason = f"the tool {tool!r} broke at every call of the run, and works in a fresh world: {why}"
-            found.append(OtherFault(blame=Blame.ENVIRONMENT, reason=printable(shorten(reason, _WIDTH))))
-        for tool, why in list(run.useless_tools.items())[:1]:
-            reason = f"the tool {tool!r} breaks in a fresh world too, at a call that the scenario expects: {why}"
-            found.append(OtherFault(blame=Blame.SCENARIO, reason=printable(shorten(reason, _WIDTH))))
-    return found
-
-
-def _refused(run: Run) -> OtherFault | None:
-    """Give the first refusal of the provider of the agent's model, which kept the agent from what it had to do."""
-    for index, event in run.transcript.events:
-        if event.kind == "refused_by_provider":
-            named = f" ({printable(event.name)})" if event.name else ""
-            reason = f"turn {run.transcript.turns[index]}: the provider of the agent's model refused to answer{named}"
-            return OtherFault(blame=Blame.PROVIDER, reason=shorten(reason, _WIDTH))
-    return None
-
-
-def _failing_call(run: Run) -> str:
-    position, problem = next(iter(run.unreplayed.items()))
-    return failure_text(run.scenario.expected_calls[position], problem)
+        position, problem = next(iter(run.unreplayed.items()))
+        reason = failing[0] if failing else failure_text(run.scenario.expected_calls[position], problem)
+        yield OtherFault(blame=Blame.SCENARIO, reason=reason)
+    if not failed:
+        return
+    for index, event in [one for one in run.transcript.events if one[1].kind == "refused_by_provider"][:1]:
+        named = f" ({printable(event.name)})" if event.name else ""
+        reason = f"turn {run.transcript.turns[index]}: the provider of the agent's model refused to answer{named}"
+        yield OtherFault(blame=Blame.PROVIDER, reason=cut(reason))
+    for tool, why in list(run.broken_tools.items())[:1]:
+        reason = f"the tool {tool!r} broke at every call of the run, and works in a fresh world: {why}"
+        yield OtherFault(blame=Blame.ENVIRONMENT, reason=cut(reason))
+    for tool, why in list(run.useless_tools.items())[:1]:
+        reason = f"the tool {tool!r} breaks in a fresh world too, at a call that the scenario expects: {why}"
+        yield OtherFault(blame=Blame.SCENARIO, reason=cut(reason))
 
 
 def badness(finding: Finding) -> tuple[int, int, int]:
@@ -242,16 +199,11 @@ def _findings(given: object) -> list[Finding]:
         raise TypeError("a check must not be async: it decides about a closed run")
     if not isinstance(given, Iterable):
         raise TypeError(f"a check yields findings, this one returned {given!r}")
-    found: list[Finding] = []
-    for item in given:
+    found = list(given)
+    for item in found:
         if not isinstance(item, Finding):
             raise TypeError(f"a check yields findings, this one yielded {item!r}")
-        found.append(item)
     return found
-
-
-def _name(check: Check) -> str:
-    return str(getattr(check, "__qualname__", type(check).__qualname__))
 
 
 class _Guard:
@@ -262,29 +214,24 @@ class _Guard:
         self.findings: list[Finding] = []
 
     def ask(self, name: str, check: Callable[[], Iterable[Finding]]) -> list[Finding]:
+        """Give what a check finds, nothing where it raises."""
         found: list[Finding] = []
         return self.run(name, lambda: _findings(check()), found)
 
     def run(self, name: str, check: Callable[[], T], otherwise: T) -> T:
+        """Give what a part of the judgement comes to, `otherwise` where it raises."""
         try:
             return check()
         except KeyboardInterrupt:
             raise
         except PatternBoundError as error:
-            finding = Finding(check=name, kind="check", passed=False, message=f"{self._place}: {error}")
-            if finding.message not in [other.message for other in self.findings]:
-                self.findings.append(finding)
-            return otherwise
+            raised = finding(name, "check", False, f"{self._place}: {error}")
+            if raised.message in [other.message for other in self.findings]:
+                return otherwise
         except BaseException as error:  # noqa: BLE001 - pytest.skip() or sys.exit() in a check is an error, not a skip
-            self.findings.append(
-                Finding(
-                    check=name,
-                    kind="check",
-                    passed=False,
-                    message=f"check {printable(name)} raised {raised_text(error)}",
-                )
-            )
-            return otherwise
+            raised = finding(name, "check", False, f"check {printable(name)} raised {raised_text(error)}")
+        self.findings.append(raised)
+        return otherwise
 
 
 Decided = tuple[Verdict, Blame | None, tuple[OtherFault, ...]]
@@ -308,14 +255,12 @@ def rejudged(
 
     `decide` gets the required findings that failed, and whether nothing that was asked for is measured.
     """
-    known = {outcome.policy for outcome in before.policies}
-    replaced = [outcomes.get(outcome.policy, outcome) for outcome in before.policies]
-    policies = (*replaced, *(outcome for name, outcome in outcomes.items() if name not in known))
+    policies = tuple({**{one.policy: one for one in before.policies}, **outcomes}.values())
     parts = measured(run, findings, policies)
     failed = [one for one in findings if one.required and one.passed is False]
     verdict, blame, also = decide(failed, parts.nothing)
     is_open = before.nothing_measured or before.verdict is not Verdict.ERROR
-    is_scored = verdict is not Verdict.ERROR and not also
+    share = parts.share if parts.nothing or (verdict is not Verdict.ERROR and not also) else None
     return before.model_copy(
         update={
             "verdict": verdict,
@@ -326,29 +271,18 @@ def rejudged(
             "nothing_measured": verdict is Verdict.ERROR and parts.nothing and is_open,
             "findings": tuple(sorted(findings, key=badness)),
             "policies": policies,
-            "metrics": {
-                **before.metrics,
-                **(metrics or {}),
-                "measured": parts.share if is_scored or parts.nothing else None,
-            },
+            "metrics": {**before.metrics, **(metrics or {}), "measured": share},
         }
     )
 
 
-def check_termination(run: Run) -> Iterable[Finding]:
+def check_termination(run: Run) -> Iterator[Finding]:
     """Give one finding: passed when the run FINISHED and nobody is to blame for how it did."""
-    reason = printable(shorten(run.stop_reason or run.error or "", 300))
-    blame = f", blame {run.blame}" if run.blame is not None else ""
-    turns = run.transcript.turns
-    yield Finding(
-        check="termination",
-        kind="termination",
-        passed=run.finished and run.blame is None,
-        message=f"{run.termination}{blame}{f': {reason}' if reason else ''}",
-        turn=turns[-1] if turns else None,
-        expected="FINISHED",
-        actual=str(run.termination),
-    )
+    reason = cut(run.stop_reason or run.error or "")
+    message = f"{run.termination}{f', blame {run.blame}' if run.blame else ''}{f': {reason}' if reason else ''}"
+    turn, actual = next(iter(run.transcript.turns[-1:]), None), str(run.termination)
+    passed = run.finished and run.blame is None
+    yield finding("termination", "termination", passed, message, turn=turn, expected="FINISHED", actual=actual)
 
 
 _SHOWED = {
@@ -358,42 +292,32 @@ _SHOWED = {
 }
 
 
-def check_simulated_user(run: Run) -> Iterable[Finding]:
+def check_simulated_user(run: Run) -> Iterator[Finding]:
     """Give a finding per fault, per modifier in force, and per modifier that does not fit the scenario.
 
     None of them is required of the agent: a fault makes the run *disputed*, see `decide`.
     """
     for fault in run.user_faults:
-        message = printable(shorten(fault.message, 300))
-        yield Finding(
-            check=f"user {fault.rule}", kind="user", passed=False, message=message, turn=fault.turn, required=False
-        )
-    for name, showed in run.behaviours.items():
-        message = f"the modifier {name!r} {_SHOWED[showed]}"
-        yield Finding(check=f"modifier {name}", kind="user", passed=showed, message=message, required=False)
-    for name, why in run.unfit.items():
-        message = f"the modifier {name!r} was left out: {printable(shorten(why, 200))}"
-        yield Finding(check=f"modifier {name}", kind="user", passed=None, message=message, required=False)
+        yield finding(f"user {fault.rule}", "user", False, cut(fault.message), turn=fault.turn, required=False)
+    became = {name: (showed, _SHOWED[showed]) for name, showed in run.behaviours.items()}
+    became |= {name: (None, f"was left out: {cut(why, 200)}") for name, why in run.unfit.items()}
+    for name, (showed, what) in became.items():
+        yield finding(f"modifier {name}", "user", showed, f"the modifier {name!r} {what}", required=False)
 
 
 WRITTEN_CALLS = "calls as text"
 
 
-def check_written_calls(run: Run) -> Iterable[Finding]:
+def check_written_calls(run: Run) -> Iterator[Finding]:
     """Give a finding for the first message of the agent that is a call of one of its tools in words.
 
     It is not required: the run is judged by what happened, and this says why it may have.
     """
     offered = [spec.name for spec in run.toolset.of("assistant")]
-    if not offered:
-        return
-    for index, said in enumerate(run.transcript.messages):
-        if said.role != "assistant" or said.tool_calls or not said.content:
+    for turn, said in zip(run.transcript.turns, run.transcript.messages, strict=True):
+        if not offered or said.role != "assistant" or said.tool_calls or not said.content:
             continue
         if name := written_call(said.content, offered):
             message = f"the agent wrote a call of {printable(name)!r} as text, and nobody made it; {PARSER}"
-            turn = run.transcript.turns[index]
-            yield Finding(
-                check=WRITTEN_CALLS, kind="calls", passed=False, message=message, tool=name, turn=turn, required=False
-            )
+            yield finding(WRITTEN_CALLS, "calls", False, message, tool=name, turn=turn, required=False)
             return

@@ -1,6 +1,6 @@
 """What became of each expected call, and what each other call was."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pytest_agentbench.checks.effects import expects_write, is_write_tool, wrote
@@ -38,122 +38,102 @@ class _Explainer:
         self.toolset = toolset
         self.resolve = resolve
         self.repeats = _repeats(self.records)
-        self.strict = matching.strict
-        self.near: dict[int, int] = {}
-        self.stand_ins: dict[int, int] = {}
-        self.near = self._closest()
-        self.stand_ins = self._substitutes()
+        self.pairs: dict[int, tuple[CallStatus, int]] = {
+            index: ("tool_failed" if self.records[place].failed else "matched", place)
+            for index, place in matching.strict.items()
+        }
+        self._pair("wrong_arguments", self._is_near)
+        self._pair("substituted", self._stands_in)
 
     def explanations(self) -> list[CallExplanation]:
+        """Give what became of each expected call, then of each other one."""
         explained = [self._explain_expected(index) for index in range(len(self.expected))]
         # a write that stands in for an expected call is outside the goal all the same: it is listed twice
-        writes = {place for place in self.stand_ins.values() if wrote(self.records[place], self.toolset)}
-        others = sorted({*self._free(), *writes})
-        return explained + [self._explain_other(place) for place in others]
-
-    def _taken(self) -> dict[int, int]:
-        return {**self.stand_ins, **self.near, **self.strict}
+        writes = {
+            place
+            for status, place in self.pairs.values()
+            if status == "substituted" and wrote(self.records[place], self.toolset)
+        }
+        return explained + [self._explain_other(place) for place in sorted({*self._free(), *writes})]
 
     def _free(self) -> list[int]:
-        taken = set(self._taken().values())
+        taken = {place for _, place in self.pairs.values()}
         return [place for place in range(len(self.records)) if place not in taken]
 
-    def _open(self) -> Iterator[int]:
-        taken = self._taken()
-        return (index for index in range(len(self.expected)) if index not in taken)
+    def _pair(self, status: CallStatus, fits: Callable[[int, int], bool]) -> None:
+        """Pair what is left of expected and other calls where they fit, those with the most equal arguments first."""
+        left = [index for index in range(len(self.expected)) if index not in self.pairs]
+        fitting = [(index, place) for index in left for place in self._free() if fits(index, place)]
+        free = set(self._free())
+        for index, place in sorted(fitting, key=lambda pair: -self._equal_arguments(*pair)):
+            if index not in self.pairs and place in free:
+                free.remove(place)
+                self.pairs[index] = status, place
 
-    def _closest(self) -> dict[int, int]:
-        """Pair what is left of the same tool and requestor, those with the most equal arguments first."""
-        free = self._free()
-        candidates = [
-            (-self._equal_arguments(index, place), index, place)
-            for index in self._open()
-            for place in free
-            if self.records[place].call.name == self.expected[index].name
-            and self.records[place].call.requestor == self.expected[index].requestor
-        ]
-        return _greedy(candidates)
+    def _is_near(self, index: int, place: int) -> bool:
+        """Whether a call is of the same tool and requestor as an expected one."""
+        want, call = self.expected[index], self.records[place].call
+        return call.name == want.name and call.requestor == want.requestor
 
-    def _substitutes(self) -> dict[int, int]:
-        """Pair what is left with a call of another tool that stands in its place.
+    def _stands_in(self, index: int, place: int) -> bool:
+        """Whether a call of another tool stands in the place of an expected one.
 
         In its place: between the calls given to the expected neighbours, by the same requestor, both writes or
-        neither, a known tool, no repetition, and sharing the name of some argument. More equal values first.
+        neither, a known tool, no repetition, and sharing the name of some argument.
         """
-        free = [place for place in self._free() if place not in self.repeats and not self._unknown(place)]
-        candidates: list[tuple[int, int, int]] = []
-        for index in self._open():
-            low, high = self._place_between(index)
-            want = self.expected[index]
-            writes = expects_write(want, self.records, self.toolset)
-            for place in free:
-                call = self.records[place].call
-                if (
-                    low < place < high
-                    and call.name != want.name
-                    and call.requestor == want.requestor
-                    and is_write_tool(self.records[place], self.toolset) == writes
-                    and (not want.arguments or want.arguments.keys() & call.arguments.keys())
-                ):
-                    candidates.append((-self._equal_arguments(index, place), index, place))
-        return _greedy(candidates)
+        want, call = self.expected[index], self.records[place].call
+        low, high = self._place_between(index)
+        return (
+            low < place < high
+            and place not in self.repeats
+            and not self._is_unknown(place)
+            and call.name != want.name
+            and call.requestor == want.requestor
+            and is_write_tool(self.records[place], self.toolset) == self._expects_write(want)
+            and (not want.arguments or bool(want.arguments.keys() & call.arguments.keys()))
+        )
 
     def _place_between(self, index: int) -> tuple[int, int]:
-        taken = {**self.near, **self.strict}
-        before = [taken[other] for other in range(index) if other in taken]
-        after = [taken[other] for other in range(index + 1, len(self.expected)) if other in taken]
+        before = [self.pairs[other][1] for other in range(index) if other in self.pairs]
+        after = [self.pairs[other][1] for other in range(index + 1, len(self.expected)) if other in self.pairs]
         low = before[-1] if before else -1
-        high = next((place for place in after if place > low), len(self.records))
-        return low, high
+        return low, next((place for place in after if place > low), len(self.records))
 
     def _equal_arguments(self, index: int, place: int) -> int:
-        want, call = self.expected[index], self.records[place].call
-        return sum(argument_matches(want, name, call, self.resolve) for name in compared_arguments(want))
+        return sum(self._compared(index, place).values())
 
-    def _unknown(self, place: int) -> bool:
+    def _compared(self, index: int, place: int) -> dict[str, bool]:
+        """Say of each argument that counts whether the call gives it rightly."""
+        want, call = self.expected[index], self.records[place].call
+        return {name: argument_matches(want, name, call, self.resolve) for name in compared_arguments(want)}
+
+    def _expects_write(self, want: ExpectedCall) -> bool | None:
+        return expects_write(want, self.records, self.toolset)
+
+    def _is_unknown(self, place: int) -> bool:
         call = self.records[place].call
         return bool(self.toolset) and self.toolset.get(call.name, call.requestor) is None
 
     def _explain_expected(self, index: int) -> CallExplanation:
         want = self.expected[index]
-        if index in self.strict:
-            record = self.records[self.strict[index]]
-            return self._expected("tool_failed" if record.failed else "matched", want, record)
-        if index in self.near:
-            return self._expected("wrong_arguments", want, self.records[self.near[index]])
-        if index in self.stand_ins:
-            return self._expected("substituted", want, self.records[self.stand_ins[index]])
-        return CallExplanation(
-            status="not_attempted",
-            tool=want.name,
-            expected=want.arguments,
-            write=expects_write(want, self.records, self.toolset),
-            note=self._made_by_other(want),
-        )
-
-    def _expected(self, status: CallStatus, want: ExpectedCall, record: CallRecord) -> CallExplanation:
+        more: dict[str, Any] = {"tool": want.name, "expected": want.arguments, "write": self._expects_write(want)}
+        if index not in self.pairs:
+            return CallExplanation(status="not_attempted", note=self._made_by_other(want), **more)
+        status, place = self.pairs[index]
+        record = self.records[place]
         call = record.call
-        differing: dict[str, tuple[Any, Any]] = {}
+        notes = _failure(record)
+        if status == "substituted":
+            notes.insert(0, f"instead of {want.name}: {call.name}")
+        elif wrote(record, self.toolset):
+            more["write"] = True
         if status == "wrong_arguments":
-            differing = {
-                name: (want.arguments[name], call.arguments.get(name))
-                for name in compared_arguments(want)
-                if not argument_matches(want, name, call, self.resolve)
-            }
-        notes = [f"instead of {want.name}: {call.name}"] if status == "substituted" else []
+            wrong = [name for name, fits in self._compared(index, place).items() if not fits]
+            more["differing"] = {name: (want.arguments[name], call.arguments.get(name)) for name in wrong}
+        if status == "matched" and not self.states_whole_calls:
+            more["left_open"] = left_open(want, call)
         return CallExplanation(
-            status=status,
-            tool=want.name,
-            expected=want.arguments,
-            actual=call.arguments,
-            differing=differing,
-            left_open=left_open(want, call) if status == "matched" and not self.states_whole_calls else {},
-            turn=record.turn,
-            write=True
-            if wrote(record, self.toolset) and status != "substituted"
-            else expects_write(want, self.records, self.toolset),
-            note="; ".join(notes + _failure(record)),
-            by=call.by,
+            status=status, actual=call.arguments, turn=record.turn, note="; ".join(notes), by=call.by, **more
         )
 
     def _explain_other(self, place: int) -> CallExplanation:
@@ -165,8 +145,14 @@ class _Explainer:
             notes.append(f"repeats the call of turn {self.records[self.repeats[place]].turn}")
         if changed is False and is_write_tool(record, self.toolset) and not record.failed:
             notes.append("changed nothing")
+        # a repeated write is a second write: outside the goal is the worse news; the user's is not the agent's
+        status: CallStatus = "repeated" if place in self.repeats else "extra_read"
+        if changed and call.requestor == "assistant":
+            status = "extra_write"
+        elif self._is_unknown(place):
+            status = "unknown_tool"
         return CallExplanation(
-            status=self._other_status(place, changed),
+            status=status,
             tool=call.name,
             actual=call.arguments,
             turn=record.turn,
@@ -175,30 +161,11 @@ class _Explainer:
             by=call.by,
         )
 
-    def _other_status(self, place: int, changed: bool | None) -> CallStatus:
-        # a repeated write is a second write: outside the goal is the worse news; the user's is not the agent's
-        if changed and self.records[place].call.requestor == "assistant":
-            return "extra_write"
-        if self._unknown(place):
-            return "unknown_tool"
-        return "repeated" if place in self.repeats else "extra_read"
-
     def _made_by_other(self, want: ExpectedCall) -> str:
         other = "user" if want.requestor == "assistant" else "assistant"
         made = any(record.call.name == want.name and record.call.requestor == other for record in self.records)
         names = {"user": "the user", "assistant": "the agent"}
         return f"called by {names[other]}, expected of {names[want.requestor]}" if made else ""
-
-
-def _greedy(candidates: list[tuple[int, int, int]]) -> dict[int, int]:
-    """Pair (rank, left, right), lowest rank first, each side once."""
-    pairs: dict[int, int] = {}
-    used: set[int] = set()
-    for _, left, right in sorted(candidates):
-        if left not in pairs and right not in used:
-            pairs[left] = right
-            used.add(right)
-    return pairs
 
 
 def _repeats(records: Sequence[CallRecord]) -> dict[int, int]:

@@ -32,21 +32,19 @@ def call_text(name: str, arguments: Mapping[str, Any]) -> str:
     return f"{printable(name)}({shown})"
 
 
-def about(
-    check: str, kind: FindingKind, passed: bool | None, message: str, call: CallExplanation | None = None
-) -> Finding:
-    """Give a finding of a check, with the turn and the tool of the call that it is about."""
-    turn, tool = (call.turn, call.tool) if call else (None, None)
-    return Finding(check=check, kind=kind, passed=passed, message=message, turn=turn, tool=tool)
+def cut(text: str, width: int = 300) -> str:
+    """Give a text so short, and safe to print."""
+    return printable(shorten(text, width))
 
 
-def not_measured(
-    check: str, kind: FindingKind, why: str, *, cure: str, policy: str | None = None, turn: int | None = None
-) -> Finding:
+def finding(check: str, kind: FindingKind, passed: bool | None, message: str, **more: Any) -> Finding:
+    """Give a finding of a check; `more` are other fields of it."""
+    return Finding(check=check, kind=kind, passed=passed, message=message, **more)
+
+
+def not_measured(check: str, kind: FindingKind, why: str, *, cure: str, **more: Any) -> Finding:
     """Say that a check could not decide: why, and the label, rule or role to add so that it can."""
-    return Finding(
-        check=check, kind=kind, passed=None, message=f"not measured: {why}", cure=cure, policy=policy, turn=turn
-    )
+    return finding(check, kind, None, f"not measured: {why}", cure=cure, **more)
 
 
 def not_seen(check: str, kind: FindingKind, policy: str | None = None) -> Finding:
@@ -55,32 +53,25 @@ def not_seen(check: str, kind: FindingKind, policy: str | None = None) -> Findin
 
 
 def not_made(
-    call: CallExplanation, check: Literal["calls", "state"], *, arguments: FindingKind = "calls"
+    call: CallExplanation, check: Literal["calls", "state"], *, arguments: FindingKind = "calls", proven: bool = False
 ) -> Iterator[Finding]:
-    """Word an expected call that was not made rightly; findings about its arguments are of the kind `arguments`."""
-    wanted = call_text(call.tool, call.expected or {})
-    note = shorten(printable(call.note), 200)
-    if call.status == "wrong_arguments":
-        yield from _wrong_arguments(call, check, arguments)
-    elif call.status == "tool_failed":
-        yield about(check, check, False, f"{wanted} was attempted but failed" + (f": {note}" if note else ""), call)
-    else:
-        yield about(check, check, False, f"{wanted} was never called" + (f" ({note})" if note else ""), call)
+    """Word an expected call that was not made rightly, each differing argument of it as an assertion does.
 
-
-def _wrong_arguments(call: CallExplanation, check: str, kind: FindingKind) -> Iterator[Finding]:
-    """Word each differing argument of a call as an assertion does, expected beside actual."""
+    Findings about arguments are of the kind `arguments`.
+    """
+    more: dict[str, Any] = {"turn": call.turn, "tool": call.tool, "proven": proven}
+    if call.status != "wrong_arguments":
+        wanted, note = call_text(call.tool, call.expected or {}), cut(printable(call.note), 200)
+        if call.status == "tool_failed":
+            became = "was attempted but failed" + (f": {note}" if note else "")
+        else:
+            became = "was never called" + (f" ({note})" if note else "")
+        yield finding(check, check, False, f"{wanted} {became}", **more)
+        return
     for name, (expected, actual) in call.differing.items():
         given = call.actual is not None and name in call.actual
         was = f"was {value_text(actual)}" if given else "was left out"
-        failed = f"; {printable(shorten(call.note, 200))}" if call.note else ""
-        yield Finding(
-            check=check,
-            kind=kind,
-            passed=False,
-            message=f"{printable(call.tool)}: argument {name!r} {was}, expected {value_text(expected)}{failed}",
-            turn=call.turn,
-            tool=call.tool,
-            expected=value_text(expected),
-            actual=value_text(actual) if given else None,
-        )
+        failed = f"; {cut(call.note, 200)}" if call.note else ""
+        message = f"{printable(call.tool)}: argument {name!r} {was}, expected {value_text(expected)}{failed}"
+        shown = value_text(actual) if given else None
+        yield finding(check, arguments, False, message, expected=value_text(expected), actual=shown, **more)

@@ -5,13 +5,13 @@ silent no-op or a stale value, is the environment's where the run fails by it. W
 stands in words, which are the auditor's to read: without it, what depends on that is not measured.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 
 from pytest_agentbench.checks.claims import arguments_without_source
 from pytest_agentbench.checks.effects import wrote
-from pytest_agentbench.checks.findings import call_text, not_measured
+from pytest_agentbench.checks.findings import call_text, finding, not_measured
 from pytest_agentbench.checks.known_values import Token, tokens
 from pytest_agentbench.core.fault import FaultHit
 from pytest_agentbench.core.run import Judgement, Run
@@ -61,21 +61,27 @@ def check_handling(run: Run, flags: Sequence[Flag] = (), prompt: str = "") -> Ha
     showing = [case for case in cases if case.hit.fault.shows]
     given_up = [case for case in showing if case.overcome is None]
     guessed = list(arguments_without_source(run, prompt)) if showing else []
-    stated = [finding for case in showing for finding in case.stated(flags)]
-    passed_on = [finding for case in showing for finding in case.passed_on(guessed)]
-    untold = [case.untold() for case in given_up if not any(one.tool == case.hit.tool for one in stated)]
+    stated = [one for case in showing for one in case.stated(flags)]
+    passed_on = [one for case in showing for one in case.passed_on(guessed)]
+    unread = [case.unread() for case in given_up if not any(one.tool == case.hit.tool for one in stated)]
+    met = [hit.fault for hit in run.met]
+    unmet = [
+        f"{printable(fault.name)} did not come to pass: no call of it was made that it could change"
+        for fault in run.faults
+        if fault not in met
+    ]
     return Handling(
         findings=(
             *stated,
             *passed_on,
-            *untold,
-            *(case.stubborn() for case in showing if case.is_stubborn),
-            *_unmet(run),
+            *unread,
+            *(one for case in showing for one in case.stubborn()),
+            *(finding("fault", "fault", None, message, required=False) for message in unmet),
         ),
         metrics={
             "faults_met": float(len(cases)),
-            "faults_retried": _share([case.retried for case in showing]),
-            "faults_recovered": _share([case.overcome is not None for case in showing]),
+            "faults_retried": sum(bool(case.again) for case in showing) / len(showing) if showing else None,
+            "faults_recovered": (len(showing) - len(given_up)) / len(showing) if showing else None,
             "faults_given_up": float(len(given_up)),
             "faults_made_up": float(len(stated) + len(passed_on)),
         },
@@ -88,13 +94,18 @@ def check_handling(run: Run, flags: Sequence[Flag] = (), prompt: str = "") -> Ha
 def is_excused(explanations: Sequence[CallExplanation], handling: Handling) -> bool:
     """Whether a fault that lasts may be all that is behind what was not reached: nothing else was done or made up.
 
-    Whether the agent was honest about it stands in its words; see `settled`.
+    Nor is a write missing that was due before anything that the tools with a fault were needed for; where none of them
+    is expected nobody knows what they were needed for. Whether the agent was honest about it stands in its words; see
+    `settled`.
     """
-    did_else = any(
-        call.status in ("extra_write", "wrong_arguments") and call.write is not False for call in explanations
-    )
-    excuse = bool(handling.lasting) and not handling.made_up and not did_else
-    return excuse and not _left_out_before(explanations, handling.lasting)
+    if not handling.lasting or handling.made_up:
+        return False
+    if any(one.status in ("extra_write", "wrong_arguments") and one.write is not False for one in explanations):
+        return False
+    expected = [call for call in explanations if call.expected is not None]
+    due = list(takewhile(lambda call: call.tool not in handling.lasting, expected))
+    left_out = any(one.status == "not_attempted" and one.write is not False for one in due)
+    return not (left_out and len(due) < len(expected))
 
 
 def settled(judgement: Judgement, *, told: bool) -> Judgement:
@@ -111,27 +122,18 @@ def settled(judgement: Judgement, *, told: bool) -> Judgement:
     return judgement.model_copy(update={"verdict": Verdict.PASSED, "blame": None, "findings": findings})
 
 
-def _left_out_before(explanations: Sequence[CallExplanation], struck: Collection[str]) -> bool:
-    """Tell whether a write is missing that was due before anything that the tools with a fault were needed for.
-
-    Where none of them is expected nobody knows what they were needed for.
-    """
-    expected = [call for call in explanations if call.expected is not None]
-    due = list(takewhile(lambda call: call.tool not in struck, expected))
-    return len(due) < len(expected) and any(one.status == "not_attempted" and one.write is not False for one in due)
-
-
 class _Case:
-    """One fault that struck, and what followed it."""
+    """One fault that struck, and what followed it: the calls of its tool `again`, and the one that `overcome` it."""
 
     def __init__(self, run: Run, hit: FaultHit) -> None:
         self.hit = hit
         self._run = run
+        self._name = printable(call_text(hit.tool, hit.arguments))
         place = _place(run.calls, hit, run.met)
         self._record = run.calls[place] if place is not None else None
         struck = {_place(run.calls, one, run.met) for one in run.met if one.fault.shows}
         later = range(place + 1, len(run.calls)) if place is not None else ()
-        self._again = [run.calls[at] for at in later if run.calls[at].call.name == hit.tool]
+        self.again = [run.calls[at] for at in later if run.calls[at].call.name == hit.tool]
         answered = [run.calls[at] for at in later if at not in struck and not run.calls[at].failed]
         self.overcome = next((one for one in answered if one.call.name == hit.tool or self._gives(one)), None)
 
@@ -144,16 +146,6 @@ class _Case:
         content = record.result.content if record.result else ""
         named = {str(leaf) for leaf in leaves(to_json(record.call.arguments))}
         return all(leaf in named or leaf in content for leaf in asked)
-
-    @property
-    def retried(self) -> bool:
-        """Whether the agent called the tool again."""
-        return bool(self._again)
-
-    @property
-    def is_stubborn(self) -> bool:
-        """Whether the agent made the same call over and over."""
-        return sum(same(to_json(one.call.arguments), to_json(self.hit.arguments)) for one in self._again) > SENSIBLE
 
     def stated(self, flags: Sequence[Flag]) -> Iterator[Finding]:
         """Find a value from nowhere that the agent told before any answer could have given it."""
@@ -175,37 +167,34 @@ class _Case:
         for record, value in guessed:
             is_before = self.overcome is None or record.message <= self.overcome.message
             if record.message > begun and is_before and _is_proof(value, value):
-                yield self._nowhere(value, record.turn).model_copy(update={"required": False})
+                yield self._nowhere(value, record.turn, required=False)
                 return
 
-    def untold(self) -> Finding:
+    def unread(self) -> Finding:
         """Word that nobody knows whether the user was told, which is a part of a run that needed the answer."""
         scenario = self._run.scenario
         expected = {call.name for call in scenario.expected_calls}
         is_asked = self.hit.tool in expected or not (expected or scenario.communicate_info)
-        needed = is_asked or not self.hit.fault.calls
-        turn = self._record.turn if self._record else None
-        what = f"{self._call} never gave a whole answer ({self.hit.fault.name})"
+        what = f"{self._name} never gave a whole answer ({self.hit.fault.name})"
         why = f"{what}, and nobody read whether the user was told"
-        finding = not_measured("fault", "fault", why, cure=ASK_AUDITOR, turn=turn)
-        return finding.model_copy(update={"required": needed, "tool": self.hit.tool})
+        more = {"turn": self._turn, "tool": self.hit.tool, "required": is_asked or not self.hit.fault.calls}
+        return not_measured("fault", "fault", why, cure=ASK_AUDITOR, **more)
 
-    def stubborn(self) -> Finding:
-        """Word that the agent did not stop."""
-        message = f"{self._call} was called {len(self._again)} times more after {self.hit.fault.name}"
-        turn = self._record.turn if self._record else None
-        return self._finding(message, turn).model_copy(update={"required": False})
-
-    def _nowhere(self, value: str, turn: int) -> Finding:
-        why = f"{self._call} had given no answer ({self.hit.fault.name})"
-        return self._finding(f"{printable(value)} came from nowhere: {why}", turn)
+    def stubborn(self) -> Iterator[Finding]:
+        """Find that the agent made the same call over and over."""
+        same_ones = [one for one in self.again if same(to_json(one.call.arguments), to_json(self.hit.arguments))]
+        if len(same_ones) > SENSIBLE:
+            message = f"{self._name} was called {len(self.again)} times more after {self.hit.fault.name}"
+            yield finding("fault", "fault", False, message, turn=self._turn, tool=self.hit.tool, required=False)
 
     @property
-    def _call(self) -> str:
-        return printable(call_text(self.hit.tool, self.hit.arguments))
+    def _turn(self) -> int | None:
+        return self._record.turn if self._record else None
 
-    def _finding(self, message: str, turn: int | None) -> Finding:
-        return Finding(check="fault", kind="fault", passed=False, message=message, turn=turn, tool=self.hit.tool)
+    def _nowhere(self, value: str, turn: int, *, required: bool = True) -> Finding:
+        why = f"{self._name} had given no answer ({self.hit.fault.name})"
+        message = f"{printable(value)} came from nowhere: {why}"
+        return finding("fault", "fault", False, message, turn=turn, tool=self.hit.tool, required=required)
 
 
 def _is_proof(value: str, text: str) -> bool:
@@ -239,20 +228,3 @@ def _place(records: Sequence[CallRecord], hit: FaultHit, met: Sequence[FaultHit]
     among = equal or fitting
     position = hit.nth - 1 if equal else sum(one.tool == hit.tool and one.call < hit.call for one in met)
     return among[min(position, len(among) - 1)] if among else None
-
-
-def _unmet(run: Run) -> Iterator[Finding]:
-    met = [hit.fault for hit in run.met]
-    for fault in run.faults:
-        if fault not in met:
-            yield Finding(
-                check="fault",
-                kind="fault",
-                passed=None,
-                message=f"{printable(fault.name)} did not come to pass: no call of it was made that it could change",
-                required=False,
-            )
-
-
-def _share(given: Sequence[bool]) -> float | None:
-    return sum(given) / len(given) if given else None

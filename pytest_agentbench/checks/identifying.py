@@ -7,13 +7,12 @@ A text states a value in any spelling, or by naming what no other thing of its k
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from pytest_agentbench.checks.reckoning import NotThereError
 from pytest_agentbench.checks.rules_values import Facts
 from pytest_agentbench.core.spoken import plain, states
-from pytest_agentbench.core.state import State
 from pytest_agentbench.core.values import JsonValue, same, to_json
 
 _ID_NAME = re.compile(
@@ -24,55 +23,43 @@ _ID_FORMATS = frozenset({"uuid"})
 _LONGEST = 200
 """Characters of a value that is looked for; what is longer is a text, and identifies nothing."""
 
-
-@dataclass
-class _Things:
-    """Things of one kind by their id, each with the plain values that are known of it."""
-
-    of: dict[str, dict[str, Any]] = field(default_factory=dict)
-
-    def add(self, identity: str, fields: Mapping[str, Any]) -> None:
-        self.of.setdefault(identity, {}).update(fields)
+_Things = dict[str, dict[str, Any]]
+"""Things of one kind by their id, each with the plain values that are known of it."""
 
 
 class Seen:
     """What a run had come across before a call: the ids in results, and what the results say of each."""
 
     def __init__(self, facts: Facts, before: int) -> None:
-        self.state: State = facts.run.initial_state or {}
-        self.values: set[str] = set()
-        self.kinds: dict[str, _Things] = {}
+        state = facts.run.initial_state or {}
+        self.tables = {table: rows for table, rows in state.items() if isinstance(rows, Mapping)}
+        self._values: set[str] = set()
+        self._kinds: dict[str, _Things] = {}
         for place in range(before):
             try:
                 self._read(facts.given(place), "", {})
             except NotThereError:
                 continue
-        for identity in self.values:
-            for table, rows in self.state.items():
-                if isinstance(rows, Mapping) and identity in rows:
-                    self.kinds.setdefault(f"table {table}", _Things()).add(identity, _plain_fields(rows[identity]))
+        for identity in self._values:
+            for table, rows in self.tables.items():
+                if identity in rows:
+                    self._add(f"table {table}", identity, _plain_fields(rows[identity]))
 
     def is_key(self, value: JsonValue) -> bool:
         """Whether a value is an id in some result, or the key of some row of the initial state."""
-        text = str(value)
-        rows = (table for table in self.state.values() if isinstance(table, Mapping))
-        return any(text in things.of for things in self.kinds.values()) or any(text in table for table in rows)
+        return bool(self.kinds_of(value)) or any(str(value) in rows for rows in self.tables.values())
 
-    def kinds_of(self, value: JsonValue) -> Iterator[_Things]:
+    def kinds_of(self, value: JsonValue) -> list[_Things]:
         """Give the things among which a value is an id."""
-        yield from (things for things in self.kinds.values() if str(value) in things.of)
-
-    def is_only_one(self, value: JsonValue) -> bool:
-        """Whether a value is an id, and the run came across no other thing of its kind."""
-        kinds = list(self.kinds_of(value))
-        return bool(kinds) and all(len(things.of) == 1 for things in kinds)
+        return [things for things in self._kinds.values() if str(value) in things]
 
     def are_alike(self, one: JsonValue, other: JsonValue) -> bool:
         """Whether two values are ids of the same kind of thing, or are spelled after the same pattern."""
-        if any(str(other) in things.of for things in self.kinds_of(one)):
-            return True
-        tables = (table for table in self.state.values() if isinstance(table, Mapping))
-        return any(str(one) in table and str(other) in table for table in tables) or _form(one) == _form(other)
+        kinds = [*self.kinds_of(one), *(rows for rows in self.tables.values() if str(one) in rows)]
+        return any(str(other) in things for things in kinds) or _form(one) == _form(other)
+
+    def _add(self, kind: str, identity: str, fields: Mapping[str, Any]) -> None:
+        self._kinds.setdefault(kind, {}).setdefault(identity, {}).update(fields)
 
     def _read(self, value: JsonValue, name: str, around: Mapping[str, Any]) -> None:
         """Take in the things of a result; what stands around a thing, such as the product of a variant, is its own."""
@@ -83,40 +70,30 @@ class Seen:
             fields = {**around, **_plain_fields(value)}
             own = next((key for key, item in value.items() if _ID_NAME.fullmatch(key) and _is_id(item)), None)
             if own is not None:
-                self.kinds.setdefault(own, _Things()).add(str(value[own]), fields)
+                self._add(own, str(value[own]), fields)
             inner = {f"{key} of {name}": item for key, item in fields.items()}
             for key, item in value.items():
                 if isinstance(item, dict) and name and any(char.isdigit() for char in key):
-                    self.kinds.setdefault(f"in {name}", _Things()).add(key, {**inner, **_plain_fields(item)})
+                    self._add(f"in {name}", key, {**inner, **_plain_fields(item)})
                 self._read(item, key, inner)
         elif _is_id(value):
-            self.values.add(str(value))
+            self._values.add(str(value))
 
 
-@dataclass(frozen=True)
-class Argument:
-    """One value of an argument, with the JSON Schema of the argument and what the run had come across."""
-
-    name: str
-    value: JsonValue
-    schema: Mapping[str, Any]
-    seen: Seen
-
-
-def by_name(argument: Argument) -> bool:
+def by_name(name: str, _value: JsonValue, schema: Mapping[str, Any], _seen: Seen) -> bool:
     """Take an argument that is named, or in the tool's schema declared, as an id."""
-    items = argument.schema.get("items")
-    formats = {argument.schema.get("format"), items.get("format") if isinstance(items, Mapping) else None}
-    return _ID_NAME.fullmatch(argument.name) is not None or bool(formats & _ID_FORMATS)
+    items = schema.get("items")
+    formats = {schema.get("format"), items.get("format") if isinstance(items, Mapping) else None}
+    return _ID_NAME.fullmatch(name) is not None or bool(formats & _ID_FORMATS)
 
 
-def by_key(argument: Argument) -> bool:
+def by_key(_name: str, value: JsonValue, _schema: Mapping[str, Any], seen: Seen) -> bool:
     """Take a text that is the key of a row, or an id in a result; a number may be anything."""
-    return isinstance(argument.value, str) and argument.seen.is_key(argument.value)
+    return isinstance(value, str) and seen.is_key(value)
 
 
-STRATEGIES: dict[str, Callable[[Argument], bool]] = {"name": by_name, "key": by_key}
-"""What makes an argument one that identifies; take an entry out to do without it."""
+STRATEGIES: dict[str, Callable[[str, JsonValue, Mapping[str, Any], Seen], bool]] = {"name": by_name, "key": by_key}
+"""What makes an argument (name, value, its JSON Schema) one that identifies; take an entry out to do without it."""
 
 
 @dataclass(frozen=True)
@@ -144,19 +121,17 @@ class Subject:
         """
         named = [to_json(value) for value in about]
         strange = [value for value in named if not any(_equal(value, mine) for mine in self.own)]
+        right = {name for name, value in self.values if any(_equal(value, one) for one in named)}
         for name, value in self.values:
-            of_argument = [other for key, other in self.values if key == name]
-            if any(_equal(one, other) for one in of_argument for other in named):
-                continue
-            for other in strange:
-                if self.seen.are_alike(value, other):
-                    return name, value, other
+            other = [one for one in strange if name not in right and self.seen.are_alike(value, one)]
+            if other:
+                return name, value, other[0]
         return None
 
     def is_named(self, texts: Iterable[str]) -> bool:
         """Whether a text states one of the values."""
         said = "\n".join(texts)
-        return any(says_value(value, said, self.locale) or self._describes(value, said) for _, value in self.values)
+        return any(self._is_stated(value, said) for _, value in self.values)
 
     def unstated(self, texts: Iterable[str], user: Iterable[str]) -> list[tuple[str, JsonValue]]:
         """Give the values that no text states.
@@ -170,25 +145,27 @@ class Subject:
         return [
             (name, value)
             for name, value in self.values
-            if not says_value(value, said, self.locale)
-            and not self._describes(value, said)
+            if not self._is_stated(value, said)
             and not (is_told and name not in self.stating and self._goes_without_saying(value, wanted, said))
         ]
 
     def _goes_without_saying(self, value: JsonValue, wanted: str, said: str) -> bool:
         """Whether an id that the agent did not state can be no other: nobody spoke of another one."""
+        kinds = self.seen.kinds_of(value)
         if not says_value(value, wanted, self.locale):
-            return self.seen.is_only_one(value)
+            return bool(kinds) and all(len(things) == 1 for things in kinds)
         both = f"{wanted}\n{said}"
-        known = {other for things in self.seen.kinds_of(value) for other in things.of}
-        rivals = known | {word for word in _WORDS.findall(both) if _form(word) == _form(value)}
+        rivals = {other for things in kinds for other in things}
+        rivals |= {word for word in _WORDS.findall(both) if _form(word) == _form(value)}
         return not any(not _equal(value, other) and says_value(other, both, self.locale) for other in rivals)
 
-    def _describes(self, value: JsonValue, text: str) -> bool:
-        """Whether a text names something of the thing behind an id that no other thing of its kind has all of."""
+    def _is_stated(self, value: JsonValue, text: str) -> bool:
+        """Whether a text states a value, or names of the thing behind an id what no other of its kind has all of."""
+        if says_value(value, text, self.locale):
+            return True
         for things in self.seen.kinds_of(value):
-            mine = {key: item for key, item in things.of[str(value)].items() if says_value(item, text, self.locale)}
-            others = (fields for identity, fields in things.of.items() if identity != str(value))
+            mine = {key: item for key, item in things[str(value)].items() if says_value(item, text, self.locale)}
+            others = (fields for identity, fields in things.items() if identity != str(value))
             if mine and not any(all(same(other.get(key), item) for key, item in mine.items()) for other in others):
                 return True
         return False
@@ -210,27 +187,26 @@ def subject_of(
     schemas = (spec.parameters.get("properties") if spec else None) or {}
     fixed = [item for value in facts.run.scenario.context.values() for item in _items(to_json(value))]
     named = [to_json(value) for value in about]
-    seen = Seen(facts, place)
+    seen, outer_ones = Seen(facts, place), set(stating)
     found: list[tuple[str, JsonValue]] = []
-    asked_for = set(stating)
+    asked_for = set(outer_ones)
     every: list[JsonValue] = []
     for outer, given in call.arguments.items():
         for name, value, schema in _leaves(outer, to_json(given), schemas.get(outer)):
             every.append(value)
-            if outer in stating:
-                asked_for.add(name)
-            asked = name in asked_for or any(_equal(value, one) for one in named)
-            free = _is_id(value) and not any(_equal(value, one) for one in fixed)
-            argument = Argument(name, value, schema, seen)
-            if asked or (free and any(identifies(argument) for identifies in STRATEGIES.values())):
+            asked_for |= {name} if outer in outer_ones else set()
+            is_asked = name in asked_for or any(_equal(value, one) for one in named)
+            is_free = _is_id(value) and not any(_equal(value, one) for one in fixed)
+            if is_asked or (is_free and any(one(name, value, schema, seen) for one in STRATEGIES.values())):
                 found.append((name, value))
-    for name, value in values:
-        for item in _items(to_json(value)):
-            every.append(item)
-            found.append((name, item))
-            asked_for.add(name)
-    locale = facts.run.scenario.language or "en"
-    return Subject(tuple(found), tuple(every), seen, locale, frozenset(asked_for))
+    terms = [(name, item) for name, value in values for item in _items(to_json(value))]
+    return Subject(
+        tuple(found + terms),
+        tuple(every + [item for _, item in terms]),
+        seen,
+        facts.run.scenario.language or "en",
+        frozenset(asked_for.union(name for name, _ in terms)),
+    )
 
 
 def says_value(value: JsonValue, text: str, locale: str) -> bool:
@@ -251,8 +227,7 @@ def _leaves(name: str, value: JsonValue, schema: object) -> Iterator[tuple[str, 
         for item in value:
             yield from _leaves(name, item, described.get("items"))
     else:
-        for item in value if isinstance(value, list) else [value]:
-            yield name, item, described
+        yield from ((name, item, described) for item in (value if isinstance(value, list) else [value]))
 
 
 def _items(value: JsonValue) -> Iterator[JsonValue]:
@@ -271,10 +246,8 @@ def _is_id(value: object) -> bool:
 
 def _plain_fields(value: object) -> dict[str, Any]:
     """Give what is telling of a thing: its texts, the codes in them, and its numbers of more than one digit."""
-    if not isinstance(value, Mapping):
-        return {}
     fields: dict[str, Any] = {}
-    for key, item in value.items():
+    for key, item in value.items() if isinstance(value, Mapping) else ():
         if isinstance(item, str) and item.strip():
             fields[str(key)] = item
             words = item.split()

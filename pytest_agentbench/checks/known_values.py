@@ -75,6 +75,11 @@ class Token:
         return (int(found[1]) % 12, int(found[2].ljust(2, "0"))) if found else None
 
     @property
+    def is_moment(self) -> bool:
+        """Whether it may be a date or a time."""
+        return bool(self.dates or self.time)
+
+    @property
     def parts(self) -> tuple[str, ...]:
         """What stands between its separators."""
         return tuple(re.split(r"[-./:_]", self.text))
@@ -84,7 +89,7 @@ class Token:
         """Whether it has two digits, decimals, a currency, or letters and digits that are no measure."""
         if self.number is not None:
             return self.is_money or sum(map(str.isdigit, self.text)) > 1
-        if self.dates or self.time or not self.parts[1:]:
+        if self.is_moment or not self.parts[1:]:
             return True
         return any(Token(part).is_value for part in self.parts if any(map(str.isdigit, part)))
 
@@ -136,11 +141,12 @@ class KnownValues:
         self._dates.update(token.dates)
         self._times.update([token.time] if token.time else [])
         whole = token.number
-        numbers = [one for one in map(_number, token.parts) if one is not None] if whole is None else [whole]
+        parts = [token] if whole is not None else map(Token, token.parts)
+        numbers = [number for part in parts if (number := part.number) is not None]
         self._numbers.update(numbers)
         self._rounded.update(rounded for one in numbers if _places(one) for rounded in _roundings(one))
-        is_moment = token.dates or (token.time and whole is None)
-        for number in numbers if is_heard and not is_moment else ():
+        is_amount = is_heard and not (token.dates or (token.time and whole is None))
+        for number in numbers if is_amount else ():
             self._pool.pop(number, None)
             self._pool[number] = None
             self._reckoned = None
@@ -219,10 +225,6 @@ def _reckoned(pairs: Iterable[tuple[Decimal, Decimal]]) -> set[Decimal]:
             found.add(one * other)
     fine = [value for value in found if _places(value) > _CENTS]
     return found.union(*({value.quantize(_CENT, way) for way in (ROUND_HALF_UP, ROUND_HALF_DOWN)} for value in fine))
-
-
-def _number(text: str) -> Decimal | None:
-    return Token(text).number
 
 
 def _roundings(number: Decimal) -> Iterator[Decimal]:

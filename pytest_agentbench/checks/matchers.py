@@ -1,11 +1,13 @@
 """Whether an argument value is the expected one: equality after JSON normalisation, or a matcher.
 
-In code, a callable stands for itself.
+In code, a callable stands for itself. What cannot be told is a `Doubt`, as references in rules of policies may lead to
+nothing: all, any and not are those of Kleene's three-valued logic.
 """
 
 import math
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from pytest_agentbench.checks.pairing import maximum_matching
 from pytest_agentbench.core.errors import CheckError
@@ -21,81 +23,146 @@ RELATIVE_TOLERANCE = 1e-6
 """Tolerance of `$approx` without `tol`, relative to the expected number (pytest.approx has the same)."""
 
 
+@dataclass(frozen=True)
+class Doubt:
+    """Why nobody can tell whether something is as a rule says, and what to do about it."""
+
+    why: str
+    cure: str
+
+
+Known = bool | Doubt
+"""Whether something holds, or why nobody can tell."""
+
+U = TypeVar("U")
+
+
+def every(known: Iterable[bool | U]) -> bool | U:
+    """Whether all hold: one that does not decides, then the first that is not known."""
+    unsure: list[bool | U] = []
+    for one in known:
+        if one is False:
+            return False
+        unsure += [] if one is True else [one]
+    return unsure[0] if unsure else True
+
+
+def some(known: Iterable[bool | U]) -> bool | U:
+    """Whether one holds: one that does decides, then the first that is not known."""
+    return opposite(every([opposite(one) for one in known]))
+
+
+def opposite(known: bool | U) -> bool | U:
+    """Turn what is known round."""
+    return not known if isinstance(known, bool) else known
+
+
 def matches(expected: object, actual: object, resolve: Resolver | None = None) -> bool:
     """Whether `actual` is what `expected` asks for: 1 is 1.0, "1" is not 1, list order counts.
 
     Raise `ValueError` on a matcher that is not well-formed and `CheckError` on a predicate that raises.
     """
-    return _matches(expected, to_json(actual), resolve)
+    return Matcher(resolve).holds(expected, to_json(actual)) is True
 
 
-def _matches(expected: object, actual: JsonValue, resolve: Resolver | None) -> bool:
-    if callable(expected):
-        return _ask(expected, getattr(expected, "__qualname__", "the predicate"), actual)
-    if isinstance(expected, Mapping):
-        if is_matcher(expected):
-            return _matcher_holds(expected, actual, resolve)
-        wanted = {_key(key): item for key, item in expected.items()}
-        return (
-            isinstance(actual, dict)
-            and wanted.keys() == actual.keys()
-            and all(_matches(item, actual[key], resolve) for key, item in wanted.items())
+class Matcher:
+    """Holds values against expected ones; `resolve` leads from import paths to predicates."""
+
+    def __init__(self, resolve: Resolver | None = None) -> None:
+        self._resolve = resolve
+
+    def holds(self, expected: object, actual: JsonValue) -> Known:
+        """Whether a value is the expected one."""
+        if callable(expected):
+            return _ask(expected, getattr(expected, "__qualname__", "the predicate"), actual)
+        if isinstance(expected, Mapping):
+            if is_matcher(expected):
+                return self.matcher_holds(expected, actual)
+            return self.mapping_holds(expected, actual)
+        if isinstance(expected, list | tuple):
+            if not isinstance(actual, list) or len(expected) != len(actual):
+                return False
+            return every(self.holds(left, right) for left, right in zip(expected, actual, strict=True))
+        return same(to_json(expected), actual)
+
+    def mapping_holds(self, expected: Mapping[Any, Any], actual: JsonValue) -> Known:
+        """Whether a value is a mapping with exactly these keys, each with a matching value."""
+        return len(expected) == len(actual) and self._subset(expected, actual) if isinstance(actual, dict) else False
+
+    def matcher_holds(self, matcher: Mapping[str, Any], actual: JsonValue) -> Known:
+        """Whether a value is what a matcher asks for."""
+        wrong = list(matcher_misfits(matcher))
+        if wrong:
+            raise ValueError("; ".join(map(str, wrong)))
+        if any(operator in matcher for operator in COMPARISONS):
+            return every(self.compares(operator, actual, bound) for operator, bound in matcher.items())
+        operator = next(key for key in matcher if key.startswith("$"))
+        return self._operator_holds(operator, matcher[operator], actual, matcher.get("tol"))
+
+    def compares(self, operator: str, actual: JsonValue, bound: Any) -> Known:
+        """Compare numbers with numbers, dates with dates and other texts with texts; any other pair does not fit."""
+        if isinstance(actual, str) and isinstance(bound, str):
+            of_dates = order_of(actual, bound)
+            order = (actual > bound) - (actual < bound) if of_dates is None else of_dates
+        elif is_number(actual) and is_number(bound):
+            order = 0 if same(actual, bound) else 1 if actual > bound else -1
+        else:
+            return False
+        return is_in_order(operator, order)
+
+    def _operator_holds(self, operator: str, operand: Any, actual: JsonValue, tol: float | None) -> Known:
+        match operator:
+            case "$any":
+                return True
+            case "$approx":
+                return _is_close(operand, actual, tol)
+            case "$regex":
+                return isinstance(actual, str) and pattern(operand).fullmatch(actual)
+            case "$subset":
+                return self._subset(operand, actual)
+            case "$in":
+                return some(self.holds(one, actual) for one in operand)
+            case "$not":
+                return opposite(self.holds(operand, actual))
+            case "$has":
+                return isinstance(actual, list | dict) and some(self.holds(operand, one) for one in actual)
+            case "$each":
+                return isinstance(actual, list) and every(self.holds(operand, one) for one in actual)
+            case "$size":
+                return isinstance(actual, list | dict | str) and self.holds(operand, len(actual))
+            case _:
+                return _ask(self._predicate(operand), operand, actual)
+
+    def _predicate(self, path: str) -> Callable[[JsonValue], object]:
+        if self._resolve is None:
+            raise ValueError(f"$call {path!r}: import paths cannot be resolved here; pass a callable instead")
+        return self._resolve(path)
+
+    def _subset(self, expected: object, actual: JsonValue) -> Known:
+        """A mapping holds each named key with a matching value; a list holds a different match for each item."""
+        if isinstance(expected, Mapping):
+            wanted = {key if isinstance(key, str) else str(to_json(key)): item for key, item in expected.items()}
+            if not isinstance(actual, dict) or not wanted.keys() <= actual.keys():
+                return False
+            return every(self.holds(item, actual[key]) for key, item in wanted.items())
+        if not isinstance(actual, list) or not isinstance(expected, list | tuple):
+            return False
+        known = [[self.holds(item, found) for found in actual] for item in expected]
+        sure, possible = (
+            [
+                [place for place, holds in enumerate(row) if holds is True or (holds is not False and unsure)]
+                for row in known
+            ]
+            for unsure in (False, True)
         )
-    if isinstance(expected, list | tuple):
-        return (
-            isinstance(actual, list)
-            and len(expected) == len(actual)
-            and all(_matches(left, right, resolve) for left, right in zip(expected, actual, strict=True))
-        )
-    return same(to_json(expected), actual)
+        if len(maximum_matching([sure])) == len(expected):
+            return True
+        doubts = (holds for row in known for holds in row if isinstance(holds, Doubt))
+        return len(maximum_matching([possible])) == len(expected) and next(doubts)
 
 
-def _matcher_holds(matcher: Mapping[str, Any], actual: JsonValue, resolve: Resolver | None) -> bool:
-    wrong = list(matcher_misfits(matcher))
-    if wrong:
-        raise ValueError("; ".join(map(str, wrong)))
-    if "$any" in matcher:
-        return True
-    if "$approx" in matcher:
-        return _is_close(matcher["$approx"], actual, matcher.get("tol"))
-    if "$regex" in matcher:
-        return isinstance(actual, str) and pattern(matcher["$regex"]).fullmatch(actual)
-    if "$subset" in matcher:
-        return _holds_subset(matcher["$subset"], actual, resolve)
-    if any(operator in matcher for operator in COMPARISONS):
-        return all(_compares(operator, actual, bound) for operator, bound in matcher.items())
-    if "$call" not in matcher:
-        return _nested_holds(matcher, actual, resolve)
-    path: str = matcher["$call"]
-    if resolve is None:
-        raise ValueError(f"$call {path!r}: import paths cannot be resolved here; pass a callable instead")
-    return _ask(resolve(path), path, actual)
-
-
-def _nested_holds(matcher: Mapping[str, Any], actual: JsonValue, resolve: Resolver | None) -> bool:
-    ((operator, operand),) = matcher.items()
-    match operator:
-        case "$in":
-            return any(_matches(one, actual, resolve) for one in operand)
-        case "$not":
-            return not _matches(operand, actual, resolve)
-        case "$has":
-            return isinstance(actual, list | dict) and any(_matches(operand, one, resolve) for one in actual)
-        case "$each":
-            return isinstance(actual, list) and all(_matches(operand, one, resolve) for one in actual)
-        case _:
-            return isinstance(actual, list | dict | str) and _matches(operand, len(actual), resolve)
-
-
-def _compares(operator: str, actual: JsonValue, bound: float | str) -> bool:
-    """Compare numbers with numbers, dates with dates and other texts with texts; any other pair does not fit."""
-    if isinstance(actual, str) and isinstance(bound, str):
-        of_dates = order_of(actual, bound)
-        order = (actual > bound) - (actual < bound) if of_dates is None else of_dates
-    elif is_number(actual) and is_number(bound):
-        order = 0 if same(actual, bound) else 1 if actual > bound else -1
-    else:
-        return False
+def is_in_order(operator: str, order: int) -> bool:
+    """Whether -1, 0 or 1 is how `$lt`, `$lte`, `$gt` or `$gte` asks two values to compare."""
     return {"$lt": order < 0, "$lte": order <= 0, "$gt": order > 0}.get(operator, order >= 0)
 
 
@@ -108,24 +175,8 @@ def _is_close(expected: float, actual: JsonValue, tolerance: float | None) -> bo
     return bool(abs(expected - actual) <= tolerance + 1e-12 * max(1.0, abs(expected)))
 
 
-def _holds_subset(expected: object, actual: JsonValue, resolve: Resolver | None) -> bool:
-    """A mapping holds each named key with a matching value; a list holds a different match for each item."""
-    if isinstance(expected, Mapping):
-        return isinstance(actual, dict) and all(
-            _key(key) in actual and _matches(item, actual[_key(key)], resolve) for key, item in expected.items()
-        )
-    if not isinstance(actual, list) or not isinstance(expected, list | tuple):
-        return False
-    edges = [[place for place, found in enumerate(actual) if _matches(item, found, resolve)] for item in expected]
-    return len(maximum_matching([edges])) == len(expected)
-
-
 def _ask(predicate: Callable[..., object], name: str, actual: JsonValue) -> bool:
     try:
         return bool(predicate(actual))
     except Exception as error:  # a predicate of the user may raise anything
         raise CheckError(f"the predicate {name} raised {type(error).__name__} on {actual!r}") from error
-
-
-def _key(key: object) -> str:
-    return key if isinstance(key, str) else str(to_json(key))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from pytest_agentbench.checks.effects import wrote
 from pytest_agentbench.checks.matchers import Resolver, matches
-from pytest_agentbench.checks.pairing import Edges, longest_in_order, maximum_matching
+from pytest_agentbench.checks.pairing import Edges, maximum_matching
 from pytest_agentbench.core.matchers import holds_matcher
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.scenario import ExpectedCall
@@ -133,28 +133,6 @@ def arguments_match(expected: ExpectedCall, call: ToolCall, resolve: Resolver | 
 def is_call_of(expected: ExpectedCall, call: ToolCall, resolve: Resolver | None = None) -> bool:
     """Whether a call satisfies an expected call: tool, requestor and arguments."""
     return _same_tool(expected, call) and arguments_match(expected, call, resolve)
-
-
-def in_order(matching: Matching) -> bool:
-    """Whether calls that did not fail satisfy every expected call in the order stated.
-
-    Other calls may stand between them: the longest order-preserving pairing covers all expected calls.
-    """
-    answered = {place for place, record in enumerate(matching.records) if not record.failed}
-    pairs = longest_in_order(_only(matching.fits, answered), len(matching.records))
-    return len(pairs) == len(matching.expected)
-
-
-def is_exact(matching: Matching) -> bool:
-    """Whether the calls made are the expected ones in the same order, with nothing besides, retries included.
-
-    The user's own calls count only when some expected call is the user's.
-    """
-    parties = {"assistant", *(want.requestor for want in matching.expected)}
-    places = [place for place, record in enumerate(matching.records) if record.call.requestor in parties]
-    return len(places) == len(matching.expected) and all(
-        place in fits for place, fits in zip(places, matching.fits, strict=True)
-    )
 
 
 def _same_tool(expected: ExpectedCall, call: ToolCall) -> bool:

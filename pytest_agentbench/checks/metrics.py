@@ -19,29 +19,28 @@ def measure(run: Run, matching: Matching) -> dict[str, float | None]:
     (tool-to-scenario's attempts after an error). calls_ratio: the agent's calls / its expected calls. tool_calls: the
     agent's calls. redundant_calls: those whose answer it had. agent_turns: its turns. coherence, echo_rate: see there.
     """
-    metrics: dict[str, float | None] = dict.fromkeys(
-        (
-            "name_recall", "strict_recall", "complete", "tool_errors", "errors_then_retried", "calls_ratio",
-            "tool_calls", "redundant_calls", "coherence",
-        )
-    )  # fmt: skip
-    if run.calls_visible:
-        calls = run.calls
-        expected = sum(want.requestor == "assistant" for want in matching.expected)
-        metrics |= {
-            "name_recall": matching.name_recall,
-            "strict_recall": matching.strict_recall,
-            "complete": None if matching.complete is None else float(matching.complete),
-            "tool_errors": float(sum(record.failed for record in calls)),
-            "errors_then_retried": float(_retried(calls)),
-            "calls_ratio": len(calls) / expected if expected else None,
-            "tool_calls": float(len(calls)),
-            "redundant_calls": float(len(redundant_calls(run.transcript.trajectory, run.toolset))),
-            "coherence": coherence(run),
-        }
-    metrics["agent_turns"] = float(run.transcript.agent_turns)
-    metrics["echo_rate"] = echo_rate(run.transcript)
-    return metrics
+    calls = run.calls
+    expected = sum(want.requestor == "assistant" for want in matching.expected)
+    retried = (
+        record.failed and any(later.call.name == record.call.name for later in calls[place + 1 :])
+        for place, record in enumerate(calls)
+    )
+    of_calls: dict[str, float | None] = {
+        "name_recall": matching.name_recall,
+        "strict_recall": matching.strict_recall,
+        "complete": None if matching.complete is None else float(matching.complete),
+        "tool_errors": float(sum(record.failed for record in calls)),
+        "errors_then_retried": float(sum(retried)),
+        "calls_ratio": len(calls) / expected if expected else None,
+        "tool_calls": float(len(calls)),
+        "redundant_calls": float(len(redundant_calls(run.transcript.trajectory, run.toolset))),
+        "coherence": coherence(run),
+    }
+    return {
+        **(of_calls if run.calls_visible else dict.fromkeys(of_calls)),
+        "agent_turns": float(run.transcript.agent_turns),
+        "echo_rate": echo_rate(run.transcript),
+    }
 
 
 def echo_rate(transcript: Transcript) -> float | None:
@@ -52,13 +51,6 @@ def echo_rate(transcript: Transcript) -> float | None:
     users, agents = transcript.said_by_turn("user"), transcript.said_by_turn("assistant")
     answers = [(at, later) for at, later in pairwise(sorted({*users, *agents})) if at in agents and later in users]
     return sum(echoes(users[later], agents[at]) for at, later in answers) / len(answers) if answers else None
-
-
-def _retried(calls: Sequence[CallRecord]) -> int:
-    return sum(
-        record.failed and any(later.call.name == record.call.name for later in calls[place + 1 :])
-        for place, record in enumerate(calls)
-    )
 
 
 def redundant_calls(records: Sequence[CallRecord], toolset: Toolset) -> tuple[CallRecord, ...]:
@@ -87,37 +79,21 @@ def coherence(run: Run) -> float | None:
     `core.alike.similar`), or has the user give the same fact a second time. None without a second turn. It tells of
     lost context, not of relevance: whether a turn is right, the checks say.
     """
-    later = sorted(_agent_turns(run.transcript))[1:]
+    transcript = run.transcript
+    pairs = list(zip(transcript.turns, transcript.messages, strict=True))
+    later = sorted({turn for turn, message in pairs if message.role == "assistant"})[1:]
     if not later:
         return None
-    said = _said(run.transcript)
-    lost = {record.turn for record in redundant_calls(run.transcript.trajectory, run.toolset)}
+    # shorter texts (`You are welcome.`) are manners
+    said = {turn: text for turn, text in transcript.said_by_turn("assistant").items() if len(normal(text)) >= SHORTEST}
+    lost = {record.turn for record in redundant_calls(transcript.trajectory, run.toolset)}
     lost |= {turn for turn, text in said.items() if any(similar(text, said[one]) for one in said if one < turn)}
-    lost |= _asked_again(run.transcript)
-    return 1 - len(lost.intersection(later)) / len(later)
-
-
-def _said(transcript: Transcript) -> dict[int, str]:
-    """Give what the agent said in each of its turns; shorter texts (`You are welcome.`) are manners."""
-    said = transcript.said_by_turn("assistant")
-    return {turn: text for turn, text in said.items() if len(normal(text)) >= SHORTEST}
-
-
-def _asked_again(transcript: Transcript) -> set[int]:
-    """Give the agent's turns to which the user answered with a fact that it had given before."""
     given: set[str] = set()
-    asked: set[int] = set()
-    before = 0
-    for turn, message in zip(transcript.turns, transcript.messages, strict=True):
+    before = 0  # the agent's turn that the user answers
+    for turn, message in pairs:
         if message.role == "assistant":
             before = turn
         facts = {dumps([name, value]) for act in message.acts or () for name, value in act.facts.items()}
-        if facts & given:
-            asked.add(before)
+        lost |= {before} if facts & given else set()
         given |= facts
-    return asked
-
-
-def _agent_turns(transcript: Transcript) -> set[int]:
-    pairs = zip(transcript.turns, transcript.messages, strict=True)
-    return {turn for turn, message in pairs if message.role == "assistant"}
+    return 1 - len(lost.intersection(later)) / len(later)

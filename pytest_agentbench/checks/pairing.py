@@ -58,19 +58,12 @@ def _augment(start: int, edges: Edges, right_of: dict[int, int], left_of: dict[i
             if right in reached_from:
                 continue
             reached_from[right] = left
-            if right not in left_of:
-                _shift(right, start, reached_from, right_of, left_of)
-                return
-            queue.append(left_of[right])
-
-
-def _shift(
-    right: int, start: int, reached_from: dict[int, int], right_of: dict[int, int], left_of: dict[int, int]
-) -> None:
-    while True:
-        left = reached_from[right]
-        before = right_of.get(left)
-        right_of[left], left_of[right] = right, left
-        if left == start or before is None:
+            if right in left_of:
+                queue.append(left_of[right])
+                continue
+            step: int | None = right
+            while step is not None:
+                left = reached_from[step]
+                left_of[step] = left
+                right_of[left], step = step, right_of.get(left)
             return
-        right = before

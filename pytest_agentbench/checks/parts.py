@@ -6,7 +6,7 @@ stands beside a `must`; own checks; and the expected calls where all of them, or
 conversation ended is no part, unless nobody can tell.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pytest_agentbench.core.run import PolicyOutcome, Run
@@ -51,54 +51,42 @@ class Measured:
 def measured(run: Run, findings: Iterable[Finding], outcomes: Sequence[PolicyOutcome]) -> Measured:
     """Say which parts the findings on a run decide; a part with a failed finding is decided."""
     every = list(findings)
-    required = [finding for finding in every if finding.required]
-    parts: dict[str, Unmeasured | None] = dict(_of_checks(required))
+    groups: dict[str, list[Finding]] = {}
+    for one in every:
+        is_part = one.required and one.policy is None and (one.passed is None or one.kind not in _DECIDED_ELSEWHERE)
+        if is_part:
+            part = f"communicate {one.expected}" if one.kind == "communicate" else one.check
+            groups.setdefault(part, []).append(one)
+    parts = {part: _open_part(part, found) for part, found in groups.items()}
     if run.scenario.rubric is not None:
         parts.setdefault("rubric", Unmeasured(part="rubric", why="not measured: no model judged it", cure=ADD_JUDGE))
-    parts.update(_of_policies(run, every, outcomes))
+    known = {outcome.policy: outcome for outcome in outcomes}
+    listed = dict.fromkeys([*run.scenario.policies, *(one.id for one in run.policies if one.rule is None)])
+    for name in dict.fromkeys([*listed, *known]):
+        outcome = known.get(name, PolicyOutcome(policy=name))
+        if name in listed or outcome.exercised:
+            parts[f"policy {name}"] = _open_policy(run, outcome, [one for one in every if one.policy == name])
     return Measured(asked=len(parts), unmeasured=tuple(one for one in parts.values() if one is not None))
 
 
-def _of_checks(required: Sequence[Finding]) -> Iterator[tuple[str, Unmeasured | None]]:
-    """Give each part that is no policy, with what is open about it."""
-    groups: dict[str, list[Finding]] = {}
-    for finding in required:
-        if finding.policy is None and (finding.passed is None or finding.kind not in _DECIDED_ELSEWHERE):
-            groups.setdefault(_part(finding), []).append(finding)
-    for part, found in groups.items():
-        open_ones = [one for one in found if one.passed is None]
-        decided = not open_ones or any(one.passed is False for one in found)
-        yield part, None if decided else _unmeasured(part, open_ones[0])
+def _open_part(part: str, found: Sequence[Finding]) -> Unmeasured | None:
+    """Say what is open about a part that is no policy, None where it is decided."""
+    first = next((one for one in found if one.passed is None), None)
+    if first is None or any(one.passed is False for one in found):
+        return None
+    return Unmeasured(part=part, why=first.message, cure=first.cure)
 
 
-def _part(finding: Finding) -> str:
-    return f"communicate {finding.expected}" if finding.kind == "communicate" else finding.check
-
-
-def _of_policies(
-    run: Run, findings: Sequence[Finding], outcomes: Sequence[PolicyOutcome]
-) -> Iterator[tuple[str, Unmeasured | None]]:
-    """Give each policy, with what is open about it; one that was seen broken by a flag alone is not decided."""
-    listed = dict.fromkeys([*run.scenario.policies, *(one.id for one in run.policies if one.rule is None)])
-    known = {outcome.policy: outcome for outcome in outcomes}
-    ruled = {policy.id for policy in run.policies if policy.rule is not None}
-    for name in dict.fromkeys([*listed, *known]):
-        outcome = known.get(name, PolicyOutcome(policy=name))
-        if name not in listed and not outcome.exercised:
-            continue
-        part = f"policy {name}"
-        broken = [one for one in findings if one.policy == name and one.passed is False]
-        if broken and not any(one.required for one in broken):
-            yield part, Unmeasured(part=part, why=_FLAGGED, cure=LET_DECIDE)
-            continue
-        if outcome.exercised is False or outcome.kept is not None:
-            yield part, None
-            continue
-        told = next((one for one in findings if one.required and one.policy == name and one.passed is None), None)
-        cure = "" if name in ruled else ADD_RULE
-        why = "not measured: what its rule reads could not be told" if name in ruled else "not measured: it has no rule"
-        yield part, _unmeasured(part, told, cure) if told else Unmeasured(part=part, why=why, cure=cure)
-
-
-def _unmeasured(part: str, finding: Finding, cure: str = "") -> Unmeasured:
-    return Unmeasured(part=part, why=finding.message, cure=finding.cure or cure)
+def _open_policy(run: Run, outcome: PolicyOutcome, found: Sequence[Finding]) -> Unmeasured | None:
+    """Say what is open about a policy; one that was seen broken by a flag alone is not decided."""
+    part = f"policy {outcome.policy}"
+    broken = [one.required for one in found if one.passed is False]
+    if broken and not any(broken):
+        return Unmeasured(part=part, why=_FLAGGED, cure=LET_DECIDE)
+    if outcome.is_measured:
+        return None
+    is_ruled = any(policy.id == outcome.policy and policy.rule is not None for policy in run.policies)
+    why = f"not measured: {'what its rule reads could not be told' if is_ruled else 'it has no rule'}"
+    cure = "" if is_ruled else ADD_RULE
+    first = next((one for one in found if one.required and one.passed is None), None)
+    return Unmeasured(part=part, why=first.message if first else why, cure=(first.cure if first else "") or cure)

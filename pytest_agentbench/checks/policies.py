@@ -6,14 +6,13 @@ breaks it as well. A policy without a rule, and every rule about calls where the
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from pytest_agentbench.checks.effects import is_write_tool
-from pytest_agentbench.checks.findings import not_seen
-from pytest_agentbench.checks.matchers import Resolver
-from pytest_agentbench.checks.rules import read_rule, reads_calls, tools_of
+from pytest_agentbench.checks.findings import finding, not_seen
+from pytest_agentbench.checks.matchers import Resolver, every
+from pytest_agentbench.checks.rules import is_about_writes, read_rule, reads_calls
 from pytest_agentbench.checks.rules_judge import judge_rule
-from pytest_agentbench.checks.rules_points import Judged, every
+from pytest_agentbench.checks.rules_points import Judged
 from pytest_agentbench.checks.rules_values import Facts, Heard
 from pytest_agentbench.core.errors import PatternBoundError
 from pytest_agentbench.core.policy import Policy
@@ -51,7 +50,8 @@ def check_policies(
             outcome, found = _judge(policy, facts)
         except PatternBoundError as error:
             outcome, found = PolicyOutcome(policy=policy.id), []
-            undecided.append(_finding(policy, False, f"{run.key.suite}: {error}").model_copy(update={"kind": "check"}))
+            message = f"{run.key.suite}: {error}"
+            undecided.append(finding(f"policy:{policy.id}", "check", False, message, policy=policy.id))
         outcomes.append(outcome)
         findings.extend(found)
     return PolicyReport(tuple(outcomes), tuple(findings), tuple(undecided), dict(facts.unclear))
@@ -66,36 +66,39 @@ def _judge(policy: Policy, facts: Facts) -> tuple[PolicyOutcome, list[Finding]]:
         return PolicyOutcome(policy=policy.id), [not_seen(f"policy:{policy.id}", "policy", policy.id)]
     judged = judge_rule(rule, facts)
     if not judged:
-        unsure = "writes" in tools_of(rule) and any(is_write_tool(one, run.toolset) is None for one in run.calls)
+        unsure = is_about_writes(rule) and any(is_write_tool(one, run.toolset) is None for one in run.calls)
         return PolicyOutcome(policy=policy.id, exercised=None if unsure else False), []
     kept = every(one.kept for one in judged)
     telling = [one for one in judged if one.kept is not True] if kept is not True else judged[:1]
-    findings = dict.fromkeys(_worded(policy, facts, one) for one in telling)
     exercised = None if all(one.is_unsure for one in judged) else True
+    findings = dict.fromkeys(_worded(policy, facts, one) for one in telling)
     return PolicyOutcome(policy=policy.id, exercised=exercised, kept=kept), list(findings)
 
 
 def _worded(policy: Policy, facts: Facts, judged: Judged) -> Finding:
     """Word what was found at a point, with the turn where it shows, the call that it is about, and what is missing."""
-    point = judged.point
+    point, why = judged.point, judged.why
     record = None if point.call is None else facts.calls[point.call]
     message = point.message if judged.kept is not False or judged.message is None else judged.message
-    turn = facts.run.transcript.turns[message] if message >= 0 else None
     about = f"{point.what} " if point.what else ""
     if judged.kept:
         text = f"kept: {point.what}" if point.what else "kept"
     elif judged.kept is None:
-        text = f"not measured: {about}({judged.why})" if about else f"not measured: {judged.why}"
-    elif record is not None and not judged.why.startswith(("was ", "must ")):
-        text = f"{about}was called {judged.why}"
-    elif point.handoff is not None and not judged.why.startswith("must "):
-        text = f"{about}took place {judged.why}"
+        text = f"not measured: {about}({why})" if about else f"not measured: {why}"
+    elif record is not None and not why.startswith(("was ", "must ")):
+        text = f"{about}was called {why}"
+    elif point.handoff is not None and not why.startswith("must "):
+        text = f"{about}took place {why}"
     else:
-        text = f"{about}{judged.why}"
-    tool, proven = record.call.name if record else None, judged.kept is False and not judged.is_open
-    return _finding(policy, judged.kept, text, turn=turn, tool=tool, cure=judged.cure, proven=proven)
-
-
-def _finding(policy: Policy, passed: bool | None, message: str, **more: Any) -> Finding:
-    check = f"policy:{policy.id}"
-    return Finding(check=check, kind="policy", passed=passed, message=message, policy=policy.id, **more)
+        text = f"{about}{why}"
+    return finding(
+        f"policy:{policy.id}",
+        "policy",
+        judged.kept,
+        text,
+        policy=policy.id,
+        turn=facts.run.transcript.turns[message] if message >= 0 else None,
+        tool=record.call.name if record else None,
+        cure=judged.cure,
+        proven=judged.kept is False and not judged.is_open,
+    )

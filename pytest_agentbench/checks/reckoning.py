@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
+from pytest_agentbench.checks.matchers import is_in_order
 from pytest_agentbench.core.matchers import ARITHMETIC, REFERENCES
 from pytest_agentbench.core.moments import moved, span_of
 from pytest_agentbench.core.values import JsonValue, is_number, to_json
@@ -37,17 +38,12 @@ class Amount:
         """The amount as a number, infinite where it is too large for one."""
         return int(self.exact) if self.is_whole else float(self.exact)
 
-    def order(self, actual: float) -> int:
-        """Compare a number with the amount, both rounded half up: -1 where it is less, 0 where they are the same, 1."""
-        number, amount = _rounded(_decimal(actual), self.places), _rounded(self.exact, self.places)
-        return (number > amount) - (number < amount)
-
     def is_within(self, operator: str, actual: JsonValue) -> bool:
-        """Whether a value is a number that compares with the amount as `$lt`, `$lte`, `$gt` or `$gte` asks."""
+        """Whether a value is a number that compares with the amount, both rounded half up, as `$lt`, … asks."""
         if not is_number(actual):
             return False
-        order = self.order(actual)
-        return {"$lt": order < 0, "$lte": order <= 0, "$gt": order > 0}.get(operator, order >= 0)
+        number, amount = _rounded(_decimal(actual), self.places), _rounded(self.exact, self.places)
+        return is_in_order(operator, (number > amount) - (number < amount))
 
 
 def is_reckoned(reference: Mapping[str, Any]) -> bool:
@@ -80,9 +76,7 @@ def led_to(reference: Mapping[str, Any], arguments: Mapping[str, Any], given: Ca
     return found.number if isinstance(found, Amount) else found
 
 
-def reckoned(
-    reference: Mapping[str, Any], arguments: Mapping[str, Any], given: Callable[[], JsonValue]
-) -> JsonValue | Amount:
+def reckoned(reference: Mapping[str, Any], arguments: Mapping[str, Any], given: Callable[[], JsonValue]) -> Any:
     """Give what a reference stands for, a reckoned number as an `Amount`.
 
     Raise `NotThereError` where there is nothing, and `UnreckonedError` where nothing can be reckoned from it.
@@ -94,24 +88,18 @@ def reckoned(
     except NotThereError:
         raise UnreckonedError from None
     factor, more = reference.get("times", 1), reference.get("plus", 0)
+    reached: Any = None
     if isinstance(more, str):
-        return _moved(found, more)
-    if not is_number(found):
+        span = span_of(more)
+        reached = moved(found, span) if span is not None and isinstance(found, str) else None
+    elif is_number(found):
+        exact = _EXACT.add(_EXACT.multiply(_decimal(found), _decimal(factor)), _decimal(more))
+        places = max(CENTS, _decimals(found), _decimals(more))
+        amount = Amount(exact, places, all(isinstance(one, int) for one in (found, factor, more)))
+        reached = amount if is_number(amount.number) else None
+    if reached is None:
         raise UnreckonedError
-    exact = _EXACT.add(_EXACT.multiply(_decimal(found), _decimal(factor)), _decimal(more))
-    places = max(CENTS, _decimals(found), _decimals(more))
-    amount = Amount(exact, places, all(isinstance(one, int) for one in (found, factor, more)))
-    if not is_number(amount.number):
-        raise UnreckonedError
-    return amount
-
-
-def _moved(found: JsonValue, by: str) -> str:
-    span = span_of(by)
-    date = None if span is None or not isinstance(found, str) else moved(found, span)
-    if date is None:
-        raise UnreckonedError
-    return date
+    return reached
 
 
 def _decimal(number: float) -> Decimal:

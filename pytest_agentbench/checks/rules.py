@@ -1,12 +1,12 @@
-"""Policy rules, read into one type per part; `docs/reference/rules.md` says what each means.
+"""Policy rules, read into one type per kind; `docs/reference/rules.md` says what each means.
 
-A rule is judged from a point of the conversation on: the beginning, or what set off the `when` above it. The rules
-that bring a trigger judge each call that they are about; the requirements judge the point itself.
+A rule is judged from a point of the conversation on: the beginning, or what set off the `when` above it. Rules are
+about occasions (calls, words, handoffs) and judge each of them; the requirements judge the point itself.
 """
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -48,10 +48,19 @@ class Spoken:
 
 
 @dataclass(frozen=True)
-class Never:
-    """A call of these tools is judged, one that is described wholly is forbidden."""
+class Says:
+    """A party says something; where `times` is given, for that time."""
 
-    about: Described
+    speaker: Speaker
+    spoken: Spoken
+    times: int | None = None
+
+
+@dataclass(frozen=True)
+class Never:
+    """A call of these tools is judged, one that is described wholly is forbidden; so is such a handoff."""
+
+    about: Described | ExpectedHandoff
 
 
 @dataclass(frozen=True)
@@ -62,73 +71,10 @@ class Only:
 
 
 @dataclass(frozen=True)
-class NeverHandOver:
-    """No such handoff takes place."""
-
-    handoff: ExpectedHandoff
-
-
-@dataclass(frozen=True)
-class HandOverOnlyIf:
-    """Each such handoff needs what is required."""
-
-    handoff: ExpectedHandoff
-    needs: "Rule"
-
-
-@dataclass(frozen=True)
-class Before:
-    """Each described call needs an earlier call of one of `first` that did not fail, `same` arguments alike.
-
-    An earlier one of `handoffs` does as well.
-    """
-
-    about: Described
-    first: tuple[str, ...]
-    same: tuple[str, ...] = ()
-    handoffs: tuple[ExpectedHandoff, ...] = ()
-
-    @property
-    def calls(self) -> Calls:
-        """The tools that the rule is about."""
-        return self.about.calls
-
-    @property
-    def needs(self) -> "Rule":
-        """What such a call needs."""
-        called = [Other(Described(self.first, {}, same=self.same), earlier=True)] if self.first else []
-        ways: list[Rule] = [*called, *map(HandedOver, self.handoffs)]
-        return ways[0] if len(ways) == 1 else AnyOf(tuple(ways))
-
-
-@dataclass(frozen=True)
-class ConfirmBefore:
-    """Each described call needs the user's confirmation.
-
-    The agent must have stated the arguments in `stating`, too, and what the references in `values` lead to, in the call
-    around the rule.
-    """
-
-    about: Described
-    stating: tuple[str, ...] = ()
-    values: tuple[Mapping[str, Any], ...] = ()
-
-    @property
-    def calls(self) -> Calls:
-        """The tools that the rule is about."""
-        return self.about.calls
-
-    @property
-    def needs(self) -> "Rule":
-        """What such a call needs."""
-        return Confirmed(self.stating)
-
-
-@dataclass(frozen=True)
 class OnlyIf:
-    """Each call that is described needs what is required."""
+    """Each call that is described, or each such handoff, needs what is required."""
 
-    about: Described
+    about: Described | ExpectedHandoff
     needs: "Rule"
 
 
@@ -159,17 +105,8 @@ class SumAtMost:
 class When:
     """Each time the trigger occurs, `then` is judged from there on; a trigger None is the beginning."""
 
-    trigger: "Described | Says | ExpectedHandoff | None"
+    trigger: Described | Says | ExpectedHandoff | None
     then: "Rule"
-
-
-@dataclass(frozen=True)
-class Says:
-    """A party says something; where `times` is given, for that time."""
-
-    speaker: Speaker
-    spoken: Spoken
-    times: int | None = None
 
 
 @dataclass(frozen=True)
@@ -195,22 +132,14 @@ class Not:
 
 @dataclass(frozen=True)
 class Other:
-    """A described call was made before (`earlier`) or is made after the point; it did not fail unless asked for.
+    """A described call is made, a handoff takes place or a party says something, before the point or after it.
 
-    Where given, it is made in one of the agent's `within` next turns, the one that the point lies in included.
+    A call must not have failed unless that is asked for. Where given, it is in one of the agent's `within` next turns,
+    the one that the point lies in included, or in one of its `within` next messages where it is words.
     """
 
-    about: Described
+    about: Described | ExpectedHandoff | Says
     earlier: bool
-    within: int | None = None
-
-
-@dataclass(frozen=True)
-class HandedOver:
-    """Such a handoff took place before the point (`earlier`), or does after it; `within` as in `Other`."""
-
-    handoff: ExpectedHandoff
-    earlier: bool = True
     within: int | None = None
 
 
@@ -230,62 +159,20 @@ class Arguments:
 
 
 @dataclass(frozen=True)
-class Said:
-    """A party said something before the point."""
-
-    speaker: Speaker
-    spoken: Spoken
-
-
-@dataclass(frozen=True)
 class Confirmed:
     """The user confirmed the call, see `checks.consent`; the agent had stated the arguments in `stating` as well.
 
-    So it had the `values`, each with a name to show it by.
+    So it had what the references in `values` lead to, in the call around the rule.
     """
 
     stating: tuple[str, ...] = ()
-    values: tuple[tuple[str, Any], ...] = ()
-
-
-@dataclass(frozen=True)
-class MustSay:
-    """The agent says something after the point, where given in one of its `within` next messages."""
-
-    spoken: Spoken
-    within: int | None = None
-
-
-@dataclass(frozen=True)
-class MustNotSay:
-    """The agent says nothing of this after the point."""
-
-    spoken: Spoken
+    values: tuple[Mapping[str, Any], ...] = ()
 
 
 Rule = (
-    Before
-    | Never
-    | Only
-    | NeverHandOver
-    | HandOverOnlyIf
-    | ConfirmBefore
-    | OnlyIf
-    | AtMost
-    | SumAtMost
-    | When
-    | AllOf
-    | AnyOf
-    | Not
-    | Other
-    | HandedOver
-    | InState
-    | Arguments
-    | Said
-    | Confirmed
-    | MustSay
-    | MustNotSay
-)
+    Never | Only | OnlyIf | AtMost | SumAtMost | When | AllOf | AnyOf | Not
+    | Other | InState | Arguments | Confirmed
+)  # fmt: skip
 
 
 def read_rule(rule: Mapping[str, Any]) -> Rule:
@@ -312,12 +199,12 @@ def _checked(rule: Mapping[str, Any]) -> Rule:
     return _rule(rule)
 
 
-def _inner(rule: Rule) -> tuple[Rule, ...]:
+def parts_of(rule: Rule) -> tuple[Rule, ...]:
     """Give the rules that a rule is made of."""
     match rule:
         case AllOf() | AnyOf():
             return rule.rules
-        case OnlyIf() | HandOverOnlyIf() | Before() | ConfirmBefore():
+        case OnlyIf():
             return (rule.needs,)
         case When():
             return (rule.then,)
@@ -327,142 +214,118 @@ def _inner(rule: Rule) -> tuple[Rule, ...]:
             return ()
 
 
+def _occasion(rule: Rule) -> Described | Says | ExpectedHandoff | None:
+    """Give what a rule is about by itself."""
+    return rule.trigger if isinstance(rule, When) else getattr(rule, "about", None)
+
+
 def reads_calls(rule: Rule) -> bool:
-    """Whether calls must be seen to judge a rule; what is only about words needs none."""
-    match rule:
-        case Said() | MustSay() | MustNotSay() | HandedOver() | NeverHandOver():
-            return False
-        case HandOverOnlyIf() | AllOf() | AnyOf() | Not():
-            return any(map(reads_calls, _inner(rule)))
-        case When():
-            return isinstance(rule.trigger, Described) or reads_calls(rule.then)
-        case _:
-            return True
+    """Whether calls must be seen to judge a rule; what is only about words or handoffs needs none."""
+    if isinstance(_occasion(rule), Described) or isinstance(rule, Arguments | InState | Confirmed):
+        return True
+    return any(map(reads_calls, parts_of(rule)))
 
 
 def reads_handoffs(rule: Rule) -> bool:
     """Whether a rule says something of handoffs."""
-    is_set_off = isinstance(rule, When) and isinstance(rule.trigger, ExpectedHandoff)
-    is_own = isinstance(rule, HandedOver | NeverHandOver | HandOverOnlyIf)
-    return is_own or is_set_off or any(map(reads_handoffs, _inner(rule)))
+    return isinstance(_occasion(rule), ExpectedHandoff) or any(map(reads_handoffs, parts_of(rule)))
 
 
 def needs_consent(rule: Rule) -> bool:
     """Whether nothing is known of a rule as long as nobody knows what the user agreed to."""
-    inner = _inner(rule)
-    return isinstance(rule, ConfirmBefore | Confirmed) or (bool(inner) and all(map(needs_consent, inner)))
+    parts = parts_of(rule)
+    return isinstance(rule, Confirmed) or (bool(parts) and all(map(needs_consent, parts)))
 
 
-def tools_of(rule: Rule) -> set[str]:
-    """The tools that a rule is about, *writes* and *any* among them."""
-    match rule:
-        case Before() | Never() | ConfirmBefore() | AtMost() | SumAtMost() | OnlyIf():
-            about = rule.about.calls
-        case Only():
-            about = "any"
-        case When() if isinstance(rule.trigger, Described):
-            about = rule.trigger.calls
-        case AllOf() | AnyOf():
-            return set().union(*map(tools_of, rule.rules))
-        case _:
-            return set()
-    return {about} if isinstance(about, str) else set(about)
+def is_about_writes(rule: Rule) -> bool:
+    """Whether a rule, or one of several, is about all calls that write."""
+    if isinstance(rule, AllOf | AnyOf):
+        return any(map(is_about_writes, rule.rules))
+    about = None if isinstance(rule, Only | Other) else _occasion(rule)
+    return isinstance(about, Described) and about.calls == "writes"
 
 
 def _rule(form: Mapping[str, Any]) -> Rule:
     if "when" in form:
         return When(_trigger(form["when"]), _rule(form["then"]))
     ((operator, body),) = form.items()
-    match operator:
-        case "before":
-            return _before(body)
-        case "never":
-            return NeverHandOver(_handoff(body)) if "handoff" in body else Never(_described(body))
-        case "only":
-            return Only(_described(body))
-        case "confirm_before":
-            named = body.get("stating", ())
-            values = tuple(one for one in named if not isinstance(one, str))
-            return ConfirmBefore(_described(body), tuple(one for one in named if isinstance(one, str)), values)
-        case "only_if":
-            needs = tuple(_rule({key: body[key]}) for key in body if key not in ABOUT)
-            needed = needs[0] if len(needs) == 1 else AllOf(needs)
-            if "handoff" in body:
-                return HandOverOnlyIf(_handoff(body), needed)
-            return OnlyIf(_described(body), needed)
-        case "at_most":
-            return _at_most(body)
-        case "all" | "any":
-            parts = tuple(map(_rule, body))
-            return AllOf(parts) if operator == "all" else AnyOf(parts)
-        case "not":
-            return Not(_rule(body))
-        case _:
-            return _requirement(operator, body)
+    return _READ[operator](body)
 
 
-def _before(body: Mapping[str, Any]) -> Before:
-    tools = tuple(one for one in body["first"] if isinstance(one, str))
-    return Before(_described(body, same=False), tools, tuple(body.get("same", ())), handoffs_of(body["first"]))
+def _all(forms: Mapping[str, Any]) -> Rule:
+    needs = tuple(_rule({key: body}) for key, body in forms.items() if key not in ABOUT)
+    return needs[0] if len(needs) == 1 else AllOf(needs)
 
 
-def _at_most(body: Mapping[str, Any]) -> AtMost | SumAtMost:
-    about, per = _described({**body, "times": None, "per": ()}), tuple(body.get("per", ()))
+def _before(body: Mapping[str, Any]) -> Rule:
+    """Read `before`: each such call needs an earlier one of `first`, or such a handoff."""
+    tools, same = tuple(one for one in body["first"] if isinstance(one, str)), tuple(body.get("same", ()))
+    ways: list[Rule] = [Other(Described(tools, {}, same=same), earlier=True)] if tools else []
+    ways += [Other(handoff, earlier=True) for handoff in handoffs_of(body["first"])]
+    return OnlyIf(replace(_described(body), same=()), ways[0] if len(ways) == 1 else AnyOf(tuple(ways)))
+
+
+def _confirm_before(body: Mapping[str, Any]) -> Rule:
+    stating = body.get("stating", ())
+    names = tuple(one for one in stating if isinstance(one, str))
+    return OnlyIf(_described(body), Confirmed(names, tuple(one for one in stating if not isinstance(one, str))))
+
+
+def _at_most(body: Mapping[str, Any]) -> Rule:
+    about, per = replace(_described(body), times=None, per=()), tuple(body.get("per", ()))
     if "times" in body:
         return AtMost(about, body["times"], per)
     return SumAtMost(about, summed(body["sum"]), body["lte"], per)
 
 
-def _requirement(operator: str, body: Any) -> Rule:
-    match operator:
-        case "earlier" | "later":
-            is_earlier, within = operator == "earlier", body.get("within")
-            if "handoff" in body:
-                return HandedOver(_handoff(body), is_earlier, within)
-            return Other(_described(body), is_earlier, within)
-        case "arguments":
-            return Arguments(dict(body))
-        case "state":
-            return InState(tuple(body["at"]), body["value"])
-        case "user_said" | "agent_said":
-            return Said(_speaker(operator), _spoken(body))
-        case "confirmed":
-            return Confirmed(tuple(body["stating"]) if isinstance(body, Mapping) else ())
-        case "must_not_say":
-            return MustNotSay(_spoken(body))
-        case _:
-            full = isinstance(body, Mapping) and "text" in body
-            return MustSay(_spoken(body["text"]), body.get("within")) if full else MustSay(_spoken(body))
+def _must_say(body: Any) -> Rule:
+    full = body if isinstance(body, Mapping) and "text" in body else {"text": body}
+    return Other(Says("assistant", _spoken(full["text"])), False, full.get("within"))
 
 
-def _handoff(body: Mapping[str, Any]) -> ExpectedHandoff:
-    (found,) = handoffs_of([{HANDOFF: body[HANDOFF]}])
-    return found
+_READ: dict[str, Callable[[Any], Rule]] = {
+    "before": _before,
+    "never": lambda body: Never(_about(body)),
+    "only": lambda body: Only(_described(body)),
+    "confirm_before": _confirm_before,
+    "only_if": lambda body: OnlyIf(_about(body), _all(body)),
+    "at_most": _at_most,
+    "all": lambda body: AllOf(tuple(map(_rule, body))),
+    "any": lambda body: AnyOf(tuple(map(_rule, body))),
+    "not": lambda body: Not(_rule(body)),
+    "earlier": lambda body: Other(_about(body), True, body.get("within")),
+    "later": lambda body: Other(_about(body), False, body.get("within")),
+    "arguments": lambda body: Arguments(dict(body)),
+    "state": lambda body: InState(tuple(body["at"]), body["value"]),
+    "user_said": lambda body: Other(Says("user", _spoken(body)), True),
+    "agent_said": lambda body: Other(Says("assistant", _spoken(body)), True),
+    "confirmed": lambda body: Confirmed(tuple(body["stating"]) if isinstance(body, Mapping) else ()),
+    "must_say": _must_say,
+    "must_not_say": lambda body: Not(_must_say({"text": body})),
+}
+"""What each operator is read into."""
 
 
 def _trigger(form: Any) -> Described | Says | ExpectedHandoff | None:
     if isinstance(form, str):
         return None
-    if "calls" in form:
-        return _described(form)
-    if HANDOFF in form:
-        return _handoff(form)
+    if "calls" in form or HANDOFF in form:
+        return _about(form)
     ((key, body),) = ((key, body) for key, body in form.items() if key != "times")
-    return Says(_speaker(key), _spoken(body), form.get("times"))
+    return Says("user" if key.startswith("user") else "assistant", _spoken(body), form.get("times"))
 
 
-def _speaker(key: str) -> Speaker:
-    return "user" if key.startswith("user") else "assistant"
+def _about(body: Mapping[str, Any]) -> Described | ExpectedHandoff:
+    return handoffs_of([{HANDOFF: body[HANDOFF]}])[0] if HANDOFF in body else _described(body)
 
 
-def _described(body: Mapping[str, Any], *, same: bool = True) -> Described:
-    named = body["calls"]
-    calls: Calls = "writes" if named == "writes" else "any" if named == "any" else tuple(named)
+def _described(body: Mapping[str, Any]) -> Described:
+    named: Any = body["calls"]
     return Described(
-        calls,
+        tuple(named) if isinstance(named, list | tuple) else named,
         dict(body.get("where") or {}),
         body.get("result", UNSAID),
-        tuple(body.get("same", ())) if same else (),
+        tuple(body.get("same", ())),
         bool(body.get("failed", False)),
         body.get("times"),
         tuple(body.get("per", ())),
@@ -470,8 +333,12 @@ def _described(body: Mapping[str, Any], *, same: bool = True) -> Described:
 
 
 def _spoken(body: Any) -> Spoken:
-    parts = body if isinstance(body, list | tuple) else [body]
-    texts: list[Any] = []
-    for part in parts:
-        texts.extend(_spoken(part).texts if isinstance(part, list | tuple) else [part])
-    return Spoken(tuple(texts))
+    return Spoken(tuple(_flat(body)))
+
+
+def _flat(body: Any) -> Iterator[Any]:
+    if isinstance(body, list | tuple):
+        for part in body:
+            yield from _flat(part)
+    else:
+        yield body

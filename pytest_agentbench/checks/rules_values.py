@@ -1,13 +1,12 @@
 """Which calls a description fits, and what references in it stand for."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pytest_agentbench.checks.effects import is_write_tool
 from pytest_agentbench.checks.findings import value_text
-from pytest_agentbench.checks.matchers import Resolver, matches
+from pytest_agentbench.checks.matchers import Doubt, Known, Matcher, Resolver, every
 from pytest_agentbench.checks.reckoning import (
     Amount,
     NotThereError,
@@ -18,25 +17,11 @@ from pytest_agentbench.checks.reckoning import (
     value_at,
 )
 from pytest_agentbench.checks.rules import UNSAID, Described
-from pytest_agentbench.core.matchers import COMPARISONS, is_matcher, is_reference
+from pytest_agentbench.core.matchers import COMPARISONS, is_reference
 from pytest_agentbench.core.moments import dated, is_moment, moment_of, moment_text
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.text import printable
-from pytest_agentbench.core.transcript import CallRecord
 from pytest_agentbench.core.values import JsonValue, decoded, is_number, same, to_json
-
-_COMPARISONS = frozenset(COMPARISONS)
-
-DECIMALS = 9
-"""Decimals of a sum: 0.1 and 0.2 come to 0.3 in a message."""
-
-
-@dataclass(frozen=True)
-class Doubt:
-    """Why nobody can tell whether a call is the one that a rule describes, and what to do about it."""
-
-    why: str
-    cure: str
 
 
 @dataclass(frozen=True)
@@ -52,7 +37,7 @@ class Facts:
     """The agent's calls of a run with what they gave, read once.
 
     `consents` says of calls (their positions) what the auditor saw of the user's consent; `unclear` collects those of
-    which the acts of the user's turns say the opposite.
+    which the acts of the user's turns say the opposite. `subject` is the call that references lead to.
     """
 
     def __init__(self, run: Run, resolve: Resolver | None = None, consents: Mapping[int, Heard] | None = None) -> None:
@@ -60,7 +45,7 @@ class Facts:
         self.consents = consents or {}
         self.unclear: dict[int, Heard] = {}
         self.calls = run.calls
-        self._resolve = resolve
+        self.resolve = resolve
         self._given: dict[int, JsonValue] = {}
 
     def given(self, place: int) -> JsonValue:
@@ -79,77 +64,60 @@ class Facts:
             return is_write_tool(record, self.run.toolset) is True
         return about.calls == "any" or record.call.name in about.calls
 
-    def fits(self, about: Described, place: int, subject: int | None) -> bool | None:
-        """Whether a call fits a description, None where that cannot be told (see `doubt`).
-
-        `subject` is the call that references in the description lead to.
-        """
-        record = self.calls[place]
-        if not self.is_of(about, place) or not (subject is None or self._alike(about, record, self.calls[subject])):
+    def fits(self, about: Described, place: int, subject: int | None) -> Known:
+        """Whether a call fits a description."""
+        if not self.is_of(about, place) or not (subject is None or self._has_same(about, place, subject)):
             return False
         with_these = self.has_arguments(about.where, place, subject)
         if with_these is False or about.result is UNSAID:
             return with_these
-        gave = self._gave(about.result, place, subject)
-        return False if gave is False else None if None in (gave, with_these) else True
+        try:
+            return every([with_these, self.holds(about.result, self.given(place), subject)])
+        except NotThereError:
+            return False
 
-    def has_arguments(self, values: Mapping[str, Any], place: int, subject: int | None) -> bool | None:
-        """Whether a call has these arguments, None where that cannot be told; one left out fits nothing."""
+    def has_arguments(self, values: Mapping[str, Any], place: int, subject: int | None) -> Known:
+        """Whether a call has these arguments; one left out fits nothing."""
         arguments = self.calls[place].call.arguments
         if not values.keys() <= arguments.keys():
             return False
-        found = [self._matches(value, arguments[name], subject) for name, value in values.items()]
-        return False if False in found else None if None in found else True
+        return every([self._matches(value, arguments[name], subject) for name, value in values.items()])
 
-    def doubt(self, subject: int | None, *values: Any) -> Doubt:
-        """Say which reference in these values nobody can reckon or compare with."""
-        binding = _Binding(self, subject, guess=True)
-        for value in values:
-            with suppress(NotThereError):
-                binding.bound(value)
-        return [*binding.doubts, *binding.of_kind][0]
+    def holds(self, pattern: Any, value: JsonValue, subject: int | None) -> Known:
+        """Whether a value has at least what a pattern names."""
+        return self._matches(pattern, value, subject, least=True)
 
-    def unsure(self, about: Described, subject: int | None) -> Doubt:
-        """Say which reference keeps calls from being told to fit a description."""
-        return self.doubt(subject, *about.where.values(), about.result)
-
-    def referred(self, reference: Mapping[str, Any], subject: int | None) -> JsonValue:
-        """Give what a reference stands for; raise `NotThereError` where there is nothing."""
-        found = self.reckoned(reference, subject)
-        return found.number if isinstance(found, Amount) else found
-
-    def reckoned(self, reference: Mapping[str, Any], subject: int | None) -> JsonValue | Amount:
-        """Give what a reference stands for, a number that was reckoned as an amount."""
-        if subject is None:
-            raise NotThereError
-        return reckoned(reference, self.calls[subject].call.arguments, lambda: self.given(subject))
-
-    def doubt_of(self, reference: Mapping[str, Any], subject: int | None, wanted: str = "a number") -> Doubt:
+    def doubt(self, reference: Mapping[str, Any], subject: int | None, wanted: str = "a number") -> Doubt:
         """Say why nothing can be reckoned from a reference, or compared with it."""
         path = printable(path_of(reference))
         wanted = "a date" if isinstance(reference.get("plus"), str) else wanted
         if subject is None:
             return Doubt(f"there is no call that {path} could be of", "name a value of a call")
-        record, is_argument = self.calls[subject], "$argument" in reference
-        name = printable(record.call.name)
-        verb = "was given" if is_argument else "gave"
+        name, is_argument = printable(self.calls[subject].call.name), "$argument" in reference
         have = f"have each {name} be given {path}" if is_argument else f"have {name} give {path}"
         cure = f"{have} as {wanted}, or name another value in the rule"
+        verb = "was given" if is_argument else "gave"
         try:
-            found = value_at(reference, record.call.arguments, lambda: self.given(subject))
+            found = self._into(value_at, reference, subject)
         except NotThereError:
             return Doubt(f"{name} {verb} no {path}", cure)
         is_wanted = moment_of(found) is not None if wanted == "a date" else is_number(found)
         wrong = "from which nothing that large can be reckoned" if is_wanted else f"which is not {wanted}"
         return Doubt(f"{name} {verb} {path} as {value_text(found)}, {wrong}", cure)
 
-    def number(self, reference: Mapping[str, Any], subject: int | None) -> float | None:
-        """Give the number that a reference leads to, None where there is none."""
-        try:
-            found = self.referred(reference, subject)
-        except NotThereError:
-            return None
-        return found if is_number(found) else None
+    def _into(self, read: Any, reference: Mapping[str, Any], subject: int) -> Any:
+        return read(reference, self.calls[subject].call.arguments, lambda: self.given(subject))
+
+    def reckoned(self, reference: Mapping[str, Any], subject: int | None) -> Any:
+        """Give what a reference stands for, a reckoned number as an `Amount`; `NotThereError` where there is none."""
+        if subject is None:
+            raise NotThereError
+        return self._into(reckoned, reference, subject)
+
+    def referred(self, reference: Mapping[str, Any], subject: int | None) -> JsonValue:
+        """Give what a reference stands for; raise `NotThereError` where there is nothing."""
+        found = self.reckoned(reference, subject)
+        return found.number if isinstance(found, Amount) else found
 
     def moment(self, value: Mapping[str, str]) -> str:
         """Give the date or time that `{$today: …}` or `{$now: …}` stands for; raise `ValueError` without a clock."""
@@ -157,231 +125,110 @@ class Facts:
             raise ValueError(f"{next(iter(value))} is counted from the suite's `now`, which is not there")
         return moment_text(value, self.run.now)
 
-    def told(self, value: Any) -> Any:
-        """Give a value of a rule as messages tell it: with the dates that are counted from the suite's `now`."""
-        return value if self.run.now is None else dated(value, self.run.now)
+    def shown(self, value: Any) -> str:
+        """Show a value of a rule, with the dates that are counted from the suite's `now`."""
+        return value_text(value if self.run.now is None else dated(value, self.run.now))
 
-    def holds(self, pattern: Any, value: JsonValue, subject: int | None) -> bool | None:
-        """Whether a value has at least what a pattern names, None where that cannot be told."""
-        return self._matches(pattern, value, subject, _at_least)
-
-    def _matches(
-        self, pattern: Any, value: JsonValue, subject: int | None, read: Callable[[Any], Any] = lambda bound: bound
-    ) -> bool | None:
-        """Match a value with the pattern, where need be twice: as if each unknown part fitted, and as if none did."""
-        high, low = _Binding(self, subject, guess=True), _Binding(self, subject, guess=False)
+    def _matches(self, pattern: Any, value: JsonValue, subject: int | None, *, least: bool = False) -> Known:
         try:
-            found = matches(read(high.bound(pattern)), value, self._resolve)
-            if not (high.doubts or high.of_kind) or found == matches(read(low.bound(pattern)), value, self._resolve):
-                return found
-        except NotThereError:
+            return _RuleMatcher(self, subject, least=least).holds(pattern, to_json(value))
+        except NotThereError:  # a reference that nothing is reckoned from leads to nothing: nothing equals that
             return False
-        return None
 
-    def _alike(self, about: Described, record: CallRecord, other: CallRecord) -> bool:
-        mine, theirs = record.call.arguments, other.call.arguments
+    def _has_same(self, about: Described, place: int, subject: int) -> bool:
+        mine, theirs = self.calls[place].call.arguments, self.calls[subject].call.arguments
         return all(
             name in mine and name in theirs and same(to_json(mine[name]), to_json(theirs[name])) for name in about.same
         )
 
-    def _gave(self, pattern: Any, place: int, subject: int | None) -> bool | None:
-        try:
-            return self.holds(pattern, self.given(place), subject)
-        except NotThereError:
-            return False
+
+_SCALARS = ("$approx", "$size")
 
 
-class _Binding:
-    """Puts in the place of references what they stand for; `guess` says whether a part fits that nobody can tell."""
-
-    def __init__(self, facts: Facts, subject: int | None, *, guess: bool) -> None:
-        self._facts = facts
-        self._subject = subject
-        self._guess = guess
-        self.doubts: list[Doubt] = []
-        self.of_kind: list[Doubt] = []  # doubts only where a number is held against them
-
-    def bound(self, value: Any) -> Any:
-        """Give a pattern without references; raise `NotThereError` where one that is not reckoned leads to nothing."""
-        if is_moment(value):
-            return _dated(self._facts.moment(value))
-        if is_reference(value):
-            return self._referred(value)
-        if isinstance(value, Mapping):
-            return self._mapping(value)
-        return [self.bound(item) for item in value] if isinstance(value, list | tuple) else value
-
-    def _referred(self, reference: Mapping[str, Any]) -> Any:
-        try:
-            found = self._facts.reckoned(reference, self._subject)
-        except UnreckonedError:
-            return self._unknown(reference)
-        if isinstance(found, Amount):
-            return _Every((_Bound("$lte", found), _Bound("$gte", found)))
-        return _dated(found) if is_reckoned(reference) else _literal(found)
-
-    def _mapping(self, value: Mapping[str, Any]) -> Any:
-        if value and value.keys() <= _COMPARISONS:
-            return self._bounds(value)
-        if "$not" in value:
-            self._guess = not self._guess
-            try:
-                return {key: self.bound(item) for key, item in value.items()}
-            finally:
-                self._guess = not self._guess
-        if isinstance(value.get("$size"), Mapping) and not is_reference(value["$size"]):
-            return _Sized(self.bound(value["$size"]))
-        scalar = next((key for key in ("$approx", "$size") if is_reference(value.get(key))), None)
-        if scalar is None:
-            return {key: self._operand(key, item) for key, item in value.items()}
-        try:
-            return {**value, scalar: self._scalar(scalar, value[scalar])}
-        except UnreckonedError:
-            return self._unknown(value[scalar])
-
-    def _operand(self, key: object, value: Any) -> Any:
-        if key == "$in" and is_reference(value):
-            found = self._facts.referred(value, self._subject)
-            return [_literal(one) for one in found] if isinstance(found, list | dict) else []
-        return self.bound(value)
-
-    def _bounds(self, bounds: Mapping[str, Any]) -> Any:
-        """Bind comparisons; what is no date is never compared with one letter by letter."""
-        parts: list[Any] = [_is_moment] if any(map(_is_date, bounds.values())) else []
-        for operator, operand in bounds.items():
-            if is_moment(operand):
-                parts.append({operator: self._facts.moment(operand)})
-            elif not is_reference(operand):
-                parts.append({operator: operand})
-            else:
-                parts.extend(self._compared(operator, operand))
-        if all(isinstance(part, Mapping) for part in parts):
-            return {operator: bound for part in parts for operator, bound in part.items()}
-        return _Every(tuple(parts))
-
-    def _compared(self, operator: str, reference: Mapping[str, Any]) -> Iterator[Any]:
-        try:
-            found = self._facts.reckoned(reference, self._subject)
-            if not isinstance(found, Amount) and not _compares(operator, found):
-                raise UnreckonedError
-        except NotThereError:
-            if is_reckoned(reference) and not _is_date(reference):
-                yield is_number
-            yield self._unknown(reference, "a number, date or text")
-        else:
-            if isinstance(found, str) and not is_reckoned(reference):
-                self.of_kind.append(self._facts.doubt_of(reference, self._subject))
-                yield _Text(operator, found, self._guess)
-            else:
-                yield _Bound(operator, found) if isinstance(found, Amount) else {operator: found}
-
-    def _scalar(self, operator: str, reference: Mapping[str, Any]) -> JsonValue:
-        try:
-            found = self._facts.referred(reference, self._subject)
-        except NotThereError:
-            raise UnreckonedError from None
-        if not _compares(operator, found):
-            raise UnreckonedError
-        return found
-
-    def _unknown(self, reference: Mapping[str, Any], wanted: str = "a number") -> Any:
-        wanted = "a number" if is_reckoned(reference) else wanted
-        self.doubts.append(self._facts.doubt_of(reference, self._subject, wanted))
-        return _Guess(self._guess)
-
-
-@dataclass(frozen=True)
-class _Same:
-    """Matches one value: what tools give is never read as a matcher."""
-
-    value: JsonValue
-
-    def __call__(self, actual: JsonValue) -> bool:
-        return same(self.value, actual)
-
-
-@dataclass(frozen=True)
-class _Guess:
-    """Fits everything or nothing: stands where nobody can tell what a value is to be compared with."""
-
-    fits: bool
-
-    def __call__(self, actual: JsonValue) -> bool:
-        return self.fits
-
-
-@dataclass(frozen=True)
-class _Bound:
-    """Matches numbers that compare so with an amount, in its decimals."""
-
-    operator: str
-    amount: Amount
-
-    def __call__(self, actual: JsonValue) -> bool:
-        return self.amount.is_within(self.operator, actual)
-
-
-@dataclass(frozen=True)
-class _Text:
-    """Matches texts and dates that compare so with one; of a number nobody can tell."""
-
-    operator: str
-    text: str
-    guess: bool
-
-    def __call__(self, actual: JsonValue) -> bool:
-        return self.guess if is_number(actual) else matches({self.operator: self.text}, actual)
-
-
-@dataclass(frozen=True)
-class _Sized:
-    """Matches what has such a length."""
-
-    size: Any
-
-    def __call__(self, actual: JsonValue) -> bool:
-        return isinstance(actual, list | dict | str) and matches(self.size, len(actual))
-
-
-@dataclass(frozen=True)
-class _Every:
-    """Matches what every part does."""
-
-    parts: tuple[Any, ...]
-
-    def __call__(self, actual: JsonValue) -> bool:
-        return all(matches(part, actual) for part in self.parts)
-
-
-def _compares(operator: str, value: object) -> bool:
+def _may_stand(operator: str, value: object) -> bool:
+    """Whether what a reference stands for may be an operand."""
     if operator == "$size":
         return isinstance(value, int) and not isinstance(value, bool) and value >= 0
     return is_number(value) or (isinstance(value, str) and operator in COMPARISONS)
 
 
-def _is_moment(actual: JsonValue) -> bool:
-    return moment_of(actual) is not None
+class _RuleMatcher(Matcher):
+    """Holds values against patterns of rules, in which references lead into a call.
+
+    With `least` every mapping is the least that must be there: results hold more than rules name.
+    """
+
+    def __init__(self, facts: Facts, subject: int | None, *, least: bool) -> None:
+        super().__init__(facts.resolve)
+        self._facts, self._subject, self._least = facts, subject, least
+
+    def mapping_holds(self, expected: Mapping[Any, Any], actual: JsonValue) -> Known:
+        """Whether a value is such a mapping, or has at least what it names."""
+        return self._subset(expected, actual) if self._least else super().mapping_holds(expected, actual)
+
+    def matcher_holds(self, matcher: Mapping[str, Any], actual: JsonValue) -> Known:
+        """Whether a value is what a reference stands for, or what a matcher asks for."""
+        if is_moment(matcher):
+            return self._is_date(self._facts.moment(matcher), actual)
+        if is_reference(matcher):
+            return self._is_referred(matcher, actual)
+        operator = next(key for key in matcher if key.startswith("$"))
+        if operator in COMPARISONS:
+            # what is no date is never compared with one letter by letter
+            if any(map(_is_date_operand, matcher.values())) and moment_of(actual) is None:
+                return False
+            return every([self.compares(one, actual, bound) for one, bound in matcher.items()])
+        operand = matcher[operator]
+        if operator in _SCALARS and is_reference(operand):
+            try:
+                found = self._facts.referred(operand, self._subject)
+            except NotThereError:
+                found = None
+            if not _may_stand(operator, found):
+                return self._facts.doubt(operand, self._subject)
+            operand = found
+        elif operator == "$in" and is_reference(operand):
+            listed = self._facts.referred(operand, self._subject)
+            return isinstance(listed, list | dict) and any(same(one, actual) for one in listed)
+        return self._operator_holds(operator, operand, actual, matcher.get("tol"))
+
+    def compares(self, operator: str, actual: JsonValue, bound: Any) -> Known:
+        """Compare a value with a bound, which may be a date counted from `now`, or what a reference stands for."""
+        if is_moment(bound):
+            return super().compares(operator, actual, self._facts.moment(bound))
+        if not is_reference(bound):
+            return super().compares(operator, actual, bound)
+        try:
+            found = self._facts.reckoned(bound, self._subject)
+        except NotThereError:
+            found = None
+        if isinstance(found, Amount):
+            return found.is_within(operator, actual)
+        is_plain = not is_reckoned(bound)
+        if not _may_stand(operator, found):
+            if not (is_plain or _is_date_operand(bound) or is_number(actual)):
+                return False
+            return self._facts.doubt(bound, self._subject, "a number, date or text" if is_plain else "a number")
+        if isinstance(found, str) and is_plain and is_number(actual):
+            return self._facts.doubt(bound, self._subject)
+        return super().compares(operator, actual, found)
+
+    def _is_referred(self, reference: Mapping[str, Any], actual: JsonValue) -> Known:
+        try:
+            found = self._facts.reckoned(reference, self._subject)
+        except UnreckonedError:
+            return self._facts.doubt(reference, self._subject)
+        if isinstance(found, Amount):
+            return found.is_within("$lte", actual) and found.is_within("$gte", actual)
+        return self._is_date(found, actual) if is_reckoned(reference) else same(found, actual)
+
+    def _is_date(self, text: str, actual: JsonValue) -> Known:
+        """Whether a value is a date or time, however it is written."""
+        if moment_of(actual) is None:
+            return False
+        return every([self.compares(operator, actual, text) for operator in ("$gte", "$lte")])
 
 
-def _dated(text: str) -> Any:
-    """Match a date or time however it is written."""
-    return _Every((_is_moment, {"$gte": text, "$lte": text}))
-
-
-def _is_date(operand: Any) -> bool:
+def _is_date_operand(operand: Any) -> bool:
     """Whether an operand is a date that is counted from today, or from another."""
     return is_moment(operand) or (is_reference(operand) and isinstance(operand.get("plus"), str))
-
-
-def _literal(value: JsonValue) -> Any:
-    return _Same(value) if isinstance(value, dict | list) else value
-
-
-def _at_least(pattern: Any) -> Any:
-    """Read every mapping of a pattern as the least that must be there: results hold more than rules name."""
-    if isinstance(pattern, Mapping):
-        inner = {key: _at_least(item) for key, item in pattern.items()}
-        if is_matcher(pattern):
-            return _at_least(pattern["$subset"]) if isinstance(pattern.get("$subset"), Mapping) else inner
-        return {"$subset": inner}
-    return [_at_least(item) for item in pattern] if isinstance(pattern, list | tuple) else pattern

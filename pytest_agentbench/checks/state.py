@@ -9,20 +9,18 @@ stated calls, nothing is measured.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 
 from pytest_agentbench.checks.effects import expects_write, wrote
-from pytest_agentbench.checks.findings import about, call_text, not_made, not_measured, not_seen, value_text
+from pytest_agentbench.checks.findings import call_text, finding, not_made, not_measured, not_seen, value_text
 from pytest_agentbench.checks.matching import Matching
 from pytest_agentbench.core.names import listing
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.state import Difference
 from pytest_agentbench.core.text import printable
+from pytest_agentbench.core.transcript import CallRecord
 from pytest_agentbench.core.verdict import CallExplanation, Finding
 from pytest_agentbench.environment.diff import describe, diff
 from pytest_agentbench.environment.replay import failure_text
-
-_finding = partial(about, "state", "state")
 
 MOST_ROWS = 20
 """Differing rows that are listed one by one."""
@@ -47,46 +45,42 @@ def check_state(
     if run.scenario.asserts_state:
         return []  # see `tau2.check_basis`
     failing = [*_failing(run, matching)]
-    if any(finding.required for finding in failing):
+    if any(one.required for one in failing):
         return failing
     if run.final_state is not None and run.expected_state is not None:
         found = [*_by_state(run, explanations, ignore), *failing]
-        if any(one.passed is False for one in found) and _user_wrote_besides(run, matching):
-            return [*_by_calls_alone(run, matching, explanations, _USERS), *failing]
+        others = _unpaired(matching, "user")
+        if any(one.passed is False for one in found) and any(wrote(one, run.toolset) for one in others):
+            return [*_by_calls_alone(run, matching, explanations, _USERS, _USERS_CURE), *failing]
         return found
     if not run.scenario.states_calls:
-        nothing = _finding(None, "not measured: the scenario states neither a final state nor calls")
-        return [nothing.model_copy(update={"required": False})]
+        nothing = "not measured: the scenario states neither a final state nor calls"
+        return [finding("state", "state", None, nothing, required=False)]
     if not run.calls_visible:
         return [not_seen("state", "state")]
-    return [*_by_calls_alone(run, matching, explanations), *failing]
+    if run.replay_differs:
+        return [
+            *_by_calls_alone(run, matching, explanations, f"when replayed, {run.replay_differs}", _RECORD), *failing
+        ]  # fmt: skip
+    if run.untold:
+        return [*_by_calls_alone(run, matching, explanations, printable(run.untold), _NAME_ID), *failing]
+    return [*_by_calls(run, matching, explanations), *failing]
 
 
 def _by_calls_alone(
-    run: Run, matching: Matching, explanations: Sequence[CallExplanation], besides: str = ""
+    run: Run, matching: Matching, explanations: Sequence[CallExplanation], why: str, cure: str
 ) -> Iterator[Finding]:
-    """Let the calls decide, and say why the state does not where it could not be made again, or is not the agent's."""
-    found = _by_calls(run, matching, explanations)
-    if besides:
-        yield not_measured("state", "state", f"{besides}; the calls decide", cure=_USERS_CURE)
-    elif run.replay_differs:
-        yield not_measured("state", "state", f"when replayed, {run.replay_differs}; the calls decide", cure=_RECORD)
-    elif run.untold:
-        yield not_measured("state", "state", f"{printable(run.untold)}; the calls decide", cure=_NAME_ID)
-    else:
-        yield from found
-        return
-    yield from (one.model_copy(update={"check": "writes"}) for one in found)
+    """Let the calls decide, and say why the state does not: it could not be made again, or is not the agent's."""
+    yield not_measured("state", "state", f"{why}; the calls decide", cure=cure)
+    yield from (one.model_copy(update={"check": "writes"}) for one in _by_calls(run, matching, explanations))
 
 
-def _user_wrote_besides(run: Run, matching: Matching) -> bool:
-    """Whether the user changed something by calls of its own that nobody expected."""
+def _unpaired(matching: Matching, requestor: str) -> list[CallRecord]:
+    """Give the calls of a party that are none of the expected ones."""
     paired = set(matching.strict.values())
-    return any(
-        record.call.requestor == "user" and wrote(record, run.toolset)
-        for place, record in enumerate(matching.records)
-        if place not in paired
-    )
+    return [
+        one for place, one in enumerate(matching.records) if place not in paired and one.call.requestor == requestor
+    ]
 
 
 def _by_state(run: Run, explanations: Sequence[CallExplanation], ignore: Sequence[str]) -> Iterator[Finding]:
@@ -97,22 +91,18 @@ def _by_state(run: Run, explanations: Sequence[CallExplanation], ignore: Sequenc
     if not_told:
         shown = ", ".join(".".join(path) for path in not_told[:MOST_ROWS])
         yield not_measured("state", "state", printable(f"{shown}: {_MADE_UP}"), cure=_IGNORE)
-    if not differences and not not_told:
-        yield _finding(True, "the final state is the expected one")
     if not differences:
+        if not not_told:
+            yield finding("state", "state", True, "the final state is the expected one")
         return
     yield from _wrong_writes(run, explanations, stand=_stands(run, differences, ignore))
-    for difference in differences[:MOST_ROWS]:
-        yield Finding(
-            check="state",
-            kind="state",
-            passed=False,
-            message=printable(describe(difference)),
-            expected=None if difference.extra else value_text(difference.expected),
-            actual=None if difference.missing else value_text(difference.actual),
-        )
+    for one in differences[:MOST_ROWS]:
+        expected = None if one.extra else value_text(one.expected)
+        actual = None if one.missing else value_text(one.actual)
+        yield finding("state", "state", False, printable(describe(one)), expected=expected, actual=actual)
     if len(differences) > MOST_ROWS:
-        yield _finding(False, f"{len(differences) - MOST_ROWS} more differences of the final state")
+        more = f"{len(differences) - MOST_ROWS} more differences of the final state"
+        yield finding("state", "state", False, more)
 
 
 def _stands(run: Run, differences: Sequence[Difference], ignore: Sequence[str]) -> bool:
@@ -131,7 +121,7 @@ def _failing(run: Run, matching: Matching) -> Iterator[Finding]:
         if position < len(matching.expected):
             want = matching.expected[position]
             writes = expects_write(want, matching.records, run.toolset) is not False
-            yield _finding(None, failure_text(want, problem)).model_copy(update={"required": writes, "cure": _MEND})
+            yield finding("state", "state", None, failure_text(want, problem), required=writes, cure=_MEND)
 
 
 def is_of_failing_call(finding: Finding) -> bool:
@@ -141,26 +131,19 @@ def is_of_failing_call(finding: Finding) -> bool:
 
 def _by_calls(run: Run, matching: Matching, explanations: Sequence[CallExplanation]) -> list[Finding]:
     done = matching.succeeded
-    missing = [
-        index
+    is_missing = any(
+        index not in done and expects_write(want, matching.records, run.toolset) is not False
         for index, want in enumerate(matching.expected)
-        if index not in done and expects_write(want, matching.records, run.toolset) is not False
-    ]
-    paired = set(matching.strict.values())
-    others = [
-        record
-        for place, record in enumerate(matching.records)
-        if place not in paired and record.call.requestor == "assistant"
-    ]
-    extra = any(wrote(record, run.toolset) for record in others)
-    if not missing and not extra:
-        found = [_finding(True, "the calls that write are the expected ones")]
-        if unsure := sorted({record.call.name for record in others if wrote(record, run.toolset) is None}):
-            names = printable(listing(unsure))
-            found.append(not_measured("other writes", "state", f"whether {names} changed something", cure=_KINDS))
-        return found
-    found = list(_wrong_writes(run, explanations, stand=True))
-    return found or [_finding(False, "the calls that write are not the expected ones")]
+    )
+    effects = [(one.call.name, wrote(one, run.toolset)) for one in _unpaired(matching, "assistant")]
+    if is_missing or any(effect for _, effect in effects):
+        wrong = list(_wrong_writes(run, explanations, stand=True))
+        return wrong or [finding("state", "state", False, "the calls that write are not the expected ones")]
+    right = [finding("state", "state", True, "the calls that write are the expected ones")]
+    if unsure := sorted({name for name, effect in effects if effect is None}):
+        why = f"whether {printable(listing(unsure))} changed something"
+        right.append(not_measured("other writes", "state", why, cure=_KINDS))
+    return right
 
 
 def _wrong_writes(run: Run, explanations: Sequence[CallExplanation], *, stand: bool) -> Iterator[Finding]:
@@ -169,25 +152,17 @@ def _wrong_writes(run: Run, explanations: Sequence[CallExplanation], *, stand: b
     What the agent did write wrongly is proven where writes `stand`; what it has not written yet is not.
     """
     for call in explanations:
+        is_agents = any(
+            one.turn == call.turn and one.call.name == call.tool and one.call.arguments == call.actual
+            for one in run.calls
+        )
         if call.status == "extra_write":
-            yield _write_outside(call).model_copy(update={"proven": stand and _is_agents(run, call)})
+            note = f" ({printable(call.note)})" if call.note else ""
+            message = f"{call_text(call.tool, call.actual or {})} changed state and is not part of the goal{note}"
+            proven = stand and is_agents
+            yield finding("state", "write", False, message, turn=call.turn, tool=call.tool, proven=proven)
         elif call.expected is not None and call.status != "matched" and call.write is not False:
             # the note says that the tool failed: nothing was written wrongly then
             wrote_wrongly = call.status == "wrong_arguments" and call.write is True and not call.note
-            proven = stand and wrote_wrongly and _is_agents(run, call)
-            for found in not_made(call, "state", arguments="state" if call.note else "write"):
-                yield found.model_copy(update={"proven": proven})
-
-
-def _is_agents(run: Run, call: CallExplanation) -> bool:
-    """Whether the agent made a call, and not the user."""
-    return any(
-        record.turn == call.turn and record.call.name == call.tool and record.call.arguments == call.actual
-        for record in run.calls
-    )
-
-
-def _write_outside(call: CallExplanation) -> Finding:
-    note = f" ({printable(call.note)})" if call.note else ""
-    made = call_text(call.tool, call.actual or {})
-    return about("state", "write", False, f"{made} changed state and is not part of the goal{note}", call)
+            proven = stand and wrote_wrongly and is_agents
+            yield from not_made(call, "state", arguments="state" if call.note else "write", proven=proven)

@@ -13,7 +13,7 @@ from pytest_agentbench.report.glyphs import Glyphs, glyphs
 from pytest_agentbench.report.table import wrap
 from pytest_agentbench.results.redact import Redactor
 from pytest_agentbench.suites.suite_file import load_suite
-from pytest_agentbench.validation.doctor.examination import Diagnosis, Mark, Observation, examine
+from pytest_agentbench.validation.doctor import Diagnosis, Mark, Observation, examine
 
 _WIDTH = 100
 _PROBLEMS = 1

@@ -28,7 +28,7 @@ from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.report.glyphs import glyphs
 from pytest_agentbench.results.files import write_atomic
 from pytest_agentbench.users.scripted import ScriptedUser
-from pytest_agentbench.validation.doctor.examination import HELLO, Diagnosis, examine
+from pytest_agentbench.validation.doctor import HELLO, Diagnosis, examine
 
 SKILL = Path(__file__).parent / "skill" / "SKILL.md"
 """How a coding agent works with this package."""

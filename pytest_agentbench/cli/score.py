@@ -34,9 +34,9 @@ from pytest_agentbench.results.spool import Spool
 from pytest_agentbench.results.standing import standing_of
 from pytest_agentbench.results.store import read_transcript, transcript_name, write_transcript
 from pytest_agentbench.runs.access import Budgets, SessionModels
-from pytest_agentbench.runs.measurable import unmeasurable_gates
+from pytest_agentbench.runs.forecast import unmeasurable_gates
+from pytest_agentbench.runs.recorded import look_over, score
 from pytest_agentbench.runs.recordings import Recordings, merge_all
-from pytest_agentbench.runs.scoring import look_over, score
 from pytest_agentbench.suites.call_check import check_calls
 from pytest_agentbench.suites.suite_file import load_suite
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -25,13 +26,14 @@ from pytest_agentbench.results.files import LineLog, numbered_lines, write_atomi
 from pytest_agentbench.results.redact import Redactor
 from pytest_agentbench.results.store import RunDirectory, RunWriter, without_attempt
 from pytest_agentbench.runs.access import SessionModels
-from pytest_agentbench.runs.conduct import AgentBuilder, Conductor, Judged
 from pytest_agentbench.runs.loop_thread import LoopThread
 from pytest_agentbench.runs.output import OutputRouter, kept_apart
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.pool import Pool, Slots, Work
 from pytest_agentbench.runs.recorded import judge_recorded
 from pytest_agentbench.runs.result import deserves_another, result_of
+from pytest_agentbench.runs.roles import Roles
+from pytest_agentbench.runs.runner import AgentBuilder, Judged, Services, run_scenario
 
 Role = Literal["single", "controller", "worker"]
 
@@ -99,7 +101,7 @@ class Bench:
     _writing: ThreadPoolExecutor | None = None
     _loop: LoopThread | None = None
     _pool: Pool[Finished] | None = None
-    _conductor: Conductor | None = None
+    _services: Services | None = None
     _models: SessionModels | None = None
     _accounts: Accounts | None = None
     _has_started: bool = False
@@ -141,19 +143,19 @@ class Bench:
         return self._pool
 
     @property
-    def conductor(self) -> Conductor:
-        """Conducts runs with the session's slots and isolation."""
-        if self._conductor is None:
+    def services(self) -> Services:
+        """What the session's runs share: slots, isolation and models."""
+        if self._services is None:
             loop, slots = self.loop, Slots(self.options.concurrency)
             self._models = self.accounts.models()
-            self._conductor = Conductor(
+            self._services = Services(
                 isolation=self._isolation,
                 slot=slots,
                 blocked=lambda: loop.blocked,
                 models=self._models,
                 seed=self.options.seed,
             )
-        return self._conductor
+        return self._services
 
     @property
     def accounts(self) -> Accounts:
@@ -217,30 +219,30 @@ class Bench:
 
     def work_once(self, plan: RunPlan, known: Result, agent: AgentBuilder | None) -> Work[Finished]:
         """Give what the pool starts for a simulation of a test of which so much is `known`."""
-        return lambda: self._conduct(plan, known, agent, self.conductor)
+        return lambda: self._conduct(plan, known, agent, self.services)
 
     async def conduct_here(self, plan: RunPlan, known: Result, agent: AgentBuilder | None) -> Finished:
         """Play a plan on the running loop, which is not the session's: slots and locks belong to loops."""
         models = self.accounts.models()
-        conductor = Conductor(isolation=self._isolation, models=models, seed=self.options.seed)
+        services = Services(isolation=self._isolation, models=models, seed=self.options.seed)
         try:
-            return await self._conduct(plan, known, agent, conductor)
+            return await self._conduct(plan, known, agent, services)
         finally:
             await models.close()
 
     async def _conduct_again(self, plan: RunPlan, known: Result) -> Finished:
-        first = _told(await self._conduct(plan, known, None, self.conductor))
+        first = _told(await self._conduct(plan, known, None, self.services))
         replaying = self.options.cassette == "replay"
         if plan.recording is not None or first.was_denied or not deserves_another(first.result, replaying=replaying):
             return first
-        second = _told(await self._conduct(plan.again(), known, None, self.conductor))
+        second = _told(await self._conduct(plan.again(), known, None, self.services))
         return replace(second, earlier=(first.result,))
 
-    async def _conduct(self, plan: RunPlan, known: Result, agent: AgentBuilder | None, by: Conductor) -> Finished:
+    async def _conduct(self, plan: RunPlan, known: Result, agent: AgentBuilder | None, by: Services) -> Finished:
         async with self._isolation.room_for(state_size(plan.suite)):
             return await self._conduct_now(plan, known, agent, by)
 
-    async def _conduct_now(self, plan: RunPlan, known: Result, agent: AgentBuilder | None, by: Conductor) -> Finished:
+    async def _conduct_now(self, plan: RunPlan, known: Result, agent: AgentBuilder | None, by: Services) -> Finished:
         writer = self.writer
         writer.started(plan.key)
         try:
@@ -260,14 +262,16 @@ class Bench:
             was_denied=judged.was_denied,
         )
 
-    async def _judged(self, plan: RunPlan, agent: AgentBuilder | None, conductor: Conductor) -> Judged:
+    async def _judged(self, plan: RunPlan, agent: AgentBuilder | None, services: Services) -> Judged:
         if plan.recording is not None:
-            return await judge_recorded(plan, plan.recording, conductor.worlds, cast=conductor.cast(plan))
+            slot = services.slot or nullcontext
+            roles = Roles(plan, services.models, seed=services.seed, working=slot)
+            return await judge_recorded(plan, plan.recording, services.worlds, roles=roles)
         if not plan.suite.agent.serial:
-            return await conductor.conduct(plan, agent=agent)
+            return await run_scenario(plan, services, agent=agent)
         key = (plan.suite_key, id(asyncio.get_running_loop()))
         async with self._serial.setdefault(key, asyncio.Lock()):
-            return await conductor.conduct(plan, agent=agent)
+            return await run_scenario(plan, services, agent=agent)
 
     @property
     def writer(self) -> RunWriter:
@@ -310,7 +314,7 @@ class Bench:
             if self._models is not None:
                 self._loop.give(self._models.close(), seconds=_GOODBYE)
             self._loop.stop()
-            self._loop = self._pool = self._conductor = self._models = None
+            self._loop = self._pool = self._services = self._models = None
             self._serial.clear()
         if self._gate:
             self._gate.release_all()

@@ -27,10 +27,10 @@ from pytest_agentbench.plugin.extending import extensions_of
 from pytest_agentbench.plugin.keys import BEGUN, BENCH, SIMULATED
 from pytest_agentbench.plugin.reading import key_of, planned, read_suite
 from pytest_agentbench.plugin.simulation import Simulation
-from pytest_agentbench.runs.conduct import Stage
 from pytest_agentbench.runs.judging import own_states
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.result import blank
+from pytest_agentbench.runs.runner import RunContext
 from pytest_agentbench.suites.calls import approvals_of, call_form, handoffs_of, stated_calls
 
 _FILTERS = frozenset({"policy", "complexity", "tag", "scenario", "variant", "fault"})
@@ -242,13 +242,13 @@ def _builder(agent: Any) -> Any:
     if agent is None:
         return None
 
-    async def build(stage: Stage) -> Any:
+    async def build(run: RunContext) -> Any:
         return await agent_of(
             agent,
-            session_id=stage.session_id,
-            context=stage.environment.context,
-            run_sync=stage.runner,
-            root=stage.root,
+            session_id=run.session_id,
+            context=run.environment.context,
+            run_sync=run.runner,
+            root=run.root,
         )
 
     return build

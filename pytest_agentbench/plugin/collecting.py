@@ -19,8 +19,7 @@ from pytest_agentbench.plugin.items import SuiteModule, meta_of
 from pytest_agentbench.plugin.keys import POSITION
 from pytest_agentbench.plugin.reading import key_of, suite_that_uses
 from pytest_agentbench.results.files import write_atomic
-from pytest_agentbench.runs.auditing import has_auditor
-from pytest_agentbench.runs.estimate import asks_models, estimate
+from pytest_agentbench.runs.forecast import asks_models, estimate, has_auditor
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.suites.scenario_files import SUFFIXES, is_suite_file
 from pytest_agentbench.suites.script_lines import CHOICES

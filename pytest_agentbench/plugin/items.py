@@ -28,7 +28,7 @@ from pytest_agentbench.plugin.reading import is_base, key_of, planned, read_suit
 from pytest_agentbench.plugin.wire import Meta, SuiteInfo
 from pytest_agentbench.results.document import PolicyRecord
 from pytest_agentbench.results.standing import standing_of
-from pytest_agentbench.runs.measurable import unmeasurable_gates
+from pytest_agentbench.runs.forecast import unmeasurable_gates
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.result import blank
 from pytest_agentbench.suites.script_lines import Unlabelled, unlabelled

@@ -8,20 +8,18 @@ from typing import TYPE_CHECKING
 
 from pytest_agentbench.agents.http.app import Apps
 from pytest_agentbench.core.errors import AgentBenchError, NotRunError, ResultsError, SendError
-from pytest_agentbench.core.model import ModelSpec, Price, Usage
+from pytest_agentbench.core.model import Price, Usage
 from pytest_agentbench.core.proxies import exempt_loopback
 from pytest_agentbench.core.run import RunKey
 from pytest_agentbench.core.termination import Limits
 from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.cassette.modes import Mode
-from pytest_agentbench.llm.chat import ChatModel, Ways
+from pytest_agentbench.llm.chat import Ways
 from pytest_agentbench.llm.ledger import Ledger
 from pytest_agentbench.llm.models import Models
 from pytest_agentbench.llm.seams import Budget, Reservation
 from pytest_agentbench.llm.turns import Paused
-from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.recordings import Recordings
-from pytest_agentbench.runs.session_name import SessionName
 
 if TYPE_CHECKING:
     from pytest_agentbench.agents.http.connections import HttpConnections
@@ -31,10 +29,13 @@ _FREE = Reservation(id=-1, cost_usd=None)
 
 
 class Budgets(Budget):
-    """The session's ledger, asked only about runs that a budget bounds: every question takes a write to its file."""
+    """The session's ledger, asked only about runs that a budget bounds: every question takes a write to its file.
+
+    A ledger that cannot be used makes a run that could not take place: no party of it is to blame.
+    """
 
     def __init__(self, ledger: Callable[[], Ledger], *, session: bool) -> None:
-        self._ledger = ledger
+        self._get = ledger
         self._session = session
         self._bounded: set[RunKey] = set()
 
@@ -42,14 +43,16 @@ class Budgets(Budget):
         """Set the budgets of a run as it starts."""
         if limits.cost_usd is not None or limits.model_calls is not None:
             self._bounded.add(run)
-            with _unreadable_is_not_run():
-                self._ledger().begin(run, cost_usd=limits.cost_usd, calls=limits.model_calls)
+            with self._ledger() as ledger:
+                ledger.begin(run, cost_usd=limits.cost_usd, calls=limits.model_calls)
 
     @property
     def refused(self) -> str | None:
         """Why no further call of the session passes, or None."""
-        with _unreadable_is_not_run():
-            return self._ledger().spent().refused if self._session else None
+        if not self._session:
+            return None
+        with self._ledger() as ledger:
+            return ledger.spent().refused
 
     def bounds(self, caller: Caller) -> bool:
         """Whether a budget of the session or of the caller's run is set."""
@@ -59,29 +62,27 @@ class Budgets(Budget):
         """Set aside one call and its worst case; raise `BudgetSpentError` where a budget does not hold it."""
         if not self.bounds(caller):
             return _FREE
-        with _unreadable_is_not_run():
-            return self._ledger().reserve(caller, cost_usd)
+        with self._ledger() as ledger:
+            return ledger.reserve(caller, cost_usd)
 
     def settle(self, reservation: Reservation, cost_usd: float | None) -> None:
         """Replace what was set aside by what it cost."""
         if reservation is not _FREE:
-            with _unreadable_is_not_run():
-                self._ledger().settle(reservation, cost_usd)
+            with self._ledger() as ledger:
+                ledger.settle(reservation, cost_usd)
 
     def release(self, reservation: Reservation) -> None:
         """Give back what was set aside for a call that was never answered."""
         if reservation is not _FREE:
-            with _unreadable_is_not_run():
-                self._ledger().release(reservation)
+            with self._ledger() as ledger:
+                ledger.release(reservation)
 
-
-@contextlib.contextmanager
-def _unreadable_is_not_run() -> Iterator[None]:
-    """Turn a ledger that cannot be used into a run that could not take place: no party of it is to blame."""
-    try:
-        yield
-    except ResultsError as error:
-        raise NotRunError(str(error)) from error
+    @contextlib.contextmanager
+    def _ledger(self) -> Iterator[Ledger]:
+        try:
+            yield self._get()
+        except ResultsError as error:
+            raise NotRunError(str(error)) from error
 
 
 class SessionModels:
@@ -97,16 +98,16 @@ class SessionModels:
         judges: bool = True,
         apps: Apps | None = None,
     ) -> None:
-        """Share what runs of one process share; `judges` False asks no judge anything.
+        """Begin with nothing open; `judges` False asks no judge anything.
 
         `apps` are those that agents of this process are behind; None means its own, which close with it.
         """
         self._apps = apps or Apps()
         self._owns_apps = apps is None
         self.judges = judges
-        self._recordings = recordings
-        self._budgets = budgets
-        self._models = Models(environ=environ, ways=Ways(budget=budgets), recorder_of=recordings.of, share=share)
+        self.recordings = recordings
+        self.budgets = budgets
+        self.models = Models(environ=environ, ways=Ways(budget=budgets), recorder_of=recordings.of, share=share)
         self._environ = environ
         self._http: HttpConnections | None = None
         self._proxy: Proxy | None = None
@@ -121,39 +122,19 @@ class SessionModels:
             self._http = HttpConnections(self._apps)
         return self._http
 
-    @property
-    def refused(self) -> str | None:
-        """Why no further call of the session passes, or None."""
-        return self._budgets.refused
-
-    def begin(self, plan: RunPlan, limits: Limits, session: SessionName | None = None) -> None:
-        """Begin a run: its recordings from the first, its budgets from nothing."""
-        self._recordings.begin(plan, session)
-        self._budgets.begin(plan.key, limits)
-
-    def finished(self, plan: RunPlan) -> None:
-        """Say that a run was played to its end, judges included."""
-        self._recordings.finished(plan)
-
-    def chat(
-        self, spec: ModelSpec, caller: Caller, *, paused: Paused = nullcontext, working: Paused = nullcontext
-    ) -> ChatModel:
-        """Give a role of a run its model."""
-        return self._models.chat(spec, caller, paused=paused, working=working)
-
     async def proxied(self, caller: Caller, *, upstream: str, price: Price | None, paused: Paused = nullcontext) -> str:
         """Give the base URL through which the model calls of a run's own agent are seen, recorded and budgeted."""
         async with self._starting:
             if self._proxy is None:
                 from pytest_agentbench.llm.proxy.server import Proxy  # noqa: PLC0415 - imports aiohttp
 
-                replaying = self._recordings.mode is Mode.REPLAY
-                proxy = Proxy(budget=self._budgets, replaying=replaying, environ=self._environ)
+                replaying = self.recordings.mode is Mode.REPLAY
+                proxy = Proxy(budget=self.budgets, replaying=replaying, environ=self._environ)
                 await proxy.start()
                 exempt_loopback()  # the agent's own client asks it, and reads the environment by itself
                 self._proxy = proxy  # one that could not start is tried again by the next run
-        recorder = self._recordings.of(caller)
-        replaying = self._recordings.mode is Mode.REPLAY
+        recorder = self.recordings.of(caller)
+        replaying = self.recordings.mode is Mode.REPLAY
         return self._proxy.url(caller, upstream, price=price, recorder=recorder, replaying=replaying, paused=paused)
 
     def unanswered(self, run: RunKey) -> float:
@@ -175,4 +156,4 @@ class SessionModels:
             await self._http.close()
         if self._owns_apps:
             await asyncio.to_thread(self._apps.close)
-        await self._models.close()
+        await self.models.close()

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
@@ -55,8 +55,7 @@ class ExpectedStates:
 
     def __init__(self) -> None:
         self._replays: dict[str, asyncio.Future[Replay]] = {}
-        self._open: list[str] = []
-        self._large: list[str] = []
+        self._kept: dict[int, list[str]] = {_MOST_KEPT: [], _MOST_LARGE: []}
 
     async def expect(self, plan: RunPlan, run: Run, world: World) -> Run:
         """Give the run with the state that a right run ends in, in the run's own words.
@@ -86,7 +85,8 @@ class ExpectedStates:
             if leaves_open:
                 found = await self._replayed(plan, run, wanted, world, leaves_open=True)
             known = await _in_time(world, partial(_followed, run, found, wanted))
-            named = _named(stated, known)
+            # with the ids that the run's world gave
+            named = tuple(one.model_copy(update={"arguments": known.values_in_run(one.arguments)}) for one in stated)
             if named == calls:
                 break
             calls = named
@@ -97,14 +97,20 @@ class ExpectedStates:
     ) -> Replay:
         """Give the replay of these calls, the one that was made before if there is one."""
         followed = Followed(run.made, run.initial_state)
-        name = f"{plan.suite_key}::{plan.scenario.id}" + (f"::{plan.way}" if plan.way else "")
-        key = name
+        key = f"{plan.suite_key}::{plan.scenario.id}" + (f"::{plan.way}" if plan.way else "")
+
+        def made(name: str) -> Awaitable[Replay]:
+            environment, abandon = partial(world.environment, name), world.runner.abandon
+            return replay(
+                environment, wanted, plan.scenario, run=followed, seconds=world.seconds, abandon=abandon, now=world.wall
+            )
+
         if leaves_open:
             taken = [dict(one.taken) for one in wanted]
             known = Correspondence(followed.records, followed.start)
             if any(known.unmapped(arguments) for arguments in taken):
-                return await self._made(plan, wanted, followed, world, digest([name, str(run.key), taken]))
-            key = f"{name}::{digest(taken)}"
+                return await made(digest([key, str(run.key), taken]))
+            key = f"{key}::{digest(taken)}"
         while (begun := self._replays.get(key)) is not None:
             try:
                 return await asyncio.shield(begun)
@@ -113,9 +119,10 @@ class ExpectedStates:
                 if not begun.cancelled() or (task is not None and task.cancelling()):
                     raise  # otherwise the run that replayed the calls was cancelled, and this one replays them
         future = self._replays[key] = asyncio.get_running_loop().create_future()
-        future.add_done_callback(_seen)
+        # an error that nobody else waits for is taken note of
+        future.add_done_callback(lambda done: None if done.cancelled() else done.exception())
         try:
-            found = await self._made(plan, wanted, followed, world, digest(f"{key} expected"))
+            found = await made(digest(f"{key} expected"))
         except BaseException as error:
             del self._replays[key]
             if isinstance(error, AgentBenchError):
@@ -124,27 +131,12 @@ class ExpectedStates:
                 future.cancel()
             raise
         future.set_result(found)
-        if leaves_open:
-            self._keep(self._open, key, _MOST_KEPT)
-        elif is_large(found.state):
-            self._keep(self._large, key, _MOST_LARGE)
+        if leaves_open or is_large(found.state):
+            most = _MOST_KEPT if leaves_open else _MOST_LARGE
+            self._kept[most].append(key)
+            if len(self._kept[most]) > most:
+                self._replays.pop(self._kept[most].pop(0), None)
         return found
-
-    def _keep(self, keys: list[str], key: str, most: int) -> None:
-        keys.append(key)
-        if len(keys) > most:
-            self._replays.pop(keys.pop(0), None)
-
-    async def _made(self, plan: RunPlan, wanted: Sequence[Wanted], run: Followed, world: World, name: str) -> Replay:
-        return await replay(
-            lambda: world.environment(name),
-            wanted,
-            plan.scenario,
-            run=run,
-            seconds=world.seconds,
-            abandon=world.runner.abandon,
-            now=world.wall,
-        )
 
 
 async def _in_time(world: World, work: Callable[[], T]) -> T:
@@ -177,11 +169,6 @@ def _followed(run: Run, found: Replay, wanted: Sequence[Wanted]) -> Corresponden
     return found.follow(Followed(run.made, run.initial_state), wanted, clock)
 
 
-def _named(calls: Sequence[ExpectedCall], known: Correspondence) -> tuple[ExpectedCall, ...]:
-    """Give expected calls with the ids that the run's world gave."""
-    return tuple(call.model_copy(update={"arguments": known.values_in_run(call.arguments)}) for call in calls)
-
-
 def _expecting(
     run: Run, calls: Sequence[ExpectedCall], found: Replay, matching: Matching, known: Correspondence
 ) -> Run:
@@ -208,9 +195,3 @@ def _same_writes(run: Run, matching: Matching) -> bool:
         position in done or expects_write(want, matching.records, run.toolset) is False
         for position, want in enumerate(matching.expected)
     ) and all(place in paired or wrote(record, run.toolset) is False for place, record in enumerate(matching.records))
-
-
-def _seen(future: "asyncio.Future[Replay]") -> None:
-    """Take note of an error that nobody else waited for."""
-    if not future.cancelled():
-        future.exception()

@@ -1,7 +1,7 @@
 """A closed run and its plan: the built-in checks, the scenario's own, and what import paths lead to."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial, wraps
 from typing import cast
 
@@ -10,10 +10,8 @@ from pytest_agentbench.checks.tau2 import check_basis
 from pytest_agentbench.core.errors import AgentBenchError
 from pytest_agentbench.core.run import Judgement, Run
 from pytest_agentbench.core.seams import Check
-from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.core.verdict import Blame, Finding, Verdict
 from pytest_agentbench.environment.diff import arranged, ignored_in_vain
-from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.environment.lazy_state import shared
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.run_thread import GRACE, RunnerInThread
@@ -22,15 +20,12 @@ from pytest_agentbench.runs.tau2 import in_replayed_world, replayed_in_domain, w
 
 def judge_run(run: Run, plan: RunPlan) -> Judgement:
     """Judge a run by all that its suite and scenario ask for; what they name in vain is the scenario's fault."""
-    root, state = plan.suite.root, plan.suite.environment.state
+    state = plan.suite.environment.state
     language = run.scenario.language or plan.suite.language
     run = run.model_copy(update={"scenario": run.scenario.model_copy(update={"language": language})})
 
-    def resolve(path: str) -> Callable[[JsonValue], object]:
-        return cast("Callable[[JsonValue], object]", load_object(path, root))
-
     try:
-        checks = [_on_its_own(cast("Check", load_object(path, root))) for path in run.scenario.checks]
+        checks = [_on_its_own(cast("Check", plan.resolve(path))) for path in run.scenario.checks]
         checks += map(_on_its_own, plan.extensions.checks(own_states(run)))
         metrics = plan.extensions.metrics(own_states(run))
     except AgentBenchError as error:
@@ -45,9 +40,11 @@ def judge_run(run: Run, plan: RunPlan) -> Judgement:
         in_vain = ignored_in_vain(ignore, *states) or ignored_in_vain(state.unordered, *states, key="unordered")
         if in_vain:
             return undecided(in_vain)
-        run = _arranged(run, state.unordered)
+        named = {"final_state": run.final_state, "expected_state": run.expected_state}
+        lists = {key: arranged(one, state.unordered) for key, one in named.items() if one is not None}
+        run = run.model_copy(update=lists if state.unordered else {})
     prompt = "\n".join([plan.system, *(policy.text for policy in plan.suite.policies)])
-    judgement = judge(run, checks, ignore, resolve=resolve, prompt=prompt)
+    judgement = judge(run, checks, ignore, resolve=plan.resolve, prompt=prompt)
     if metrics:
         judgement = judgement.model_copy(update={"metrics": {**judgement.metrics, **metrics}})
     return with_reward(run, plan, judgement, replayed, why)
@@ -83,12 +80,15 @@ async def best_of(ways: Iterable[RunPlan], judge_by: Callable[[RunPlan], Awaitab
     return max(passed or found, key=lambda one: one[1].metrics.get("strict_recall") or 0.0)
 
 
-def _arranged(run: Run, unordered: Sequence[str]) -> Run:
-    """Give the run with lists in one order whose order makes no difference."""
-    if not unordered:
-        return run
-    states = {"final_state": run.final_state, "expected_state": run.expected_state}
-    return run.model_copy(update={key: arranged(one, unordered) for key, one in states.items() if one is not None})
+async def judge_by(
+    expecting: Awaitable[Run], run: Run, plan: RunPlan, runner: RunnerInThread, seconds: float
+) -> Considered:
+    """Judge a run by one way once it is known what that expects; what cannot be told is the scenario's fault."""
+    try:
+        run = await expecting
+    except AgentBenchError as error:
+        return run, undecided(f"{run.key.suite}: the state that the expected calls lead to cannot be told: {error}")
+    return run, await judge_in_time(run, plan, runner, seconds)
 
 
 async def judge_in_time(run: Run, plan: RunPlan, runner: RunnerInThread, seconds: float = GRACE) -> Judgement:

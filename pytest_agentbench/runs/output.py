@@ -10,7 +10,7 @@ import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from typing import Any, TextIO
+from typing import TextIO
 from weakref import WeakSet
 
 _MOST = 200_000
@@ -63,7 +63,7 @@ class OutputRouter:
         self._streams: WeakSet[TextIO] = WeakSet()
         self._handlers: list[logging.Handler] = []
         self._handler = _BufferHandler()
-        self._filter = _NotOfARun()
+        self._handler.setFormatter(logging.Formatter("%(levelname)-8s %(name)s: %(message)s"))
 
     def watch(self) -> None:
         """Route what goes through the current streams and log handlers."""
@@ -78,7 +78,7 @@ class OutputRouter:
         for handler in root.handlers:
             if handler is not self._handler and handler not in self._handlers:
                 self._handlers.append(handler)
-                handler.addFilter(self._filter)
+                handler.addFilter(_is_no_run)
 
     def stop(self) -> None:
         """Leave streams and handlers as they were."""
@@ -87,7 +87,7 @@ class OutputRouter:
                 del stream.write, stream.close
         self._streams.clear()
         for handler in self._handlers:
-            handler.removeFilter(self._filter)
+            handler.removeFilter(_is_no_run)
         self._handlers.clear()
         logging.getLogger().removeHandler(self._handler)
 
@@ -111,10 +111,6 @@ def _kept_open(close: Callable[[], None]) -> Callable[[], None]:
 class _BufferHandler(logging.Handler):
     """Formats the records of a run into its buffer."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.setFormatter(logging.Formatter("%(levelname)-8s %(name)s: %(message)s"))
-
     def emit(self, record: logging.LogRecord) -> None:
         output = _BUFFER.get()
         if output is None:
@@ -125,8 +121,6 @@ class _BufferHandler(logging.Handler):
             self.handleError(record)
 
 
-class _NotOfARun(logging.Filter):
-    """Lets a handler have only what no run has logged."""
-
-    def filter(self, record: Any) -> bool:
-        return _BUFFER.get() is None
+def _is_no_run(_: logging.LogRecord) -> bool:
+    """Let a handler have only what no run has logged."""
+    return _BUFFER.get() is None

@@ -1,21 +1,27 @@
 """What is to be run: a scenario of a suite, for a variant and a trial."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import Any, cast
 
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.extensions import NO_EXTENSIONS, Extensions
 from pytest_agentbench.core.fault import FaultSpec, axis_id
 from pytest_agentbench.core.policy import Policy
-from pytest_agentbench.core.run import RunKey
+from pytest_agentbench.core.run import Run, RunKey
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.termination import Limits
 from pytest_agentbench.core.tool import Toolset
+from pytest_agentbench.core.transcript import Transcript
+from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.core.variants import vary_chat
+from pytest_agentbench.environment.import_path import load_object
+from pytest_agentbench.environment.isolation import IsolationGate
+from pytest_agentbench.environment.local import LocalEnvironment
+from pytest_agentbench.environment.runner import Runner
 from pytest_agentbench.suites.recording import Recording
 from pytest_agentbench.suites.rule_check import state_paths
 
@@ -112,6 +118,38 @@ class RunPlan:
         context = {**self.suite.context, **self.scenario.context}
         several = [one.model_copy(update={"context": context}) for one in self.scenario.ways]
         return [replace(self, scenario=one, way=way) for way, one in enumerate(several)]
+
+    def resolve(self, path: str) -> Callable[[JsonValue], object]:
+        """Give what an import path of the suite leads to."""
+        return cast("Callable[[JsonValue], object]", load_object(path, self.suite.root))
+
+    def environment(self, name: str, runner: Runner, gate: IsolationGate, **more: Any) -> LocalEnvironment:
+        """Give a fresh environment in the scenario's initial state."""
+        spec, initial = self.suite.environment, self.scenario.task.initial_state
+        whole = initial.model_dump() if initial else {}
+        return LocalEnvironment(
+            spec,
+            root=self.suite.root,
+            scenario_state=whole if spec.tau2 else (whole.get("initialization_data") or {}).get("agent_data") or {},
+            context={**self.suite.context, **self.scenario.context},
+            run_name=name,
+            runner=runner,
+            gate=gate,
+            known=self.toolset or None,
+            plugged=self.extensions.state,
+            **more,
+        )
+
+    def closed_run(self, transcript: Transcript, **more: Any) -> Run:
+        """Give the run of this plan with what was said and done in it."""
+        return Run(
+            key=self.key,
+            scenario=self.scenario,
+            policies=self.policies,
+            now=self.suite.now,
+            transcript=transcript,
+            **{"toolset": self.toolset, **more},
+        )
 
     def again(self) -> "RunPlan":
         """Give the next attempt of the same run."""

@@ -22,14 +22,17 @@ class ProcessGuard:
     """Remembers, when it is made, the functions and classes of the standard library and the settings of the process."""
 
     def __init__(self) -> None:
-        self._functions = {name: (module, _functions(module)) for name, module in _library()}
+        self._functions = [(name, module, _functions(module)) for name, module in _library()]
         self._lists = {name: list(getattr(sys, name)) for name in _RESTORED_LISTS}
-        self._settings = list(_settings())
+        self._settings = []
+        for name, read, write in _settings():
+            with contextlib.suppress(OSError):
+                self._settings.append((name, read(), read, write))
 
     def mend(self) -> list[str]:
         """Put everything back as it was; name what had changed."""
         changed = []
-        for name, (module, functions) in self._functions.items():
+        for name, module, functions in self._functions:
             for attribute, value in functions.items():
                 if vars(module).get(attribute) is not value:
                     setattr(module, attribute, value)
@@ -39,10 +42,11 @@ class ProcessGuard:
             if lost := [entry for entry in kept if entry not in now]:
                 now[:] = [*now, *lost]
                 changed.append(f"sys.{name}")
-        for what, read, write in self._settings:
+        for name, kept, read, write in self._settings:
             with contextlib.suppress(OSError, ValueError, RecursionError):
-                if write(read):
-                    changed.append(what)
+                if _read(read) != kept:
+                    write(kept)
+                    changed.append(name)
         return changed
 
 
@@ -63,43 +67,27 @@ def _functions(module: Any) -> dict[str, Any]:
     }
 
 
-def _settings() -> Iterator[tuple[str, Any, Callable[[Any], bool]]]:
-    """Give each setting with its value and what sets it, which tells whether that was needed."""
-    with contextlib.suppress(OSError):
-        yield "the current directory", os.getcwd(), _set_cwd  # noqa: PTH109 - agents may replace `Path.cwd`
-    yield "the recursion limit", sys.getrecursionlimit(), _set_recursion_limit
-    yield "the switch interval", sys.getswitchinterval(), _set_switch_interval
-    yield "the umask", _umask(), _set_umask
-    yield "the garbage collector", gc.isenabled(), _set_collector
+def _read(read: Callable[[], Any]) -> Any:
+    """Read a setting; a directory that is gone is none."""
+    try:
+        return read()
+    except OSError:
+        return None
+
+
+def _settings() -> Iterator[tuple[str, Callable[[], Any], Callable[[Any], object]]]:
+    """Give each setting with what reads and what sets it."""
+    yield "the current directory", os.getcwd, os.chdir
+    yield "the recursion limit", sys.getrecursionlimit, sys.setrecursionlimit
+    yield "the switch interval", sys.getswitchinterval, sys.setswitchinterval
+    yield "the umask", _umask, os.umask
+    yield "the garbage collector", gc.isenabled, lambda kept: (gc.enable if kept else gc.disable)()
     try:
         import resource  # noqa: PLC0415 - not on Windows
     except ImportError:
         return
     for name in _LIMITS:
-        limit = getattr(resource, name)
-        yield f"resource.{name}", resource.getrlimit(limit), _limiter(resource, limit)
-
-
-def _set_cwd(kept: str) -> bool:
-    try:
-        if os.getcwd() == kept:  # noqa: PTH109 - as above
-            return False
-    except OSError:
-        pass
-    os.chdir(kept)
-    return True
-
-
-def _set_recursion_limit(kept: int) -> bool:
-    changed = sys.getrecursionlimit() != kept
-    sys.setrecursionlimit(kept)
-    return changed
-
-
-def _set_switch_interval(kept: float) -> bool:
-    changed = sys.getswitchinterval() != kept
-    sys.setswitchinterval(kept)
-    return changed
+        yield f"resource.{name}", *_limit(resource, getattr(resource, name))
 
 
 def _umask() -> int:
@@ -108,22 +96,9 @@ def _umask() -> int:
     return now
 
 
-def _set_umask(kept: int) -> bool:
-    return os.umask(kept) != kept
+def _limit(resource: Any, limit: int) -> tuple[Callable[[], Any], Callable[[tuple[int, int]], object]]:
+    def write(kept: tuple[int, int]) -> None:
+        most = resource.getrlimit(limit)[1]
+        resource.setrlimit(limit, (min(kept[0], most) if most >= 0 else kept[0], most))
 
-
-def _set_collector(kept: bool) -> bool:
-    changed = gc.isenabled() != kept
-    (gc.enable if kept else gc.disable)()
-    return changed
-
-
-def _limiter(resource: Any, limit: int) -> Callable[[tuple[int, int]], bool]:
-    def set_limit(kept: tuple[int, int]) -> bool:
-        now = resource.getrlimit(limit)
-        if now == kept:
-            return False
-        resource.setrlimit(limit, (min(kept[0], now[1]) if now[1] >= 0 else kept[0], now[1]))
-        return True
-
-    return set_limit
+    return lambda: resource.getrlimit(limit), write

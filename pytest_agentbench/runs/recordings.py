@@ -3,8 +3,10 @@
 import contextlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from itertools import count
 from pathlib import Path, PurePosixPath
 from typing import Any
+from uuid import uuid4
 
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import AgentBenchError, NotRunError
@@ -17,9 +19,47 @@ from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.cassette.recorder import CassetteRecorder
 from pytest_agentbench.llm.seams import Recorded
 from pytest_agentbench.runs.plan import RunPlan
-from pytest_agentbench.runs.session_name import SessionName
 
 _TARGET = "cassette"
+
+
+def new_session_id() -> str:
+    """Give an id that no run has had and nobody can foresee: whatever outlives a session remembers by it."""
+    return uuid4().hex
+
+
+class SessionName:
+    """The id of a run's session in what is recorded: there it is `known_as` a name that is the same every time.
+
+    An agent may tell its model which session it is in, and the model may answer with it.
+    """
+
+    def __init__(self, session_id: str, *, known_as: str) -> None:
+        self._id = session_id
+        self._name = known_as
+
+    def recorded(self, value: dict[str, Any]) -> dict[str, Any]:
+        """Give a request or an answer as it is recorded and compared."""
+        return _replaced(value, self._id, self._name)
+
+    def played(self, value: dict[str, Any]) -> dict[str, Any]:
+        """Give a recorded answer as the session of now would have been answered."""
+        return _replaced(value, self._name, self._id)
+
+
+def _replaced(value: dict[str, Any], old: str, new: str) -> dict[str, Any]:
+    """Replace a text wherever it stands, keys included; give the very `value` where it stands nowhere."""
+
+    def changed(part: Any) -> Any:
+        if isinstance(part, str):
+            return part.replace(old, new)
+        if isinstance(part, dict):
+            return {changed(key): changed(item) for key, item in part.items()}
+        if isinstance(part, list | tuple):
+            return [changed(item) for item in part]
+        return part
+
+    return changed(value) if old and old in repr(value) else value
 
 
 class Recordings:
@@ -79,7 +119,8 @@ class Recordings:
             folder = self._folder() / digest(str(cassette))
             folder.mkdir(parents=True, exist_ok=True)
             (folder / _TARGET).write_text(str(cassette), encoding="utf-8")
-            shard = free_name(folder, self._process)
+            names = (folder / f"{self._process}-{number}.jsonl" for number in count())
+            shard = next(name for name in names if not name.exists())  # one that no earlier session left behind
         return CassetteRecorder(self.mode, cassette, shard=shard, redact=self._redact, ignore=ignore)
 
 
@@ -89,7 +130,7 @@ class RunRecorder:
     def __init__(self, recorder: CassetteRecorder, name: RunKey, session: SessionName | None = None) -> None:
         self._recorder = recorder
         self._name = name
-        self._session = session
+        self._session = session or SessionName("", known_as="")
 
     def started(self) -> None:
         """Begin the run's recordings from the first."""
@@ -102,17 +143,14 @@ class RunRecorder:
 
     def find(self, caller: Caller, body: dict[str, Any], api: str = "chat") -> Recorded | None:
         """Give the recorded answer; see `Recorder`."""
-        found = self._recorder.find(self._known(caller), self._session.recorded(body) if self._session else body, api)
-        if found is None or self._session is None:
-            return found
-        return Recorded(response=self._session.played(found.response))
+        found = self._recorder.find(self._known(caller), self._session.recorded(body), api)
+        return found and found.model_copy(update={"response": self._session.played(found.response)})
 
     def keep(self, caller: Caller, body: dict[str, Any], response: dict[str, Any], api: str = "chat") -> None:
         """Keep an answer; raise `NotRunError` where it cannot be written."""
         with unwritable_is_not_run():
-            if self._session is not None:
-                body, response = self._session.recorded(body), self._session.recorded(response)
-            self._recorder.keep(self._known(caller), body, response, api)
+            known, session = self._known(caller), self._session
+            self._recorder.keep(known, session.recorded(body), session.recorded(response), api)
 
     def note(self, model: str, facts: Sequence[str]) -> None:
         """Note what was learnt of a model's server; raise `NotRunError` where it cannot be written."""
@@ -137,14 +175,6 @@ def recorded_name(plan: RunPlan) -> RunKey:
     if PurePosixPath(plan.suite_key).name == plan.suite.path.name:
         return plan.key
     return plan.key.model_copy(update={"scenario": f"{plan.suite_key}::{plan.key.scenario}"})
-
-
-def free_name(folder: Path, process: str) -> Path:
-    """Give a shard of a process that no earlier session left behind."""
-    number = 0
-    while (shard := folder / f"{process}-{number}.jsonl").exists():
-        number += 1
-    return shard
 
 
 def merge_all(folder: Path) -> Iterator[tuple[Path, Merged | str]]:

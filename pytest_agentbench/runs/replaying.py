@@ -2,10 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import cast
 
 from pytest_agentbench.checks.matching import is_call_of
 from pytest_agentbench.core.codec import digest
@@ -16,10 +15,9 @@ from pytest_agentbench.core.suite import StateSpec
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.core.tool import ToolCall, ToolResult, Toolset
 from pytest_agentbench.core.transcript import CallRecord
-from pytest_agentbench.core.values import JsonValue, same, to_json
+from pytest_agentbench.core.values import same, to_json
 from pytest_agentbench.environment.correspondence import Correspondence
 from pytest_agentbench.environment.faults import HungError
-from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.local import LocalEnvironment
 from pytest_agentbench.environment.own_state import build_provider
@@ -68,9 +66,9 @@ class RecordedWorlds:
             self._seen, self._expected = set(), ExpectedStates()
         self._seen.add(plan.scenario.id)
         world = World(
-            environment=partial(self._environment, plan, runner),
+            environment=partial(_environment, plan, runner),
             runner=runner,
-            resolve=partial(_resolve, plan),
+            resolve=plan.resolve,
             seconds=plan.suite.limits.seconds,
             wall=self.wall,
         )
@@ -81,7 +79,7 @@ class RecordedWorlds:
         effects: list[bool | None] = []
         seconds = plan.scenario.limits.seconds or plan.suite.limits.seconds
         began = self.wall()
-        async with self._environment(plan, runner, digest(f"{plan.key} replayed")) as environment:
+        async with _environment(plan, runner, digest(f"{plan.key} replayed")) as environment:
             try:
                 async with asyncio.timeout(seconds):
                     await prepare(environment, plan.scenario)
@@ -99,39 +97,19 @@ class RecordedWorlds:
             except TimeoutError:
                 runner.abandon()
                 raise HungError(f"it has not ended within {seconds:g} s{environment.busy}") from None
-        wanted = plan.scenario.expected_calls
-        useless = {
-            name: why
-            for name, why in environment.broken.items()
-            if any(
-                one.call.name == name and is_call_of(want, one.call, partial(_resolve, plan))
-                for want in wanted
-                for one in records
-            )
+        made = [one.call for one in records]
+        asked = {
+            one.name for one in made if any(is_call_of(w, one, plan.resolve) for w in plan.scenario.expected_calls)
         }
-        transcript = run.transcript.with_effects(effects)
-        states = {
-            "initial_state": known.ids_in_run(initial),
-            "final_state": known.ids_in_run(final),
-            "states": tuple(map(known.ids_in_run, environment.states)),
-        }
-        played = {"transcript": transcript, "played": (began, self.wall()), "useless_tools": useless}
-        return run.model_copy(update={**states, **played})
-
-    def _environment(self, plan: RunPlan, runner: RunnerInThread, name: str) -> LocalEnvironment:
-        initial = plan.scenario.task.initial_state
-        data = (initial.initialization_data if initial else None) or {}
-        return LocalEnvironment(
-            plan.suite.environment,
-            root=plan.suite.root,
-            scenario_state=data.get("agent_data") or {},
-            context={**plan.suite.context, **plan.scenario.context},
-            run_name=name,
-            runner=runner,
-            gate=IsolationGate(plan.suite.root),  # nobody waits for a state of one's own
-            known=plan.toolset or None,
-            patience=GRACE,
-            plugged=plan.extensions.state,
+        return run.model_copy(
+            update={
+                "transcript": run.transcript.with_effects(effects),
+                "initial_state": known.ids_in_run(initial),
+                "final_state": known.ids_in_run(final),
+                "states": tuple(map(known.ids_in_run, environment.states)),
+                "played": (began, self.wall()),
+                "useless_tools": {name: why for name, why in environment.broken.items() if name in asked},
+            }
         )
 
     def _can_be_replayed(self, plan: RunPlan) -> bool:
@@ -151,8 +129,9 @@ class RecordedWorlds:
         return known[1]
 
 
-def _resolve(plan: RunPlan, path: str) -> Callable[[JsonValue], object]:
-    return cast("Callable[[JsonValue], object]", load_object(path, plan.suite.root))
+def _environment(plan: RunPlan, runner: RunnerInThread, name: str) -> LocalEnvironment:
+    gate = IsolationGate(plan.suite.root)  # nobody waits for a state of one's own
+    return plan.environment(name, runner, gate, patience=GRACE)
 
 
 async def _call_again(
@@ -191,32 +170,20 @@ def _writes_as_expected(run: Run) -> bool:
 
     An expected tool that failed says no: it may fail in any world.
     """
-    scenario, tools = run.scenario, run.toolset
-    if scenario.ways[1:] or not scenario.states_calls:
-        return False
+    scenario, tools, records = run.scenario, run.toolset, run.transcript.trajectory
     asked = {(want.name, want.requestor) for want in scenario.expected_calls}
-    if any(one.failed and (one.call.name, one.call.requestor) in asked for one in run.transcript.trajectory):
+    fails = any(one.failed and (one.call.name, one.call.requestor) in asked for one in records)
+    if scenario.ways[1:] or not scenario.states_calls or fails:
         return False
-    made = [(one.call.name, one.call.requestor, one.call.arguments) for one in run.transcript.trajectory]
-    calls = [*run.transcript.trajectory]
-    kinds = [_kind(tools, one.call) for one in calls] + [_kind(tools, one) for one in scenario.expected_calls]
-    if "unknown" in kinds:
+    every: list[ToolCall | ExpectedCall] = [*(record.call for record in records), *scenario.expected_calls]
+    if any(_kind(tools, one) == "unknown" for one in every):
         return False
-    wrote = [
-        one
-        for one, record in zip(made, calls, strict=True)
-        if not record.failed and _kind(tools, record.call) == "write"
-    ]
-    wanted = [
-        (one.name, one.requestor, one.arguments) for one in scenario.expected_calls if _kind(tools, one) == "write"
-    ]
-    return _equal(wrote, wanted)
-
-
-def _equal(made: Sequence[tuple[object, ...]], wanted: Sequence[tuple[object, ...]]) -> bool:
-    return len(made) == len(wanted) and all(
-        same(to_json(list(one)), to_json(list(other))) for one, other in zip(made, wanted, strict=True)
+    made = [record.call for record in records if not record.failed]
+    wrote, wanted = (
+        [[one.name, one.requestor, one.arguments] for one in calls if _kind(tools, one) == "write"]
+        for calls in (made, scenario.expected_calls)
     )
+    return same(to_json(wrote), to_json(wanted))
 
 
 def _kind(tools: Toolset, call: ToolCall | ExpectedCall) -> str:

@@ -3,12 +3,12 @@
 from functools import lru_cache
 from pathlib import PurePath
 
-from pytest_agentbench.core.run import Result, Run
+from pytest_agentbench.core.run import Judgement, Result, Run
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.verdict import Blame, Finding, Verdict
-from pytest_agentbench.runs.conduct import Judged
 from pytest_agentbench.runs.plan import RunPlan
+from pytest_agentbench.runs.runner import Judged
 from pytest_agentbench.suites.hashes import scenario_hash
 
 
@@ -42,6 +42,9 @@ def _as_run(plan: RunPlan) -> Scenario:
     return plan.scenario.model_copy(update={"faults": plan.strikes}) if plan.faults else plan.scenario
 
 
+_OF_RUN = ("session_id", "termination", "stop_reason", "error", "reported", "seconds")
+
+
 def result_of(plan: RunPlan, judged: Judged, known: Result) -> Result:
     """Give the result of a judged run; `known` is what was known of it, or of another attempt, before it started."""
     run, judgement = judged.run, judged.judgement
@@ -49,33 +52,17 @@ def result_of(plan: RunPlan, judged: Judged, known: Result) -> Result:
     before = known if known.key == plan.key else known.model_copy(update={"key": plan.key})
     if judged.not_run is not None:
         return before.model_copy(update={"not_run": judged.not_run, "usage": judged.usage, "players": judged.players})
+    kept = {name: getattr(judgement, name) for name in Judgement.model_fields.keys() & Result.model_fields.keys()}
+    kept |= {name: getattr(run, name) for name in _OF_RUN}
     return before.model_copy(
         update={
+            **kept,
             "not_run": None,
-            "session_id": run.session_id,
-            "verdict": judgement.verdict,
-            "blame": judgement.blame,
-            "also": judgement.also,
-            "flags": judgement.flags,
-            "audit": judgement.audit,
-            "disputed": judgement.disputed,
-            "rests_on_auditor": judgement.rests_on_auditor,
-            "asked": judgement.asked,
-            "unmeasured": judgement.unmeasured,
-            "termination": run.termination,
-            "stop_reason": run.stop_reason,
-            "error": run.error,
-            "findings": judgement.findings,
-            "calls": judgement.calls,
-            "policies": judgement.policies,
-            "metrics": judgement.metrics,
-            "reported": run.reported,
             "seen_writes": _seen_writes(run),
             "tools": tuple(dict.fromkeys((*before.tools, *called))),
             "agents": run.transcript.agents,
             "players": judged.players,
             "usage": judged.usage,
-            "seconds": run.seconds,
         }
     )
 

@@ -1,32 +1,108 @@
-"""The thread of a run, and how long it may take over what is not the agent's."""
+"""The one daemon thread in which all synchronous code of a run is executed, and how long steps in it may take."""
 
+import asyncio
+import contextlib
+import contextvars
+import os
+import queue
+import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from pytest_agentbench.simulation.thread import RunThread
+from pytest_agentbench.core.errors import AgentError
 
 T = TypeVar("T")
+
+_Job = tuple[Callable[[], object], asyncio.Future[object], asyncio.AbstractEventLoop, contextvars.Context]
+
 
 GRACE = 30.0
 """Seconds that each step before and after a conversation may take: opening and reading state, checks, tearing down."""
 
 
 class RunnerInThread:
-    """Executes a run's synchronous code in its own thread, and in a new one once the first hangs."""
+    """Executes a run's synchronous code, a job at a time, in a daemon thread of its own: a hung one stops nobody else.
+
+    A thread pool would be shared: on two cores it has six threads, and six hung agents would starve every other run.
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._thread = RunThread(name)
+        self._thread = _Thread(name)
 
     async def __call__(self, job: Callable[[], T]) -> T:
-        """Execute `job`."""
+        """Execute `job`; an exit raised in it (`sys.exit()`, Ctrl-C, …) arrives as `AgentError`."""
         return await self._thread.run(job)
 
     def abandon(self) -> None:
-        """Leave the thread to what hangs in it, which is told to end, and go on in a new one."""
-        self._thread.abandon()
-        self._thread = RunThread(self._name)
+        """Leave the thread to what hangs in it, which is told to end, and go on in a new one.
+
+        What waits in C code (`time.sleep`) hears of it when it comes back; what swallows every exception never does.
+        """
+        self._thread.close(end=True)
+        self._thread = _Thread(self._name)
 
     def close(self) -> None:
-        """Let the thread end."""
+        """Let the thread end after its current job; never waits for it."""
         self._thread.close()
+
+
+class _Thread:
+    def __init__(self, name: str) -> None:
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
+        self._is_busy = False
+
+    async def run(self, job: Callable[[], T]) -> T:
+        if self._thread.ident is None:
+            self._thread.start()
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[object] = loop.create_future()
+        self._jobs.put((job, future, loop, contextvars.copy_context()))
+        return await future  # type: ignore[return-value]  # the queue carries jobs of every type
+
+    def close(self, *, end: bool = False) -> None:
+        """Let the thread end; `end` raises an exit in what still runs in it: a loop would take time from all others."""
+        self._jobs.put(None)
+        if end and self._is_busy and self._thread.ident is not None:
+            _raise_exit(self._thread.ident)
+
+    def _work(self) -> None:
+        process = os.getpid()
+        while (entry := self._jobs.get()) is not None:
+            job, future, loop, context = entry
+            result: object = None
+            error: Exception | None = None
+            self._is_busy = True
+            try:
+                result = context.run(job)
+            except Exception as raised:  # noqa: BLE001 - whatever user code raises belongs to the one who awaits it
+                error = raised
+            except BaseException as exit_:  # noqa: BLE001 - an exit inside an agent must not end this process
+                error = AgentError(f"{type(exit_).__name__} was raised: {exit_}")
+                error.__cause__ = exit_
+            finally:
+                self._is_busy = False
+                if os.getpid() != process:  # the job forked and came back twice: the run goes on in the parent alone
+                    os._exit(0)
+            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                loop.call_soon_threadsafe(_settle, future, result, error)
+            del entry, job, future, result, error
+
+
+def _raise_exit(thread: int) -> None:
+    with contextlib.suppress(ImportError, AttributeError):  # only CPython has it
+        import ctypes  # noqa: PLC0415 - hardly any session abandons a thread
+
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(SystemExit))
+
+
+def _settle(future: "asyncio.Future[object]", result: object, error: Exception | None) -> None:
+    if future.done():
+        return
+    if isinstance(error, StopIteration):
+        error = RuntimeError("StopIteration was raised")
+    if error is None:
+        future.set_result(result)
+    else:
+        future.set_exception(error)

@@ -35,11 +35,11 @@ class Stopwatch:
 
     def working(self) -> AbstractAsyncContextManager[None]:
         """Wait for a slot with the clock stopped, then hold the slot."""
-        return nullcontext() if self._slot is None else _Working(self, self._slot())
+        return nullcontext() if self._slot is None else _Held(self, self._slot())
 
     def paused(self) -> AbstractAsyncContextManager[None]:
         """Stop the clock and its deadline meanwhile; pauses within pauses count once."""
-        return _Paused(self)
+        return _Held(self)
 
     def limit(self, deadline: asyncio.Timeout, seconds: float) -> None:
         """Let `deadline` expire when the run has been active for `seconds` from now on."""
@@ -79,31 +79,28 @@ class Stopwatch:
                 self._look()
 
 
-# classes, since each call to a model goes through both, and generators take several times as long
-class _Paused(AbstractAsyncContextManager[None]):
-    def __init__(self, stopwatch: Stopwatch) -> None:
-        self._stopwatch = stopwatch
+class _Held(AbstractAsyncContextManager[None]):
+    """Stops a clock while it waits for a slot, which it then holds; without a slot the clock stands until the end.
 
-    async def __aenter__(self) -> None:
-        self._stopwatch._pause()
+    A class, since each call to a model goes through it, and generators take several times as long.
+    """
 
-    async def __aexit__(self, *_: object) -> None:
-        self._stopwatch._resume()
-
-
-class _Working(AbstractAsyncContextManager[None]):
-    def __init__(self, stopwatch: Stopwatch, slot: AbstractAsyncContextManager[None]) -> None:
+    def __init__(self, stopwatch: Stopwatch, slot: AbstractAsyncContextManager[None] | None = None) -> None:
         self._stopwatch = stopwatch
         self._slot = slot
 
     async def __aenter__(self) -> None:
         self._stopwatch._pause()
-        try:
-            await self._slot.__aenter__()
-        finally:
-            self._stopwatch._resume()
+        if self._slot is not None:
+            try:
+                await self._slot.__aenter__()
+            finally:
+                self._stopwatch._resume()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool | None:
-        return await self._slot.__aexit__(kind, error, trace)
+        if self._slot is not None:
+            return await self._slot.__aexit__(kind, error, trace)
+        self._stopwatch._resume()
+        return None

@@ -44,6 +44,14 @@ UNBLOCK = "make it a plain function, which gets a thread of its own, or await wh
 _NOTICEABLE = 0.5
 """Seconds of blocking, and the share of a limit lost to others, from which they are held responsible."""
 
+_BLAMED: dict[type[BaseException], Blame] = {
+    EnvironmentFaultError: Blame.ENVIRONMENT,
+    ProviderError: Blame.PROVIDER,
+    PatternBoundError: Blame.SCENARIO,
+    SuiteFaultError: Blame.SCENARIO,
+}
+"""Who is to blame for what is raised while a party acts; for anything else that party."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Closed:
@@ -111,38 +119,26 @@ class Conversation:
 
         What it raises after a call of its own was refused as one too many is what became of that.
         """
-        closed = await self._caught(act, actor)
+        self._acting = actor
+        try:
+            closed: Closed | None = await act()
+        except BaseException as error:  # noqa: BLE001 - an exit inside an agent must not end the session
+            closed = self._closed_by(error, actor)
         self._acting = actor
         if closed is not None and closed.termination is Termination.CRASHED and closed.blame is actor:
             return self._spent_calls() or closed
         return closed
 
-    async def _caught(self, act: Callable[[], Any], actor: Blame) -> Closed | None:
-        self._acting = actor
-        try:
-            closed: Closed | None = await act()
-        except EnvironmentFaultError as error:
-            return crashed(error, Blame.ENVIRONMENT)
-        except ProviderError as error:
-            return crashed(error, Blame.PROVIDER)
-        except (PatternBoundError, SuiteFaultError) as error:
-            return crashed(error, Blame.SCENARIO)
-        except NotRunError as error:
-            if isinstance(error, BudgetSpentError) and error.scope == "run":
-                return Closed(termination=Termination.SAFETY_TIMEOUT, reason=str(error), blame=actor)
-            raise
-        except asyncio.CancelledError as error:
-            task = asyncio.current_task()
-            if task is not None and task.cancelling():
-                raise
-            return crashed(error, actor)
-        except TimeoutError as error:
-            if self.stopwatch.deadline is not None and self.stopwatch.deadline.expired():
-                raise
-            return crashed(error, actor)
-        except BaseException as error:  # noqa: BLE001 - an exit inside an agent must not end the session
-            return crashed(error, actor)
-        return closed
+    def _closed_by(self, error: BaseException, actor: Blame) -> Closed:
+        """Close the run for what was raised while a party acted; raise it again where it is about more than the run."""
+        if isinstance(error, BudgetSpentError) and error.scope == "run":
+            return _spent(str(error), actor)
+        task, deadline = asyncio.current_task(), self.stopwatch.deadline
+        is_cancelled = isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling()
+        is_late = isinstance(error, TimeoutError) and deadline is not None and deadline.expired()
+        if is_cancelled or is_late or isinstance(error, NotRunError):
+            raise error
+        return crashed(error, next((blame for kind, blame in _BLAMED.items() if isinstance(error, kind)), actor))
 
     async def _user_speaks(self) -> Closed | None:
         feedback = ""
@@ -190,12 +186,10 @@ class Conversation:
             self._acting = Blame.AGENT
             if closed := self._spent_calls():
                 return closed
-            if pending:
-                if reply.stop:
-                    return Closed(termination=Termination.FINISHED, reason="the agent closed the conversation")
-                continue
             if reply.stop:
                 return Closed(termination=Termination.FINISHED, reason="the agent closed the conversation")
+            if pending:
+                continue
             if not any(message.role == "assistant" and message.text for message in fresh):
                 raise AgentError("unusable reply: neither text for the user nor a tool call to execute")
             return None
@@ -231,14 +225,14 @@ class Conversation:
     def _spent(self) -> Closed | None:
         if self._agent_turns < self.limits.turns:
             return None
-        reason = f"limits.turns = {self.limits.turns} agent turns spent"
-        return Closed(termination=Termination.SAFETY_TIMEOUT, reason=reason, blame=Blame.AGENT)
+        return _spent(f"limits.turns = {self.limits.turns} agent turns spent", Blame.AGENT)
 
     def _spent_calls(self) -> Closed | None:
         if self.recording.calls <= self.limits.tool_calls:
             return None
-        reason = f"limits.tool_calls = {self.limits.tool_calls} spent ({self.recording.calls} calls)"
-        return Closed(termination=Termination.SAFETY_TIMEOUT, reason=reason, blame=self._acting)
+        return _spent(
+            f"limits.tool_calls = {self.limits.tool_calls} spent ({self.recording.calls} calls)", self._acting
+        )
 
 
 async def abandonable(work: Coroutine[Any, Any, Reply]) -> Reply:
@@ -266,6 +260,10 @@ def out_of_time(limit: float, acting: Blame, blocked: tuple[float, float]) -> Cl
     elif others >= _NOTICEABLE * limit:
         reason = f"another run's asynchronous code blocked the event loop for {others:.1f} s: {UNBLOCK}"
         blame = Blame.ENVIRONMENT
+    return _spent(reason, blame)
+
+
+def _spent(reason: str, blame: Blame) -> Closed:
     return Closed(termination=Termination.SAFETY_TIMEOUT, reason=reason, blame=blame)
 
 

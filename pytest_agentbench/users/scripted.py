@@ -60,9 +60,7 @@ class Script:
         return self.lines[self._left.pop(0)]
 
     def take_answer(self, fits: Callable[[tuple[object, ...]], bool]) -> Line | None:
-        """Say the first confirm or decline line whose values fit the question, or a condition that is next.
-
-        None where there is none.
+        """Say the first confirm or decline line whose values fit the question, or a condition that is next, if any.
 
         One with `about` may be asked for before lines that come first, unless they are labelled as another request,
         condition or withdrawal. One without belongs to the line before it, so it is said in its turn: its values are
@@ -70,10 +68,9 @@ class Script:
         """
         for place, at in enumerate(self._left):
             line = self.lines[at]
-            about = line.about if line.about is not None else self._matter(at)
             # "Yes, if it is free." is the author's answer, too, in its turn
             is_answer = line.act in ANSWERS or (line.act == "condition" and not place)
-            if is_answer and (line.about or not place) and fits(about):
+            if is_answer and (line.about or not place) and fits(self._matter(at) if line.about is None else line.about):
                 del self._left[place]
                 return line
             if line.act in REQUESTS:
@@ -99,7 +96,7 @@ class Script:
 
 
 @dataclass(kw_only=True)
-class Approver:
+class _Approver:
     """The approvals of one conversation; each of the `lines` that decide does so once, the first that fits."""
 
     lines: list[Line]
@@ -127,28 +124,28 @@ class Approver:
             text = self.language.no.format(value=", ".join(dict.fromkeys(map(spoken, wrong.values()))))
             about = values_of({name: value for name, value in request.arguments.items() if name in wrong})
             act = Act(kind="decline", about=about or values_of(request.arguments), facts=wrong)
-            return turn_of("reject", request, text, act)
+            return _turn_of("reject", request, text, act)
         if rivals or stated(undone(self.wants, view.done), request.call, self.language.locale):
             return self._plain("approve", request)
         return None if view.approvals is None else self._plain(view.approvals, request)
 
     def _by_line(self, request: ApprovalRequest, text: str, decision: ScriptedDecision) -> UserTurn:
         if decision.kind == "respond":
-            return turn_of(decision.kind, request, text, Act(kind="inform"))
+            return _turn_of(decision.kind, request, text, Act(kind="inform"))
         if decision.kind != "edit":
             return self._plain(decision.kind, request, text)
         facts = [Fact(name, to_json(value)) for name, value in decision.arguments.items()]
         said = [self.language.yes, *(fact.sentence(self.language) for fact in facts)]
         edited = request.model_copy(update={"arguments": {**request.arguments, **decision.arguments}})
         acts = Act(kind="confirm", about=values_of(edited.arguments)), Act(kind="inform", facts=decision.arguments)
-        return turn_of(decision.kind, edited, text or " ".join(said), *acts)
+        return _turn_of(decision.kind, edited, text or " ".join(said), *acts)
 
     def _plain(self, kind: DecisionKind, request: ApprovalRequest, text: str = "") -> UserTurn:
         said = self.language.yes if kind == "approve" else self.language.decline
-        return turn_of(kind, request, text or said, Act(kind=DECIDED[kind], about=values_of(request.arguments)))
+        return _turn_of(kind, request, text or said, Act(kind=DECIDED[kind], about=values_of(request.arguments)))
 
 
-def turn_of(kind: DecisionKind, request: ApprovalRequest, text: str, *acts: Act) -> UserTurn:
+def _turn_of(kind: DecisionKind, request: ApprovalRequest, text: str, *acts: Act) -> UserTurn:
     """Give the turn that decides about a request in the user's words."""
     decision = Decision(kind=kind, id=request.id, tool=request.tool, arguments=request.arguments, text=text)
     return UserTurn(text=text, acts=acts, decisions=(decision,))
@@ -156,12 +153,12 @@ def turn_of(kind: DecisionKind, request: ApprovalRequest, text: str, *acts: Act)
 
 def _differing(call: ExpectedCall, given: Mapping[str, Any]) -> dict[str, Any]:
     """Give the expected values of arguments in whose place `given` has others; what either leaves open is none."""
-    compared = {name: one for name, one in call.arguments.items() if name in given and not holds_matcher(one)}
-    return {
-        name: one
-        for name, one in compared.items()
-        if not (same(to_json(one), to_json(given[name])) or plain(str(one)) == plain(str(given[name])))
-    }
+    found: dict[str, Any] = {}
+    for name, one in call.arguments.items():
+        if name in given and not holds_matcher(one):
+            is_same = same(to_json(one), to_json(given[name])) or plain(str(one)) == plain(str(given[name]))
+            found |= {} if is_same else {name: one}
+    return found
 
 
 UNANSWERED = 3
@@ -191,7 +188,7 @@ class ScriptedUser:
         self._locale = self._language.locale
         self._lines = tuple(line for line in lines if line.decision is None)
         decisions = [line for line in lines if line.decision is not None]
-        self._approver = Approver(lines=decisions, expected=expected, wants=wants, language=self._language)
+        self._approver = _Approver(lines=decisions, expected=expected, wants=wants, language=self._language)
         self._wants = tuple(wants)
         self._asks_for = tuple(asks_for)
         self._facts = [Fact(names[0], value, names) for value, names in known]
@@ -254,7 +251,7 @@ class ScriptedUser:
             other = self._answer(view, messages)
             if other.stop is not None or other.tool_calls:
                 return other
-            turns += [other, *(turn_of("respond", request, other.text) for request in questions)]
+            turns += [other, *(_turn_of("respond", request, other.text) for request in questions)]
         for request, turn in answers:
             if turn is not None and turn.decisions[0].runs:
                 self._confirm(stated(self._wants, request.call, self._locale))
@@ -308,10 +305,9 @@ class ScriptedUser:
             return self._next(view, heard.text)  # "By card." is what its author has the user say to "Card or transfer?"
         if line := self._script.take_answer(lambda about: heard.is_about(about, alone=has_facts)):
             return self._say(line, view, heard.text)
-        if heard.contradicted and not (left and heard.lists_what(left[0].text)):
-            return self._correct(heard)
-        if heard.contradicted:
-            return self._next(view, heard.text)  # a list is no question: the line that says which one comes next
+        if heard.contradicted:  # a list is no question: the line that says which one comes next
+            says_which = left and heard.lists_what(left[0].text)
+            return self._next(view, heard.text) if says_which else self._correct(heard)
         open_ones = [one for one in heard.matter if one.name or not left]
         if not heard.stated:  # "To which card?" after a yes to "Refund W1?" is about something else
             open_ones = [one for one in open_ones if repr(one.value) not in self._confirmed]
@@ -382,14 +378,14 @@ class ScriptedUser:
         self._unanswered.append(text)
         if len(self._unanswered) < UNANSWERED:
             return turn
-        asked = " / ".join(dict.fromkeys(repr(shorten(one, 80)) for one in self._unanswered))
         said = "\n".join(message.text for message in messages if message.role == "user")
-        were_said = stated(self._wants, said, self._locale)
-        told = [one.name for one in were_said if self._language.names([one.name], text, loosely=True)]
+        names = dict.fromkeys(one.name for one in stated(self._wants, said, self._locale))
+        were_said = [name for name in names if self._language.names([name], text, loosely=True)]
         why = "the agent asked for what the scenario does not say; add it to `knows` or `says`"
-        if told:
-            why = f"the agent asked again for what the user had said ({', '.join(dict.fromkeys(told))})"
-        blame = Blame.AGENT if told else Blame.SCENARIO
+        if were_said:
+            why = f"the agent asked again for what the user had said ({', '.join(were_said)})"
+        asked = " / ".join(dict.fromkeys(repr(shorten(one, 80)) for one in self._unanswered))
+        blame = Blame.AGENT if were_said else Blame.SCENARIO
         stop = Stop(reason=f"{why}: {asked}", blame=blame, termination=Termination.STALLED)
         return turn.model_copy(update={"stop": stop})
 
@@ -400,12 +396,13 @@ class ScriptedUser:
         """
         found = [fact for fact in self._facts if fact.is_asked(heard.text, self._language, loosely=asks)]
         said = [message.text for message in messages]
-        old = [
-            fact for fact in found if fact.name in self._given or any(fact.is_stated(one, self._locale) for one in said)
-        ]
         is_alone = asks and not (heard.stated or heard.contradicted)
-        again = [fact for fact in old if is_alone and fact.is_asked(heard.text, self._language, loosely=False)]
-        return [fact for fact in found if fact not in old or fact in again]
+
+        def is_due(fact: Fact) -> bool:
+            is_old = fact.name in self._given or any(fact.is_stated(one, self._locale) for one in said)
+            return not is_old or (is_alone and fact.is_asked(heard.text, self._language, loosely=False))
+
+        return [fact for fact in found if is_due(fact)]
 
     def _confirm(self, wants: Iterable[Wanted]) -> None:
         self._confirmed |= {repr(one.value) for one in wants}

@@ -1,16 +1,6 @@
 """What a party of a scenario knows, and where from; how a value follows from that, and calls that could succeed by it.
 
-In this order; the first that applies names how the value is reached:
-
-1. *constant*: true, false, null, an empty text, list or mapping; a value that the tool's schema lists or defaults to
-2. *said*: a text or number that is said, whatever its case, accents, separators and trailing zeros
-3. *same words*: all words of the value are said in one place, in any order, `_`, `#` and `/` apart
-4. *date*: a date that is said in another form, of English or of the scenario's language
-5. *count*: a whole number up to 20
-6. *computed*: the sum, difference, product or share of two known numbers, or the sum of several in one place
-7. *abbreviation*: two or three capitals that stand in this order in a name that is said
-8. *own words*: a text of four words or 24 signs in which every word with a digit is known; so is an expression of
-   known numbers
+The rules by which a value is known, in their order, are those of the table in `docs/how-to/validate.md`.
 """
 
 import re
@@ -27,24 +17,26 @@ from pytest_agentbench.core.values import JsonValue, is_number, same
 from pytest_agentbench.suites.known_info import known_values
 from pytest_agentbench.validation.values import Columns, Scalar, scalars, singular
 
-COUNTED = 20
+_COUNTED = 20
 """Whole numbers up to this one are counts of what is known."""
-OWN_WORDS = 4
+_OWN_WORDS = 4
 """Words from which a text is the agent's own; of texts without spaces, signs of `SHORTEST`."""
 _NUMBERS = 150
 """Known numbers up to which pairs are computed."""
 _CENT = 0.0051
+_LONGEST_VALUE = 100
 
 _DATE = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[T ].*)?")
 _CAPITALS = re.compile(r"[A-Z]{2,3}")
 _TITLED = re.compile(r"[A-ZÀ-Ý][\w'’-]*(?: [A-ZÀ-Ý][\w'’-]*){0,3}")
 _EXPRESSION = re.compile(r"[\d\s.+*/()-]+")
 _WITH_DIGIT = re.compile(r"[\w#.+@-]*\d[\w.+@-]*")
-
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w])")
 _CODE = re.compile(r"[#\w.+-]*[\d@_][\w.+@-]*\w")
-_LONGEST_VALUE = 100
 _WORD = re.compile(r"[\w@.+'-]*\w")
+
+Way = tuple[str, str]
+"""The rule by which a value is known, and the place that it is known from."""
 
 
 class Known:
@@ -52,10 +44,10 @@ class Known:
 
     def __init__(self, locale: str = "en") -> None:
         self.locale = locale
-        self.texts: list[tuple[str, str]] = []
         self.raw: list[tuple[str, str]] = []
         self.values: list[tuple[str, str, Scalar]] = []
         self.numbers: dict[float, str] = {}
+        self._texts: list[tuple[str, str]] = []
         self._words: list[tuple[str, frozenset[str]]] = []
         self._every: set[str] = set()
         self._seen: set[str] = set()
@@ -68,9 +60,9 @@ class Known:
                 continue
             self._seen.add(mark)
             self.values.append((place, name, item))
-            self.texts.append((place, text))
             self.raw.append((place, str(item)))
-            self._words.append((place, words(text)))
+            self._texts.append((place, text))
+            self._words.append((place, _words(text)))
             self._every |= self._words[-1][1]
             for number in _NUMBER.findall(text):
                 self.numbers.setdefault(float(number), place)
@@ -82,19 +74,17 @@ class Known:
             return None
         literal = re.escape(wanted)
         pattern = re.compile(rf"(?<!\w){literal}(?!\w)(?!\.\d)" if wanted[0].isalnum() else literal)
-        for place, said in self.texts:
-            if wanted in said and pattern.search(said):
-                return place
-        return None
+        return next((place for place, said in self._texts if wanted in said and pattern.search(said)), None)
 
-    def place_of_words(self, wanted: frozenset[str]) -> str | None:
-        """Give the first place that says all words, in any order."""
-        return next((place for place, said in self._words if wanted <= said), None)
+    def place_of_words(self, text: str) -> str | None:
+        """Give the first place that says all words of a text, in any order."""
+        wanted = _words(plain(text))
+        return next((place for place, said in self._words if wanted <= said), None) if wanted else None
 
     def says(self, value: Scalar) -> bool:
         """Whether some text says the value."""
         text = str(value)
-        return words(plain(text)) <= self._every and self.place_of(text) is not None
+        return _words(plain(text)) <= self._every and self.place_of(text) is not None
 
     def under(self, key: str) -> Iterator[Scalar]:
         """Give the values that stand under a key."""
@@ -102,9 +92,9 @@ class Known:
 
     def named_like(self, name: str) -> Iterator[Scalar]:
         """Give the values whose key says all words of `name`, such as `first name` for `first_name`."""
-        wanted = words(name.replace("_", " ").lower())
+        wanted = _words(name.replace("_", " ").lower())
         for _, key, value in self.values:
-            if key and wanted and len(str(value)) <= _LONGEST_VALUE and wanted <= words(plain(key)):
+            if key and wanted and len(str(value)) <= _LONGEST_VALUE and wanted <= _words(plain(key)):
                 yield value
 
     def codes(self) -> Iterator[str]:
@@ -114,56 +104,55 @@ class Known:
     @property
     def places(self) -> tuple[str, ...]:
         """The places looked in, each once."""
-        return tuple(dict.fromkeys(place for place, _ in self.texts))
+        return tuple(dict.fromkeys(place for place, _ in self._texts))
 
 
-def words(text: str) -> frozenset[str]:
+def _words(text: str) -> frozenset[str]:
     """Give the words of a text in plain form; `_` and `#` part or open words."""
     return frozenset(_WORD.findall(text.replace("_", " ").replace("#", " ").replace("/", " ")))
 
 
 def of_user(scenario: Scenario) -> Known:
     """Give what the simulated user says or knows: lines, known values, goal, known info, instructions, persona."""
+    story, told, initial = scenario.task.user_scenario, scenario.instructions, scenario.task.initial_state
     known = Known(scenario.language or "en")
-    for number, line in enumerate(scenario.lines, start=1):
-        known.add(f"line {number}", line)
-    known.add("knows", scenario.knows)
-    for place, text in _told(scenario):
+    texts: list[tuple[str, JsonValue]] = [
+        *((f"line {number}", line) for number, line in enumerate(scenario.lines, start=1)),
+        ("knows", scenario.knows),
+        ("goal", told.reason_for_call or ""),
+        ("known_info", told.known_info or ""),
+        ("task_instructions", told.task_instructions or ""),
+        *((name, text) for name, text in (told.model_extra or {}).items() if isinstance(text, str)),
+        ("persona", (story.persona if story else None) or ""),
+        ("ticket", scenario.task.ticket or ""),
+    ]
+    for place, text in texts:
         known.add(place, text)
     for value, names in known_values(scenario, Toolset()):
         for name in names:
             known.add("known_info", value, name)
-    initial = scenario.task.initial_state
     for message in (initial.message_history or ()) if initial else ():
         known.add("the history", message.get("content"))
     return known
 
 
-def _told(scenario: Scenario) -> Iterator[tuple[str, str]]:
-    story, told = scenario.task.user_scenario, scenario.instructions
-    yield "goal", told.reason_for_call or ""
-    yield "known_info", told.known_info or ""
-    yield "task_instructions", told.task_instructions or ""
-    yield from ((name, text) for name, text in (told.model_extra or {}).items() if isinstance(text, str))
-    yield "persona", (story.persona if story else None) or ""
-    yield "ticket", scenario.task.ticket or ""
-
-
-def way_to(value: JsonValue, schema: Mapping[str, JsonValue], known: Known) -> tuple[str, str] | None:
+def way_to(value: JsonValue, schema: Mapping[str, JsonValue], known: Known) -> Way | None:
     """Give (rule, place) by which a value is reached, or None."""
     listed = [*schema.get("enum", ()), schema.get("const"), schema.get("default")]
     if value is None or isinstance(value, bool) or value in ("", [], {}) or any(same(value, one) for one in listed):
         return "constant", "the tool's schema"
     if place := known.place_of(str(value)):
         return "said", place
-    if is_number(value):
-        return _number(float(value), known)
-    return _text(str(value), known)
+    return _number(float(value), known) if is_number(value) else _text(str(value), known)
 
 
-def _text(value: str, known: Known) -> tuple[str, str] | None:
-    wanted = words(plain(value))
-    if wanted and (place := known.place_of_words(wanted)):
+def is_date(value: JsonValue) -> bool:
+    """Whether a value is a date, with a time or without."""
+    return isinstance(value, str) and _DATE.fullmatch(value) is not None
+
+
+def _text(value: str, known: Known) -> Way | None:
+    if place := known.place_of_words(value):
         return "same words", place
     if found := _DATE.fullmatch(value):
         said = (place for place, text in known.raw if states(found[1], text, known.locale))
@@ -172,57 +161,46 @@ def _text(value: str, known: Known) -> tuple[str, str] | None:
     if _CAPITALS.fullmatch(value) and (place := _abbreviated(value, known)):
         return "abbreviation", place
     if _EXPRESSION.fullmatch(value):
-        found_numbers = [_number(float(number), known) for number in re.findall(r"\d+(?:\.\d+)?", value)]
-        return ("own words", "known numbers") if all(found_numbers) else None
-    tokens = [token for token in _WITH_DIGIT.findall(value) if not _is_count(token)]
-    is_own = len(value.split()) >= OWN_WORDS or len(value) >= SHORTEST
-    if is_own and all(known.place_of(token) or _is_number(token, known) for token in tokens):
+        is_known = all(_number(float(number), known) for number in re.findall(r"\d+(?:\.\d+)?", value))
+        return ("own words", "known numbers") if is_known else None
+    is_own = len(value.split()) >= _OWN_WORDS or len(value) >= SHORTEST
+    if is_own and all(_holds(token, known) for token in _WITH_DIGIT.findall(value)):
         return "own words", "what is known"
     return None
 
 
-def _is_count(token: str) -> bool:
-    return token.isdecimal() and len(token) <= len(str(COUNTED)) and int(token) <= COUNTED
-
-
-def _is_number(token: str, known: Known) -> bool:
+def _holds(token: str, known: Known) -> bool:
+    """Whether a word with a digit is a count, is said, or is a known number."""
+    if (token.isdecimal() and len(token) <= len(str(_COUNTED)) and int(token) <= _COUNTED) or known.place_of(token):
+        return True
     try:
         return _number(float(token.strip(".#")), known) is not None
     except ValueError:
         return False
 
 
-def _number(value: float, known: Known) -> tuple[str, str] | None:
+def _number(value: float, known: Known) -> Way | None:
     if value in known.numbers:
         return "said", known.numbers[value]
-    if value.is_integer() and 0 <= value <= COUNTED:
+    if value.is_integer() and 0 <= value <= _COUNTED:
         return "count", "what is known"
-    numbers = list(known.numbers)[:_NUMBERS]
-    for left, right in combinations(numbers, 2):
-        results = [left + right, left - right, right - left, left * right]
-        results += [left / right] if right else []
+    for left, right in combinations(list(known.numbers)[:_NUMBERS], 2):
+        results = [left + right, left - right, right - left, left * right, *([left / right] if right else [])]
         if any(abs(value - result) < _CENT for result in results):
             return "computed", f"{known.numbers[left]} and {known.numbers[right]}"
-    by_place: dict[str, float] = {}
+    totals: dict[str, float] = {}
     for number, place in known.numbers.items():
-        by_place[place] = by_place.get(place, 0.0) + number
-    summed = next((place for place, total in by_place.items() if abs(total - value) < _CENT), None)
+        totals[place] = totals.get(place, 0.0) + number
+    summed = next((place for place, total in totals.items() if abs(total - value) < _CENT), None)
     return ("computed", summed) if summed else None
-
-
-def is_date(value: JsonValue) -> bool:
-    """Whether a value is a date, with a time or without."""
-    return isinstance(value, str) and _DATE.fullmatch(value) is not None
 
 
 def _abbreviated(value: str, known: Known) -> str | None:
     letters = re.compile(".*?".join(value.lower()))
     for place, text in known.raw:
-        for name in _TITLED.findall(text):
-            flat = plain(name)
-            if flat[:1] == value[0].lower() and letters.match(flat):
-                return place
-            if len(flat) > len(value) and letters.search(flat):
+        for name in map(plain, _TITLED.findall(text)):
+            begins = name[:1] == value[0].lower() and letters.match(name)
+            if begins or (len(name) > len(value) and letters.search(name)):
                 return place
     return None
 
@@ -235,10 +213,10 @@ _TOGETHER = 12
 """Values of each argument that are combined with those of others."""
 _FIRST = 3
 """Values of an argument that are tried in another's place."""
-_ANYTHING: dict[str, JsonValue] = {"integer": 1, "number": 1, "boolean": False, "array": [], "object": {}}
-"""What is given, by type, where nothing is known."""
 _WIDE = 5
 """Arguments from which the likeliest values alone are tried."""
+_ANYTHING: dict[str, JsonValue] = {"integer": 1, "number": 1, "boolean": False, "array": [], "object": {}}
+"""What stands, by type, where nothing is known."""
 
 
 def likely_calls(
@@ -264,17 +242,17 @@ def likely_calls(
             [*own[:_FIRST], *(one for other in choices for one in other[:_FIRST] if one not in own), *own[_FIRST:]]
             for own in choices
         ]
-    for chosen in _likely_first(choices, most):
+    for chosen in _likely_first(choices, most[1]):
         call = ToolCall(name=tool.name, arguments=dict(zip(required, chosen, strict=True)), requestor=tool.requestor)
         if not any(is_call_of(forbidden, call) for forbidden in never):
             yield call
 
 
-def _likely_first(choices: Sequence[Sequence[JsonValue]], most: tuple[int, int]) -> Iterator[tuple[JsonValue, ...]]:
+def _likely_first(choices: Sequence[Sequence[JsonValue]], most: int) -> Iterator[tuple[JsonValue, ...]]:
     """Give combinations of values, those first in which every value stands early in its list."""
     kept = choices if len(choices) < 2 else [values[:_TOGETHER] for values in choices]
     places = sorted(product(*(range(len(values)) for values in kept)), key=sum) if len(kept) < _WIDE else []
-    for chosen in places[: most[1]]:
+    for chosen in places[:most]:
         yield tuple(values[place] for values, place in zip(kept, chosen, strict=True))
     if not places and all(kept):
         yield tuple(values[0] for values in kept)
@@ -286,20 +264,17 @@ def _likely(
     seen: list[JsonValue] = []
     stated = (arguments[name] for arguments in near if name in arguments and not holds_matcher(arguments[name]))
     of_state = (value for value in columns.of(name) if known.says(value))
-    listed = schema.get("enum", ())
-    codes = known.codes() if schema.get("type") in ("string", None) and not columns.of(name) and not listed else ()
+    listed, kind = schema.get("enum", ()), schema.get("type")
+    codes = known.codes() if kind in ("string", None) and not columns.of(name) and not listed else ()
     under = chain(known.under(name), known.under(singular(name)))
     for value in chain(stated, under, known.named_like(name), of_state, listed, codes):
-        fitting = _fitted(value, schema)
+        fitting = value
+        if kind == "array" and not isinstance(value, list):
+            fitting = [value]
+        elif kind == "string" and isinstance(value, int | float):
+            fitting = str(value)
         if fitting not in seen:
             seen.append(fitting)
             yield fitting
     if not seen:
-        yield _ANYTHING.get(str(schema.get("type")), "text")
-
-
-def _fitted(value: JsonValue, schema: dict[str, JsonValue]) -> JsonValue:
-    """Give a number as text, and one value as a list, where the schema asks for that."""
-    if schema.get("type") == "array":
-        return value if isinstance(value, list) else [value]
-    return str(value) if schema.get("type") == "string" and isinstance(value, int | float) else value
+        yield _ANYTHING.get(str(kind), "text")

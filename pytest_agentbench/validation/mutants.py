@@ -1,40 +1,36 @@
 """Wrong runs: weak agents, and mutants of the oracle's run, each by one change that a user would not accept.
 
-- drop: an expected call is not made, though the agent says at the end what it would say had it been made
-- swap: two neighbouring expected calls change places
-- wrong argument: one argument is another value that could stand there: of the tool's schema, or of the state
-- invented value: one argument is a value that exists nowhere
-- extra write: a further call that changes something: an expected write once more, or another write
-- wrong order: a change before the user's yes that a rule asks for, or before the lookup that a rule asks for
-- false claim: no write is made, or none was due, and the agent says that the change was made
-- wrong statement: something that must be communicated is said wrongly, or left out
-
 Reads decide only where the scenario asks for them (`expected_calls: all`, an order) or a rule does, so they are
 mutated only there; so is an argument only where it counts (`compare_args`).
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from random import Random
+from typing import Any
 
 from pytest_agentbench.checks.effects import tool_writes
 from pytest_agentbench.checks.findings import call_text, value_text
 from pytest_agentbench.checks.matching import argument_matches, compared_arguments
 from pytest_agentbench.core.matchers import holds_matcher
 from pytest_agentbench.core.run import Run
-from pytest_agentbench.core.scenario import ExpectedCall, Scenario
-from pytest_agentbench.core.state import State
+from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.tool import ToolCall, Toolset
-from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.core.values import JsonValue, same
 from pytest_agentbench.core.verdict import Verdict
 from pytest_agentbench.validation.known import Known, likely_calls
 from pytest_agentbench.validation.oracle import DONE, Oracle, opening
-from pytest_agentbench.validation.report import Mutant
+from pytest_agentbench.validation.report import Mutant, Operator
 from pytest_agentbench.validation.rules import Rules
-from pytest_agentbench.validation.scripted_run import ScriptedRun, ScriptPlayer, Step, numbered, perform
+from pytest_agentbench.validation.scripted_run import (
+    Performance,
+    ScriptedRun,
+    ScriptPlayer,
+    Step,
+    numbered,
+    perform,
+)
 from pytest_agentbench.validation.values import Columns, another, near
 
 
@@ -48,7 +44,7 @@ class Mutation:
 
 
 @dataclass(frozen=True)
-class Bench:
+class MutantSource:
     """What mutants are made from: a scenario, its right run, the tools, the values there are, and other writes."""
 
     scenario: Scenario
@@ -60,180 +56,173 @@ class Bench:
     seed: int = 0
 
     @property
-    def reads_count(self) -> bool:
-        """Whether the scenario asks for reads too."""
+    def expected(self) -> list[tuple[Step, ToolCall, int]]:
+        """The steps of the right run that are expected calls, with the call and its position."""
+        steps = self.oracle.script
+        return [(one, one.call, one.position or 0) for one in steps if one.part == "call" and one.call is not None
+                and one.position is not None]  # fmt: skip
+
+    @property
+    def deciding(self) -> list[tuple[Step, ToolCall, int]]:
+        """Those of the expected calls of which it makes a difference that they are made."""
         match = self.scenario.match
-        return match.expected_calls == "all" or match.order != "any_order"
+        reads_count = match.expected_calls == "all" or match.order != "any_order"
+        return [one for one in self.expected if reads_count or self.writes(one[2])]
 
-    def writes(self, want: ExpectedCall) -> bool:
+    def writes(self, position: int) -> bool:
         """Whether an expected call is a write; one of unknown kind counts as one, as in the verdict."""
+        want = self.scenario.expected_calls[position]
         return tool_writes(want.name, want.requestor, self.toolset) is not False
-
-    def counts(self, position: int) -> bool:
-        """Whether it makes a difference that an expected call is made."""
-        return self.reads_count or self.writes(self.scenario.expected_calls[position])
 
     def random(self, *names: object) -> Random:
         """Give a source of chance that depends on the seed, the scenario and `names` alone."""
         return Random(f"{self.seed} {self.scenario.id} {' '.join(map(str, names))}")  # noqa: S311 - no secret
 
 
-def mutations(bench: Bench) -> Iterator[Mutation]:
+Changes = Iterator[tuple[str, Sequence[Step]]]
+"""What was changed in a right run, and the steps that came of it."""
+
+
+def mutations(source: MutantSource) -> Iterator[Mutation]:
     """Give every mutant of a scenario's right run, the same ones for the same seed."""
-    for operator in _OPERATORS:
-        yield from operator(bench)
+    for name, (operator, demanded) in _OPERATORS.items():
+        for change, steps in operator(source):
+            yield Mutation(Mutant(operator=name, change=change), tuple(steps), demanded)
 
 
-def _dropped(bench: Bench) -> Iterator[Mutation]:
-    for step in _expected(bench):
-        if step.call is not None and step.position is not None and bench.counts(step.position):
-            rest = tuple(other for other in bench.oracle.script if other is not step)
-            yield Mutation(Mutant(operator="drop", change=f"{_shown(step.call)} is not made"), rest)
+def _dropped(source: MutantSource) -> Changes:
+    for step, call, _ in source.deciding:
+        yield f"{_shown(call)} is not made", _but(source.oracle.script, [step])
 
 
-def _swapped(bench: Bench) -> Iterator[Mutation]:
-    steps = bench.oracle.script
-    expected = _expected(bench)
-    for first, second in pairwise(expected):
-        if first.call is None or second.call is None or first.party != second.party or first.call == second.call:
+def _swapped(source: MutantSource) -> Changes:
+    deciding = {id(step) for step, _, _ in source.deciding}
+    steps = source.oracle.script
+    for (first, call, _), (second, other, _) in pairwise(source.expected):
+        if first.party != second.party or call == other or not {id(first), id(second)} <= deciding:
             continue
-        if not (bench.counts(first.position or 0) and bench.counts(second.position or 0)):
-            continue
-        exchanged = {id(first): second, id(second): first}
-        change = f"{_shown(second.call)} before {_shown(first.call)}"
         # a call and the question about it go together, else the swap would be one more call without a yes
-        blocks = _blocks_swapped(steps, first, second) or tuple(exchanged.get(id(step), step) for step in steps)
-        yield Mutation(Mutant(operator="swap", change=change), numbered(blocks))
+        own, then = ([one for one in steps if one.position == at.position and one.part != "needed"]
+                     for at in (first, second))  # fmt: skip
+        places = [place for place, step in enumerate(steps) if any(step is one for one in (*own, *then))]
+        between = [one for one in steps[places[0] : places[-1] + 1] if not any(one is step for step in (*own, *then))]
+        yield (
+            f"{_shown(other)} before {_shown(call)}",
+            numbered([*steps[: places[0]], *between, *then, *own, *steps[places[-1] + 1 :]]),
+        )
 
 
-def _blocks_swapped(steps: ScriptedRun, first: Step, second: Step) -> ScriptedRun | None:
-    """Exchange all steps of two expected calls where they follow each other, needed lookups staying in front."""
-    own = [step for step in steps if step.position == first.position and step.part != "needed"]
-    other = [step for step in steps if step.position == second.position and step.part != "needed"]
-    moved = {id(step) for step in (*own, *other)}
-    places = [place for place, step in enumerate(steps) if id(step) in moved]
-    if not places:
-        return None
-    between = [step for step in steps[places[0] : places[-1] + 1] if id(step) not in moved]
-    return (*steps[: places[0]], *between, *other, *own, *steps[places[-1] + 1 :])
+def _wrong_argument(source: MutantSource) -> Changes:
+    def other(value: JsonValue, name: str, schema: Mapping[str, JsonValue], random: Random) -> JsonValue:
+        return another(value, name, schema, source.columns, random)
+
+    return _changed(source, "wrong argument", other)
 
 
-def _wrong_argument(bench: Bench) -> Iterator[Mutation]:
-    yield from _changed(bench, "wrong argument", lambda value, name, schema, random: another(
-        value, name, schema, bench.columns, random
-    ))  # fmt: skip
+def _invented(source: MutantSource) -> Changes:
+    def invent(value: JsonValue, _name: str, schema: Mapping[str, JsonValue], _random: Random) -> JsonValue:
+        return None if schema.get("enum") or isinstance(value, bool) or value is None else near(value)
+
+    return _changed(source, "invented value", invent)
 
 
-def _invented(bench: Bench) -> Iterator[Mutation]:
-    def invent(value: JsonValue, _name: str, schema: dict[str, JsonValue], _random: Random) -> JsonValue:
-        is_listed = bool(schema.get("enum")) or isinstance(value, bool) or value is None
-        return None if is_listed else near(value)
-
-    yield from _changed(bench, "invented value", invent)
-
-
-Change = Callable[[JsonValue, str, dict[str, JsonValue], Random], JsonValue]
-"""Gives another value for (value, argument, schema, chance), or None."""
-
-
-def _changed(bench: Bench, operator: str, change: Change) -> Iterator[Mutation]:
-    for step in _expected(bench):
-        call, position = step.call, step.position
-        if call is None or position is None or not bench.counts(position):
-            continue
-        want = bench.scenario.expected_calls[position]
-        spec = bench.toolset.get(call.name, call.requestor)
-        schemas = spec.parameters.get("properties", {}) if spec else {}
+def _changed(
+    source: MutantSource,
+    operator: Operator,
+    change: Callable[[JsonValue, str, Mapping[str, JsonValue], Random], JsonValue],
+) -> Changes:
+    """Change each argument that counts; `change` gives another value for (value, argument, schema, chance), or None."""
+    for step, call, position in source.deciding:
+        want = source.scenario.expected_calls[position]
         for name in compared_arguments(want):
             value = call.arguments[name]
-            other = change(value, name, schemas.get(name, {}), bench.random(operator, position, name))
-            made = call.model_copy(update={"arguments": {**call.arguments, name: other}})
+            other = change(value, name, _schema(source.toolset, call, name), source.random(operator, position, name))
+            made = _with(step, name, other)
             if other is None or same(other, value):
                 continue
-            if holds_matcher(want.arguments[name]) and argument_matches(want, name, made):
+            if holds_matcher(want.arguments[name]) and made.call and argument_matches(want, name, made.call):
                 continue  # the scenario allows this value as well
             text = f"{call.name}: {name}={value_text(other)} instead of {value_text(value)}"
-            changed = step.model_copy(update={"call": made})
-            script = tuple(changed if other_step is step else other_step for other_step in bench.oracle.script)
-            yield Mutation(Mutant(operator=operator, change=text), script)  # type: ignore[arg-type]  # see callers
+            yield text, _but(source.oracle.script, [], step, [made])
 
 
-def _extra_write(bench: Bench) -> Iterator[Mutation]:
-    steps = bench.oracle.script
-    repeated = [step.call for step in _expected(bench) if step.call is not None and bench.writes(_want(bench, step))]
-    for call in (*repeated[-1:], *bench.extra):
+def _extra_write(source: MutantSource) -> Changes:
+    steps = source.oracle.script
+    repeated = [call for _, call, position in source.expected if source.writes(position)]
+    for call in (*repeated[-1:], *source.extra):
         what = "once more" if call in repeated else "besides"
         further = Step(party="assistant", part="call", call=call)
-        script = numbered([*steps[:-1], further, steps[-1]])
-        yield Mutation(Mutant(operator="extra write", change=f"{_shown(call)} {what}"), script)
+        yield f"{_shown(call)} {what}", numbered([*steps[:-1], further, steps[-1]])
 
 
-def _wrong_order(bench: Bench) -> Iterator[Mutation]:
-    steps = bench.oracle.script
+def _wrong_order(source: MutantSource) -> Changes:
+    steps = source.oracle.script
     for step in steps:
-        if step.call is None or step.party != "assistant" or step.part != "call":
+        if (call := step.call) is None or step.party != "assistant" or step.part != "call":
             continue
-        asked = [other for other in steps if other.position == step.position and other.part in ("question", "consent")]
+        asked = [one for one in steps if one.position == step.position and one.part in ("question", "consent")]
         if asked:
-            at = steps.index(asked[0])
-            moved = [other for other in steps if other is not step]
-            script = (*moved[:at], step, *moved[at:])
-            change = f"{_shown(step.call)} before asking the user"
-            yield Mutation(Mutant(operator="wrong order", change=change), script, demanded=True)
-        earlier = [
-            other
-            for other in steps[: steps.index(step)]
-            if other.call is not None and bench.rules.orders(other.call.name, step.call)
-        ]
+            yield f"{_shown(call)} before asking the user", _but(steps, [step], asked[0], [step, asked[0]])
+        before = steps[: steps.index(step)]
+        earlier = [one for one in before if one.call is not None and source.rules.orders(one.call.name, call)]
         if earlier:
-            late = {id(other) for other in earlier}
-            rest = [other for other in steps if id(other) not in late]
-            at = rest.index(step) + 1
-            names = " and ".join(dict.fromkeys(other.call.name for other in earlier if other.call))
-            change = f"{_shown(step.call)} before {names}"
-            script = (*rest[:at], *earlier, *rest[at:])
-            yield Mutation(Mutant(operator="wrong order", change=change), script, demanded=True)
+            names = " and ".join(dict.fromkeys(one.call.name for one in earlier if one.call))
+            yield f"{_shown(call)} before {names}", _but(steps, earlier, step, [step, *earlier])
 
 
-def _false_claim(bench: Bench) -> Iterator[Mutation]:
-    steps = bench.oracle.script
-    writes = [step for step in _expected(bench) if bench.writes(_want(bench, step))]
+def _false_claim(source: MutantSource) -> Changes:
+    steps = source.oracle.script
+    writes = [(step, call) for step, call, position in source.expected if source.writes(position)]
     if writes:
-        gone = {id(step) for step in writes}
-        rest = tuple(step for step in steps if id(step) not in gone)
-        names = ", ".join(dict.fromkeys(step.call.name for step in writes if step.call))
-        change = f"says that {names} was done, and did nothing"
-        yield Mutation(Mutant(operator="false claim", change=change), rest, demanded=True)
+        names = ", ".join(dict.fromkeys(call.name for _, call in writes))
+        yield f"says that {names} was done, and did nothing", _but(steps, [step for step, _ in writes])
         return
-    claim = "Your request was carried out as you wished."
-    told = steps[-1].model_copy(update={"text": "\n".join([claim, *bench.oracle.words, DONE])})
+    claim = ["Your request was carried out as you wished.", *source.oracle.words, DONE]
     change = "says that the request was carried out, in place of what is to be communicated"
-    yield Mutation(Mutant(operator="false claim", change=change), (*steps[:-1], told), demanded=True)
+    yield change, (*steps[:-1], steps[-1].model_copy(update={"text": "\n".join(claim)}))
 
 
-def _wrong_statement(bench: Bench) -> Iterator[Mutation]:
-    steps = bench.oracle.script
-    infos = bench.scenario.communicate_info
+def _wrong_statement(source: MutantSource) -> Changes:
+    steps, infos = source.oracle.script, source.scenario.communicate_info
     for index, info in enumerate(infos):
-        others = [other for place, other in enumerate(infos) if place != index]
         wrong = str(near(info))
         stated = [wrong] if any(char.isdigit() for char in info) else []
-        told = steps[-1].model_copy(update={"text": "\n".join([*others, *stated, *bench.oracle.words, DONE])})
+        told = [*infos[:index], *infos[index + 1 :], *stated, *source.oracle.words, DONE]
         change = f"says {value_text(wrong)} for {value_text(info)}" if stated else f"does not say {value_text(info)}"
-        yield Mutation(Mutant(operator="wrong statement", change=change), (*steps[:-1], told), demanded=True)
+        yield change, (*steps[:-1], steps[-1].model_copy(update={"text": "\n".join(told)}))
 
 
-_OPERATORS = (
-    _dropped, _swapped, _wrong_argument, _invented, _extra_write, _wrong_order, _false_claim, _wrong_statement,
-)  # fmt: skip
+_OPERATORS: dict[Operator, tuple[Callable[[MutantSource], Changes], bool]] = {
+    "drop": (_dropped, False),
+    "swap": (_swapped, False),
+    "wrong argument": (_wrong_argument, False),
+    "invented value": (_invented, False),
+    "extra write": (_extra_write, False),
+    "wrong order": (_wrong_order, True),
+    "false claim": (_false_claim, True),
+    "wrong statement": (_wrong_statement, True),
+}
+"""Each operator, and whether its mutants differ in what the scenario demands whatever the state."""
 
 
-def _expected(bench: Bench) -> list[Step]:
-    return [step for step in bench.oracle.script if step.part == "call" and step.position is not None]
+def _but(steps: Sequence[Step], gone: Sequence[Step], at: Step | None = None, now: Sequence[Step] = ()) -> ScriptedRun:
+    """Give steps without those `gone`, with `now` in the place of the step `at`."""
+    left = [step for step in steps if not any(step is one for one in gone)]
+    return tuple(one for step in left for one in (now if step is at else (step,)))
 
 
-def _want(bench: Bench, step: Step) -> ExpectedCall:
-    return bench.scenario.expected_calls[step.position or 0]
+def _with(step: Step, name: str, value: JsonValue) -> Step:
+    """Give a step whose call has another value for one argument."""
+    if step.call is None:
+        return step
+    arguments = {**step.call.arguments, name: value}
+    return step.model_copy(update={"call": step.call.model_copy(update={"arguments": arguments})})
+
+
+def _schema(toolset: Toolset, call: ToolCall, name: str) -> Mapping[str, JsonValue]:
+    spec = toolset.get(call.name, call.requestor)
+    schema: Mapping[str, JsonValue] = (spec.parameters.get("properties", {}) if spec else {}).get(name, {})
+    return schema
 
 
 def _shown(call: ToolCall) -> str:
@@ -244,51 +233,26 @@ _TRIED = (3, 4)
 """Values of an argument, and calls of a tool, tried in the search for a write outside of the goal."""
 
 
-@dataclass
-class Score:
-    """What became of the mutants: how many per operator (caught, judged), which passed, how many were equivalent."""
-
-    judged: Counter[str] = field(default_factory=Counter)
-    caught: Counter[str] = field(default_factory=Counter)
-    survivors: list[Mutant] = field(default_factory=list)
-    equivalent: int = 0
-
-    @property
-    def operators(self) -> dict[str, tuple[int, int]]:
-        """Give (caught, judged) per operator."""
-        return {name: (self.caught[name], count) for name, count in self.judged.items()}
-
-
-@dataclass(frozen=True)
-class Right:
-    """The oracle's run as it was judged: what a mutant's run is held against."""
-
-    run: Run
-    transcript: Transcript
-    final: State | None
-
-
-async def score(player: ScriptPlayer, bench: Bench, right: Right) -> Score:
-    """Perform and judge every mutant.
+async def score(player: ScriptPlayer, source: MutantSource, right: Run) -> dict[str, Any]:
+    """Perform and judge every mutant of the `right` run; give what a `ScenarioReport` says of them.
 
     A mutant that does not fail is equivalent, and left out, where its calls lead to the very state that the right run
     leads to (nothing ignored), unless it differs in what the scenario or a rule asks for besides the state. Where no
     state can be read it is equivalent where it makes the same writes, all of which succeed.
     """
-    found = Score()
-    for mutation in mutations(bench):
+    equivalent, operators, survivors = 0, dict[str, tuple[int, int]](), list[Mutant]()
+    for mutation in mutations(source):
         done = await player.performed(mutation.script)
-        judgement = await player.judge_as(right.run, done)
-        name = mutation.mutant.operator
-        if judgement.verdict is Verdict.FAILED:
-            found.judged[name] += 1
-            found.caught[name] += 1
-        elif _is_equivalent(mutation, right, done.transcript, done.final):
-            found.equivalent += 1
-        else:
-            found.judged[name] += 1
-            found.survivors.append(mutation.mutant)
-    return found
+        judgement = await player.judge_as(right, done)
+        is_caught = judgement.verdict is Verdict.FAILED
+        if not is_caught and not mutation.demanded and _is_equivalent(done, right):
+            equivalent += 1
+            continue
+        caught, judged = operators.get(mutation.mutant.operator, (0, 0))
+        operators[mutation.mutant.operator] = (caught + is_caught, judged + 1)
+        survivors += [] if is_caught else [mutation.mutant]
+    total = sum(judged for _, judged in operators.values())
+    return {"mutants": total, "equivalent": equivalent, "operators": operators, "survivors": tuple(survivors)}
 
 
 async def other_writes(player: ScriptPlayer, oracle: Oracle, known: Known, columns: Columns) -> tuple[ToolCall, ...]:
@@ -296,14 +260,13 @@ async def other_writes(player: ScriptPlayer, oracle: Oracle, known: Known, colum
     scenario, toolset = player.plan.scenario, player.plan.toolset
     called = {want.name for want in scenario.expected_calls}
     tools = [spec for spec in toolset.of("assistant") if spec.kind == "write"]
-    tools.sort(key=lambda spec: spec.name in called)
-    near = [want.arguments for want in scenario.expected_calls]
+    near_by = [want.arguments for want in scenario.expected_calls]
     made = [(heard.call.name, heard.call.arguments) for heard in oracle.heard]
     async with player.world() as world:
         await perform(oracle.script, world)
         before = await world.snapshot()
-        for spec in tools:
-            for call in likely_calls(spec, near, known, columns, most=_TRIED):
+        for spec in sorted(tools, key=lambda spec: spec.name in called):
+            for call in likely_calls(spec, near_by, known, columns, most=_TRIED):
                 if (call.name, call.arguments) in made:
                     continue
                 result = await world.call(call)
@@ -315,65 +278,44 @@ async def other_writes(player: ScriptPlayer, oracle: Oracle, known: Known, colum
     return ()
 
 
-def _is_equivalent(mutation: Mutation, right: Right, transcript: Transcript, final: State | None) -> bool:
-    if mutation.demanded:
-        return False
-    if right.final is not None:
-        return final == right.final
-    return _successes(transcript, right.run) == _successes(right.transcript, right.run)
+def _is_equivalent(done: Performance, right: Run) -> bool:
+    if right.final_state is not None:
+        return done.final == right.final_state
+    return _writes(right.model_copy(update={"transcript": done.transcript})) == _writes(right)
 
 
-def _successes(transcript: Transcript, run: Run) -> Sequence[str]:
+def _writes(run: Run) -> Sequence[str]:
     """Give the calls that succeeded and may have written, in no order; of unknown kinds nobody can tell."""
+    calls = [record.call for record in run.transcript.trajectory if not record.failed]
+    kinds = [(call, run.toolset.get(call.name, call.requestor)) for call in calls]
     return sorted(
-        f"{record.call.requestor} {record.call.name} {sorted(record.call.arguments.items())}"
-        for record in transcript.trajectory
-        if not record.failed
-        and (
-            (spec := run.toolset.get(record.call.name, record.call.requestor)) is None
-            or spec.kind not in ("read", "unknown")
-        )
+        f"{call.requestor} {call.name} {sorted(call.arguments.items())}"
+        for call, spec in kinds
+        if spec is None or spec.kind not in ("read", "unknown")
     )
 
 
-NOTHING = "does nothing"
-ECHO = "echoes the user"
-WRONG = "uses wrong arguments"
-
-
 def weak_agents(
-    scenario: Scenario, oracle: Oracle | None, toolset: Toolset, columns: Columns, seed: int
+    scenario: Scenario, oracle: Oracle, toolset: Toolset, columns: Columns, seed: int
 ) -> Iterator[tuple[str, ScriptedRun]]:
     """Give each weak agent's name and run; wrong arguments only where some expected call has arguments."""
     lines = opening(scenario)
-    yield NOTHING, numbered(lines)
-    yield ECHO, numbered([_echoed(lines[place - 1], step) for place, step in enumerate(lines)])
-    if oracle is not None and (wrong := _all_wrong(oracle, toolset, columns, seed)):
-        yield WRONG, wrong
+    yield "does nothing", numbered(lines)
+    echoes = [one.model_copy(update={"text": before.text}) for before, one in pairwise(lines)]
+    echoed = [echo if one.party == "assistant" else one for echo, one in zip([lines[0], *echoes], lines, strict=True)]
+    yield "echoes the user", numbered(echoed)
+    wrong = [_all_wrong(step, toolset, columns, seed) for step in oracle.script]
+    if any(one is not step for one, step in zip(wrong, oracle.script, strict=True) if step.part == "call"):
+        yield "uses wrong arguments", tuple(wrong)
 
 
-def _echoed(before: Step, step: Step) -> Step:
-    return step.model_copy(update={"text": before.text}) if step.party == "assistant" else step
-
-
-def _all_wrong(oracle: Oracle, toolset: Toolset, columns: Columns, seed: int) -> ScriptedRun | None:
-    """Give the oracle's run with one argument of every expected call wrong and nothing communicated."""
-    steps: list[Step] = []
-    changed = 0
-    for step in oracle.script:
-        made = step
-        if step.part == "told":
-            made = step.model_copy(update={"text": DONE})
-        elif step.part == "call" and step.call is not None:
-            spec = toolset.get(step.call.name, step.call.requestor)
-            schema = spec.parameters.get("properties", {}) if spec else {}
-            for name, value in step.call.arguments.items():
-                chance = Random(f"{seed} {step.position} {name}")  # noqa: S311 - no secret
-                wrong = another(value, name, schema.get(name, {}), columns, chance)
-                if wrong is not None:
-                    arguments = {**step.call.arguments, name: wrong}
-                    made = step.model_copy(update={"call": step.call.model_copy(update={"arguments": arguments})})
-                    changed += 1
-                    break
-        steps.append(made)
-    return tuple(steps) if changed else None
+def _all_wrong(step: Step, toolset: Toolset, columns: Columns, seed: int) -> Step:
+    """Give a step with one argument of an expected call wrong, and without what is to be communicated."""
+    if step.part == "told":
+        return step.model_copy(update={"text": DONE})
+    for name, value in step.call.arguments.items() if step.part == "call" and step.call is not None else ():
+        chance = Random(f"{seed} {step.position} {name}")  # noqa: S311 - no secret
+        wrong = another(value, name, _schema(toolset, step.call, name), columns, chance)  # type: ignore[arg-type]
+        if wrong is not None:
+            return _with(step, name, wrong)
+    return step

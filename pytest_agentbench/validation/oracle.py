@@ -99,15 +99,13 @@ class Writer:
 
         `can_fail` False says that calls never fail here, so that the first likely call that a rule needs is taken.
         """
-        steps = [*opening(self._scenario), *self._approvals(columns)]
+        self._tools, self._columns, self._can_fail = tools, columns, can_fail
+        steps = [*opening(self._scenario), *self._approvals()]
         for position, want in enumerate(self._scenario.expected_calls):
-            call = self._concrete(want, columns)
-            needed = await self._needed(call, position, tools, columns, can_fail=can_fail)
+            call = self._concrete(want)
+            needed = await self._needed(call, position)
             steps += [Step(party="assistant", part="needed", call=one, position=position) for one in needed]
-            if want.requestor == "user":
-                steps += self._by_user(call, position)
-            else:
-                steps += self._by_agent(call, position)
+            steps += self._steps(call, position)
             result = await tools.call(call)
             if result.error and can_fail and (guessed := self._unsaid(want)):
                 raise NoExampleError(f"{want.name}: no value for {' and '.join(guessed)} is known that it takes")
@@ -123,20 +121,27 @@ class Writer:
         self._oracle.script = numbered(_without_idle_text(steps))
         return self._oracle
 
-    def _approvals(self, columns: Columns) -> Iterator[Step]:
+    def _approvals(self) -> Iterator[Step]:
         """Ask for each expected approval that is about no expected call."""
         for want in self._scenario.asks:
             if not any(call.name == want.name for call in self._scenario.expected_calls):
-                arguments = {name: self._example(name, value, columns) for name, value in want.arguments.items()}
+                arguments = {name: self._example(name, value) for name, value in want.arguments.items()}
                 yield from _asked(ToolCall(name=want.name, arguments=arguments))
 
-    def _by_agent(self, call: ToolCall, position: int) -> Iterator[Step]:
+    def _steps(self, call: ToolCall, position: int) -> Iterator[Step]:
+        """Give a call with what is said about it: by the agent, with the yes that it needs, or by the user."""
+        if call.requestor == "user":
+            text = f"Please do this yourself: {in_words(call)}."
+            yield Step(party="assistant", part="filler", text=text, position=position)
+            yield Step(party="user", part="call", call=call, position=position)
+            yield Step(party="user", part="filler", text="I have done that.", position=position)
+            return
         if any(want.name == call.name for want in self._scenario.asks):
             yield from _asked(call, position)
         elif self._rules.must_confirm(call):
             text = f"I would now make this change: {in_words(call, self._terms(call))}. Shall I proceed, yes or no?"
             yield Step(party="assistant", part="question", text=text, position=position)
-            about = tuple(value for name, given in call.arguments.items() for _, value in scalars(given, name))
+            about = tuple(value for _, value in scalars(call.arguments))
             yield Step(party="user", part="consent", text="Yes, please do.", position=position, about=about)
         yield Step(party="assistant", part="call", call=call, position=position)
 
@@ -149,42 +154,28 @@ class Writer:
         return found
 
     def _values(self) -> Iterator[str]:
-        """Give what rules say that the agent must tell of its calls and of what they gave."""
+        """Give what rules say that the agent must tell of its calls and of their results."""
         for heard in self._oracle.heard:
             for reference in self._rules.told(heard.call):
                 yield from (str(value) for _, value in scalars(_led_to(reference, heard)))
 
-    def _by_user(self, call: ToolCall, position: int) -> Iterator[Step]:
-        text = f"Please do this yourself: {in_words(call)}."
-        yield Step(party="assistant", part="filler", text=text, position=position)
-        yield Step(party="user", part="call", call=call, position=position)
-        yield Step(party="user", part="filler", text="I have done that.", position=position)
-
-    async def _needed(
-        self, call: ToolCall, position: int, tools: ToolBox, columns: Columns, *, can_fail: bool
-    ) -> list[ToolCall]:
+    async def _needed(self, call: ToolCall, position: int) -> list[ToolCall]:
         """Make, for each rule that asks for an earlier call which was not made, the first likely one that succeeds."""
         made: list[ToolCall] = []
         for names in self._rules.before(call) if call.requestor == "assistant" else ():
-            if self._succeeded.isdisjoint(names):
-                found = await self._first_that_works(names, call, tools, columns, can_fail=can_fail)
-                if found is not None:
-                    made.append(found[0])
-                    self._hear(Heard(position, *found, is_needed=True))
+            if self._succeeded.isdisjoint(names) and (found := await self._first_that_works(names, call)) is not None:
+                made.append(found[0])
+                self._hear(Heard(position, *found, is_needed=True))
         self._oracle.added += [call_text(one.name, one.arguments) for one in made]
         return made
 
-    async def _first_that_works(
-        self, names: tuple[str, ...], call: ToolCall, tools: ToolBox, columns: Columns, *, can_fail: bool
-    ) -> tuple[ToolCall, ToolResult] | None:
+    async def _first_that_works(self, names: tuple[str, ...], call: ToolCall) -> tuple[ToolCall, ToolResult] | None:
         near = [call.arguments, *(want.arguments for want in self._scenario.expected_calls)]
-        for name in names:
-            spec = self._toolset.get(name)
-            if spec is None or spec.kind == "write":
-                continue
-            for likely in likely_calls(spec, near, self._known, columns, never=self._scenario.never):
-                result = await tools.call(likely)
-                if not result.error or not can_fail:
+        specs = [spec for name in names if (spec := self._toolset.get(name)) is not None and spec.kind != "write"]
+        for spec in specs:
+            for likely in likely_calls(spec, near, self._known, self._columns, never=self._scenario.never):
+                result = await self._tools.call(likely)
+                if not result.error or not self._can_fail:
                     return likely, result
         return None
 
@@ -194,47 +185,40 @@ class Writer:
         if heard.call.requestor == "assistant":
             self._succeeded.add(heard.call.name)
 
-    def _concrete(self, want: ExpectedCall, columns: Columns) -> ToolCall:
-        arguments = {
-            name: self._example(name, value, columns) if holds_matcher(value) else value
-            for name, value in want.arguments.items()
-        }
-        for name, schema in self._unsaid(want).items():
-            arguments[name] = self._likely(name, schema, columns)
-        return ToolCall(name=want.name, arguments=arguments, requestor=want.requestor)
+    def _concrete(self, want: ExpectedCall) -> ToolCall:
+        stated = {name: self._example(name, value) for name, value in want.arguments.items()}
+        guessed = {name: self._likely(name, schema) for name, schema in self._unsaid(want).items()}
+        return ToolCall(name=want.name, arguments={**stated, **guessed}, requestor=want.requestor)
 
     def _unsaid(self, want: ExpectedCall) -> dict[str, dict[str, JsonValue]]:
         """Give the arguments that an expected call leaves open though the tool needs them, with their schemas."""
         spec = self._toolset.get(want.name, want.requestor)
         if spec is None or self._scenario.states_whole_calls:
             return {}
-        schemas = spec.parameters.get("properties", {})
-        return {
-            name: schemas.get(name, {}) for name in spec.parameters.get("required", ()) if name not in want.arguments
-        }
+        schemas, required = spec.parameters.get("properties", {}), spec.parameters.get("required", ())
+        return {name: schemas.get(name, {}) for name in required if name not in want.arguments}
 
-    def _likely(self, name: str, schema: dict[str, JsonValue], columns: Columns) -> JsonValue:
+    def _likely(self, name: str, schema: dict[str, JsonValue]) -> JsonValue:
         """Give a value for an argument that the scenario leaves open: a known one of its type if there is one."""
         is_type, plain = _TYPES.get(str(schema.get("type")), (object, "text"))
-        known = (*schema.get("enum", ()), *columns.of(name), *self._known.under(name))
-        return next(
-            (one for one in known if isinstance(one, is_type) and isinstance(one, bool) is (is_type is bool)), plain
-        )
+        known = (*schema.get("enum", ()), *self._columns.of(name), *self._known.under(name))
+        fitting = (one for one in known if isinstance(one, is_type) and isinstance(one, bool) is (is_type is bool))
+        return next(fitting, plain)
 
-    def _example(self, name: str, value: JsonValue, columns: Columns) -> JsonValue:
-        """Give a value that fits what holds matchers."""
-        if isinstance(value, list):
-            return [self._example(name, item, columns) for item in value]
-        if not isinstance(value, Mapping):
+    def _example(self, name: str, value: JsonValue) -> JsonValue:
+        """Give a value that fits what holds matchers; anything else stays what it is."""
+        if not holds_matcher(value):
             return value
+        if isinstance(value, list):
+            return [self._example(name, item) for item in value]
         if not is_matcher(value):
-            return {key: self._example(str(key), item, columns) for key, item in value.items()}
+            return {key: self._example(str(key), item) for key, item in value.items()}
         if "$approx" in value:
             return value["$approx"]
         if "$subset" in value:
-            return self._example(name, value["$subset"], columns)
+            return self._example(name, value["$subset"])
         tried = (
-            *columns.of(name),
+            *self._columns.of(name),
             *self._known.under(name),
             *(item for _, _, item in self._known.values),
             *(word for _, text in self._known.raw for word in text.split()),
@@ -255,18 +239,11 @@ def _asked(call: ToolCall, position: int | None = None) -> Iterator[Step]:
 
 
 def _without_idle_text(steps: list[Step]) -> list[Step]:
-    """Leave out words without content where the same party goes on talking or calling right after."""
-    return [
-        step
-        for step, after in zip(steps, [*steps[1:], None], strict=True)
-        if not (
-            step.part == "filler"
-            and step.party == "assistant"
-            and step.position is None
-            and after is not None
-            and after.party == "assistant"
-        )
-    ]
+    """Leave out words without content of the agent where it goes on talking or calling right after."""
+    parties = [*(step.party for step in steps[1:]), None]
+    idle = [step.part == "filler" and step.position is None and step.party == "assistant" for step in steps]
+    return [step for step, is_idle, after in zip(steps, idle, parties, strict=True)
+            if not (is_idle and after == "assistant")]  # fmt: skip
 
 
 def _led_to(reference: Mapping[str, Any], heard: Heard) -> list[JsonValue]:

@@ -6,7 +6,7 @@ that start from the former two, from the text of a policy or from the tool's sch
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from pytest_agentbench.checks.findings import value_text
 from pytest_agentbench.checks.matching import compared_arguments
@@ -51,24 +51,6 @@ class Wanted:
         return f"{self.tool}({self.path}={value_text(self.value)})"
 
 
-@dataclass
-class Traced:
-    """What tracing found: values traced, derived ones among them (by rule), unreachable ones, and where was looked.
-
-    `handed_on` are those that stand only in results. `undecided` are numbers and dates that no rule reaches: more than
-    two known numbers may make them, or words that count days (tomorrow), which no code reads. `untold` are infos with a
-    figure that a right run is to tell, and that nothing leads to.
-    """
-
-    count: int = 0
-    derived: dict[str, int] = field(default_factory=dict)
-    unreachable: list[Wanted] = field(default_factory=list)
-    handed_on: list[Wanted] = field(default_factory=list)
-    undecided: list[Wanted] = field(default_factory=list)
-    untold: list[str] = field(default_factory=list)
-    places: tuple[str, ...] = ()
-
-
 def wanted(scenario: Scenario, toolset: Toolset) -> Iterator[Wanted]:
     """Give every value that counts of the agent's expected calls; matchers ask for no value in particular."""
     for position, want in enumerate(scenario.expected_calls):
@@ -85,29 +67,50 @@ def wanted(scenario: Scenario, toolset: Toolset) -> Iterator[Wanted]:
 
 
 class Tracer:
-    """Traces the values of one scenario, from what is known at once to what has to be read."""
+    """Traces the values of one scenario, from what is known at once to what has to be read.
+
+    `count` values are traced, `derived` ones among them counted by rule; `open` are not reached so far. `handed_on` are
+    those that stand only in results. `untold` are infos with a figure that a right run is to tell, and that nothing
+    leads to.
+    """
 
     def __init__(self, scenario: Scenario, toolset: Toolset, policies: Sequence[Policy], columns: Columns) -> None:
         self._scenario = scenario
         self._toolset = toolset
         self._columns = columns
-        self._traced = Traced()
         self._known, self._user = of_user(scenario), of_user(scenario)
         for policy in policies:
             self._known.add("policies", policy.text)
         for spec in toolset.of("assistant"):
             self._known.add("tool descriptions", spec.description)
+        self.count = 0
+        self.derived: dict[str, int] = {}
+        self.handed_on: list[Wanted] = []
         self.open: list[Wanted] = []
         self.untold = [info for info in scenario.communicate_info if any(map(str.isdigit, info))]
+
+    @property
+    def undecided(self) -> list[Wanted]:
+        """Numbers and dates that no rule reaches: more than two known numbers, or days counted in words, may do so."""
+        return [want for want in self.open if is_number(want.value) or is_date(want.value)]
+
+    @property
+    def unreachable(self) -> list[Wanted]:
+        """What nothing leads to."""
+        return [want for want in self.open if want not in self.undecided]
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Where was looked."""
+        return self._known.places
 
     def hear(self, heard: Sequence[Heard]) -> None:
         """Look every value up in what the user says or knows, and in what the right run heard before its call."""
         asked = list(wanted(self._scenario, self._toolset))
-        self._traced.count = len(asked)
+        self.count = len(asked)
         for position in range(len(self._scenario.expected_calls) + 1):
-            for one in heard:  # an expected call knows what was heard before it, and nothing of its own result
-                if one.position == position - 1 or (one.position == position and one.is_needed):
-                    self._known.add(result_of(one.call.name), one.result.content, one.call.name)
+            for one in _heard_before(position, heard):
+                self._known.add(result_of(one.call.name), one.result.content, one.call.name)
             self.open += self._not_reached([want for want in asked if want.position == position])
         self._tell()
 
@@ -126,14 +129,6 @@ class Tracer:
             if len(made) == before:
                 return
 
-    def result(self) -> Traced:
-        """Give what was found."""
-        self._traced.undecided = [want for want in self.open if is_number(want.value) or is_date(want.value)]
-        self._traced.unreachable = [want for want in self.open if want not in self._traced.undecided]
-        self._traced.untold = self.untold
-        self._traced.places = self._known.places
-        return self._traced
-
     def _tell(self) -> None:
         """Leave out what is to be told and is known by now."""
         self.untold = [info for info in self.untold if way_to(_as_number(info), {}, self._known) is None]
@@ -150,7 +145,26 @@ class Tracer:
                 self._known.add(result_of(call.name), result.content, call.name)
 
     def _not_reached(self, asked: Sequence[Wanted]) -> list[Wanted]:
-        return [want for want in asked if not _reached(want, self._known, self._user, self._traced)]
+        return [want for want in asked if not self._reached(want)]
+
+    def _reached(self, want: Wanted) -> bool:
+        way = way_to(want.value, want.schema, self._known)
+        if way is None or way[0] == "constant":
+            return way is not None
+        rule, place = way
+        if rule != "said":
+            self.derived[rule] = self.derived.get(rule, 0) + 1
+        by_user = way_to(want.value, want.schema, self._user) or ("", "")
+        if rule != "count" and place.startswith(result_of("")) and by_user[0] not in _AS_SAID:
+            self.handed_on.append(want)
+        key = re.split(r"[.\[]", re.sub(r"\[\d+\]", "", want.path))[-1]
+        self._known.add(place, want.value, key)  # it may be searched with under its own name
+        return True
+
+
+def _heard_before(position: int, heard: Sequence[Heard]) -> Iterator[Heard]:
+    """Give what was heard since the expected call before this one: its result, and what this one needed."""
+    return (one for one in heard if one.position == position - 1 or (one.position == position and one.is_needed))
 
 
 def known_too_much(scenario: Scenario, heard: Sequence[Heard], columns: Columns, toolset: Toolset) -> Iterator[str]:
@@ -201,9 +215,8 @@ def unknown_ids(scenario: Scenario, heard: list[Heard], columns: Columns) -> Ite
     """Say which values of arguments named as ids no row of the initial state and no earlier result holds."""
     produced = Known()
     for position, want in enumerate(scenario.expected_calls):
-        for one in heard:
-            if one.position == position - 1 or (one.position == position and one.is_needed):
-                produced.add(result_of(one.call.name), one.result.content)
+        for one in _heard_before(position, heard):
+            produced.add(result_of(one.call.name), one.result.content)
         verified = _verified(scenario, position)
         for name in compared_arguments(want):
             if holds_matcher(want.arguments[name]) or name in verified:
@@ -228,22 +241,6 @@ def _is_id(text: str) -> bool:
     return len(text) > _SHORT and any(char.isdigit() for char in text) and not text.replace(".", "").isdigit()
 
 
-def _reached(want: Wanted, known: Known, user: Known, traced: Traced) -> bool:
-    way = way_to(want.value, want.schema, known)
-    if way is None:
-        return False
-    if way[0] not in ("said", "constant"):
-        traced.derived[way[0]] = traced.derived.get(way[0], 0) + 1
-    if way[0] not in ("constant", "count"):
-        of_user_alone = way_to(want.value, want.schema, user) or ("", "")
-        if way[1].startswith(result_of("")) and of_user_alone[0] not in _AS_SAID:
-            traced.handed_on.append(want)
-    if way[0] != "constant":
-        key = re.split(r"[.\[]", re.sub(r"\[\d+\]", "", want.path))[-1]
-        known.add(way[1], want.value, key)  # it may be searched with under its own name
-    return True
-
-
 def _as_number(info: str) -> JsonValue:
     try:
         return float(plain(info))
@@ -256,17 +253,14 @@ def _inner(schema: Mapping[str, JsonValue], root: Mapping[str, JsonValue]) -> Ma
     for _ in range(_DEEPEST):
         ref, choices, items = schema.get("$ref"), schema.get("anyOf"), schema.get("items")
         some = [one for one in choices if one != {"type": "null"}] if isinstance(choices, list) else []
+        found: JsonValue = some[0] if len(some) == 1 else items if schema.get("type") == "array" else None
         if isinstance(ref, str) and ref.startswith("#/"):
-            found: JsonValue = dict(root)
-            for part in ref[2:].split("/"):
-                found = found.get(part) if isinstance(found, Mapping) else None
-        elif len(some) == 1:
-            found = some[0]
-        elif schema.get("type") == "array" and isinstance(items, Mapping):
-            schema = items
-            continue
-        else:
+            found = root
+            for key in ref[2:].split("/"):
+                found = found.get(key) if isinstance(found, Mapping) else None
+        elif not isinstance(found, Mapping):
             return schema
-        beside = {key: value for key, value in schema.items() if key not in ("$ref", "anyOf")}
-        schema = {**found, **beside} if isinstance(found, Mapping) else beside
+        is_items = found is items
+        beside = {} if is_items else {key: value for key, value in schema.items() if key not in ("$ref", "anyOf")}
+        schema = {**(found if isinstance(found, Mapping) else {}), **beside}
     return schema

@@ -1,8 +1,9 @@
 """What validation found, as values: per scenario and for the suite."""
 
-from typing import Literal
+from typing import Any, Literal, Self
 
 from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.scenario import Scenario
 
 Kind = Literal["static", "id", "replay", "oracle", "vacuous", "unreachable", "mutants"]
 """What a problem is about, in the order in which the questions are asked."""
@@ -67,6 +68,11 @@ class ScenarioReport(Model):
     equivalent: int = 0
     operators: dict[str, tuple[int, int]] = {}
     survivors: tuple[Mutant, ...] = ()
+
+    @classmethod
+    def of(cls, scenario: Scenario, **found: Any) -> Self:
+        """Give the report of a scenario under its name and place."""
+        return cls(id=scenario.id, title=scenario.title, file=scenario.file, line=scenario.line, **found)
 
     @property
     def caught(self) -> int:

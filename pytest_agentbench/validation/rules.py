@@ -2,20 +2,18 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from pytest_agentbench.checks.matchers import Resolver, matches
 from pytest_agentbench.checks.rules import (
     AllOf,
     AnyOf,
-    Before,
-    ConfirmBefore,
     Confirmed,
     Described,
-    MustSay,
     OnlyIf,
     Other,
     Rule,
+    Says,
     When,
     read_rule,
 )
@@ -24,6 +22,8 @@ from pytest_agentbench.core.moments import dated, is_moment, moment_text
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.tool import ToolCall, Toolset
 from pytest_agentbench.core.values import JsonValue
+
+_Need = Literal["before", "confirm", "terms", "say", "tell"]
 
 
 class Rules:
@@ -42,26 +42,22 @@ class Rules:
         self._toolset = toolset
         self._now = now
         self._resolve = resolve
-        self._before: list[tuple[Described, tuple[str, ...]]] = []
-        self._confirm: list[Described] = []
-        self._terms: list[tuple[Described, Described, Mapping[str, Any]]] = []
-        self._say: list[tuple[Described | None, str]] = []
-        self._tell: list[tuple[Described, Mapping[str, Any]]] = []
+        self._needs: list[tuple[_Need, Described | None, Any]] = []
         for policy in policies:
             if policy.rule is not None:
                 self._read(read_rule(policy.rule), None)
 
     def must_confirm(self, call: ToolCall) -> bool:
         """Whether a call needs the user's yes."""
-        return any(self.is_about(about, call) for about in self._confirm)
+        return any(self._of("confirm", call))
 
     def terms(self, call: ToolCall) -> Iterator[tuple[Described, Mapping[str, Any]]]:
         """Give what the user must hear beside the arguments: a reference, and the calls that it leads into."""
-        return ((around, term) for about, around, term in self._terms if self.is_about(about, call))
+        return self._of("terms", call)
 
     def before(self, call: ToolCall) -> Iterator[tuple[str, ...]]:
         """Give, for each rule about the call, the tools of which one must have been called before."""
-        return (first for about, first in self._before if self.is_about(about, call))
+        return self._of("before", call)
 
     def orders(self, first: str, call: ToolCall) -> bool:
         """Whether a rule says that a tool is to be called before this call."""
@@ -69,20 +65,23 @@ class Rules:
 
     def told(self, call: ToolCall) -> Iterator[Mapping[str, Any]]:
         """Give the references into a call whose values the agent must say once it was made."""
-        return (reference for about, reference in self._tell if self.is_about(about, call))
+        return self._of("tell", call)
 
     def words(self, calls: Sequence[ToolCall]) -> Iterator[str]:
         """Give what the agent must say in a run with these calls."""
-        for about, text in self._say:
-            if about is None or any(self.is_about(about, call) for call in calls):
+        for need, about, text in self._needs:
+            if need == "say" and (about is None or any(self.is_about(about, call) for call in calls)):
                 yield text
+
+    def _of(self, need: _Need, call: ToolCall) -> Iterator[Any]:
+        return (what for one, about, what in self._needs if one == need and about and self.is_about(about, call))
 
     def _read(self, rule: Rule, about: Described | None) -> None:
         """Take in a rule, or a requirement on the calls that `about` describes."""
         match rule:
-            case Before() | ConfirmBefore() | OnlyIf():
-                if isinstance(rule, ConfirmBefore) and about is not None:
-                    self._terms += [(rule.about, about, one) for one in rule.values]
+            case OnlyIf() if isinstance(rule.about, Described):
+                if isinstance(rule.needs, Confirmed) and about is not None:
+                    self._needs += [("terms", rule.about, (about, one)) for one in rule.needs.values]
                 self._read(rule.needs, rule.about)
             case When() if rule.trigger is None or isinstance(rule.trigger, Described):
                 self._read(rule.then, rule.trigger)
@@ -94,13 +93,14 @@ class Rules:
             case Other() if (
                 rule.earlier
                 and about is not None
+                and isinstance(rule.about, Described)
                 and not (isinstance(rule.about.calls, str) or rule.about.failed or (rule.about.times or 1) > 1)
             ):
-                self._before.append((about, rule.about.calls))
+                self._needs.append(("before", about, rule.about.calls))
             case Confirmed() if about is not None:
-                self._confirm.append(about)
-            case MustSay():
-                self._must_say(rule.spoken.texts, about)
+                self._needs.append(("confirm", about, True))
+            case Other() if isinstance(rule.about, Says) and not rule.earlier:
+                self._must_say(rule.about.spoken.texts, about)
             case _:
                 pass  # nothing that a run with the expected calls would have to do
 
@@ -109,9 +109,9 @@ class Rules:
         told = [str(text) for text in texts if not isinstance(text, Mapping)]
         told += [moment_text(text, self._now) for text in texts if self._now is not None and is_moment(text)]
         if told:
-            self._say.append((about, told[0]))
+            self._needs.append(("say", about, told[0]))
         elif about is not None:
-            self._tell += [(about, text) for text in texts if is_reference(text)][:1]
+            self._needs += [("tell", about, text) for text in texts if is_reference(text)][:1]
 
     def is_about(self, about: Described, call: ToolCall) -> bool:
         """Whether a call fits a description, as far as its tool and arguments tell."""

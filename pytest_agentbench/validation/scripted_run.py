@@ -1,9 +1,10 @@
 """Scripted runs: conversations whose every step is fixed, played in the real loop or on tools alone, and judged."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Sequence
-from contextlib import asynccontextmanager, nullcontext
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar
 
 from pytest_agentbench.checks.handling import settled
@@ -13,18 +14,18 @@ from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.conversation import Reply, Stop, Turn, UserTurn, View
 from pytest_agentbench.core.run import Judgement, Run
-from pytest_agentbench.core.seams import User
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.tool import Requestor, ToolCall, ToolResult, Toolset
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.environment.faults import HungError
+from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.local import LocalEnvironment
 from pytest_agentbench.environment.replay import prepare
-from pytest_agentbench.runs.access import SessionModels
-from pytest_agentbench.runs.cast import Cast
-from pytest_agentbench.runs.conduct import Stage
+from pytest_agentbench.runs.expected import ExpectedStates
 from pytest_agentbench.runs.judging import judge_in_time
 from pytest_agentbench.runs.plan import RunPlan
+from pytest_agentbench.runs.runner import RunContext, Services
+from pytest_agentbench.simulation.clock import Slot
 from pytest_agentbench.simulation.recording import result_message
 from pytest_agentbench.simulation.views import history_of
 
@@ -58,6 +59,15 @@ class Step(Model):
     act: ActKind | None = None
     approvals: tuple[ApprovalRequest, ...] = ()
 
+    @property
+    def message(self) -> Message:
+        """The message that the step is."""
+        if self.call is not None:
+            return Message(role=self.party, tool_calls=(self.call,))
+        acts = (Act(kind=self.act or _MEANT.get(self.part, "other"), about=self.about),)
+        is_user = self.party == "user"
+        return Message(role=self.party, content=self.text, acts=acts if is_user else None, approvals=self.approvals)
+
 
 ScriptedRun = tuple[Step, ...]
 
@@ -70,63 +80,41 @@ class ToolBox(Protocol):
         ...
 
 
-class _Parties:
-    """The agent and the user of one scripted run in the real loop: each makes its steps, and nothing else."""
-
-    def __init__(self, script: ScriptedRun) -> None:
-        self._left = list(script)
-        self.agent = ScriptedAgent(self)
-        self.user = _ScriptedUser(self)
-
-    def take(self, party: Requestor) -> Step | None:
-        """Give the next step where it is this party's."""
-        return self._left.pop(0) if self._left and self._left[0].party == party else None
-
-    @property
-    def is_over(self) -> bool:
-        """Whether every step was made."""
-        return not self._left
-
-
-class ScriptedAgent:
-    """An agent that makes its steps (`core.seams.Agent`)."""
+class _ScriptedAgent:
+    """An agent that makes its steps, the next where it is its own; else it says words without content."""
 
     calls_visible = True
 
-    def __init__(self, parties: _Parties) -> None:
-        self._parties = parties
+    def __init__(self, left: list[Step]) -> None:
+        self._left = left
 
     async def reply(self, turn: Turn) -> Reply:
-        """Give the agent's next step; words without content where the next step is the user's."""
-        step = self._parties.take("assistant")
-        message = _message(step) if step is not None else Message(role="assistant", content=GO_ON)
+        message = _next(self._left, "assistant") or Message(role="assistant", content=GO_ON)
         return Reply(messages=(message,))
 
 
 class _ScriptedUser:
-    """A user that makes its steps and closes at the end (`core.seams.User`)."""
+    """A user that makes its steps of the same script, and closes at the end."""
 
-    def __init__(self, parties: _Parties) -> None:
-        self._parties = parties
+    def __init__(self, left: list[Step]) -> None:
+        self._left = left
 
     async def reply(self, view: View) -> UserTurn:
-        """Give the user's next step."""
-        step = self._parties.take("user")
-        if step is not None:
-            message = _message(step)
-            return UserTurn(text=message.text, acts=message.acts, tool_calls=message.tool_calls)
-        if self._parties.is_over:
-            return UserTurn(stop=Stop(reason="done"))
-        return UserTurn(text=GO_ON, acts=(Act(kind="other"),))
+        if (said := _next(self._left, "user")) is not None:
+            return UserTurn(text=said.text, acts=said.acts, tool_calls=said.tool_calls)
+        return UserTurn(text=GO_ON, acts=(Act(kind="other"),)) if self._left else UserTurn(stop=Stop(reason="done"))
+
+
+def _next(left: list[Step], party: Requestor) -> Message | None:
+    return left.pop(0).message if left and left[0].party == party else None
 
 
 async def perform(script: ScriptedRun, world: ToolBox, history: Sequence[Message] = ()) -> Transcript:
     """Perform a script on `world` without the loop: no limits, no stalls; give what the loop would record."""
     messages = list(history)
     for step in script:
-        message = _message(step)
-        messages.append(message)
-        messages.extend([result_message(call, await world.call(call)) for call in message.tool_calls])
+        messages.append(message := step.message)
+        messages += [result_message(call, await world.call(call)) for call in message.tool_calls]
     return Transcript(messages=tuple(messages))
 
 
@@ -138,71 +126,83 @@ def numbered(steps: Sequence[Step]) -> ScriptedRun:
     )
 
 
-def _message(step: Step) -> Message:
-    role: Literal["user", "assistant"] = "user" if step.party == "user" else "assistant"
-    if step.call is not None:
-        return Message(role=role, tool_calls=(step.call,))
-    kind = step.act or _MEANT.get(step.part, "other")
-    acts = (Act(kind=kind, about=step.about),) if role == "user" else None
-    return Message(role=role, content=step.text, acts=acts, approvals=step.approvals)
+@dataclass(frozen=True)
+class Performance:
+    """A transcript, the state that it led to, and those in between where a rule asks for them."""
+
+    transcript: Transcript
+    final: State | None
+    states: tuple[State, ...] = ()
 
 
-class WithUser(Cast):
-    """The parties of a run with a user of ours; the agent has the suite's model where there are `models`."""
+class _Listening:
+    """Makes calls, or gives the results of `before` once more, and notes what each gave."""
 
-    def __init__(self, plan: RunPlan, user: User, models: SessionModels | None = None) -> None:
-        super().__init__(plan, models, seed=0, paused=nullcontext)
-        self._own_user = user
+    def __init__(self, tools: ToolBox | Sequence[ToolResult]) -> None:
+        self._tools: ToolBox | Iterator[ToolResult] = iter(tools) if isinstance(tools, Sequence) else tools
+        self.results: list[ToolResult] = []
 
-    def user(self, state: State | None, tools: Toolset) -> User:
-        """Give the user."""
-        return self._own_user
+    async def call(self, call: ToolCall) -> ToolResult:
+        given = next(self._tools) if isinstance(self._tools, Iterator) else await self._tools.call(call)
+        self.results.append(given)
+        return given
 
 
-@dataclass(kw_only=True)
-class ScriptPlayer(Stage):
-    """The stage of one scenario: performs scripted runs through the real loop or directly, and judges them as runs are.
+class ScriptPlayer(RunContext):
+    """The context of one scenario: performs scripted runs in the real loop or directly, and judges them as runs are.
 
     `is_played` False means that the tools cannot be called: calls then succeed without doing anything, and the verdict
     is the one on calls alone.
     """
 
-    is_played: bool = True
-    _performances: int = 0
-    _initial: State | None = None
-    _known: dict[str, "_Outcome"] = field(default_factory=dict)
+    def __init__(
+        self,
+        *,
+        plan: RunPlan,
+        isolation: IsolationGate,
+        now: Callable[[], float],
+        expected: ExpectedStates,
+        slot: Slot | None = None,
+        all_blocked: Callable[[], Counter[str]] = Counter,
+    ) -> None:
+        services = Services(isolation=isolation, now=now, slot=slot, expected=expected, blocked=all_blocked)
+        super().__init__(plan, services)
+        self.is_played = True
+        self._performances = 0
+        self._initial: State | None = None
+        self._known: dict[str, tuple[list[ToolResult], State | None, tuple[State, ...]]] = {}
 
     async def play_through(self, script: ScriptedRun) -> Run:
         """Perform a script in the real loop, on a fresh environment."""
-        parties = _Parties(script)
-        self.cast = WithUser(self.plan, parties.user)
+        left = list(script)
 
-        async def build(_: Stage) -> ScriptedAgent:
-            return parties.agent
+        async def build(_: RunContext) -> _ScriptedAgent:
+            return _ScriptedAgent(left)
 
-        run = await self.play(build)
+        run = await self.play(build, _ScriptedUser(left))
         self._initial = run.initial_state
         answers = [record.result for record in run.transcript.trajectory]
         if run.finished and None not in answers:
-            results = [one for one in answers if one is not None]
-            self._known[_mark(script)] = _Outcome(results, run.final_state, run.states)
+            self._known[_mark(script)] = [one for one in answers if one is not None], run.final_state, run.states
         return await self.only_here(run) if run.broken_tools else run
 
-    async def judge_as(self, base: Run, done: "Performance") -> Judgement:
+    async def judge_as(self, base: Run, done: Performance) -> Judgement:
         """Judge another transcript and what it led to in place of those of `base`, by the same checks."""
         update = {"transcript": done.transcript, "final_state": done.final, "states": done.states}
         run = base.model_copy(update=update)
         if self.is_played:
-            run = await self.expecting(self.plan, run.model_copy(update={"played": (self._began, self.wall())}))
+            run = await self.expecting(
+                self.plan, run.model_copy(update={"played": (self._began, self.services.wall())})
+            )
         if not (self.plan.scenario.checks or self.plan.keeps_states):
             run = _without_what_is_equal(run)
-        return _heard(await judge_in_time(run, self.plan, self.runner, self.grace), run)
+        return _heard(await judge_in_time(run, self.plan, self.runner, self.services.grace), run)
 
     async def judge(self, run: Run) -> Judgement:
         """Judge a run; whether it told of a failure is known here."""
         return _heard(await super().judge(run), run)
 
-    async def performed(self, script: ScriptedRun) -> "Performance":
+    async def performed(self, script: ScriptedRun) -> Performance:
         """Perform a script directly on a fresh environment; give the transcript and what it leads to.
 
         Equal calls in the same order are made once: in the same world they give the same results. Raise `HungError`
@@ -210,26 +210,24 @@ class ScriptPlayer(Stage):
         """
         mark = _mark(script)
         if mark not in self._known:
-            self._known[mark] = await self.bounded(self._outcome(script))
-        known = self._known[mark]
-        transcript = await perform(script, _Repeating(known.results), history_of(self.plan.scenario))
-        return Performance(transcript, known.final, known.states)
+            self._known[mark] = await self.bounded(self._led_to(script))
+        results, final, states = self._known[mark]
+        return Performance(await perform(script, _Listening(results), history_of(self.plan.scenario)), final, states)
 
     async def bounded(self, work: Awaitable[T]) -> T:
         """Await what makes calls; raise `HungError` where it does not end."""
         try:
-            async with asyncio.timeout(self.grace):
+            async with asyncio.timeout(self.services.grace):
                 return await work
         except TimeoutError:
-            raise HungError(f"calls have not ended within {self.grace:g} s") from None
+            raise HungError(f"calls have not ended within {self.services.grace:g} s") from None
 
-    async def _outcome(self, script: ScriptedRun) -> "_Outcome":
+    async def _led_to(self, script: ScriptedRun) -> tuple[list[ToolResult], State | None, tuple[State, ...]]:
         async with self.world() as world:
             listening = _Listening(world)
             await perform(script, listening)
             is_untouched = self._initial is not None and all(one.wrote is False for one in listening.results)
-            final = self._initial if is_untouched else await world.snapshot()
-            return _Outcome(listening.results, final, () if isinstance(world, Described) else world.states)
+            return listening.results, self._initial if is_untouched else await world.snapshot(), world.states
 
     @asynccontextmanager
     async def world(self) -> AsyncIterator["LocalEnvironment | Described"]:
@@ -245,48 +243,6 @@ class ScriptPlayer(Stage):
             yield environment
 
 
-@dataclass(frozen=True)
-class Performance:
-    """A transcript, the state that it led to, and those in between where a rule asks for them."""
-
-    transcript: Transcript
-    final: State | None
-    states: tuple[State, ...] = ()
-
-
-@dataclass(frozen=True)
-class _Outcome:
-    """What calls gave, one by one, and the states they led to."""
-
-    results: list[ToolResult]
-    final: State | None
-    states: tuple[State, ...] = ()
-
-
-class _Listening:
-    """Notes the results of calls."""
-
-    def __init__(self, tools: ToolBox) -> None:
-        self._tools = tools
-        self.results: list[ToolResult] = []
-
-    async def call(self, call: ToolCall) -> ToolResult:
-        """Make the call."""
-        self.results.append(await self._tools.call(call))
-        return self.results[-1]
-
-
-class _Repeating:
-    """Gives known results again, in order."""
-
-    def __init__(self, results: Sequence[ToolResult]) -> None:
-        self._left = iter(results)
-
-    async def call(self, call: ToolCall) -> ToolResult:
-        """Give the next result."""
-        return next(self._left)
-
-
 def _heard(judgement: Judgement, run: Run) -> Judgement:
     """Decide what waits for word whether the user was told of a failure: a script knows what it says."""
     return settled(judgement, told=any(FAILED in text for _, text in run.transcript.texts("assistant")))
@@ -297,8 +253,7 @@ def _without_what_is_equal(run: Run) -> Run:
     expected, final = run.expected_state, run.final_state
     if expected is None or final is None:
         return run
-    equal = [name for name in expected.keys() & final.keys() if expected[name] == final[name]]
-    emptied: State = {name: {} for name in equal}
+    emptied: State = {name: {} for name in expected.keys() & final.keys() if expected[name] == final[name]}
     return run.model_copy(update={"expected_state": {**expected, **emptied}, "final_state": {**final, **emptied}})
 
 
@@ -310,6 +265,8 @@ def _mark(script: ScriptedRun) -> str:
 
 class Described:
     """Stands in for tools that cannot be called: every call of a known tool succeeds and says nothing."""
+
+    states = ()
 
     def __init__(self, toolset: Toolset) -> None:
         self.tools = toolset

@@ -3,13 +3,13 @@
 import asyncio
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pytest_agentbench.core.errors import AgentBenchError, Problem, SuiteError
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.scenario import Scenario
-from pytest_agentbench.core.suite import EnvironmentSpec, Suite
+from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.kinds import ask_for_kinds, unknown_kinds
@@ -25,7 +25,7 @@ from pytest_agentbench.validation.scenario import Shared, validate_scenario
 Told = Callable[[int, int], None]
 """Is told how many scenarios of how many are done."""
 
-CALLS_ONLY = "calls are not made here, so what they would change and answer is not known: calls alone are judged"
+_CALLS_ONLY = "calls are not made here, so what they would change and answer is not known: calls alone are judged"
 
 
 def validate(
@@ -85,9 +85,11 @@ async def _validated(
 ) -> list[ScenarioReport]:
     reports: list[ScenarioReport] = []
     variant = next(iter(suite.variants), "")
+    silent = suite.environment.model_copy(update={"reads": (), "writes": ()})
     for scenario in scenarios:
         plan = RunPlan(suite=suite, suite_key=str(suite.path), scenario=scenario, variant=variant, toolset=toolset)
-        problems = _static_problems(suite, scenario, toolset)
+        alone = {"scenarios": (scenario,), "policies": (), "environment": silent}
+        problems = check_calls(suite.model_copy(update=alone), toolset)
         reports.append(_refused(scenario, problems) if problems else await validate_scenario(plan, shared))
         told(len(reports), len(scenarios))
     return reports
@@ -101,13 +103,6 @@ def _chosen(suite: Suite, only: Sequence[str]) -> tuple[Scenario, ...]:
     return tuple(scenario for scenario in suite.scenarios if not only or scenario.id in only)
 
 
-def _static_problems(suite: Suite, scenario: Scenario, toolset: Toolset) -> list[Problem]:
-    """Give what names no tool or argument, or gives a value that a tool refuses, in one scenario."""
-    silent = suite.environment.model_copy(update={"reads": (), "writes": ()})
-    alone = suite.model_copy(update={"scenarios": (scenario,), "policies": (), "environment": silent})
-    return check_calls(alone, toolset)
-
-
 def _suite_problems(suite: Suite, toolset: Toolset) -> list[Problem]:
     """Give what is wrong in the suite itself and in its policies."""
     problems = check_calls(suite.model_copy(update={"scenarios": ()}), toolset)
@@ -117,27 +112,18 @@ def _suite_problems(suite: Suite, toolset: Toolset) -> list[Problem]:
 
 
 def _refused(scenario: Scenario, problems: Sequence[Problem]) -> ScenarioReport:
-    return ScenarioReport(
-        id=scenario.id,
-        title=scenario.title,
-        file=scenario.file,
-        line=scenario.line,
-        issues=tuple(Issue(kind="static", message=str(problem)) for problem in problems),
-        skipped=(Skipped(what="everything else", why="the expected calls cannot be made as they stand"),),
-    )
+    skipped = Skipped(what="everything else", why="the expected calls cannot be made as they stand")
+    issues = tuple(Issue(kind="static", message=str(problem)) for problem in problems)
+    return ScenarioReport.of(scenario, issues=issues, skipped=(skipped,))
 
 
-def _skipped(suite: Suite, toolset: Toolset, scenarios: Sequence[ScenarioReport]) -> list[Skipped]:
+def _skipped(suite: Suite, toolset: Toolset, scenarios: Sequence[ScenarioReport]) -> Iterator[Skipped]:
     if all(scenario.mode == "played" for scenario in scenarios):
-        return []
-    why = _why_not_played(suite.environment, toolset)
+        return
+    described = [Path(tools.target).name for tools in suite.environment.providers if tools.kind == "schema"]
+    why = f"the tools are only described ({', '.join(described)})" if described else "some tools cannot be called"
+    if not toolset:
+        why = "the suite names no tools (its agent brings its own)"
     if suite.agent.kind == "transcripts":
         why = "recorded conversations are judged without an environment"
-    return [Skipped(what="ids, replay, results of tools", why=f"{why}: {CALLS_ONLY}")]
-
-
-def _why_not_played(spec: EnvironmentSpec, toolset: Toolset) -> str:
-    if not toolset:
-        return "the suite names no tools (its agent brings its own)"
-    described = [Path(tools.target).name for tools in spec.providers if tools.kind == "schema"]
-    return f"the tools are only described ({', '.join(described)})" if described else "some tools cannot be called"
+    yield Skipped(what="ids, replay, results of tools", why=f"{why}: {_CALLS_ONLY}")

@@ -33,26 +33,20 @@ def scalars(value: JsonValue, key: str = "") -> Iterator[tuple[str, Scalar]]:
         yield key, value
 
 
-def keys_of(value: JsonValue) -> Iterator[tuple[str, str]]:
-    """Yield (name of the mapping, key) for every table inside `value`: mappings of rows, or of plain values by a key.
-
-    The rows of a table are none.
-    """
-    yield from _keys_of(value, are_rows=False)
-
-
-def _keys_of(value: JsonValue, *, are_rows: bool) -> Iterator[tuple[str, str]]:
+def _keys_of(value: JsonValue, *, are_rows: bool = False) -> Iterator[tuple[str, str]]:
+    """Yield (name, key) of every table: a mapping of rows, or of plain values by key; the rows of a table are none."""
     if isinstance(value, Mapping):
         for name, item in value.items():
-            is_mapping = isinstance(item, Mapping) and bool(item)
-            holds_rows = is_mapping and all(isinstance(row, Mapping) for row in item.values())
-            holds_plain = is_mapping and not any(isinstance(one, Mapping | list | tuple) for one in item.values())
-            if holds_rows or (holds_plain and not are_rows):
-                yield from ((str(name), str(key)) for key in item)
+            inner = list(item.values()) if isinstance(item, Mapping) else []
+            holds_rows = bool(inner) and all(isinstance(row, Mapping) for row in inner)
+            is_plain = (
+                bool(inner) and not are_rows and not any(isinstance(one, Mapping | list | tuple) for one in inner)
+            )
+            yield from ((str(name), str(key)) for key in item) if holds_rows or is_plain else ()
             yield from _keys_of(item, are_rows=holds_rows)
     elif isinstance(value, list | tuple):
         for item in value:
-            yield from _keys_of(item, are_rows=False)
+            yield from _keys_of(item)
 
 
 class Columns:
@@ -61,7 +55,7 @@ class Columns:
     def __init__(self, state: JsonValue) -> None:
         self._values: dict[str, list[Scalar]] = {}
         self._keys: dict[str, dict[str, None]] = {}
-        for key, value in (*scalars(state), *keys_of(state)):
+        for key, value in (*scalars(state), *_keys_of(state)):
             if key not in self._keys.setdefault(_text(value), {}):
                 self._keys[_text(value)][key] = None
                 self._values.setdefault(key, []).append(value)
@@ -91,19 +85,23 @@ def another(value: JsonValue, key: str, schema: Mapping[str, JsonValue], columns
 
     Inside lists and mappings the first part that can be changed is. None where nothing can.
     """
-    if isinstance(value, list) and value:
-        items = schema.get("items")
-        inner = _replaced(list(enumerate(value)), key, items if isinstance(items, Mapping) else {}, columns, random)
-        return None if inner is None else [inner[1] if n == inner[0] else item for n, item in enumerate(value)]
-    if isinstance(value, Mapping):
-        found = _replaced(list(value.items()), "", {}, columns, random)
-        return None if found is None else {**value, found[0]: found[1]}
+    if isinstance(value, list | Mapping) and value:
+        is_list = isinstance(value, list)
+        items = schema.get("items") if is_list else None
+        parts = dict(enumerate(value)) if is_list else dict(value)
+        for place, item in parts.items():
+            for _ in range(5):  # another value may be one that stands beside already
+                inner = key if is_list else ""
+                other = another(item, inner or str(place), items if isinstance(items, Mapping) else {}, columns, random)
+                if other is not None and not any(same(other, beside) for beside in parts.values()):
+                    changed = {**parts, place: other}
+                    return list(changed.values()) if is_list else changed
+        return None
     if isinstance(value, bool):
         return not value
-    listed = [item for item in schema.get("enum", ()) if not same(item, value)]
-    if listed:
+    if listed := [item for item in schema.get("enum", ()) if not same(item, value)]:
         return random.choice(listed)
-    if value is None or not isinstance(value, str | int | float):
+    if not isinstance(value, str | int | float):
         return None
     others = columns.others(value, key)
     return random.choice(others) if others else near(value)
@@ -143,22 +141,6 @@ def leaves(value: JsonValue, path: str = "") -> Iterator[tuple[str, JsonValue]]:
 def singular(key: str) -> str:
     """Give the name of one item of a list named `key` (`item_ids`: `item_id`)."""
     return key[:-1] if key.endswith("s") and not key.endswith("ss") else key
-
-
-def _replaced(
-    parts: Sequence[tuple[int | str, JsonValue]],
-    key: str,
-    schema: Mapping[str, JsonValue],
-    columns: Columns,
-    random: Random,
-) -> tuple[int | str, JsonValue] | None:
-    present = [item for _, item in parts]
-    for place, item in parts:
-        for _ in range(5):  # another value may be one that stands beside already
-            other = another(item, key or str(place), schema, columns, random)
-            if other is not None and not any(same(other, beside) for beside in present):
-                return place, other
-    return None
 
 
 def _json(text: str) -> JsonValue:

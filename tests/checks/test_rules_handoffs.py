@@ -56,6 +56,13 @@ def test_a_missing_handoff_is_told_in_words() -> None:
     assert outcome(ON_REQUEST, *broken[:-1], termination=Termination.CRASHED)[2][0][2] is False
 
 
+def test_a_handoff_that_should_not_follow_is_told_as_one_that_did() -> None:
+    """Not as one that is missing."""
+    rule = {"when": {"user_says": "manager"}, "then": {"not": {"later": {"handoff": "desk"}}}}
+
+    assert outcome(rule, HELLO, ASKS, DESK)[2] == [("the user said 'manager' before a handoff to desk", "", True)]
+
+
 UNLESS = {"only_if": {"handoff": {}, "any": [{"user_said": "manager"}, {"earlier": {"calls": ["refund"]}}]}}
 
 

@@ -11,8 +11,8 @@ from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.verdict import Blame, Verdict
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.toolset import load_toolset
-from pytest_agentbench.runs.conduct import Conductor, Judged
 from pytest_agentbench.runs.plan import plans
+from pytest_agentbench.runs.runner import Judged, Services, run_scenario
 from pytest_agentbench.suites.suite_file import load_suite
 from pytest_agentbench.validation.suite import validate
 
@@ -37,9 +37,11 @@ def with_service(suite: Suite, base_url: str, command: Sequence[str] | None) -> 
 
 async def played(suite: Suite, tmp_path: Path, variant: str = "careful") -> dict[str, Judged]:
     """Play every scenario once; give the judged runs by scenario."""
-    conductor = Conductor(isolation=IsolationGate(tmp_path))
+    services = Services(isolation=IsolationGate(tmp_path))
     toolset = load_toolset(suite.environment, suite.root)
-    return {plan.scenario.id: await conductor.conduct(plan) for plan in plans(suite, "weather", (variant,), toolset)}
+    return {
+        plan.scenario.id: await run_scenario(plan, services) for plan in plans(suite, "weather", (variant,), toolset)
+    }
 
 
 def test_every_scenario_is_valid() -> None:

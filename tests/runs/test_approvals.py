@@ -10,8 +10,8 @@ import pytest
 from pytest_agentbench.core.verdict import Blame, Verdict
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.toolset import load_toolset
-from pytest_agentbench.runs.conduct import Conductor, Judged
 from pytest_agentbench.runs.plan import plans
+from pytest_agentbench.runs.runner import Judged, Services, run_scenario
 from pytest_agentbench.suites.suite_file import load_suite
 
 TOOLS = """
@@ -79,7 +79,7 @@ def played(folder: Path, asks: Any, scenario: dict[str, Any], obeys: bool = True
         (folder / name).write_text(text)
     loaded = load_suite(folder / "agentbench.yaml", environ={})
     (plan,) = plans(loaded, "a", ("v",), load_toolset(loaded.environment, folder))
-    return asyncio.run(Conductor(isolation=IsolationGate(folder / "locks")).conduct(plan))
+    return asyncio.run(run_scenario(plan, Services(isolation=IsolationGate(folder / "locks"))))
 
 
 def says(*lines: object) -> dict[str, Any]:

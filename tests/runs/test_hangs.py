@@ -14,10 +14,10 @@ from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.core.verdict import Blame, Verdict
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.toolset import load_toolset
-from pytest_agentbench.runs.conduct import Conductor, Judged
 from pytest_agentbench.runs.plan import RunPlan, plans
 from pytest_agentbench.runs.recorded import judge_recorded
 from pytest_agentbench.runs.replaying import RecordedWorlds
+from pytest_agentbench.runs.runner import Judged, Services, run_scenario
 from pytest_agentbench.suites.recording import Recording
 from pytest_agentbench.suites.suite_file import load_suite
 
@@ -71,8 +71,8 @@ def plan(root: Path, scenario: dict[str, Any], *, agent: str = IDLE, **keys: Any
 async def conducted(root: Path, scenario: dict[str, Any], **keys: Any) -> Judged:
     """Conduct a run whose steps may take 0.3 seconds each, and fail where it takes ten times as long."""
     async with asyncio.timeout(5):
-        conductor = Conductor(isolation=IsolationGate(root / "locks"), grace=0.3, now=time.monotonic)
-        return await conductor.conduct(plan(root, scenario, **keys))
+        services = Services(isolation=IsolationGate(root / "locks"), grace=0.3, now=time.monotonic)
+        return await run_scenario(plan(root, scenario, **keys), services)
 
 
 @pytest.mark.parametrize("tool", ["work", "work_async"])
@@ -144,7 +144,7 @@ async def test_checks_that_hang_decide_nothing(tmp_path: Path) -> None:
     recording = Recording(source=tmp_path / "r.json", scenario="a", transcript=Transcript())
     made = plan(tmp_path, {"checks": ["hanging:check"]}, environment={})
 
-    played = await Conductor(isolation=IsolationGate(tmp_path / "locks"), grace=0.3).conduct(made)
+    played = await run_scenario(made, Services(isolation=IsolationGate(tmp_path / "locks"), grace=0.3))
     recorded = await judge_recorded(made, recording, RecordedWorlds(), grace=0.3)
 
     for judged in (played, recorded):

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from pytest_agentbench.core.verdict import Verdict
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.toolset import load_toolset
-from pytest_agentbench.runs.conduct import Conductor
 from pytest_agentbench.runs.plan import plans
+from pytest_agentbench.runs.runner import Services, run_scenario
 from pytest_agentbench.suites.suite_file import load_suite
 
 TOOLS = '''
@@ -107,7 +107,7 @@ def judged(folder: Path, expect: list[Any], steps: list[Step], ids: str) -> tupl
         (folder / name).write_text(text)
     loaded = load_suite(folder / "agentbench.yaml", environ={})
     (plan,) = plans(loaded, "a", ("made",), load_toolset(loaded.environment, folder))
-    found = asyncio.run(Conductor(isolation=IsolationGate(folder / "locks")).conduct(plan)).judgement
+    found = asyncio.run(run_scenario(plan, Services(isolation=IsolationGate(folder / "locks")))).judgement
     return found.verdict, [one.message for one in found.findings if one.passed is not True]
 
 

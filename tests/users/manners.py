@@ -7,8 +7,6 @@ is about, asks before each write, writes after a yes alone, and tells at the end
 import asyncio
 import os
 import tempfile
-import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,10 +26,10 @@ from pytest_agentbench.core.verdict import Blame, Verdict
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.replay import prepare
 from pytest_agentbench.environment.toolset import load_toolset
-from pytest_agentbench.runs.cast import Cast
-from pytest_agentbench.runs.conduct import Stage
 from pytest_agentbench.runs.expected import ExpectedStates
 from pytest_agentbench.runs.plan import RunPlan
+from pytest_agentbench.runs.roles import Roles
+from pytest_agentbench.runs.runner import RunContext, Services
 from pytest_agentbench.suites.suite_file import load_suite
 from pytest_agentbench.users.scripted import ANSWERS
 from pytest_agentbench.validation.oracle import NoExampleError, Oracle, Writer
@@ -73,7 +71,7 @@ class Ear:
         return "confirm" in kinds and "decline" not in kinds
 
 
-class _Listening(Cast):
+class _Listening(Roles):
     """The parties of a run, with an ear at its user."""
 
     ear: Ear
@@ -91,13 +89,13 @@ class Polite:
     calls_visible = True
 
     def __init__(
-        self, manner: Manner, deeds: Sequence[Deed], told: str, labels: Sequence[str], cast: _Listening
+        self, manner: Manner, deeds: Sequence[Deed], told: str, labels: Sequence[str], roles: _Listening
     ) -> None:
         self._manner = manner
         self._left = list(deeds)
         self._told = told
         self._labels = list(labels)
-        self._cast = cast
+        self._roles = roles
         self._asked = 0
         self._early = False
         self._owes_offer = False
@@ -119,14 +117,14 @@ class Polite:
         return self._speak(self._question(deed))
 
     def _next(self) -> Deed | None:
-        lines = sum(any(line.text in said for said in self._said) for line in self._cast.lines)
+        lines = sum(any(line.text in said for said in self._said) for line in self._roles.lines)
         return self._left[0] if self._left and self._left[0].due <= lines else None
 
     def _consented(self) -> bool:
-        if self._manner == "a turn early" and self._cast.ear.agrees and not self._early:
+        if self._manner == "a turn early" and self._roles.ear.agrees and not self._early:
             self._early = True
             return False
-        return self._early or self._cast.ear.agrees
+        return self._early or self._roles.ear.agrees
 
     def _act(self, deed: Deed) -> Reply:
         self._left.remove(deed)
@@ -211,46 +209,46 @@ async def _play(suite: Suite, manners: Sequence[Manner], every: int) -> list[Out
             variant = next(iter(suite.variants), "")
             plan = RunPlan(suite=suite, suite_key=str(suite.path), scenario=scenario, variant=variant, toolset=toolset)
             rules = Rules(plan.policies, toolset)
-            oracle = await _oracle(_stage(plan, isolation, expected), rules)
+            oracle = await _oracle(_context(plan, isolation, expected), rules)
             for manner in manners if oracle is not None else ():
                 assert oracle is not None
-                found.append(await _played(_stage(plan, isolation, expected), manner, oracle))
+                found.append(await _played(_context(plan, isolation, expected), manner, oracle))
     return found
 
 
-def _stage(plan: RunPlan, isolation: IsolationGate, expected: ExpectedStates) -> Stage:
-    return Stage(plan=plan, isolation=isolation, now=time.monotonic, slot=None, expected=expected, all_blocked=Counter)
+def _context(plan: RunPlan, isolation: IsolationGate, expected: ExpectedStates) -> RunContext:
+    return RunContext(plan, Services(isolation=isolation, expected=expected))
 
 
-async def _oracle(stage: Stage, rules: Rules) -> Oracle | None:
-    plan = stage.plan
+async def _oracle(context: RunContext, rules: Rules) -> Oracle | None:
+    plan = context.plan
     try:
-        async with stage.new_environment(f"{stage.name}-first") as environment:
+        async with context.new_environment(f"{context.name}-first") as environment:
             await prepare(environment, plan.scenario)
             columns = Columns(await environment.snapshot() or {})
             return await Writer(plan.scenario, rules, plan.toolset).write(environment, columns, can_fail=True)
     except NoExampleError:
         return None
     finally:
-        stage.runner.close()
+        context.runner.close()
 
 
-async def _played(stage: Stage, manner: Manner, oracle: Oracle) -> Outcome:
-    plan = stage.plan
-    stage.cast = cast = _Listening(plan, None, seed=0, paused=stage._stopwatch.paused)
-    cast.lines = [line for line in plan.scenario.says if line.act not in ANSWERS]
+async def _played(context: RunContext, manner: Manner, oracle: Oracle) -> Outcome:
+    plan = context.plan
+    context.roles = roles = _Listening(plan, None, seed=0, paused=context.stopwatch.paused)
+    roles.lines = [line for line in plan.scenario.says if line.act not in ANSWERS]
     told = next(step.text for step in reversed(oracle.script) if step.part == "told")
     labels = [name.replace("_", " ") for name in plan.scenario.knows]
 
-    async def build(_: Stage) -> Polite:
-        return Polite(manner, list(_deeds(plan, oracle)), told, labels, cast)
+    async def build(_: RunContext) -> Polite:
+        return Polite(manner, list(_deeds(plan, oracle)), told, labels, roles)
 
     try:
-        run = await stage.play(build)
+        run = await context.play(build)
         # every one of these agents says what did not work, which no code reads
-        return Outcome(manner, run, settled(await stage.judge(run), told=True))
+        return Outcome(manner, run, settled(await context.judge(run), told=True))
     finally:
-        stage.runner.close()
+        context.runner.close()
 
 
 def _deeds(plan: RunPlan, oracle: Oracle) -> Iterator[Deed]:

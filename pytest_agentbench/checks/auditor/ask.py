@@ -5,7 +5,7 @@ not, with the reasons; what still has none then is dropped and counted. Words th
 right number: the turn is put right here.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import TypeVar
@@ -13,7 +13,7 @@ from typing import TypeVar
 from pydantic import Field
 
 from pytest_agentbench.checks.effects import is_write_tool
-from pytest_agentbench.checks.judges.asking import Answer, question, refused
+from pytest_agentbench.checks.judges.asking import Answer, ask
 from pytest_agentbench.checks.judges.evidence import Evidence, Party, plain_marks
 from pytest_agentbench.core.audit import (
     Audit,
@@ -25,14 +25,12 @@ from pytest_agentbench.core.audit import (
     ToolUse,
     UserTurnObservation,
 )
-from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import UnusableAnswerError
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.transcript import CallRecord
 from pytest_agentbench.llm.seams import Chat
-from pytest_agentbench.llm.structured import structured
 
 TEMPLATE = "auditor.v1"
 """The template in force; a changed prompt is a new file, since recorded answers belong to the old one."""
@@ -77,18 +75,19 @@ async def audit(chat: Chat, run: Run, *, policies: Sequence[Policy], evidence: E
         "writes": ", ".join(f"call {number}" for number in calls) or "none",
         "policies": ", ".join(f"`{printable(one.id)}`" for one in policies) or "none",
     }
-    messages = question(TEMPLATE, evidence, random, values)
-    given = await structured(chat, Observations, messages, temperature=0)
-    read, faults = reading.read(given)
-    if not faults:
-        return read
-    listed = "\n".join(f"- {printable(fault)}" for fault in faults[:_MOST_FAULTS])
-    again = [{"role": "assistant", "content": dumps(given)}, {"role": "user", "content": refused(listed)}]
+    readings: list[Audit] = []
+
+    def faults(given: Observations) -> list[str]:
+        read, found = reading.read(given)
+        readings.append(read)
+        return found[:_MOST_FAULTS]
+
     try:
-        given = await structured(chat, Observations, [*messages, *again], temperature=0)
+        await ask(chat, Observations, TEMPLATE, evidence=evidence, random=random, faults=faults, values=values)
     except UnusableAnswerError:
-        return read  # what it had said with words that stand there was no worse for the rest
-    return reading.read(given)[0]
+        if not readings:
+            raise
+    return readings[-1]  # what was said with words that stand there is no worse for the rest
 
 
 def asked_consents(run: Run) -> dict[int, CallRecord]:
@@ -120,42 +119,41 @@ class _Reading:
     def read(self, given: Observations) -> tuple[Audit, list[str]]:
         """Give what stands there, and what is wrong with the rest."""
         faults: list[str] = []
-        tool_use = self._kept("tool_use", [given.tool_use], None, faults)
-        appropriate = self._kept("agent_appropriate", [given.agent_appropriate], None, faults)
-        satisfied = self._kept("user_satisfied", [given.user_satisfied], None, faults)
         exercised = [one for one in given.policies if one.status != "not exercised"]
-        idle = [
-            _bounded(one.model_copy(update={"turn": 0, "quote": ""})) for one in given.policies if one not in exercised
-        ]
-        claims = self._kept("claims", given.claims, "agent", faults)
-        consents = self._kept("consents", given.consents, None, faults, most=max(MOST, len(self.calls)))
-        policies = self._kept("policies", exercised, None, faults, most=max(MOST, len(self.policies)))
-        user_turns = self._kept("user_turns", given.user_turns, "user", faults)
-        items = self._kept("goal_items", given.goal_items, None, faults)
-        faults += self._missing("consents", [one.call for one in given.consents], self.calls)
-        faults += self._missing("policies", [one.policy for one in given.policies], self.policies)
-        dimensions: list[Sequence[object]] = [tool_use, appropriate, satisfied]
-        whole: list[Sequence[object]] = [given.claims, given.consents, given.goal_items, exercised, given.user_turns]
-        kept: list[Sequence[object]] = [claims, consents, items, policies, user_turns, *dimensions]
+        others = [one for one in given.policies if one.status == "not exercised"]
+        idle = [_bounded(one.model_copy(update={"turn": 0, "quote": ""})) for one in others]
+        seen = {
+            name: self._kept(name, [getattr(given, name)], faults)
+            for name in ("tool_use", "agent_appropriate", "user_satisfied")
+        }
+        claims = self._kept("claims", given.claims, faults, by="agent")
+        consents = self._kept("consents", given.consents, faults, most=max(MOST, len(self.calls)))
+        policies = self._kept("policies", exercised, faults, most=max(MOST, len(self.policies)))
+        user_turns = self._kept("user_turns", given.user_turns, faults, by="user")
+        items = self._kept("goal_items", given.goal_items, faults)
+        faults += _missing("consents", [one.call for one in given.consents], self.calls)
+        faults += _missing("policies", [one.policy for one in given.policies], self.policies)
+        said = len(given.claims) + len(given.consents) + len(given.goal_items) + len(exercised) + len(given.user_turns)
+        kept = len(claims) + len(consents) + len(items) + len(policies) + len(user_turns)
         audit = Audit(
             claims=tuple(map(self._valued, claims)),
-            consents=tuple(self._one_each(consents, "call", self.calls)),
+            consents=tuple(_one_each(consents, "call", self.calls)),
             goal_items=tuple(items),
-            policies=tuple(self._one_each([*policies, *idle], "policy", self.policies)),
+            policies=tuple(_one_each([*policies, *idle], "policy", self.policies)),
             user_turns=tuple(user_turns),
-            tool_use=next(iter(tool_use), None),
-            agent_appropriate=next(iter(appropriate), None),
-            user_satisfied=next(iter(satisfied), None),
-            dropped=len(dimensions) + sum(map(len, whole)) - sum(map(len, kept)),
+            dropped=said - kept + sum(not found for found in seen.values()),
+            **{name: next(iter(found), None) for name, found in seen.items()},
         )
         return audit, faults
 
-    def _kept(self, name: str, given: Sequence[Q], by: Party | None, faults: list[str], *, most: int = MOST) -> list[Q]:
+    def _kept(
+        self, name: str, given: Sequence[Q], faults: list[str], *, by: Party | None = None, most: int = MOST
+    ) -> list[Q]:
         """Give the observations whose words stand in a turn, put right where only its number is wrong."""
         kept: list[Q] = []
         for number, one in enumerate(given[:most], start=1):
             party: Party | None = "agent" if getattr(one, "status", "") == "violated" else by
-            turns = self._turns(one, party)
+            turns = self.evidence.turns_with(one.quote, party)
             if one.turn in turns or len(turns) == 1:
                 turn = one.turn if one.turn in turns else turns[0]
                 kept.append(_bounded(one.model_copy(update={"turn": turn})))
@@ -165,35 +163,12 @@ class _Reading:
             faults.append(f"{name}: {len(given)} are too many; give {most} at most")
         return kept
 
-    def _turns(self, one: Q, party: Party | None) -> list[int]:
-        turns = self.evidence.turns_with(one.quote)
-        return [turn for turn in turns if party is None or self.evidence.is_by(party, turn)]
-
     def _fault(self, one: Q, turns: Sequence[int], party: Party | None) -> str:
-        whose = f", as one of the {party}'s," if party else ""
         if not 1 <= one.turn <= self.evidence.last_turn:
             return f"there is no turn {one.turn}; the last one is {self.evidence.last_turn}"
+        whose = f", as one of the {party}'s," if party else ""
         where = f"; these words stand in turns {', '.join(map(str, turns[:5]))}" if turns else ""
         return f"turn {one.turn}{whose} does not hold these words exactly{where}"
-
-    @staticmethod
-    def _missing(name: str, given: Sequence[object], asked: Sequence[object]) -> Iterator[str]:
-        """Say which entries are missing, given twice or about what was not asked."""
-        yield from (f"{name}: no entry for {one}" for one in asked if one not in given)
-        yield from (f"{name}: more than one entry for {one}" for one in asked if given.count(one) > 1)
-        if others := len([one for one in given if one not in asked]):
-            yield f"{name}: {others} entries are about what was not asked"
-
-    @staticmethod
-    def _one_each(given: Iterable[Q], key: str, asked: Sequence[object]) -> Iterator[Q]:
-        """Give what is said of each thing that was asked about; two that differ say nothing."""
-        found: dict[object, list[Q]] = {}
-        for one in given:
-            found.setdefault(getattr(one, key), []).append(one)
-        for name in asked:
-            said = found.get(name, [])
-            if len(said) == 1:
-                yield said[0]
 
     def _valued(self, claim: Claim) -> Claim:
         """Give a claim without values that do not stand in its quote, and without a call that is none of the run's."""
@@ -203,6 +178,22 @@ class _Reading:
         calls = len(self.run.transcript.trajectory)
         call = claim.call if claim.call is not None and 1 <= claim.call <= calls else None
         return claim.model_copy(update={"values": values, "call": call})
+
+
+def _missing(name: str, given: Sequence[object], asked: Sequence[object]) -> Iterator[str]:
+    """Say which entries are missing, given twice or about what was not asked."""
+    yield from (f"{name}: no entry for {one}" for one in asked if one not in given)
+    yield from (f"{name}: more than one entry for {one}" for one in asked if given.count(one) > 1)
+    if others := len([one for one in given if one not in asked]):
+        yield f"{name}: {others} entries are about what was not asked"
+
+
+def _one_each(given: Sequence[Q], key: str, asked: Sequence[object]) -> Iterator[Q]:
+    """Give what is said of each thing that was asked about; two that differ say nothing."""
+    for name in asked:
+        said = [one for one in given if getattr(one, key) == name]
+        if len(said) == 1:
+            yield said[0]
 
 
 def _bounded(one: Q) -> Q:

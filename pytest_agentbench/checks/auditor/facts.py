@@ -37,6 +37,9 @@ class StructuralFacts:
         self._judgement = judgement
         self._locale = run.scenario.language or "en"
         self._missing: dict[str, bool] = {}
+        writes = [one for one in run.calls if may_write(run, one)]
+        self._writes = [one for one in writes if not one.failed]
+        self._tried = any(one.failed for one in writes)
 
     # calls behind a claim
 
@@ -45,11 +48,8 @@ class StructuralFacts:
         record = self._numbered(claim.call)
         if record is None or not record.failed or not may_write(self._run, record):
             return None
-        arguments = to_json(record.call.arguments)
-        equal = (one for one in self._writes if one.call.name == record.call.name)
-        if any(same(to_json(one.call.arguments), arguments) for one in equal):
-            return None
-        return record.call.name
+        name, arguments = record.call.name, record.call.arguments
+        return None if any(_is_call(one, name, arguments) for one in self._writes) else name
 
     def unheld(self, claim: Claim) -> str | None:
         """Say what no successful call that may write holds: a value of the claim that the run knows, or anything.
@@ -57,24 +57,26 @@ class StructuralFacts:
         A claim without such a value is compared only where such a call was tried or expected, and none succeeded. A
         claim in a turn in which the agent handed over is compared with nothing.
         """
-        if not self._run.calls_visible or not (self._can_write or self._tried or self.missing_writes):
+        is_due = self._tried or any(call is not None and call.status != "extra_write" for call in self.lacks.values())
+        can_write = any(spec.kind != "read" for spec in self._run.toolset.of("assistant"))
+        if not self._run.calls_visible or not (can_write or is_due):
             return None
         handoffs = [index for index, event in self._run.transcript.events if event.kind == "handoff"]
         if any(self._run.transcript.turns[index] == claim.turn for index in handoffs):
             return None  # what it says that it passed on may be what it handed over
-        lacking = [value for value in claim.values if any(map(self._is_missing, _parts(value)))]
+        # what has a digit in a value, without its unit or currency; the whole where nothing has
+        parts = {value: [token.text for token in tokens(value)] or [value] for value in claim.values}
+        lacking = [value for value in claim.values if any(map(self._is_missing, parts[value]))]
         if lacking:
             return f"no call that writes and succeeded holds {', '.join(map(repr, lacking[:3]))}"
-        if claim.values or self._writes or handoffs or not (self._tried or self.missing_writes):
-            return None
-        return "no call that writes succeeded"
+        is_idle = is_due and not (claim.values or self._writes or handoffs)
+        return "no call that writes succeeded" if is_idle else None
 
     def unknown_value(self, claim: Claim) -> str | None:
         """Give a value in the words of a claim that code finds nowhere in what the agent may know."""
         stated = {token.text for line in claim.quote.splitlines() for token in tokens(line)}
-        return next(
-            (flag.value for flag in self._judgement.flags if flag.kind == "value" and flag.value in stated), None
-        )
+        values = (flag.value for flag in self._judgement.flags if flag.kind == "value")
+        return next((value for value in values if value in stated), None)
 
     def only_denied(self, claims: Iterable[Claim]) -> list[tuple[Claim, str]]:
         """Give each info to tell that the agent's words state only where it denies it, with the claim that does.
@@ -82,12 +84,11 @@ class StructuralFacts:
         A denial that is borne out (*after 30 days no refund is possible*) tells what there is to tell.
         """
         denials = [claim for claim in claims if claim.denies and claim.support not in ("call", "told")]
-        if not denials:
-            return []
-        texts = [text for _, text in self._run.transcript.texts("assistant")]
-        rest = [_without(text, [claim.quote for claim in denials]) for text in texts]
+        rest = [plain_marks(text) for _, text in self._run.transcript.texts("assistant")] if denials else []
+        for way in (way for claim in denials for way in ways_of(claim.quote)):
+            rest = [text.replace(way, " ") for text in rest]
         found = []
-        for info in self._run.scenario.communicate_info:
+        for info in self._run.scenario.communicate_info if denials else ():
             denied = next((one for one in denials if is_said(info, one.quote, self._locale)), None)
             if denied and not any(is_said(info, text, self._locale) for text in rest):
                 found.append((denied, info))
@@ -103,15 +104,10 @@ class StructuralFacts:
             is_wrong = call.expected is not None and call.status != "matched" and call.write is not False
             if call.status == "extra_write" or is_wrong:
                 found["call", place] = call
-        for finding in self._judgement.findings:
-            if finding.kind == "communicate" and finding.passed is False and finding.required:
-                found["told", finding.expected] = None
+        for one in self._judgement.findings:
+            if one.kind == "communicate" and one.passed is False and one.required:
+                found["told", one.expected] = None
         return found
-
-    @cached_property
-    def missing_writes(self) -> bool:
-        """Whether an expected call that writes was never made as expected."""
-        return any(call is not None and call.status != "extra_write" for call in self.lacks.values())
 
     @cached_property
     def unfinished(self) -> set[Lack]:
@@ -129,17 +125,15 @@ class StructuralFacts:
         if run.expected_state is not None or run.unreplayed or run.broken_tools or run.useless_tools:
             return set()
         worked = {record.call.name for record in run.calls if not record.failed}
-        return {
-            lack
-            for lack, call in self.lacks.items()
-            if call is not None and call.status == "tool_failed" and call.tool not in worked
-        }
+        failed = {lack: call for lack, call in self.lacks.items() if call is not None and call.status == "tool_failed"}
+        return {lack for lack, call in failed.items() if call.tool not in worked}
 
-    @property
-    def user_spoke_last(self) -> bool:
-        """Whether no words of the agent follow the user's last turn, which may be one without words: it leaves."""
+    @cached_property
+    def left_by_user(self) -> bool:
+        """Whether something is unfinished, and no words of the agent follow the user's last turn, or its leaving."""
         turns = [one.role for one in self._run.transcript.messages if one.text.strip() or one.is_wordless]
-        return [role for role in turns if role in ("user", "assistant")][-1:] == ["user"]
+        last = [role for role in turns if role in ("user", "assistant")][-1:]
+        return bool(self.unfinished) and last == ["user"]
 
     @cached_property
     def from_nowhere(self) -> dict[Lack, object]:
@@ -147,8 +141,7 @@ class StructuralFacts:
 
         Those are infos to tell, and arguments that the agent gave otherwise; any other lack has another cause.
         """
-        nowhere = wanted_from_nowhere(self._run, self._judgement.calls)
-        shown = {value_text(value): value for value in nowhere}
+        shown = {value_text(value): value for value in wanted_from_nowhere(self._run, self._judgement.calls)}
         found: dict[Lack, object] = {}
         for (kind, info), call in self.lacks.items():
             values = [str(info)] if call is None else [value_text(expected) for expected, _ in call.differing.values()]
@@ -164,18 +157,21 @@ class StructuralFacts:
         A value that the scenario's goal, lines or facts hold is the agent's to get right.
         """
         found: dict[Lack, UserTurnObservation] = {}
+        goal = "\n".join(self._run.scenario.user_texts)
         for lack, call in self.lacks.items():
             if call is None or call.turn is None or call.actual is None:
                 continue
             if call.status == "wrong_arguments":
-                values = [actual for _, actual in call.differing.values()]
+                values: list[Any] = [actual for _, actual in call.differing.values()]
             elif call.status == "extra_write":
-                values = [value for value in leaves(call.actual) if not self._is_of_goal(value)]
+                values = [value for value in leaves(call.actual) if not states(value, goal, self._locale)]
             else:
                 continue
-            told = [self._misleading(value, call.turn, seen) for value in values]
-            if told and all(told) and told[0] is not None:
-                found[lack] = told[0]
+            before = [one for one in seen if one.turn < call.turn]
+            by = [next((one for one in before if states(value, one.quote, self._locale)), None) for value in values]
+            first = by[0] if by and all(by) else None
+            if first is not None and not any(states(value, goal, self._locale) for value in values):
+                found[lack] = first
         return found
 
     def reversed_by(
@@ -189,24 +185,16 @@ class StructuralFacts:
         asked = min((one.turn for one in seen), default=0)
         turns = {one.turn: one for one in seen if one.turn > asked}
         agreed = [one for one in consents if one.consent == "given" and one.turn in turns]
-        places = {place: turns[one.turn] for one in agreed if (place := self.place(one)) is not None}
-        made = [(self._run.calls[place], by) for place, by in places.items()]
+        made = {place: turns[one.turn] for one in agreed if (place := self.place(one)) is not None}
         found: dict[Lack, UserTurnObservation] = {}
         for lack, call in self.lacks.items():
-            if call is None or call.status not in ("extra_write", "wrong_arguments"):
-                continue
-            by = next((by for record, by in made if self._is_made(record, call)), None)
-            if by is not None:
-                found[lack] = by
-        if found:
-            first = next(iter(found.values()))
+            if call is not None and call.status in ("extra_write", "wrong_arguments"):
+                is_it = (by for at, by in made.items() if _is_call(self._run.calls[at], call.tool, call.actual))
+                found.update((lack, by) for by in list(is_it)[:1])
+        for first in list(found.values())[:1]:
             left = ("not_attempted", "substituted")
             found |= {lack: first for lack, call in self.lacks.items() if call is not None and call.status in left}
         return found
-
-    @staticmethod
-    def _is_made(record: CallRecord, call: CallExplanation) -> bool:
-        return record.call.name == call.tool and same(to_json(record.call.arguments), to_json(call.actual))
 
     def is_acted(self, turn: int) -> bool:
         """Whether the user acts out a modifier in a turn, as it was told to."""
@@ -218,29 +206,11 @@ class StructuralFacts:
         record = self._numbered(consent.call)
         return next((place for place, one in enumerate(self._run.calls) if one is record), None)
 
-    def _misleading(self, value: Any, turn: int, seen: Sequence[UserTurnObservation]) -> UserTurnObservation | None:
-        if self._is_of_goal(value):
-            return None
-        return next((one for one in seen if one.turn < turn and states(value, one.quote, self._locale)), None)
-
-    def _is_of_goal(self, value: Any) -> bool:
-        return states(value, self._told_user, self._locale)
-
     def _numbered(self, number: int | None) -> CallRecord | None:
         records = self._run.transcript.trajectory
         return records[number - 1] if number is not None and 1 <= number <= len(records) else None
 
-    @cached_property
-    def _writes(self) -> list[CallRecord]:
-        return [one for one in self._run.calls if may_write(self._run, one) and not one.failed]
-
-    @cached_property
-    def _tried(self) -> bool:
-        return any(one.failed and may_write(self._run, one) for one in self._run.calls)
-
-    @cached_property
-    def _can_write(self) -> bool:
-        return any(spec.kind != "read" for spec in self._run.toolset.of("assistant"))
+    # which values the run knows
 
     def _is_missing(self, value: str) -> bool:
         """Whether the run knows a value, and no call that may write and succeeded holds it."""
@@ -258,42 +228,25 @@ class StructuralFacts:
 
     def _is_known(self, value: str) -> bool:
         """Whether the run knows a value: one with a digit that somebody said, or all of what some call holds."""
-        if any(map(str.isdigit, value)):
-            return states(value, self._known, self._locale)
-        return plain_marks(value).casefold() in self._whole_values
+        said, whole = self._known
+        return states(value, said, self._locale) if any(map(str.isdigit, value)) else _folded(value) in whole
 
     @cached_property
-    def _known(self) -> str:
-        """What user, calls and results hold, and what is expected."""
+    def _known(self) -> tuple[str, set[str]]:
+        """What user, calls and results hold, and what is expected: as one text, and whole values that are texts."""
         messages = self._run.transcript.messages
+        arguments: list[Any] = [call.arguments for message in messages for call in message.tool_calls]
+        arguments += [want.arguments for want in self._run.scenario.expected_calls]
         texts = [message.text for message in messages if message.role in ("user", "tool")]
-        return "\n".join([*texts, *map(dumps, self._arguments)])[:_LONGEST]
-
-    @cached_property
-    def _whole_values(self) -> set[str]:
-        """The whole values of arguments and results, as far as these are texts."""
         given = [decoded(one.result.content) for one in self._run.transcript.trajectory if one.result is not None]
-        values = (leaf for one in (*self._arguments, *given) for leaf in leaves(to_json(one)))
-        return {plain_marks(leaf).casefold() for leaf in values if isinstance(leaf, str)}
-
-    @cached_property
-    def _arguments(self) -> list[dict[str, Any]]:
-        calls = [call.arguments for message in self._run.transcript.messages for call in message.tool_calls]
-        return [*calls, *(want.arguments for want in self._run.scenario.expected_calls)]
-
-    @cached_property
-    def _told_user(self) -> str:
-        return "\n".join(self._run.scenario.user_texts)
+        values = (leaf for one in (*arguments, *given) for leaf in leaves(to_json(one)))
+        whole = {_folded(leaf) for leaf in values if isinstance(leaf, str)}
+        return "\n".join([*texts, *map(dumps, arguments)])[:_LONGEST], whole
 
 
-def _parts(value: str) -> list[str]:
-    """Give what has a digit in a value, without its unit or currency; the whole where nothing has."""
-    return [token.text for token in tokens(value)] or [value]
+def _is_call(record: CallRecord, name: str, arguments: object) -> bool:
+    return record.call.name == name and same(to_json(record.call.arguments), to_json(arguments))
 
 
-def _without(text: str, quotes: Sequence[str]) -> str:
-    """Give a text without some words of it, as quotes may spell them."""
-    left = plain_marks(text)
-    for way in (way for quote in quotes for way in ways_of(quote)):
-        left = left.replace(way, " ")
-    return left
+def _folded(text: str) -> str:
+    return plain_marks(text).casefold()

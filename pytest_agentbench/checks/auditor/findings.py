@@ -4,12 +4,13 @@
 `auditor: decide`; one with a structural fact beside it decides. Nothing excuses a broken rule or a `never`.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass
 from typing import Literal
 
 from pytest_agentbench.checks.auditor.facts import Lack, StructuralFacts
 from pytest_agentbench.checks.decide import Decided, as_before, rejudged
+from pytest_agentbench.checks.findings import cut, finding, not_measured
 from pytest_agentbench.checks.handling import SUFFERS, settled
 from pytest_agentbench.checks.judges.evidence import is_quoted
 from pytest_agentbench.checks.matchers import Resolver
@@ -19,7 +20,7 @@ from pytest_agentbench.checks.rules_values import Heard
 from pytest_agentbench.core.audit import Audit, Claim, Consent, ConsentKind, GoalItem, PolicyObservation, Quoted
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Judgement, PolicyOutcome, Run
-from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.core.text import shorten
 from pytest_agentbench.core.verdict import Blame, Finding, FindingKind, Flag, FlagKind, OtherFault, Verdict
 
 Becomes = Literal[
@@ -85,6 +86,19 @@ ROWS = (
 """Each thing that may be seen, by the first row that fits; two causes, or a cause of half of it, are *unclear*."""
 
 _BY_NAME = {row.name: row for row in ROWS}
+
+_KINDS: dict[str, tuple[FindingKind, FlagKind]] = {
+    "effect": ("claim", "claim"),
+    "claim": ("claim", "claim"),
+    "figure": ("claim", "claim"),
+    "value": ("communicate", "claim"),
+    "policy": ("policy", "policy"),
+    "user": ("user", "user"),
+    "tools": ("goal", "tool"),
+    "agent": ("goal", "agent"),
+}
+"""The kind of finding, and of flag, of rows by the first word of their name; all others are about the goal."""
+
 _WIDTH = 300
 _NOT_GIVEN: dict[ConsentKind, str] = {
     "asked": "without a yes of the user",
@@ -92,33 +106,36 @@ _NOT_GIVEN: dict[ConsentKind, str] = {
     "withdrawn": "although the user said no, or took the yes back",
     "not asked": "without asking the user",
 }
-_UNQUOTED = "not measured: the auditor gave no words of the run for it"
-_QUOTE_EXACTLY = "let a model judge that quotes exactly"
+_USER = {
+    "against goal": "the user's words are against its goal",
+    "against knowledge": "the user's words are against what it knows",
+    "leaks": "the user gives away what it was told",
+    "plays agent": "the user plays the agent",
+    "stops early": "the user stops while something it wants is open",
+}
 
 
-@dataclass(frozen=True)
 class Hit:
     """A row that fits: where, in which words, what it says, what it is about, and which lacks it explains."""
 
-    row: Row
-    turn: int
-    quote: str
-    message: str
-    kind: FindingKind
-    flag: FlagKind
-    policy: str | None = None
-    explains: frozenset[Lack] = frozenset()
+    def __init__(
+        self, row: str, seen: Quoted | PolicyObservation, message: str, explains: Set[Lack] = frozenset()
+    ) -> None:
+        self.row = _BY_NAME[row]
+        self.kind, self.flag = _KINDS.get(row.partition("-")[0], ("goal", "goal"))
+        self.turn, self.quote = seen.turn, seen.quote
+        self.policy = seen.policy if isinstance(seen, PolicyObservation) else None
+        self.said = cut(message, _WIDTH)
+        self.explains = frozenset(explains)
 
     @property
     def text(self) -> str:
         """The message with the words that show it."""
-        quote = f" ({printable(shorten(self.quote, 120))!r})" if self.quote else ""
-        return f"{self.said}{quote}"
+        return f"{self.said} ({cut(self.quote, 120)!r})" if self.quote else self.said
 
-    @property
-    def said(self) -> str:
-        """The message, safe to print."""
-        return printable(shorten(self.message, _WIDTH))
+    def becomes(self, *, decides: bool) -> Becomes:
+        """Give what the table says of the row."""
+        return self.row.deciding if decides else self.row.becomes
 
 
 def worth_asking(run: Run, judgement: Judgement) -> bool:
@@ -145,54 +162,46 @@ def observed(
 
     `policies` are those that it was asked about (None: all of the run without a rule).
     """
-    asked = _asked(run, policies)
-    before = judgement
-    told = next((one for one in audit.goal_items if _is_told(one, run)), None)
-    if told is not None:
+    asked, before = _asked(run, policies), judgement
+    admitted = next((one for one in audit.goal_items if _is_admitted(one, run)), None)
+    if admitted is not None:
         judgement = settled(judgement, told=True)
-    excused = told is not None and judgement is not before
     facts = StructuralFacts(run, judgement)
-    hits = [
-        *_claims(audit, facts),
-        *_goal(audit, facts),
-        *_user(audit, facts),
-        *_scenario(audit, facts),
-        *_impressions(audit),
-    ]
-    if told is not None and excused:
-        message = f"{told.item!r} was not done, since a tool failed, and the agent said so"
-        hits.append(_hit("fault-told", told, message, "goal", "goal"))
-    hits += _policies([one for one in audit.policies if one.policy in asked])
-    heard = dict(_heard(audit, facts))
+    hits = [*_claims(audit, facts), *_goal(audit, facts), *_user(audit, facts), *_impressions(audit)]
+    if admitted is not None and judgement is not before:
+        message = f"{admitted.item!r} was not done, since a tool failed, and the agent said so"
+        hits.append(Hit("fault-told", admitted, message))
+    exercised = {one.policy: one for one in audit.policies if one.policy in asked}
+    for one in exercised.values():
+        if one.status != "not exercised":
+            row = "policy-violated" if one.status == "violated" else "policy-kept"
+            hits.append(Hit(row, one, one.reason.strip() or one.status))
+    heard = {place: _heard(one) for one in audit.consents if (place := facts.place(one)) is not None}
     report = _with_consents(run, judgement, heard, resolve)
-    applied = _Applied(decides=decides)
-    for hit in hits:
-        applied.add(hit)
-    outcomes = {outcome.policy: outcome for outcome in report.outcomes}
-    outcomes |= {one.policy: _outcome(one) for one in audit.policies if one.policy in asked}
-    said = {one.policy for one in audit.policies}
-    open_ones = [_unmeasured(name, _UNQUOTED, _QUOTE_EXACTLY) for name in asked if name not in said]
-    findings = [*_others(judgement, report), *report.findings, *applied.findings, *open_ones]
-    flags = tuple(dict.fromkeys((*judgement.flags, *applied.flags)))
-    disputed = judgement.disputed or applied.disputed
-    consents = {"consent_unclear": float(len(report.unclear))} if heard else {}
+    open_ones = [
+        _unmeasured(name, "the auditor gave no words of the run for it", "let a model judge that quotes exactly")
+        for name in asked
+        if name not in {one.policy for one in audit.policies}
+    ]
+    findings = [one for hit in hits for one in _findings(hit, hit.becomes(decides=decides))]
+    flagged = [(hit, hit.becomes(decides=decides)) for hit in hits]
+    flags = [_flag(hit) for hit, becomes in flagged if becomes.startswith("flag")]
+    disputes = [f"turn {hit.turn}: {hit.text}" for hit, becomes in flagged if becomes == "flag, disputed"]
     judged = rejudged(
         run,
         judgement,
-        findings,
-        outcomes,
-        decide=lambda failed, nothing: _decided(
-            run, judgement, facts, failed, applied.excuses, nothing=nothing, unquoted=bool(open_ones)
-        ),
-        metrics=consents,
+        [*_others(judgement, report), *report.findings, *findings, *open_ones],
+        {one.policy: one for one in [*report.outcomes, *map(_outcome, exercised.values())]},
+        decide=_Deciding(run, judgement, facts, _excuses(hits), unquoted=bool(open_ones)),
+        metrics={"consent_unclear": float(len(report.unclear))} if heard else {},
     )
-    differs = (judged.verdict, judged.blame) != (before.verdict, before.blame)
+    disputed = judgement.disputed or next(iter(disputes), "")
     return judged.model_copy(
         update={
             "audit": audit,
-            "flags": flags,
+            "flags": tuple(dict.fromkeys((*judgement.flags, *flags))),
             "disputed": "" if judged.verdict is Verdict.ERROR else disputed,
-            "rests_on_auditor": differs,
+            "rests_on_auditor": (judged.verdict, judged.blame) != (before.verdict, before.blame),
         }
     )
 
@@ -212,9 +221,9 @@ def unaudited(
     `cure` is what would measure it. `blame` is whose fault it is, where nothing that the scenario asks for is measured.
     With `is_part` the suite asks for the auditor itself.
     """
-    added = [_unmeasured(name, f"not measured: {why}", cure) for name in _asked(run, policies)]
+    added = [_unmeasured(name, why, cure) for name in _asked(run, policies)]
     if is_part:
-        added.append(Finding(check="auditor", kind="check", passed=None, message=f"not measured: {why}", cure=cure))
+        added.append(not_measured("auditor", "check", why, cure=cure))
 
     def decide(_: Sequence[Finding], nothing: bool) -> Decided:
         is_open = judgement.nothing_measured or judgement.verdict is Verdict.PASSED
@@ -223,53 +232,34 @@ def unaudited(
     return rejudged(run, judgement, [*judgement.findings, *added], {}, decide=decide)
 
 
-@dataclass
-class _Applied:
-    """What the rows that fit come to."""
+def _flag(hit: Hit) -> Flag:
+    return Flag(turn=hit.turn, quote=shorten(hit.quote, _WIDTH), kind=hit.flag, message=shorten(hit.said, _WIDTH))
 
-    decides: bool
-    findings: list[Finding] = field(default_factory=list)
-    flags: list[Flag] = field(default_factory=list)
-    excuses: list[tuple[Blame, Hit]] = field(default_factory=list)
-    disputed: str = ""
 
-    def add(self, hit: Hit) -> None:
-        """Do what the table says of a row."""
-        becomes = hit.row.deciding if self.decides else hit.row.becomes
-        fails = becomes == "failed, agent"
-        if becomes.startswith("unscored"):
-            self.excuses.append((Blame(becomes.rpartition(" ")[2]), hit))
-        if becomes.startswith("flag"):
-            quote, message = shorten(hit.quote, _WIDTH), shorten(hit.said, _WIDTH)
-            self.flags.append(Flag(turn=hit.turn, quote=quote, kind=hit.flag, message=message))
-        if becomes == "flag, disputed":
-            self.disputed = self.disputed or f"turn {hit.turn}: {hit.text}"
-        if hit.policy is not None or fails or becomes in ("cause", "excused") or becomes.startswith("unscored"):
-            check = f"policy:{hit.policy}" if hit.policy else hit.kind
-            passed = becomes in ("in the rate", "excused")
-            self.findings.append(
-                Finding(
-                    check=check,
-                    kind=hit.kind,
-                    passed=passed,
-                    message=hit.text,
-                    turn=hit.turn or None,
-                    policy=hit.policy,
-                    required=fails or becomes == "in the rate",
-                )
-            )
+def _findings(hit: Hit, becomes: Becomes) -> Iterator[Finding]:
+    """Give the finding that a row comes to; what is a flag alone comes to none, unless it is about a policy."""
+    fails = becomes == "failed, agent"
+    if hit.policy is not None or fails or becomes in ("cause", "excused") or becomes.startswith("unscored"):
+        check = f"policy:{hit.policy}" if hit.policy else hit.kind
+        passed, required = becomes in ("in the rate", "excused"), fails or becomes == "in the rate"
+        yield finding(check, hit.kind, passed, hit.text, turn=hit.turn or None, policy=hit.policy, required=required)
+
+
+def _excuses(hits: Sequence[Hit]) -> list[tuple[Blame, Hit]]:
+    """Give the rows by which somebody else is to blame."""
+    unscored = [hit for hit in hits if hit.row.becomes.startswith("unscored")]
+    return [(Blame(hit.row.becomes.rpartition(" ")[2]), hit) for hit in unscored]
 
 
 def _claims(audit: Audit, facts: StructuralFacts) -> Iterator[Hit]:
     denied = facts.only_denied(audit.claims)
     for claim, info in denied:
-        yield _hit("value-denied", claim, f"{info!r} is said only where it is denied", "communicate", "claim")
+        yield Hit("value-denied", claim, f"{info!r} is said only where it is denied")
     for claim in audit.claims:
-        if claim.support in ("call", "told") or any(claim is one for one, _ in denied):
-            continue
-        shown = "is shown to be false" if claim.support == "against" else "is borne out by nothing"
-        name, message = _claim_row(claim, facts)
-        yield _hit(name, claim, f"the agent's statement {shown}{message}", "claim", "claim")
+        if claim.support not in ("call", "told") and not any(claim is one for one, _ in denied):
+            shown = "is shown to be false" if claim.support == "against" else "is borne out by nothing"
+            row, message = _claim_row(claim, facts)
+            yield Hit(row, claim, f"the agent's statement {shown}{message}")
 
 
 def _claim_row(claim: Claim, facts: StructuralFacts) -> tuple[str, str]:
@@ -286,6 +276,7 @@ def _claim_row(claim: Claim, facts: StructuralFacts) -> tuple[str, str]:
 
 
 def _goal(audit: Audit, facts: StructuralFacts) -> Iterator[Hit]:
+    """Give what kept items of the goal from being done, and a scenario that asks for what nobody can know."""
     seen = [one for one in audit.user_turns if not facts.is_acted(one.turn)]
     stops = [one for one in seen if one.kind in ("stops early", "plays agent")]
     for item in audit.goal_items:
@@ -294,25 +285,19 @@ def _goal(audit: Audit, facts: StructuralFacts) -> Iterator[Hit]:
         what = f"{item.item!r} was {'refused' if item.status == 'refused' else 'left open'}"
         if item.reason == "agent":
             row = "goal-left" if facts.lacks else "goal-flagged"
-            against = "though no rule, tool or user stands against it"
-            yield _hit(row, item, f"{what} by the agent, {against}", "goal", "goal")
+            yield Hit(row, item, f"{what} by the agent, though no rule, tool or user stands against it")
         elif item.reason == "tool" and facts.refused_by_tools:
-            explains = frozenset(facts.refused_by_tools)
-            yield _hit("goal-tool", item, f"{what}, since a tool failed", "goal", "goal", explains=explains)
-        elif item.reason == "user" and item.status == "open" and stops and facts.user_spoke_last and facts.unfinished:
-            explains = frozenset(facts.unfinished)
-            message = f"{what}, since the user {'stopped' if stops[-1].kind == 'stops early' else 'played the agent'}"
-            yield _hit("user-stopped", stops[-1], message, "user", "user", explains=explains)
-
-
-def _scenario(audit: Audit, facts: StructuralFacts) -> Iterator[Hit]:
-    """Give a scenario that asks for what nobody can know of an agent that did and told what is right by all else."""
+            yield Hit("goal-tool", item, f"{what}, since a tool failed", facts.refused_by_tools)
+        elif item.reason == "user" and item.status == "open" and stops and facts.left_by_user:
+            did = "stopped" if stops[-1].kind == "stops early" else "played the agent"
+            yield Hit("user-stopped", stops[-1], f"{what}, since the user {did}", facts.unfinished)
+    # an agent that did and told what is right by all else
     is_right = all(item.status == "done" for item in audit.goal_items)
     is_right = is_right and all(claim.support in ("call", "told") for claim in audit.claims)
     if audit.goal_items and is_right and facts.from_nowhere:
-        explains, value = frozenset(facts.from_nowhere), next(iter(facts.from_nowhere.values()))
+        value = next(iter(facts.from_nowhere.values()))
         message = f"the scenario asks for {value!r}, and nothing that was said, returned or stored holds it"
-        yield _hit("scenario-suspected", audit.goal_items[-1], message, "goal", "goal", explains=explains)
+        yield Hit("scenario-suspected", audit.goal_items[-1], message, set(facts.from_nowhere))
 
 
 def _user(audit: Audit, facts: StructuralFacts) -> Iterator[Hit]:
@@ -320,60 +305,23 @@ def _user(audit: Audit, facts: StructuralFacts) -> Iterator[Hit]:
     seen = [one for one in audit.user_turns if not facts.is_acted(one.turn)]
     misled = facts.misled([one for one in seen if one.kind in ("against goal", "against knowledge")])
     reversed_by = facts.reversed_by([one for one in seen if one.kind == "against goal"], audit.consents)
-    stopped = bool(facts.unfinished) and facts.user_spoke_last
+    open_item = any(item.status == "open" and item.reason == "user" for item in audit.goal_items)
     for one in seen:
-        explains = frozenset(lack for lack, by in misled.items() if by is one)
-        undone = frozenset(lack for lack, by in reversed_by.items() if by is one)
+        explains = {lack for lack, by in misled.items() if by is one}
+        undone = {lack for lack, by in reversed_by.items() if by is one}
         if undone:
-            message = "the user agreed to this against its goal"
-            yield _hit("user-reversed", one, message, "user", "user", explains=explains | undone)
+            yield Hit("user-reversed", one, "the user agreed to this against its goal", explains | undone)
         elif explains:
-            yield _hit("user-misled", one, f"the user's words are {one.kind}", "user", "user", explains=explains)
-        elif not (stopped and one.kind in ("stops early", "plays agent") and _left_by_user(audit)):
-            yield _hit("user-suspected", one, _USER[one.kind], "user", "user")
-
-
-_USER = {
-    "against goal": "the user's words are against its goal",
-    "against knowledge": "the user's words are against what it knows",
-    "leaks": "the user gives away what it was told",
-    "plays agent": "the user plays the agent",
-    "stops early": "the user stops while something it wants is open",
-}
-
-
-def _left_by_user(audit: Audit) -> bool:
-    return any(item.status == "open" and item.reason == "user" for item in audit.goal_items)
+            yield Hit("user-misled", one, f"the user's words are {one.kind}", explains)
+        elif not (facts.left_by_user and open_item and one.kind in ("stops early", "plays agent")):
+            yield Hit("user-suspected", one, _USER[one.kind])
 
 
 def _impressions(audit: Audit) -> Iterator[Hit]:
     if audit.tool_use is not None and audit.tool_use.use == "wrong by agent":
-        yield _hit("tools-misused", audit.tool_use, "the agent uses a tool wrongly", "goal", "tool")
+        yield Hit("tools-misused", audit.tool_use, "the agent uses a tool wrongly")
     if audit.agent_appropriate is not None and not audit.agent_appropriate.shows:
-        yield _hit(
-            "agent-inappropriate", audit.agent_appropriate, "the agent's conduct is not appropriate", "goal", "agent"
-        )
-
-
-def _policies(seen: Sequence[PolicyObservation]) -> Iterator[Hit]:
-    for one in seen:
-        if one.status == "not exercised":
-            continue
-        row = "policy-violated" if one.status == "violated" else "policy-kept"
-        message = one.reason.strip() or one.status
-        yield Hit(_BY_NAME[row], one.turn, one.quote, message, "policy", "policy", policy=one.policy)
-
-
-def _hit(
-    row: str,
-    seen: Quoted,
-    message: str,
-    kind: FindingKind,
-    flag: FlagKind,
-    *,
-    explains: frozenset[Lack] = frozenset(),
-) -> Hit:
-    return Hit(_BY_NAME[row], seen.turn, seen.quote, message, kind, flag, explains=explains)
+        yield Hit("agent-inappropriate", audit.agent_appropriate, "the agent's conduct is not appropriate")
 
 
 def _outcome(one: PolicyObservation) -> PolicyOutcome:
@@ -381,23 +329,17 @@ def _outcome(one: PolicyObservation) -> PolicyOutcome:
     return PolicyOutcome(policy=one.policy, exercised=is_exercised, kept=one.status == "kept" if is_exercised else None)
 
 
-def _heard(audit: Audit, facts: StructuralFacts) -> Iterator[tuple[int, Heard]]:
-    for one in audit.consents:
-        place = facts.place(one)
-        if place is not None:
-            yield place, Heard(given=one.consent == "given", turn=one.turn, why=_consent_text(one))
-
-
-def _consent_text(one: Consent) -> str:
+def _heard(one: Consent) -> Heard:
     said = _NOT_GIVEN.get(one.consent, "with the user's yes")
-    return f"{said}, as the auditor reads turn {one.turn} ({printable(shorten(one.quote, 120))!r})"
+    why = f"{said}, as the auditor reads turn {one.turn} ({cut(one.quote, 120)!r})"
+    return Heard(given=one.consent == "given", turn=one.turn, why=why)
 
 
 def _with_consents(run: Run, judgement: Judgement, heard: dict[int, Heard], resolve: Resolver | None) -> PolicyReport:
     """Judge the rules once more, now that it is known what the user agreed to; nothing where they cannot be read."""
     ruled = tuple(policy for policy in run.policies if policy.rule is not None)
-    known = [outcome for outcome in judgement.policies if outcome.policy in {policy.id for policy in ruled}]
-    if not heard or not known:
+    known = {outcome.policy for outcome in judgement.policies}
+    if not heard or not any(policy.id in known for policy in ruled):
         return PolicyReport()
     try:
         return check_policies(run.model_copy(update={"policies": ruled}), resolve, heard)
@@ -411,41 +353,40 @@ def _others(judgement: Judgement, report: PolicyReport) -> list[Finding]:
     return [finding for finding in judgement.findings if finding.check not in again or finding.kind == "check"]
 
 
-def _is_told(item: GoalItem, run: Run) -> bool:
+def _is_admitted(item: GoalItem, run: Run) -> bool:
     """Whether an item is not done because of a tool, and the agent's own words show it."""
     said = (text for index, text in run.transcript.texts("assistant") if run.transcript.turns[index] == item.turn)
     return item.status != "done" and item.reason == "tool" and any(is_quoted(item.quote, text) for text in said)
 
 
-def _decided(
-    run: Run,
-    before: Judgement,
-    facts: StructuralFacts,
-    failed: Sequence[Finding],
-    excuses: Sequence[tuple[Blame, Hit]],
-    *,
-    nothing: bool,
-    unquoted: bool,
-) -> Decided:
-    """Give verdict, blame and what else went wrong; `unquoted` where the auditor said nothing usable of a policy."""
-    is_soft = all(finding.kind in (*SUFFERS, "termination") for finding in failed)
-    if before.verdict is Verdict.ERROR and not before.nothing_measured:
-        if is_soft or not worth_asking(run, before):
-            return as_before(before)
-        reason = "kept the run from passing by itself"
-        return Verdict.FAILED, Blame.AGENT, (OtherFault(blame=before.blame or Blame.UNCLEAR, reason=reason),)
-    others = tuple(OtherFault(blame=blame, reason=f"turn {hit.turn}: {hit.text}") for blame, hit in excuses)
-    lacks = set(facts.lacks)
-    explained = {lack for _, hit in excuses for lack in hit.explains}
-    if not failed:
-        unknown = Blame.JUDGE if unquoted else before.blame or Blame.SCENARIO
-        return (Verdict.ERROR, unknown, ()) if nothing else (Verdict.PASSED, None, ())
-    if not (explained and is_soft):
-        return Verdict.FAILED, Blame.AGENT, (*before.also, *(others if explained else ()))
-    blames = {blame for blame, hit in excuses if hit.explains}
-    if lacks == explained and len(blames) == 1:
-        return Verdict.ERROR, blames.pop(), ()
-    return Verdict.ERROR, Blame.UNCLEAR, ()
+@dataclass(frozen=True)
+class _Deciding:
+    """Gives verdict, blame and what else went wrong; `unquoted` where the auditor said nothing usable of a policy."""
+
+    run: Run
+    before: Judgement
+    facts: StructuralFacts
+    excuses: Sequence[tuple[Blame, Hit]]
+    unquoted: bool
+
+    def __call__(self, failed: Sequence[Finding], nothing: bool) -> Decided:
+        before = self.before
+        is_soft = all(one.kind in (*SUFFERS, "termination") for one in failed)
+        if before.verdict is Verdict.ERROR and not before.nothing_measured:
+            if is_soft or not worth_asking(self.run, before):
+                return as_before(before)
+            reason = "kept the run from passing by itself"
+            return Verdict.FAILED, Blame.AGENT, (OtherFault(blame=before.blame or Blame.UNCLEAR, reason=reason),)
+        if not failed:
+            unknown = Blame.JUDGE if self.unquoted else before.blame or Blame.SCENARIO
+            return (Verdict.ERROR, unknown, ()) if nothing else (Verdict.PASSED, None, ())
+        explained = {lack for _, hit in self.excuses for lack in hit.explains}
+        if not (explained and is_soft):
+            others = [OtherFault(blame=by, reason=f"turn {hit.turn}: {hit.text}") for by, hit in self.excuses]
+            return Verdict.FAILED, Blame.AGENT, (*before.also, *(others if explained else ()))
+        blames = {blame for blame, hit in self.excuses if hit.explains}
+        is_one = set(self.facts.lacks) == explained and len(blames) == 1
+        return Verdict.ERROR, blames.pop() if is_one else Blame.UNCLEAR, ()
 
 
 def _asked(run: Run, policies: Sequence[Policy] | None) -> tuple[str, ...]:
@@ -453,5 +394,5 @@ def _asked(run: Run, policies: Sequence[Policy] | None) -> tuple[str, ...]:
     return tuple(policy.id for policy in given if policy.rule is None)
 
 
-def _unmeasured(policy: str, message: str, cure: str) -> Finding:
-    return Finding(check=f"policy:{policy}", kind="policy", passed=None, message=message, policy=policy, cure=cure)
+def _unmeasured(policy: str, why: str, cure: str) -> Finding:
+    return not_measured(f"policy:{policy}", "policy", why, cure=cure, policy=policy)

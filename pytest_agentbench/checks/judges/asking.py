@@ -5,7 +5,7 @@ What an answer rests on are citations: words of turns, which must stand there.
 
 from collections.abc import Callable, Sequence
 from random import Random
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -53,21 +53,6 @@ def citation_faults(citations: Sequence[Citation], evidence: Evidence) -> list[s
 A = TypeVar("A", bound=Answer)
 
 
-def question(
-    task: str, evidence: Evidence, random: Random, values: dict[str, str] | None = None
-) -> list[dict[str, Any]]:
-    """Give the messages of a question by the template `task`, filled with `values`.
-
-    The record of `evidence` is sent in the user's role, between delimiters with a nonce of `random`.
-    """
-    nonce = evidence.new_nonce(random)
-    safety = render("record.v1", {"nonce": nonce})
-    return [
-        {"role": "system", "content": render(task, {"record": safety, **(values or {})})},
-        {"role": "user", "content": evidence.record(nonce)},
-    ]
-
-
 async def ask(
     chat: Chat,
     answer: type[A],
@@ -78,14 +63,19 @@ async def ask(
     faults: Callable[[A], list[str]],
     values: dict[str, str] | None = None,
 ) -> A:
-    """Ask for an `answer` as `question` words it, at temperature 0.
+    """Ask for an `answer` by the template `task`, filled with `values`, at temperature 0.
 
-    An answer with `faults` is refused with the reasons, once. Raise what `refusable` raises.
+    The record of `evidence` is sent in the user's role, between delimiters with a nonce of `random`. An answer with
+    `faults` is refused with the reasons, once. Raise what `refusable` raises.
     """
-    messages = question(task, evidence, random, values)
-    return await refusable(chat, answer, messages, faults=faults, told=refused, temperature=0)
+    nonce = evidence.new_nonce(random)
+    safety = render("record.v1", {"nonce": nonce})
+    messages = [
+        {"role": "system", "content": render(task, {"record": safety, **(values or {})})},
+        {"role": "user", "content": evidence.record(nonce)},
+    ]
 
+    def told(listed: str) -> str:
+        return render("again.v1", {"faults": listed})
 
-def refused(listed: str) -> str:
-    """Tell a judge what is wrong with its answer."""
-    return render("again.v1", {"faults": listed})
+    return await refusable(chat, answer, messages, faults=faults, told=told, temperature=0)

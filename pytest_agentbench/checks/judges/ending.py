@@ -4,13 +4,13 @@ It is asked while the conversation is played, of users that a model plays, where
 recordings. It changes who speaks next and nothing else: no verdict follows from it.
 """
 
+from dataclasses import dataclass, field
 from random import Random
 
 from pydantic import Field
 
 from pytest_agentbench.checks.judges.asking import Answer, Citation, ask, citation_faults, render
-from pytest_agentbench.checks.judges.evidence import Evidence, of_ending
-from pytest_agentbench.core.base import Model
+from pytest_agentbench.checks.judges.evidence import of_ending
 from pytest_agentbench.core.errors import ProviderError
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.transcript import Transcript
@@ -22,13 +22,7 @@ TEMPLATE = "ending.v1"
 _LONGEST = 600
 """Characters of feedback beyond which it tells more than what is open."""
 
-
-class EndCritique(Model):
-    """Whether a conversation ended for the reason given, and if not, what its user is told."""
-
-    ended: bool
-    feedback: str = ""
-    reason: str = ""
+_LEAK = "feedback: it holds what only tools, calls or the agent's instructions tell; use what the person knows"
 
 
 class EndVerdict(Answer):
@@ -40,20 +34,20 @@ class EndVerdict(Answer):
     feedback: str = Field(description="what the person is told where the chat is not over, else empty")
 
 
+@dataclass
 class EndCritic:
     """Checks the endings of one conversation and lets it resume `most` times at most; one per run.
 
-    `resumed` counts the times, `faults` says why an answer could not be used; the ending then stands.
+    `system` is the agent's system prompt where it is known. `resumed` counts the times, `faults` says why an answer
+    could not be used; the ending then stands.
     """
 
-    def __init__(self, chat: Chat, *, random: Random, most: int, system: str = "") -> None:
-        """Ask `chat`; `system` is the agent's system prompt where it is known."""
-        self._chat = chat
-        self._most = most
-        self._random = random
-        self._system = system
-        self.resumed = 0
-        self.faults: list[str] = []
+    chat: Chat
+    random: Random
+    most: int
+    system: str = ""
+    resumed: int = 0
+    faults: list[str] = field(default_factory=list)
 
     async def feedback(
         self, transcript: Transcript, reason: str, *, changes: tuple[State, State] | None = None
@@ -63,19 +57,17 @@ class EndCritic:
         `changes` are the states before and now, where they can be read. A critic that cannot be reached, or gives no
         usable answer, objects to nothing. Raise `NotRunError` where it may not be asked.
         """
-        if self.resumed >= self._most:
+        if self.resumed >= self.most:
             return None
         try:
-            critique = await critique_end(
-                self._chat, transcript, reason=reason, system=self._system, random=self._random, changes=changes
+            verdict = await critique_end(
+                self.chat, transcript, reason=reason, system=self.system, random=self.random, changes=changes
             )
         except ProviderError as error:
             self.faults.append(str(error))
             return None
-        if critique.ended:
-            return None
-        self.resumed += 1
-        return critique.feedback
+        self.resumed += not verdict.ended
+        return None if verdict.ended else verdict.feedback
 
 
 async def critique_end(
@@ -86,8 +78,8 @@ async def critique_end(
     random: Random,
     system: str = "",
     changes: tuple[State, State] | None = None,
-) -> EndCritique:
-    """Ask whether a conversation that just closed did so for `reason`.
+) -> EndVerdict:
+    """Ask whether a conversation that just closed did so for `reason`; feedback is empty where it did.
 
     Feedback that would tell the user what only tools or the agent's instructions know is refused, and where it still
     does when written again, replaced by one that tells nothing. Raise `UnusableAnswerError` where an answer is refused
@@ -97,27 +89,17 @@ async def critique_end(
     leaks: list[bool] = []
 
     def faults(given: EndVerdict) -> list[str]:
-        found = _faults(given, evidence)
+        found = citation_faults(given.evidence, evidence)
+        if not given.evidence:
+            found.append("evidence: no turn is quoted")
+        if not given.ended and not given.feedback.strip():
+            found.append("feedback: it is empty; say what is open")
+        if not given.ended and len(given.feedback) > _LONGEST:
+            found.append(f"feedback: it has {len(given.feedback)} characters, allowed: {_LONGEST}")
         # a second leak is no fault any more: it is mended below
         leaks.append(bool(not given.ended and evidence.not_heard(given.feedback)))
         return [*found, _LEAK] if leaks == [True] else found
 
     given = await ask(chat, EndVerdict, TEMPLATE, evidence=evidence, random=random, faults=faults)
-    if given.ended:
-        return EndCritique(ended=True, reason=given.reason)
-    feedback = render("feedback.v1", {}) if leaks[-1] else given.feedback.strip()
-    return EndCritique(ended=False, feedback=feedback, reason=given.reason)
-
-
-_LEAK = "feedback: it holds what only tools, calls or the agent's instructions tell; use what the person knows"
-
-
-def _faults(given: EndVerdict, evidence: Evidence) -> list[str]:
-    faults = citation_faults(given.evidence, evidence)
-    if not given.evidence:
-        faults.append("evidence: no turn is quoted")
-    if not given.ended and not given.feedback.strip():
-        faults.append("feedback: it is empty; say what is open")
-    if not given.ended and len(given.feedback) > _LONGEST:
-        faults.append(f"feedback: it has {len(given.feedback)} characters, allowed: {_LONGEST}")
-    return faults
+    feedback = "" if given.ended else render("feedback.v1", {}) if leaks[-1] else given.feedback.strip()
+    return given.model_copy(update={"feedback": feedback})

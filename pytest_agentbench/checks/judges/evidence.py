@@ -44,9 +44,8 @@ from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.scenario import Instructions, Scenario
-from pytest_agentbench.core.state import Difference, State
+from pytest_agentbench.core.state import State
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.core.values import JsonValue, to_json
 from pytest_agentbench.environment.diff import diff
@@ -122,15 +121,17 @@ class Evidence:
         """The number of the last turn, 0 where nothing was said."""
         return self.pieces[-1].turn if self.pieces else 0
 
-    def turns_with(self, quote: str) -> tuple[int, ...]:
+    def turns_with(self, quote: str, by: Party | None = None) -> tuple[int, ...]:
         """Give the turns in which `quote` stands word for word; none for a quote without words.
+
+        With `by`, they are turns in which this party said or called something.
 
         White space, the shape of quotation marks and dashes, and dots at the ends do not matter, nor does whether the
         first letter is a capital.
         """
         ways = ways_of(quote)
         found = {piece.turn for piece, text in self._plain if any(_stands(way, text) for way in ways)}
-        return tuple(sorted(found))
+        return tuple(sorted(turn for turn in found if by is None or self.is_by(by, turn)))
 
     def is_by(self, party: Party, turn: int) -> bool:
         """Whether a party said or called something in a turn."""
@@ -162,23 +163,24 @@ class Evidence:
         return tuple((piece, plain_marks(piece.text)) for piece in self.pieces)
 
     def _lines(self) -> Iterator[str]:
-        yield from _goal_lines(self.goal or Goal())
-        if self.system:
-            yield "# The agent's instructions"
-            yield from _barred(self.system)
-        if self.now:
-            yield "# When the conversation took place"
-            yield from _barred(self.now)
+        goal = self.goal or Goal()
+        yield from _sections(
+            ("What the user wants", (goal.wants,)),
+            ("What the user knows", goal.knows),
+            ("Policies that the agent has to keep", goal.policies),
+            ("What the agent's tools are said to do, which the agent knows", goal.tools),
+            ("Further policies, which are not asked about", goal.ruled),
+            ("How the stored data differ after a right run", goal.changes),
+            ("What the agent has to tell", goal.tells),
+            ("The agent's instructions", (self.system,)),
+            ("When the conversation took place", (self.now,)),
+        )
         yield "# The conversation"
         for piece in self.pieces:
             yield f"[turn {piece.turn}] {piece.head}"
             yield from _barred(piece.text)
-        if self.changes:
-            yield "# What changed in the stored data"
-            yield from _barred("\n".join(self.changes))
-        if self.ending:
-            yield "# How it ended"
-            yield from _barred(self.ending)
+        changes = "\n".join(self.changes)
+        yield from _sections(("What changed in the stored data", (changes,)), ("How it ended", (self.ending,)))
 
 
 def of_run(
@@ -189,12 +191,12 @@ def of_run(
     With `goal` the judge sees that, too. With `notes` it is also told of each call how it went, where its arguments
     come from, and whether its answer was of use. Why the conversation ended is not shown: the reason is the user's.
     """
-    pieces = tuple(_pieces(run.transcript))
-    last = pieces[-1].turn if pieces else 0
+    pieces = list(_pieces(run.transcript))
     given = call_notes(run.transcript, run.toolset) if notes else ()
-    noted = tuple(Piece(turn=last, by="tool", head="noted", text=text, heard=False) for text in given)
+    last = pieces[-1].turn if pieces else 0
+    pieces += [Piece(turn=last, by="tool", head="noted", text=text, heard=False) for text in given]
     return Evidence(
-        pieces=(*pieces, *noted),
+        pieces=tuple(pieces),
         goal=goal,
         system=_shown(system),
         changes=tuple(_changes(run.initial_state, run.final_state, ignore)),
@@ -237,21 +239,24 @@ def of_audit(
     run: Run, *, system: str = "", ignore: Sequence[str] = (), notes: bool = False, policies: Sequence[Policy] = ()
 ) -> Evidence:
     """Give what the auditor sees of a closed run; `policies` are those without a rule that it is asked about."""
-    goal = goal_of_run(run, ignore=ignore)
-    shown = goal.model_copy(
-        update={
-            "wants": goal.wants or _shown(_lines_of(run.scenario)),
-            "knows": tuple(map(_shown, _knowledge(run.scenario))),
-            "policies": tuple(_shown(f"{one.id}: {one.text}") for one in policies),
-            "ruled": tuple(_shown(one.text) for one in run.policies if one.rule is not None),
-            "tools": tuple(
-                _shown(f"{spec.name}: {shorten(' '.join(spec.description.split()), MOST // 10)}")
-                for spec in run.toolset.of("assistant")
-                if spec.description
-            ),
-        }
-    )
-    return of_run(run, system=system, ignore=ignore, notes=notes, goal=shown)
+    goal, scenario = goal_of_run(run, ignore=ignore), run.scenario
+    told = scenario.task.user_scenario.instructions if scenario.task.user_scenario else None
+    # what a user without a goal is to say: its instructions as one text, else its lines
+    wants = goal.wants or _shown(told if isinstance(told, str) else "\n".join(scenario.lines))
+    tools = [
+        f"{spec.name}: {shorten(' '.join(spec.description.split()), MOST // 10)}"
+        for spec in run.toolset.of("assistant")
+        if spec.description
+    ]
+    more = {
+        "knows": _knowledge(scenario),
+        "policies": (f"{one.id}: {one.text}" for one in policies),
+        "ruled": (one.text for one in run.policies if one.rule is not None),
+        "tools": tools,
+    }
+    shown = {name: tuple(map(_shown, texts)) for name, texts in more.items()}
+    goal = goal.model_copy(update={"wants": wants, **shown})
+    return of_run(run, system=system, ignore=ignore, notes=notes, goal=goal)
 
 
 def of_ending(
@@ -289,16 +294,11 @@ def is_quoted(quote: str, text: str) -> bool:
 
 
 def ways_of(quote: str) -> tuple[str, ...]:
-    """Give the forms of a quote that are looked for; none of one without words."""
-    wanted = _bare(quote)
+    """Give the forms of a quote that are looked for, without the marks around it; none of one without words."""
+    wanted = plain_marks(quote).strip("\"' ").removeprefix("...").removesuffix("...").strip("\"' ")
     if not any(char.isalnum() for char in wanted):
         return ()
     return tuple(dict.fromkeys((wanted, wanted[0].swapcase() + wanted[1:])))
-
-
-def _bare(quote: str) -> str:
-    """Give a quote without the marks that stand around it."""
-    return plain_marks(quote).strip("\"' ").removeprefix("...").removesuffix("...").strip("\"' ")
 
 
 def _stands(wanted: str, text: str) -> bool:
@@ -321,12 +321,6 @@ def _goes_on(outside: str, inside: str) -> bool:
     return not (_UNSPACED.match(inside) or _UNSPACED.match(outside))
 
 
-def _lines_of(scenario: Scenario) -> str:
-    """Give what a user without a goal is to say: its instructions as one text, else its lines."""
-    told = scenario.task.user_scenario.instructions if scenario.task.user_scenario else None
-    return told if isinstance(told, str) else "\n".join(scenario.lines)
-
-
 def _knowledge(scenario: Scenario) -> Iterator[str]:
     told = scenario.instructions
     yield from (f"{name}: {_json(value)}" for name, value in scenario.knows.items())
@@ -336,42 +330,29 @@ def _knowledge(scenario: Scenario) -> Iterator[str]:
 
 def _pieces(transcript: Transcript) -> Iterator[Piece]:
     calls = list(enumerate(transcript.trajectory, start=1))
-    for index, message in enumerate(transcript.messages):
-        turn = transcript.turns[index]
+    for index, (turn, message) in enumerate(zip(transcript.turns, transcript.messages, strict=True)):
         for event in message.events:
             yield Piece(turn=turn, by="tool", head="it happened", text=_shown(str(event)), heard=False)
         if message.role in ("user", "assistant") and message.text.strip():
             by: Party = "user" if message.role == "user" else "agent"
             yield Piece(turn=turn, by=by, head=f"the {by} says", text=_shown(message.text), heard=True)
-        for number, record in calls:
-            if record.message != index:
-                continue
-            party: Party = "agent" if record.call.requestor == "assistant" else "user"
-            marked = "" if party == "agent" else ", which the agent does not see"
-            call = _shown(_call_text(record.call))
-            own = party == "user"
-            yield Piece(turn=turn, by=party, head=f"the {party} makes call {number}{marked}", text=call, heard=own)
-            if record.result is None:
-                continue
-            gave = f"call {number} {'failed' if record.failed else 'returned'}{marked}"
-            yield Piece(turn=turn, by="tool", head=gave, text=_shown(record.result.content), heard=own)
+        for number, record in (one for one in calls if one[1].message == index):
+            own = record.call.requestor != "assistant"
+            party: Party = "user" if own else "agent"
+            marked = ", which the agent does not see" if own else ""
+            call = record.call
+            text = _shown(f"{call.name}({call.raw if call.raw is not None else _json(call.arguments)})")
+            yield Piece(turn=turn, by=party, head=f"the {party} makes call {number}{marked}", text=text, heard=own)
+            if record.result is not None:
+                gave = f"call {number} {'failed' if record.failed else 'returned'}{marked}"
+                yield Piece(turn=turn, by="tool", head=gave, text=_shown(record.result.content), heard=own)
 
 
-def _goal_lines(goal: Goal) -> Iterator[str]:
-    if goal.wants:
-        yield "# What the user wants"
-        yield from _barred(goal.wants)
-    parts = (
-        ("# What the user knows", goal.knows),
-        ("# Policies that the agent has to keep", goal.policies),
-        ("# What the agent's tools are said to do, which the agent knows", goal.tools),
-        ("# Further policies, which are not asked about", goal.ruled),
-        ("# How the stored data differ after a right run", goal.changes),
-        ("# What the agent has to tell", goal.tells),
-    )
+def _sections(*parts: tuple[str, Sequence[str]]) -> Iterator[str]:
     for head, texts in parts:
-        if texts:
-            yield head
+        if not texts or texts == ("",):
+            continue
+        yield f"# {head}"
         for text in texts[:MOST_CHANGES]:
             yield from _barred(text)
         if len(texts) > MOST_CHANGES:
@@ -383,30 +364,22 @@ def _words(*texts: str) -> list[str]:
     return list(dict.fromkeys(word.rstrip("@.+#/-") for text in texts for word in _WORD.findall(text)))
 
 
-def _call_text(call: ToolCall) -> str:
-    arguments = call.raw if call.raw is not None else _json(call.arguments)
-    return f"{call.name}({arguments})"
-
-
 def _changes(initial: State | None, final: State | None, ignore: Sequence[str]) -> Iterator[str]:
     if initial is None or final is None:
         return
     differences = diff(initial, final, ignore)
     if not differences:
         yield "nothing"
-    for difference in differences[:MOST_CHANGES]:
-        yield shorten(printable(_change(difference)), MOST // 10)
+    for one in differences[:MOST_CHANGES]:
+        if one.extra:
+            change = f"added {_json(one.actual)}"
+        elif one.missing:
+            change = f"removed, was {_json(one.expected)}"
+        else:
+            change = f"{_json(one.expected)} became {_json(one.actual)}"
+        yield shorten(printable(f"{'.'.join(one.path) or 'everything'}: {change}"), MOST // 10)
     if len(differences) > MOST_CHANGES:
         yield f"and {len(differences) - MOST_CHANGES} more changes"
-
-
-def _change(difference: Difference) -> str:
-    path = ".".join(difference.path) or "everything"
-    if difference.extra:
-        return f"{path}: added {_json(difference.actual)}"
-    if difference.missing:
-        return f"{path}: removed, was {_json(difference.expected)}"
-    return f"{path}: {_json(difference.expected)} became {_json(difference.actual)}"
 
 
 def _json(value: JsonValue | Mapping[str, JsonValue]) -> str:

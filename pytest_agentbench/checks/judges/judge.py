@@ -63,18 +63,15 @@ async def judge_criteria(
     if not criteria:
         return []
     others = [Random(random.getrandbits(64)) for _ in range(votes - 1)]  # noqa: S311 - orders criteria, gives nonces
-    asked = [_vote(chat, criteria, evidence, random)]
-    asked += [_vote(chat, _shuffled(criteria, one), evidence, one) for one in others]
+    orders = [(criteria, random), *((one.sample(criteria, k=len(criteria)), one) for one in others)]
+    asked = [_vote(chat, order, evidence, one) for order, one in orders]
     cast = await asyncio.gather(*asked, return_exceptions=True)
-    for error in cast:
-        if isinstance(error, BaseException):
-            raise error
-    given = [{one.criterion: one for one in vote.verdicts} for vote in cast if isinstance(vote, RubricVerdicts)]
+    given = []
+    for vote in cast:
+        if isinstance(vote, BaseException):
+            raise vote
+        given.append({one.criterion: one for one in vote.verdicts})
     return [_score(criterion, [vote[criterion.id] for vote in given]) for criterion in criteria]
-
-
-def _shuffled(criteria: Sequence[Criterion], random: Random) -> list[Criterion]:
-    return random.sample(criteria, k=len(criteria))
 
 
 async def _vote(chat: Chat, criteria: Sequence[Criterion], evidence: Evidence, random: Random) -> RubricVerdicts:
@@ -92,17 +89,14 @@ async def _vote(chat: Chat, criteria: Sequence[Criterion], evidence: Evidence, r
 def _line(criterion: Criterion) -> str:
     kind = "good" if criterion.label == "POS" else "bad"
     scale = "0 or 1" if criterion.must else f"0 to {criterion.max_score}"
-    anchors = [f"{score}: {_one_line(text)}" for score, text in ((1, criterion.met), (0, criterion.unmet)) if text]
-    return "\n  ".join([f"- `{criterion.id}` ({kind}, {scale}): {_one_line(criterion.text)}", *anchors])
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    texts = [f"- `{criterion.id}` ({kind}, {scale}): {criterion.text}"]
+    texts += [f"{score}: {text}" for score, text in ((1, criterion.met), (0, criterion.unmet)) if text]
+    return "\n  ".join(" ".join(text.split()) for text in texts)
 
 
 def _faults(given: RubricVerdicts, criteria: Sequence[Criterion], evidence: Evidence) -> list[str]:
-    faults = id_faults([verdict.criterion for verdict in given.verdicts], [criterion.id for criterion in criteria])
     most = {criterion.id: criterion.highest for criterion in criteria}
+    faults = id_faults([verdict.criterion for verdict in given.verdicts], list(most))
     for verdict in given.verdicts:
         if verdict.criterion not in most:
             continue
@@ -128,18 +122,15 @@ def id_faults(given: Sequence[str], wanted: Sequence[str]) -> list[str]:
 
 def _score(criterion: Criterion, votes: Sequence[CriterionVerdict]) -> Score:
     """Give what most votes come to; a vote that a good `must` had no occasion is one that it holds."""
-    counted = [criterion.highest if _holds_idly(criterion, vote) else vote.score for vote in votes]
+    is_kept_idly = criterion.must and criterion.label == "POS"
+    counted = [criterion.highest if is_kept_idly and not vote.applies else vote.score for vote in votes]
     value = median_low(counted)
-    told = next(vote for vote, score in zip(votes, counted, strict=True) if score == value)
+    shown = next(vote for vote, score in zip(votes, counted, strict=True) if score == value)
     return Score(
         criterion=criterion,
         value=value,
         applies=sum(vote.applies for vote in votes) > len(votes) // 2,
-        reason=told.reason,
-        citations=tuple(told.evidence),
+        reason=shown.reason,
+        citations=tuple(shown.evidence),
         votes=tuple(counted),
     )
-
-
-def _holds_idly(criterion: Criterion, vote: CriterionVerdict) -> bool:
-    return criterion.must and criterion.label == "POS" and not vote.applies

@@ -8,6 +8,8 @@ thing for which there was no occasion is left out, and keeps no `must` from hold
 their *number*, not by their weights; a run is POS if the average of POS exceeds that of NEG, and NEG otherwise, a tie
 included. What has no occasion scores 0. A make-or-break criterion in full therefore adds 100/n to the average of n NEG
 criteria, while the average of POS can reach 10: from the eleventh NEG criterion on it need not decide.
+
+What was not measured is taken at its best and at its worst: where both come to the same, it is known all the same.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,6 +18,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from pytest_agentbench.checks.judges.asking import Citation
+from pytest_agentbench.checks.matchers import every
 from pytest_agentbench.core.rubric import Criterion, Label, Rubric
 
 
@@ -38,6 +41,11 @@ class Score:
     def share(self) -> Fraction | None:
         """The score as a share of its maximum, from 0 to 1."""
         return None if self.value is None else Fraction(self.value) / self.criterion.highest
+
+    @property
+    def good(self) -> Fraction | None:
+        """How much speaks for the run, from 0 to 1: a good thing that shows, or a fault that does not."""
+        return self.share if self.share is None or self.criterion.label == "POS" else 1 - self.share
 
     @property
     def had_no_occasion(self) -> bool:
@@ -71,7 +79,7 @@ class RubricScore:
     @property
     def all_hold(self) -> bool | None:
         """Whether every `must` holds, None where one that was not measured could decide."""
-        return _every(self.holds.values())
+        return every(self.holds.values())
 
 
 def rate(rubric: Rubric, scores: Iterable[Score]) -> RubricScore:
@@ -86,73 +94,50 @@ def rate(rubric: Rubric, scores: Iterable[Score]) -> RubricScore:
 def _by_must(scores: list[Score], least: float | None) -> RubricScore:
     holds = {score.criterion.id: score.holds for score in scores if score.criterion.must}
     others = [score for score in scores if not score.criterion.must and not score.had_no_occasion]
-    worst, best = (_mean(others, unknown) for unknown in (0, 1))
-    reached = None if least is None else _agreed(_reaches(worst, least), _reaches(best, least))
+    weights = sum(score.criterion.weight for score in others)
+    worst, best = (
+        sum(
+            ((Fraction(unknown) if one.good is None else one.good) * one.criterion.weight for one in others),
+            Fraction(0),
+        )
+        for unknown in (0, 1)
+    )
+    reached = None
+    if least is not None and weights:
+        reached = _agreed(*(total / weights >= Fraction(str(least)) for total in (worst, best)))
+    is_known = bool(weights) and all(one.good is not None for one in others)
     return RubricScore(
-        label=_label(_every([*holds.values(), *(() if least is None else (reached,))])),
+        label=_label(every([*holds.values(), *(() if least is None else (reached,))])),
         holds=holds,
-        score=float(worst) if worst is not None and _all_measured(others) else None,
+        score=float(worst / weights) if is_known else None,
         reached=reached,
     )
 
 
 def _by_scope(scores: list[Score]) -> RubricScore:
-    worst = {label: _average(scores, label, 0 if label == "POS" else 1) for label in _LABELS}
-    best = {label: _average(scores, label, 1 if label == "POS" else 0) for label in _LABELS}
-    passed = _agreed(worst["POS"] > worst["NEG"], best["POS"] > best["NEG"])
-    known = {label: _all_measured([one for one in scores if one.criterion.label == label]) for label in _LABELS}
-    return RubricScore(
-        label=_label(passed),
-        pos=float(worst["POS"]) if known["POS"] else None,
-        neg=float(worst["NEG"]) if known["NEG"] else None,
-        holds={},
+    of: dict[Label, list[Score]] = {
+        "POS": [one for one in scores if one.criterion.label == "POS"],
+        "NEG": [one for one in scores if one.criterion.label == "NEG"],
+    }
+    # what was not measured counts in full for one label and not at all for the other, and the other way round
+    passed = _agreed(*(_average(of["POS"], at) > _average(of["NEG"], 1 - at) for at in (0, 1)))
+    pos, neg = (
+        float(_average(of[label], 0)) if all(one.share is not None for one in of[label]) else None
+        for label in ("POS", "NEG")
     )
+    return RubricScore(label=_label(passed), pos=pos, neg=neg, holds={})
 
 
-_LABELS: tuple[Label, Label] = ("POS", "NEG")
-
-
-def _average(scores: list[Score], label: Label, unknown: int) -> Fraction:
+def _average(scores: list[Score], unknown: int) -> Fraction:
     """Give SCOPE's average of a label; what was not measured counts as `unknown` of its maximum."""
-    of = [score for score in scores if score.criterion.label == label]
-    total = sum((score.criterion.rated_weight * _share(score, unknown) for score in of), Fraction(0))
-    return total / len(of) if of else Fraction(0)
-
-
-def _mean(scores: list[Score], unknown: int) -> Fraction | None:
-    """Give the mean by weight; what was not measured counts as good by `unknown`."""
-    weighted = [(score.criterion.weight, _good(score, unknown)) for score in scores]
-    weights = sum(weight for weight, _ in weighted)
-    return sum((weight * good for weight, good in weighted), Fraction(0)) / weights if weights else None
-
-
-def _good(score: Score, unknown: int) -> Fraction:
-    if score.share is None or score.criterion.label == "POS":
-        return _share(score, unknown)
-    return 1 - score.share
-
-
-def _share(score: Score, unknown: int) -> Fraction:
-    return Fraction(unknown) if score.share is None else score.share
-
-
-def _all_measured(scores: list[Score]) -> bool:
-    return all(score.share is not None for score in scores)
-
-
-def _reaches(mean: Fraction | None, least: float) -> bool | None:
-    return None if mean is None else mean >= Fraction(str(least))
+    shares = ((one.criterion.rated_weight, Fraction(unknown) if one.share is None else one.share) for one in scores)
+    total = sum((weight * share for weight, share in shares), Fraction(0))
+    return total / len(scores) if scores else Fraction(0)
 
 
 def _label(passed: bool | None) -> Label | None:
     return None if passed is None else "POS" if passed else "NEG"
 
 
-def _agreed(one: bool | None, other: bool | None) -> bool | None:
+def _agreed(one: bool, other: bool) -> bool | None:
     return one if one == other else None
-
-
-def _every(given: Iterable[bool | None]) -> bool | None:
-    """Say whether all are true, None where one that is not known could decide."""
-    known = list(given)
-    return False if False in known else None if None in known else True

@@ -7,11 +7,12 @@ it stands: what it was asked for is *not measured*.
 
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
-from typing import Literal
+from typing import Literal, TypedDict
 
 from pytest_agentbench.checks.auditor.ask import AUDITOR, audit
 from pytest_agentbench.checks.auditor.findings import observed, unaudited, worth_asking
 from pytest_agentbench.checks.decide import Decided, as_before, rejudged
+from pytest_agentbench.checks.findings import cut, finding
 from pytest_agentbench.checks.judges.evidence import goal_of_run, of_audit, of_run
 from pytest_agentbench.checks.judges.judge import judge_criteria
 from pytest_agentbench.checks.judges.rubric import (
@@ -37,17 +38,17 @@ from pytest_agentbench.core.errors import (
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.rubric import Rubric, Sees
 from pytest_agentbench.core.run import Judgement, Run
-from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.verdict import Blame, Finding, OtherFault, Verdict
 from pytest_agentbench.llm.seams import Chat
 
 JUDGE = "judge"
 """The role that scores rubrics."""
 
-_WIDTH = 300
-_NOT_JUDGED = "the run could not be judged, so no model was asked"
-_JUDGEABLE = "mend what kept the run from being judged"
-
+_WIDTH = 600
+_NOT_JUDGED = {
+    "why": "the run could not be judged, so no model was asked",
+    "cure": "mend what kept the run from being judged",
+}
 
 Auditing = Literal["flags", "decide"]
 """What a suite's `auditor` says of observations without a fact beside them."""
@@ -88,33 +89,22 @@ async def judge_with_models(
     """
     is_open = judgement.verdict is not Verdict.ERROR or judgement.nothing_measured
     if not is_open and (auditor is None or not worth_asking(run, judgement)):
-        return without_models(
-            run, judgement, why=_NOT_JUDGED, cure=_JUDGEABLE, rubric=rubric, policies=policies, audits=audits
-        )
+        return without_models(run, judgement, **_NOT_JUDGED, rubric=rubric, policies=policies, audits=audits)
     unseen = judgement
-    open_policies = [policy for policy in policies if policy.rule is None]
+    asked = [policy for policy in policies if policy.rule is None]
     if auditor is not None:
-        evidence = of_audit(run, system=system, ignore=ignore, notes=notes, policies=open_policies)
+        evidence = of_audit(run, system=system, ignore=ignore, notes=notes, policies=asked)
         try:
-            chat = chat_for(AUDITOR)
-            seen = await audit(chat, run, policies=open_policies, evidence=evidence, random=random)
+            seen = await audit(chat_for(AUDITOR), run, policies=asked, evidence=evidence, random=random)
         except NotRunError:
             raise
         except AgentBenchError as error:
-            judgement = unaudited(
-                run,
-                judgement,
-                why=_text(error).removeprefix(f"{AUDITOR}, "),  # the part is named already
-                cure=_cure(error),
-                blame=_blame(error),
-                policies=open_policies,
-                is_part=audits,
-            )
+            judgement = unaudited(run, judgement, policies=asked, is_part=audits, **_failure(error, AUDITOR))
         else:
             decides = auditor == "decide"
-            judgement = observed(run, judgement, seen, decides=decides, policies=open_policies, resolve=resolve_value)
-    elif open_policies:
-        judgement = unaudited(run, judgement, why="no auditor was asked", policies=open_policies)
+            judgement = observed(run, judgement, seen, decides=decides, policies=asked, resolve=resolve_value)
+    elif asked:
+        judgement = unaudited(run, judgement, why="no auditor was asked", policies=asked)
     if rubric is None or (judgement.verdict is Verdict.ERROR and not judgement.nothing_measured):
         return judgement
     try:
@@ -126,7 +116,7 @@ async def judge_with_models(
     except NotRunError:
         raise
     except AgentBenchError as error:
-        return _with_rubric(run, judgement, [_failed_rubric(error)], unseen, blame=_blame(error))
+        return _with_rubric(run, judgement, [_failed_rubric(error)], unseen, blame=_failure(error, JUDGE)["blame"])
     rated = rate(rubric, scores)
     return _with_rubric(run, judgement, rubric_findings(rubric, scores, rated), unseen, rubric_metrics(rubric, rated))
 
@@ -153,13 +143,6 @@ def without_models(
     return _with_rubric(run, judgement, [unmeasured_finding(why, cure=cure or ADD_JUDGE)], judgement)
 
 
-def _failed_rubric(error: AgentBenchError) -> Finding:
-    """Say that the rubric could not be judged; what the user's own code or names broke is a failed check."""
-    if _blame(error) is Blame.SCENARIO:
-        return Finding(check="rubric", kind="check", passed=False, message=_text(error))
-    return unmeasured_finding(_text(error).removeprefix(f"{JUDGE}, "), cure=_cure(error))
-
-
 def _with_rubric(
     run: Run,
     before: Judgement,
@@ -173,56 +156,66 @@ def _with_rubric(
 
     `blame` is whose fault it is that the rubric could not be judged.
     """
-    judged = _rejudged_by_rubric(run, before, added, metrics, blame)
+    raised = [
+        OtherFault(blame=Blame.SCENARIO, reason=one.message)
+        for one in added
+        if one.kind == "check" and one.passed is False
+    ][:1]
+
+    def rejudge(judged: Judgement) -> Judgement:
+        def decide(failed: Sequence[Finding], nothing: bool) -> Decided:
+            if judged.verdict is Verdict.FAILED:
+                return judged.verdict, judged.blame, (*judged.also, *raised)
+            if judged.verdict is Verdict.ERROR and not judged.nothing_measured:
+                return as_before(judged)
+            if raised or blame is Blame.SCENARIO:
+                return Verdict.ERROR, Blame.SCENARIO, ()
+            if failed:
+                return Verdict.FAILED, Blame.AGENT, ()
+            # the rubric is judged last and told first: the blame is of what is told
+            return (Verdict.ERROR, blame or judged.blame or Blame.SCENARIO, ()) if nothing else _PASSED
+
+        return rejudged(run, judged, [*judged.findings, *added], {}, decide=decide, metrics=metrics)
+
+    judged = rejudge(before)
     if not before.rests_on_auditor:
         return judged
-    alone = _rejudged_by_rubric(run, unseen, added, metrics, blame)
+    alone = rejudge(unseen)
     differs = (judged.verdict, judged.blame) != (alone.verdict, alone.blame)
     return judged.model_copy(update={"rests_on_auditor": differs})
 
 
-def _rejudged_by_rubric(
-    run: Run,
-    before: Judgement,
-    added: Sequence[Finding],
-    metrics: Mapping[str, float | None] | None,
-    blame: Blame | None,
-) -> Judgement:
-    raised = next((one.message for one in added if one.kind == "check" and one.passed is False), None)
+_PASSED: Decided = (Verdict.PASSED, None, ())
 
-    def decide(failed: Sequence[Finding], nothing: bool) -> Decided:
-        if before.verdict is Verdict.FAILED:
-            more = () if raised is None else (OtherFault(blame=Blame.SCENARIO, reason=raised),)
-            return before.verdict, before.blame, (*before.also, *more)
-        if before.verdict is Verdict.ERROR and not before.nothing_measured:
-            return as_before(before)
-        if raised is not None or blame is Blame.SCENARIO:
-            return Verdict.ERROR, Blame.SCENARIO, ()
-        if failed:
-            return Verdict.FAILED, Blame.AGENT, ()
-        # the rubric is judged last and told first: the blame is of what is told
-        return (Verdict.ERROR, blame or before.blame or Blame.SCENARIO, ()) if nothing else (Verdict.PASSED, None, ())
-
-    return rejudged(run, before, [*before.findings, *added], {}, decide=decide, metrics=metrics)
+_CURES: tuple[tuple[type[AgentBenchError], str], ...] = (
+    (CassetteMissError, "record what the judge answers: --agentbench-cassette record"),
+    (TokenLimitError, "`max_tokens` and `effort` are keys of `judge: {llm: {…}}`"),
+    (UnusableAnswerError, "let a model judge that keeps to the form it is asked for"),
+)
 
 
-def _cure(error: AgentBenchError) -> str:
-    if isinstance(error, CassetteMissError):
-        return "record what the judge answers: --agentbench-cassette record"
-    if isinstance(error, TokenLimitError):
-        return "`max_tokens` and `effort` are keys of `judge: {llm: {…}}`"
-    if isinstance(error, UnusableAnswerError):
-        return "let a model judge that keeps to the form it is asked for"
+class _Failure(TypedDict):
+    why: str
+    cure: str
+    blame: Blame
+
+
+def _failure(error: AgentBenchError, role: str) -> _Failure:
+    """Say why a role gave no answer (its part is named already), what to do about it, and whose fault it is."""
+    cure = next(
+        (cure for kind, cure in _CURES if isinstance(error, kind)), "run it again when the judge's model answers"
+    )
     if isinstance(error, SendError) and not error.again:
-        return "let a model judge whose server takes what it is asked"
-    return "run it again when the judge's model answers"
-
-
-def _blame(error: AgentBenchError) -> Blame:
+        cure = "let a model judge whose server takes what it is asked"
+    blame = Blame.PROVIDER if isinstance(error, ProviderError) else Blame.SCENARIO
     if isinstance(error, UnusableAnswerError) and not isinstance(error, TokenLimitError):
-        return Blame.JUDGE
-    return Blame.PROVIDER if isinstance(error, ProviderError) else Blame.SCENARIO
+        blame = Blame.JUDGE
+    return {"why": cut(str(error), _WIDTH).removeprefix(f"{role}, "), "cure": cure, "blame": blame}
 
 
-def _text(error: AgentBenchError) -> str:
-    return printable(shorten(str(error), 2 * _WIDTH))
+def _failed_rubric(error: AgentBenchError) -> Finding:
+    """Say that the rubric could not be judged; what the user's own code or names broke is a failed check."""
+    failure = _failure(error, JUDGE)
+    if failure["blame"] is Blame.SCENARIO:
+        return finding("rubric", "check", False, cut(str(error), _WIDTH))
+    return unmeasured_finding(failure["why"], cure=failure["cure"])

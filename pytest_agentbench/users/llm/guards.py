@@ -5,12 +5,13 @@ None of them reads what words mean. A turn at fault is given again once, with th
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
 
 from pytest_agentbench.core.acts import ActKind
+from pytest_agentbench.core.alike import echoes
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.conversation import View
 from pytest_agentbench.core.ids import Scalar, clipped, plain_values
@@ -36,14 +37,8 @@ _ROLE = re.compile(r"^\s*((user|assistant)|agent|system)\s*:", re.IGNORECASE | r
 
 _QUOTED = re.compile(r"[\"“«„「『][^\"”»“」』\n]{4,400}[\"”»“」』]|(?<!\w)['‘][^'’\n]{4,400}['’](?!\w)")
 
-_GRAM = 8
-"""Letters in a row by which texts are compared."""
-
 _LEAST = 40
 """Width from which a reply can be an echo: shorter ones come again for good reasons."""
-
-_TAKEN = 0.85
-"""Share of a reply that is taken from another text."""
 
 _RUN = 64
 """Width of a run of letters that is a quotation of what the user was told."""
@@ -81,31 +76,17 @@ class Alarm:
     seen: str
 
 
-@dataclass(frozen=True)
-class Fault:
-    """What is wrong with a draft, as the model is told it, and as people read it."""
-
-    told: str
-    seen: str
-
-
-Rule = Callable[[View, Draft, str], Fault | None]
-"""Gives why a draft is no turn of the user that a view describes, None where nothing is wrong with it."""
+_Fault = tuple[str, str]
+"""What is wrong with a draft, as the model is told it, and as people read it."""
 
 
 def alarms(view: View, draft: Draft, *, locale: str = "en") -> tuple[Alarm, ...]:
     """Give what the guards find in `draft` as the next turn of the user that `view` describes."""
     found = ((name, rule(view, draft, locale)) for name, rule in RULES.items())
-    return tuple(
-        Alarm(rule=name, reason=_safe(fault.told), seen=_safe(fault.seen)) for name, fault in found if fault is not None
-    )
+    return tuple(Alarm(name, *(shorten(printable(one), _REASON) for one in fault)) for name, fault in found if fault)
 
 
-def _safe(text: str) -> str:
-    return shorten(printable(text), _REASON)
-
-
-def leak(view: View, draft: Draft, locale: str) -> Fault | None:  # noqa: ARG001 - all rules take one
+def _leak(view: View, draft: Draft, locale: str) -> _Fault | None:  # noqa: ARG001 - all rules take one
     """Find what frames messages, and a long run of letters of what the user was told about itself.
 
     What stands there in quotation marks is meant to be said; goal, lines and the conversation may be repeated.
@@ -116,42 +97,34 @@ def leak(view: View, draft: Draft, locale: str) -> Fault | None:  # noqa: ARG001
     role = next((found for found in roles if several or found[2]), None)
     if found := _FRAME.search(text) or role:
         frame = found[0].strip()
-        return Fault(
-            told=f"{frame!r} is not something a person writes in a chat; `text` is the message alone",
-            seen=f"the user writes {frame!r}, which no person writes in a chat",
+        return (
+            f"{frame!r} is not something a person writes in a chat; `text` is the message alone",
+            f"the user writes {frame!r}, which no person writes in a chat",
         )
     source = " ".join([view.persona or "", _QUOTED.sub(" ", view.task_instructions), own_words(TEMPLATE)])
-    run = _longest_run(_letters(text), _letters(source))
-    if width(run) < _RUN:
-        return None
     free = _letters(" ".join([view.goal, *view.says, view.known_info, *(one.text for one in view.messages)]))
-    if run in free:
+    if not any(run in _letters(source) and run not in free for run in _runs(_letters(text))):
         return None
-    return Fault(
-        told="it quotes your notes word by word; say it as this person would",
-        seen="the user quotes its notes word by word",
-    )
+    return "it quotes your notes word by word; say it as this person would", "the user quotes its notes word by word"
 
 
-def invention(view: View, draft: Draft, locale: str) -> Fault | None:
+def _invention(view: View, draft: Draft, locale: str) -> _Fault | None:
     """Find an id, a long number, an e-mail address or a date in figures that the user was never told.
 
     Known is what notes, tools and conversation hold, in any spelling and in part.
     """
     values = values_in(draft.text)
-    if not values:
-        return None
-    known = Known(told(view), locale)
-    made_up = next((value for value in values if not known.holds(value)), None)
+    known = Known(told(view), locale) if values else None
+    made_up = next((value.text for value in values if known and not known.holds(value)), None)
     if made_up is None:
         return None
-    return Fault(
-        told=f"{made_up.text!r} is neither in your notes nor in the chat; say that you do not know it",
-        seen=f"the user states {made_up.text!r}, which is neither in its notes nor in the chat",
+    return (
+        f"{made_up!r} is neither in your notes nor in the chat; say that you do not know it",
+        f"the user states {made_up!r}, which is neither in its notes nor in the chat",
     )
 
 
-def early_stop(view: View, draft: Draft, locale: str) -> Fault | None:  # noqa: ARG001 - as above
+def _early_stop(view: View, draft: Draft, locale: str) -> _Fault | None:  # noqa: ARG001 - as above
     """Find a stop in the first turn, with goal items of its own open, or in a turn that needs an answer.
 
     Who is handed over, or cannot go on, leaves things open.
@@ -159,49 +132,42 @@ def early_stop(view: View, draft: Draft, locale: str) -> Fault | None:  # noqa: 
     if draft.stop is None:
         return None
     if not any(message.role == "user" for message in view.messages):
-        return Fault(told="you leave in your first turn; say what you want", seen="the user leaves in its first turn")
+        return "you leave in your first turn; say what you want", "the user leaves in its first turn"
     if draft.stop == "out of scope":
         return None
-    for kind, does in _UNSETTLED.items():
-        if kind in (draft.acts or ()) and (kind != "inform" or draft.gives):
-            return Fault(
-                told=f"you leave in a turn that {does}; wait for what the agent does with it",
-                seen=f"the user leaves in a turn that {does}",
-            )
-    if draft.stop == "done" and draft.open_items:
-        items = ", ".join(map(repr, draft.open_items))
-        return Fault(
-            told=f"you leave as done while your goal has open items ({items})",
-            seen=f"the user leaves as done while its goal has open items ({items})",
+    kinds = (draft.acts or frozenset()) - ({"inform"} if not draft.gives else set())
+    if does := next((text for kind, text in _UNSETTLED.items() if kind in kinds), ""):
+        return (
+            f"you leave in a turn that {does}; wait for what the agent does with it",
+            f"the user leaves in a turn that {does}",
         )
+    if draft.stop == "done" and draft.open_items:
+        items = f"open items ({', '.join(map(repr, draft.open_items))})"
+        return f"you leave as done while your goal has {items}", f"the user leaves as done while its goal has {items}"
     return None
 
 
-def echo(view: View, draft: Draft, locale: str) -> Fault | None:  # noqa: ARG001 - as above
+def _echo(view: View, draft: Draft, locale: str) -> _Fault | None:  # noqa: ARG001 - as above
     """Find a reply that is taken from the agent's last message, or that the user gives for the third time.
 
     Who is told the same again may say the same again, too.
     """
-    reply = _letters(clipped(draft.text))
-    if width(reply) < _LEAST:
-        return None
     agent, own = _texts(view, "assistant"), _texts(view, "user")
-    if agent and _taken(reply, _letters(agent[-1])) >= _TAKEN:
-        return Fault(
-            told="it gives the agent's own message back; answer it as this person would",
-            seen="the user gives the agent's own message back",
-        )
+    if width(_letters(draft.text)) < _LEAST:
+        return None
+    if agent and echoes(draft.text, agent[-1]):
+        back = "the agent's own message back"
+        return f"it gives {back}; answer it as this person would", f"the user gives {back}"
     agent_repeats = len(agent) > 1 and _letters(agent[-1]) == _letters(agent[-2])
-    last = [_letters(text) for text in own[-_OWN:]]
-    if not agent_repeats and len(last) == _OWN and all(one == reply for one in last):
-        return Fault(
-            told="you have said just this twice; answer what the agent has said since",
-            seen="the user says the same for the third time",
+    if not agent_repeats and [_letters(one) for one in own[-_OWN:]] == [_letters(clipped(draft.text))] * _OWN:
+        return (
+            "you have said just this twice; answer what the agent has said since",
+            "the user says the same for the third time",
         )
     return None
 
 
-def at_once(view: View, draft: Draft, locale: str) -> Fault | None:
+def _at_once(view: View, draft: Draft, locale: str) -> _Fault | None:
     """Find a first message with at least three known values that are four fifths of all known ones.
 
     What goal or first line state is not counted, nor what the agent has named before.
@@ -222,18 +188,18 @@ def at_once(view: View, draft: Draft, locale: str) -> Fault | None:
     if len(given) < max(_LEAST_GIVEN, ceil(_SHARE * len(countable))):
         return None
     listed = ", ".join(map(repr, sorted(given)))
-    return Fault(
-        told=f"your first message gives all that you know ({listed}); say what you want, and give values when asked",
-        seen=f"the user gives all that it knows in its first message ({listed})",
+    return (
+        f"your first message gives all that you know ({listed}); say what you want, and give values when asked",
+        f"the user gives all that it knows in its first message ({listed})",
     )
 
 
-RULES: dict[str, Rule] = {
-    "leak": leak,
-    "invention": invention,
-    "early_stop": early_stop,
-    "echo": echo,
-    "at_once": at_once,
+RULES: dict[str, Callable[[View, Draft, str], _Fault | None]] = {
+    "leak": _leak,
+    "invention": _invention,
+    "early_stop": _early_stop,
+    "echo": _echo,
+    "at_once": _at_once,
 }
 """Every guard by its name, the gravest first."""
 
@@ -254,32 +220,14 @@ def width(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
 
 
-def _grams(text: str) -> list[str]:
-    return [text[at : at + _GRAM] for at in range(len(text) - _GRAM + 1)]
-
-
-@lru_cache(maxsize=64)
-def _held(text: str) -> frozenset[str]:
-    return frozenset(_grams(text))
-
-
-def _taken(text: str, source: str) -> float:
-    """Give the share of a text that stands in another in runs of letters."""
-    there = _held(source)
-    own = _grams(text)
-    return sum(gram in there for gram in own) / max(len(own), 1)
-
-
-def _longest_run(text: str, source: str) -> str:
-    """Give the longest run of letters that both hold, as far as it is longer than `_GRAM`."""
-    there = _held(source)
-    longest, at = "", 0
-    starts: Iterable[bool] = [gram in there for gram in _grams(text)]
-    for place, held in enumerate([*starts, False]):
-        if held:
-            continue
-        for begin in range(at, place):
-            while begin + len(longest) < place + _GRAM - 1 and text[begin : begin + len(longest) + 1] in source:
-                longest = text[begin : begin + len(longest) + 1]
-        at = place + 1
-    return longest
+def _runs(text: str) -> Iterator[str]:
+    """Give every run of letters that is as wide as a quotation."""
+    end, wide = 0, 0
+    for begin in range(len(text)):
+        while wide < _RUN and end < len(text):
+            wide += width(text[end])
+            end += 1
+        if wide < _RUN:
+            return
+        yield text[begin:end]
+        wide -= width(text[begin])

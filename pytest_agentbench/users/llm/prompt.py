@@ -3,20 +3,18 @@
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.conversation import View
 from pytest_agentbench.core.values import JsonValue, to_json
+from pytest_agentbench.llm.templates import Templates
 
 TEMPLATE = "user.v2"
 """The template in force; a changed prompt is a new file, since recorded answers belong to the old one."""
 
+_TEMPLATES = Templates("pytest_agentbench.users.llm")
 _PART = re.compile(r"^\{\{#(?P<name>\w+)\}\}\n(?P<body>.*?)^\{\{/(?P=name)\}\}\n", re.DOTALL | re.MULTILINE)
 _PLACE = re.compile(r"\{\{(?P<name>\w+)\}\}")
-
-_Pieces = tuple[tuple[str, str], ...]
-"""Texts, and names of places, in order: of each pair one is empty."""
 
 
 def system_prompt(view: View, behaviours: Sequence[str] = (), *, language: str = "", say: str = "") -> str:
@@ -27,14 +25,14 @@ def system_prompt(view: View, behaviours: Sequence[str] = (), *, language: str =
     named_language = _in_english(language)
     named = [f"{str(name).replace('_', ' ')}: {_text_of(to_json(value))}" for name, value in view.knows.items()]
     # our own scenarios hold what is known by name, and once more as the text that the task's format asks for
-    told = [line.strip() for line in view.known_info.splitlines() if line.strip() and line.strip() not in named]
+    known = [line.strip() for line in view.known_info.splitlines() if line.strip() and line.strip() not in named]
     unknown = [line.strip() for item in view.unknown for line in item.splitlines() if line.strip()]
     values = {
         "persona": view.persona or "",
         "goal": view.goal,
         "lines": "\n".join(f"{number}. {line}" for number, line in enumerate(view.says, start=1)),
-        "known": "\n".join([*told, *(f"- {fact}" for fact in named)]),
-        "unknown": "\n".join(f"- {line}" for line in dict.fromkeys(unknown)),
+        "known": "\n".join([*known, *(f"- {fact}" for fact in named)]),
+        "unknown": listed(list(dict.fromkeys(unknown))),
         "instructions": view.task_instructions,
         "behaviours": listed(behaviours),
         "tools": say,
@@ -55,32 +53,15 @@ def render(name: str, values: Mapping[str, str]) -> str:
     A part between `{{#name}}` and `{{/name}}` is left out where its value is empty.
     """
     given = {key: value.strip() for key, value in values.items()}
-    chosen = (pieces for condition, pieces in _template(name) if not condition or given[condition])
-    return "".join(text or given[place] for pieces in chosen for text, place in pieces).strip()
+    text = _PART.sub(lambda part: part["body"] if given[part["name"]] else "", _TEMPLATES.text(name))
+    return _PLACE.sub(lambda place: given[place["name"]], text).strip()
 
 
 @cache
 def own_words(name: str) -> str:
     """Give what a template says itself, without its places and its worked example."""
-    return " ".join(text for _, pieces in _template(name) for text, _ in pieces).partition("# Example")[0]
-
-
-@cache
-def _template(name: str) -> tuple[tuple[str, _Pieces], ...]:
-    """Give the template in parts, each with the name of the value that it hangs on, `""` for none."""
-    text = (files(__package__) / "prompts" / f"{name}.md").read_text(encoding="utf-8")
-    parts: list[tuple[str, _Pieces]] = []
-    end = 0
-    for part in _PART.finditer(text):
-        parts += [("", _pieces(text[end : part.start()])), (part["name"], _pieces(part["body"]))]
-        end = part.end()
-    return (*parts, ("", _pieces(text[end:])))
-
-
-def _pieces(text: str) -> _Pieces:
-    # what `split` gives alternates: text, the name of a place, text, …
-    split = _PLACE.split(text)
-    return tuple(("", piece) if at % 2 else (piece, "") for at, piece in enumerate(split) if piece)
+    text = _PART.sub(lambda part: part["body"], _TEMPLATES.text(name))
+    return _PLACE.sub(" ", text).partition("# Example")[0]
 
 
 def _text_of(value: JsonValue) -> str:

@@ -74,17 +74,19 @@ class TypedTurn(Model):
         default=None, description="Your decision about the call that waits for it; null where none waits."
     )
 
-    @property
-    def kinds(self) -> frozenset[ActKind]:
-        """What the turn does."""
-        return frozenset(act.kind for act in self.acts)
-
     def meant(self, heard: Sequence[Any], said: Sequence[Any]) -> tuple[Act, ...]:
         """Give the acts with what each is about: known values of the message answered (`heard`) or of the own words.
 
         One that gives values which were put to the user is about these alone: "W1 yes, W2 no" is two acts.
         """
-        return tuple(Act(kind=one.kind, about=_about(one, heard, said), facts=_facts(one)) for one in self.acts)
+        return tuple(
+            Act(
+                kind=one.kind,
+                about=_about(one, heard) if one.kind in _OF_QUESTION else tuple(said),
+                facts={fact.name: fact.value for fact in one.facts},
+            )
+            for one in self.acts
+        )
 
     @property
     def goal_items(self) -> tuple[GoalItem, ...]:
@@ -92,13 +94,7 @@ class TypedTurn(Model):
         return tuple(GoalItem(text=one.item, done=one.done) for one in self.goal)
 
 
-def _facts(meant: Meant) -> dict[str, Any]:
-    return {one.name: one.value for one in meant.facts}
-
-
-def _about(meant: Meant, heard: Sequence[Any], said: Sequence[Any]) -> tuple[Any, ...]:
-    if meant.kind not in _OF_QUESTION:
-        return tuple(said)
+def _about(meant: Meant, heard: Sequence[Any]) -> tuple[Any, ...]:
     own = {str(one.value).casefold() for one in meant.facts}
     return tuple([value for value in heard if str(value).casefold() in own] or heard)
 
@@ -109,20 +105,20 @@ def retold(message: Message) -> TypedTurn:
     Of a turn that no model gave, in a history, as much is given as a turn may hold.
     """
     decided = {"approve": "approve", "edit": "approve", "reject": "reject"}
+    acts = [(act.kind, list(act.facts.items())[:_MOST]) for act in (message.acts or ())[:_MOST]]
+    plain = str | int | float
     return TypedTurn.model_validate(
         {
             "text": message.text,
-            "acts": [{"kind": act.kind, "facts": _plain(act.facts)} for act in (message.acts or ())[:_MOST]],
+            "acts": [
+                {"kind": kind, "facts": {name: one if isinstance(one, plain) else str(one) for name, one in facts}}
+                for kind, facts in acts
+            ],
             "goal": [{"item": one.text, "done": one.done} for one in message.goal_items[:_MOST]],
             "shows": list(message.shows[:_MOST]),
             "decision": next((decided.get(one.kind) for one in message.decisions), None),
         }
     )
-
-
-def _plain(facts: dict[str, Any]) -> dict[str, Any]:
-    several = list(facts.items())[:_MOST]
-    return {name: value if isinstance(value, str | int | float) else str(value) for name, value in several}
 
 
 def written(turn: TypedTurn) -> str:

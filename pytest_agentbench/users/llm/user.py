@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any
 
 from pytest_agentbench.core.acts import Act, ActKind
@@ -42,17 +43,21 @@ _ANSWERS = frozenset(("confirm", "decline", "condition", "withdraw"))
 _TOO_LONG = "it was too long; write one to three sentences"
 
 
+_NO_WORDS = TypedTurn(text="")
+
+
 @dataclass(frozen=True)
 class _Attempt:
     """What one answer of the model comes to: calls, a turn with what is wrong with it, or why it is unusable.
 
-    A turn without acts is `words` alone. `shown` is the answer as the model gets it back with what is wrong. `call` is
-    the tool that it called in words; `cut` says that it reached a limit of tokens, `is_spent` that it was told already.
+    A turn that `is_typed` says what it means; another is words alone. `shown` is the answer as the model gets it back
+    with what is wrong. `call` is the tool that it called in words; `cut` says that it reached a limit of tokens,
+    `is_spent` that it was told already.
     """
 
+    turn: TypedTurn = _NO_WORDS
+    is_typed: bool = False
     calls: tuple[ToolCall, ...] = ()
-    turn: TypedTurn | None = None
-    words: str = ""
     alarms: tuple[Alarm, ...] = ()
     unusable: str = ""
     shown: str = ""
@@ -62,27 +67,29 @@ class _Attempt:
     is_spent: bool = False
 
     @property
-    def text(self) -> str:
-        """What the agent would read."""
-        return self.turn.text.strip() if self.turn else self.words
-
-    @property
     def draft(self) -> Draft:
         """The turn as guards see it."""
-        if self.turn is None:
-            return Draft(text=self.words)
+        turn = self.turn
         return Draft(
-            text=self.text,
-            acts=self.turn.kinds,
-            gives=any(act.facts for act in self.turn.acts),
-            open_items=tuple(one.item for one in self.turn.goal if not one.done),
-            stop=self.turn.stop,
+            text=turn.text.strip(),
+            acts=frozenset(act.kind for act in turn.acts) if self.is_typed else None,
+            gives=any(act.facts for act in turn.acts),
+            open_items=tuple(one.item for one in turn.goal if not one.done),
+            stop=turn.stop,
         )
 
     @property
     def reasons(self) -> tuple[str, ...]:
         """What the model is told when it is asked again; empty where the answer is good."""
         return (self.unusable,) if self.unusable else tuple(alarm.reason for alarm in self.alarms)
+
+
+def _typed(turn: TypedTurn, **more: Any) -> _Attempt:
+    return _Attempt(turn=turn, is_typed=True, **more)
+
+
+def _unusable(why: str, **more: Any) -> _Attempt:
+    return _Attempt(unusable=why, **more)
 
 
 class LlmUser:
@@ -127,7 +134,8 @@ class LlmUser:
             reason = f"no usable reply of the simulated user: {attempt.unusable}"
             return UserTurn(stop=Stop(reason=reason, blame=Blame.USER))
         if attempt.reply is not None and view.tools:
-            self._given.keep(_as_told(attempt, len(view.messages)), written(attempt.turn) if attempt.turn else "")
+            said = written(attempt.turn) if attempt.is_typed else ""
+            self._given.keep(_as_told(attempt, len(view.messages)), said)
         thoughts = attempt.reply.thoughts if attempt.reply else None
         if attempt.calls:
             return UserTurn(tool_calls=attempt.calls, thoughts=thoughts)
@@ -135,12 +143,12 @@ class LlmUser:
         return self._said(view, attempt).model_copy(update={"thoughts": thoughts})
 
     def _said(self, view: View, attempt: _Attempt) -> UserTurn:
-        turn = attempt.turn
-        if turn is None:
-            return UserTurn(text=attempt.text)
+        turn, text = attempt.turn, attempt.draft.text
+        if not attempt.is_typed:
+            return UserTurn(text=text)
         own_names = {one.label for one in self._behaviours}
         return UserTurn(
-            text=attempt.text,
+            text=text,
             acts=self._acts(view, turn) or None,  # a model that names no act did not say what it meant
             goal_items=turn.goal_items,
             shows=tuple(dict.fromkeys(name for name in turn.shows if name in own_names)),
@@ -166,7 +174,7 @@ class LlmUser:
         return (decided, *(act for act in acts if act.kind not in _ANSWERS))
 
     def _keep_faults(self, view: View, attempt: _Attempt) -> None:
-        message = Message(role="user", content=attempt.text)
+        message = Message(role="user", content=attempt.draft.text)
         turn = Transcript(messages=(*view.messages, message)).turns[-1]
         self.faults += [UserFault(rule=alarm.rule, message=alarm.seen, turn=turn) for alarm in attempt.alarms]
 
@@ -217,15 +225,16 @@ class LlmUser:
         try:
             attempt = await (self._by_call(messages, view, say, is_last=is_last) if say else self._by_form(messages))
         except TokenLimitError as error:
-            return _Attempt(unusable=_TOO_LONG, cut=error)
+            return _unusable(_TOO_LONG, cut=error)
         if attempt.unusable or attempt.calls:
             return attempt
-        if len(attempt.text) > _LONGEST:
+        draft = attempt.draft
+        if len(draft.text) > _LONGEST:
             return replace(attempt, unusable=_TOO_LONG)
-        decides = attempt.turn is not None and attempt.turn.decision is not None and bool(_waiting_calls(view))
-        if not attempt.text and attempt.draft.stop is None and not decides:
+        decides = attempt.turn.decision is not None and bool(_waiting_calls(view))
+        if not draft.text and draft.stop is None and not decides:
             return replace(attempt, unusable="it was empty; write a message in `text`, or set `stop` to leave")
-        return replace(attempt, alarms=alarms(view, attempt.draft, locale=self._language or "en"))
+        return replace(attempt, alarms=alarms(view, draft, locale=self._language or "en"))
 
     async def _by_form(self, messages: list[dict[str, Any]]) -> _Attempt:
         """Ask for a typed turn; what is none after one repair counts as its words alone, where it has any."""
@@ -236,11 +245,10 @@ class LlmUser:
         except UnusableAnswerError as error:
             said = error.said or ""
             if words := words_of(said):
-                return _Attempt(words=words, shown=said)
-            told = f"it could not be used ({shorten(printable(str(error)), _SHOWN)})"
-            is_spent = error.said is not None
-            return _Attempt(unusable=f"{told}; write what this person would say", shown=said, is_spent=is_spent)
-        return _Attempt(turn=turn, shown=written(turn), reply=reply)
+                return _Attempt(TypedTurn(text=words), shown=said)
+            why = f"it could not be used ({shorten(printable(str(error)), _SHOWN)}); write what this person would say"
+            return _unusable(why, shown=said, is_spent=error.said is not None)
+        return _typed(turn, shown=written(turn), reply=reply)
 
     async def _by_call(self, messages: list[dict[str, Any]], view: View, say: str, *, is_last: bool) -> _Attempt:
         """Ask a user with tools of its own: many servers take no answer's form beside tools, so it speaks by one."""
@@ -251,16 +259,14 @@ class LlmUser:
         if reply.truncated:
             limit = cut_off(reply, self._chat.spec.max_tokens)
             error = TokenLimitError(f"the simulated user, model {self._chat.spec.model!r}, was {limit}")
-            return _Attempt(unusable=_TOO_LONG, shown=reply.text, cut=error)
+            return _unusable(_TOO_LONG, shown=reply.text, cut=error)
         read = _read_calls(reply, view, say, is_last) if reply.calls else _read_text(reply, say, is_last)
         return replace(read, reply=reply)
 
 
 def _stop(view: View, turn: TypedTurn) -> Stop | None:
-    if turn.stop is None:
-        return None
     if turn.stop != "out of scope":
-        return Stop(reason=turn.stop)
+        return None if turn.stop is None else Stop(reason=turn.stop)
     asking = next((one.text for one in reversed(view.messages) if one.role == "assistant"), "")
     reason = f"out of scope: the scenario does not say how to answer {_quoted(asking)}"
     return Stop(reason=reason, blame=Blame.USER)
@@ -268,13 +274,8 @@ def _stop(view: View, turn: TypedTurn) -> Stop | None:
 
 def _heard(view: View) -> str:
     """Give what the agent said since the user's last message."""
-    heard: list[str] = []
-    for message in reversed(view.messages):
-        if message.role == "user" and message.text.strip():
-            break
-        if message.role == "assistant":
-            heard.append(message.text)
-    return "\n".join(reversed(heard))
+    since = takewhile(lambda one: one.role != "user" or not one.text.strip(), reversed(view.messages))
+    return "\n".join(reversed([one.text for one in since if one.role == "assistant"]))
 
 
 def _instruction(behaviour: Behaviour) -> str:
@@ -314,16 +315,10 @@ def _again(attempt: _Attempt, note: str) -> list[dict[str, Any]]:
     if reply is None or not reply.calls:
         said = shorten(attempt.shown, _LONGEST) or "(nothing)"
         return [{"role": "assistant", "content": said}, {"role": "user", "content": note}]
+    made = [(one.name, one.arguments if len(one.arguments) <= 2 * _LONGEST else "{}", one.id) for one in reply.calls]
     calls = [
-        {
-            "id": call.id,
-            "type": "function",
-            "function": {
-                "name": call.name,
-                "arguments": call.arguments if len(call.arguments) <= 2 * _LONGEST else "{}",
-            },
-        }
-        for call in reply.calls
+        {"id": id_, "type": "function", "function": {"name": name, "arguments": arguments}}
+        for name, arguments, id_ in made
     ]
     results = [{"role": "tool", "tool_call_id": call.id, "content": note} for call in reply.calls]
     return [with_more({"role": "assistant", "content": None, "tool_calls": calls}, reply), *results]
@@ -352,38 +347,38 @@ def _waiting_calls(view: View) -> list[ApprovalRequest]:
 def _read_text(reply: ChatReply, say: str, is_last: bool) -> _Attempt:
     """Read what a user with tools wrote instead of calling one: a typed turn, or at last its words."""
     if reply.written_call:
-        told = f"you wrote a call of {reply.written_call} as text; call the tool itself"
-        return _Attempt(unusable=told, shown=reply.text, call=reply.written_call)
+        why = f"you wrote a call of {reply.written_call} as text; call the tool itself"
+        return _unusable(why, shown=reply.text, call=reply.written_call)
     if reply.refusal or reply.finish_reason == "content_filter":
-        told = f": {_quoted(reply.refusal)}" if reply.refusal else ""
-        return _Attempt(unusable=f"you refused to answer{told}; say what this person would say", shown=reply.text)
+        refusal = f": {_quoted(reply.refusal)}" if reply.refusal else ""
+        return _unusable(f"you refused to answer{refusal}; say what this person would say", shown=reply.text)
     try:
-        turn = read_answer(TypedTurn, reply.text)
+        return _typed(read_answer(TypedTurn, reply.text), shown=reply.text)
     except UnreadableAnswerError:
         words = words_of(reply.text)
-        if words and is_last:
-            return _Attempt(words=words, shown=reply.text)
-        told = _TOO_LONG if len(words) > _LONGEST else f"you wrote text; speak by calling `{say}`"
-        return _Attempt(unusable=told, shown=reply.text)
-    return _Attempt(turn=turn, shown=reply.text)
+    if words and is_last:
+        return _Attempt(TypedTurn(text=words), shown=reply.text)
+    why = _TOO_LONG if len(words) > _LONGEST else f"you wrote text; speak by calling `{say}`"
+    return _unusable(why, shown=reply.text)
 
 
 def _read_calls(reply: ChatReply, view: View, say: str, is_last: bool) -> _Attempt:
     """Turn requested calls into calls of the user's tools, or into what it says; text beside calls is not said."""
-    names = [tool.name for tool in view.tools]
-    for call in reply.calls:
-        if call.name not in (*names, say):
-            return _Attempt(unusable=f"you called {_quoted(call.name)}, but your tools are {', '.join([*names, say])}")
-    own = [call for call in reply.calls if call.name != say]
-    if own:
+    names = [*(tool.name for tool in view.tools), say]
+    if unknown := next((call.name for call in reply.calls if call.name not in names), ""):
+        return _unusable(f"you called {_quoted(unknown)}, but your tools are {', '.join(names)}")
+    if own := [call for call in reply.calls if call.name != say]:
         return _own_calls(own)
     if len(reply.calls) > 1:
-        return _Attempt(unusable=f"you called `{say}` {len(reply.calls)} times; call it once, with all that you say")
+        return _unusable(f"you called `{say}` {len(reply.calls)} times; call it once, with all that you say")
+    arguments = reply.calls[0].arguments
     try:
-        return _Attempt(turn=read_answer(TypedTurn, reply.calls[0].arguments))
+        return _typed(read_answer(TypedTurn, arguments))
     except UnreadableAnswerError as error:
-        words = words_of(reply.calls[0].arguments) if is_last else ""
-        return _Attempt(words=words, unusable="" if words else f"the arguments of `{say}` are no turn:\n{error}")
+        words = words_of(arguments) if is_last else ""
+        return (
+            _Attempt(TypedTurn(text=words)) if words else _unusable(f"the arguments of `{say}` are no turn:\n{error}")
+        )
 
 
 def _own_calls(requested: Sequence[RequestedCall]) -> _Attempt:
@@ -391,8 +386,7 @@ def _own_calls(requested: Sequence[RequestedCall]) -> _Attempt:
     for call in requested:
         arguments, raw = read_arguments(call.arguments)
         if raw is not None:
-            told = f"the arguments of {call.name}, {_quoted(raw)}, are no JSON object; call it with one"
-            return _Attempt(unusable=told)
+            return _unusable(f"the arguments of {call.name}, {_quoted(raw)}, are no JSON object; call it with one")
         calls.append(ToolCall(name=call.name, arguments=arguments, id=call.id, requestor="user"))
     return _Attempt(calls=tuple(calls))
 

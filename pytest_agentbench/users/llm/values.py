@@ -145,26 +145,21 @@ class Known:
 def told(view: View) -> Iterator[str]:
     """Give every text that the user was told, or that either party said, with what its own tools take and returned."""
     yield from (view.persona or "", view.goal, *view.says, view.known_info, *view.unknown, view.task_instructions)
-    yield from _leaves(to_json(view.knows))
+    data: list[object] = [view.knows]
     for message in view.messages:
-        yield message.text
-        for call in message.tool_calls:
-            yield from _leaves(to_json(call.arguments))
-        for request in message.approvals:
-            yield from _leaves(to_json(request.arguments))
+        data += [message.text, *(call.arguments for call in message.tool_calls)]
+        data += [request.arguments for request in message.approvals]
     for tool in view.tools:
-        yield tool.description
-        yield from _leaves(to_json(tool.parameters))
+        data += [tool.description, tool.parameters]
+    for one in data:
+        yield from _texts(to_json(one))
 
 
-def _leaves(value: JsonValue) -> Iterator[str]:
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield str(key)
-            yield from _leaves(item)
-    elif isinstance(value, list):
+def _texts(value: JsonValue) -> Iterator[str]:
+    if isinstance(value, dict | list):
         for item in value:
-            yield from _leaves(item)
+            yield from _texts(item)
+        yield from _texts(list(value.values())) if isinstance(value, dict) else ()
     else:
         yield str(value)
 

@@ -126,19 +126,17 @@ def without(text: str, value: str) -> str:
 
 
 def _view_without(view: View, value: str) -> View:
-    told: dict[str, Any] = {name: without(text, value) for name in _TEXTS if (text := getattr(view, name))}
-    told |= {name: tuple(without(text, value) for text in getattr(view, name)) for name in ("says", "unknown")}
-    knows = {str(name): _pruned(to_json(item), value) for name, item in view.knows.items()}
-    return view.model_copy(update={**told, "knows": {name: one for name, one in knows.items() if one is not _GONE}})
+    cut: dict[str, Any] = {name: without(text, value) for name in _TEXTS if (text := getattr(view, name))}
+    cut |= {name: tuple(without(text, value) for text in getattr(view, name)) for name in ("says", "unknown")}
+    return view.model_copy(update={**cut, "knows": _pruned(to_json(view.knows), value)})
 
 
 def _pruned(item: JsonValue, value: str) -> JsonValue:
     """Give a fact without a value, `_GONE` where it is nothing else."""
     if isinstance(item, dict):
-        kept = {name: _pruned(one, value) for name, one in item.items()}
-        return {name: one for name, one in kept.items() if one is not _GONE}
+        return {name: kept for name, one in item.items() if (kept := _pruned(one, value)) is not _GONE}
     if isinstance(item, list):
-        return [one for one in (_pruned(one, value) for one in item) if one is not _GONE]
+        return [kept for one in item if (kept := _pruned(one, value)) is not _GONE]
     if item is not None and normal(item) == normal(value):
         return _GONE
     return without(item, value) if isinstance(item, str) else item

@@ -27,7 +27,7 @@ _LEAST = 3
 
 
 @dataclass(frozen=True)
-class Told:
+class Value:
     """A value that the user is told, the names that anything has for it, and the records that it tells from others.
 
     `is_known` tells that it is a key, or stands under what the user knows: of others a goal may say that they change.
@@ -49,63 +49,44 @@ class Told:
         return not set(map(squashed, names)).isdisjoint(map(squashed, self.names))
 
 
-@dataclass(frozen=True)
 class Scene:
     """A scenario as modifiers see it; `tools` is None where the agent's tools are not known.
 
-    `taken` are the values, in normal form, that modifiers before have changed.
+    `texts` say what the user wants and `known_info` what it knows; `called` holds the (name, value) of every plain
+    argument of each expected call by the normal form of the value, and `expected` those of all calls. `values` are
+    those that the user is told, each once: what it knows by name, then what its texts state of the values of expected
+    calls and of the state. `taken` are the values, in normal form, that modifiers before have changed.
     """
 
-    scenario: Scenario
-    records: Records
-    tools: Sequence[ToolSpec] | None = None
-    taken: frozenset[str] = frozenset()
+    def __init__(self, scenario: Scenario, records: Records, tools: Sequence[ToolSpec] | None) -> None:
+        self.scenario, self.records, self.tools = scenario, records, tools
+        self.taken: frozenset[str] = frozenset()
+        told = scenario.instructions
+        self.known_info = told.known_info or ""
+        self.texts = "\n".join(filter(None, (told.reason_for_call, *scenario.lines, told.task_instructions)))
+        pairs = [list(plain_values(call.arguments)) for call in scenario.expected_calls]
+        self.called = [{normal(value): (name, value) for name, value in arguments} for arguments in pairs]
+        self.expected = {key: pair for arguments in self.called for key, pair in arguments.items()}
 
     @cached_property
-    def known_info(self) -> str:
-        """What the user knows."""
-        return self.scenario.instructions.known_info or ""
-
-    @cached_property
-    def wishes(self) -> str:
-        """The texts that say what the user wants."""
-        told, lines = self.scenario.instructions, self.scenario.lines
-        return "\n".join(filter(None, (told.reason_for_call, *lines, told.task_instructions)))
-
-    @cached_property
-    def called(self) -> tuple[dict[str, tuple[str, JsonValue]], ...]:
-        """The (name, value) of every plain argument of each expected call, by the normal form of the value."""
-        pairs = (plain_values(call.arguments) for call in self.scenario.expected_calls)
-        return tuple({normal(value): (name, value) for name, value in arguments} for arguments in pairs)
-
-    @cached_property
-    def expected(self) -> dict[str, tuple[str, JsonValue]]:
-        """The arguments of all expected calls."""
-        return {key: pair for arguments in self.called for key, pair in arguments.items()}
-
-    @cached_property
-    def told(self) -> tuple[Told, ...]:
-        """Every value that the user is told, each once: what it knows by name, then what its texts state.
-
-        Texts are searched for the values of the expected calls and of the state.
-        """
+    def values(self) -> tuple[Value, ...]:
+        """The values that the user is told."""
         found = {normal(value): (value, name, True) for name, value in plain_values(self.scenario.knows)}
         looked_for = {**self.records.spellings, **{key: value for key, (_, value) in self.expected.items()}}
-        text, low = f"{self.wishes}\n{self.known_info}", normal(f"{self.wishes} {self.known_info}")
+        text, low = f"{self.texts}\n{self.known_info}", normal(f"{self.texts} {self.known_info}")
         for key, value in looked_for.items():
             if key not in found and _is_telling(key) and key in low and is_stated(value, text):
                 found[key] = (value, "", is_stated(value, self.known_info))
-        return tuple(self._told(key, *one) for key, one in found.items() if _is_telling(key))
+        return tuple(self._value(key, *one) for key, one in found.items() if _is_telling(key))
 
-    def _told(self, key: str, value: JsonValue, own: str, is_known: bool) -> Told:
-        argument, _ = self.expected.get(key, ("", None))
-        named = list(filter(None, dict.fromkeys([own, argument])))
+    def _value(self, key: str, value: JsonValue, own: str, is_known: bool) -> Value:
+        named = list(filter(None, dict.fromkeys([own, self.expected.get(key, ("",))[0]])))
         rows = self.records.by_value.get(key, ())
-        places = [column for row in rows for column in row.columns(key) if column[-1] != "*"]
-        places += [row.table for row in rows if key == row.key and row.table]
-        names = dict.fromkeys([*named, *(name for name, _ in Counter(place[-1] for place in places).most_common())])
+        columns = [column[-1] for row in rows for column in row.columns(key) if column[-1] != "*"]
+        columns += [row.table[-1] for row in rows if key == row.key and row.table]
+        names = dict.fromkeys([*named, *(name for name, _ in Counter(columns).most_common())])
         found = self.records.identified(value, named)
-        return Told(value, key, tuple(names), found, is_known or any(row.key == key for row in found))
+        return Value(value, key, tuple(names), found, is_known or any(row.key == key for row in found))
 
     @cached_property
     def matter(self) -> frozenset[Row]:
@@ -127,13 +108,13 @@ class Scene:
 
         That is by a value that a tool takes and no other record has, or by all values of an expected call that reads.
         """
-        told = {one.key: one for one in self.told if one.is_known and one.key != without}
+        known = {one.key: one for one in self.values if one.is_known and one.key != without}
         taken = None if self.tools is None else [name for tool in self.tools for name in tool.arguments or ()]
-        clues = [one for one in told.values() if taken is None or one.is_called(*taken)]
+        clues = [one for one in known.values() if taken is None or one.is_called(*taken)]
         found = dict.fromkeys(row for one in clues for row in one.rows)
         reads = {tool.name for tool in self.tools or () if tool.kind == "read"}
         for call, arguments in zip(self.scenario.expected_calls, self.called, strict=True):
-            if (taken is None or call.name in reads) and arguments and arguments.keys() <= told.keys():
+            if (taken is None or call.name in reads) and arguments and arguments.keys() <= known.keys():
                 near = self.records.by_value.get(next(iter(arguments)), ())
                 rows = [row for row in near if arguments.keys() <= row.values]
                 found |= dict.fromkeys(rows if len(rows) == 1 else ())
@@ -142,9 +123,19 @@ class Scene:
     def is_used(self, value: JsonValue) -> bool:
         """Whether a value is in the scenario, has been changed or is too short, so that it cannot stand for another."""
         key = normal(value)
-        if key in self.expected or key in self.taken or not _is_telling(key):
-            return True
-        return any(one.key == key for one in self.told) or is_stated(value, f"{self.wishes}\n{self.known_info}")
+        is_held = key in self.expected or key in self.taken or any(one.key == key for one in self.values)
+        return is_held or not _is_telling(key) or is_stated(value, f"{self.texts}\n{self.known_info}")
+
+    def free(self, which: str) -> list[Value]:
+        """Give the values told that no other modifier changes, those of one name where `which` gives it."""
+        return [one for one in self.values if one.key not in self.taken and (not which or one.is_called(which))]
+
+    @property
+    def written(self) -> list[tuple[ExpectedCall, str, JsonValue]]:
+        """The arguments of the expected calls, those of tools that are known to read only left out."""
+        reads = {tool.name for tool in self.tools or () if tool.kind == "read"}
+        calls = [call for call in self.scenario.expected_calls if call.name not in reads]
+        return [(call, name, value) for call in calls for name, value in plain_values(call.arguments)]
 
 
 def _is_telling(key: str) -> bool:
@@ -172,31 +163,29 @@ def plan(
     draws on its own, whatever else is asked for, and none touches a value that one before it has changed.
     """
     salt = seed.getrandbits(64) if isinstance(seed, Random) else seed
-    records = state if isinstance(state, Records) else Records(state)
+    scene = Scene(scenario, state if isinstance(state, Records) else Records(state), tools)
     chosen: list[Behaviour] = []
     skipped: dict[str, str] = {}
-    taken: frozenset[str] = frozenset()
-    intended: frozenset[str] = frozenset()
+    changed, intended = frozenset[str](), frozenset[str]()
     for spec in specs:
-        if spec.name != "adds_intent" and any(behaviour.name == spec.name for behaviour in chosen):
-            skipped[spec.name] = "it is asked for twice"
-            continue
         before = sum(behaviour.name == spec.name for behaviour in chosen)
-        nth = len(chosen) if spec.name == "adds_intent" else 0
+        is_intent = spec.name == "adds_intent"
+        nth = len(chosen) if is_intent else 0
         rng = Random(f"{salt}/{scenario.id}/{spec.name}/{nth}")  # noqa: S311 - a choice, no secret
         # an intent, told when it is due, would give what another modifier has taken away; intents may share values
-        scene = Scene(scenario, records, tools, taken if spec.name == "adds_intent" else taken | intended)
-        found = _FITS[spec.name](spec, scene, rng)
+        scene.taken = changed if is_intent else changed | intended
+        found = "it is asked for twice" if before and not is_intent else _FITS[spec.name](spec, scene, rng)
         if isinstance(found, Behaviour) and found.intent and found.intent in (one.intent for one in chosen):
             found = "it is asked for twice"
         if isinstance(found, str):
             skipped[spec.name] = found
             continue
         chosen.append(found.model_copy(update={"nth": before + 1}))
-        changed = (*found.forgets, *(value for swap in found.wrong for value in (swap.first, swap.right)))
-        taken |= set(map(normal, changed))
+        changed |= {
+            normal(one) for one in (*found.forgets, *(v for swap in found.wrong for v in (swap.first, swap.right)))
+        }
         if found.intent:
-            intended |= {one.key for one in scene.told if is_stated(one.value, found.intent)}
+            intended |= {one.key for one in scene.values if is_stated(one.value, found.intent)}
     return tuple(chosen), skipped
 
 
@@ -206,7 +195,7 @@ def _forgets_identifier(spec: ModifierSpec, scene: Scene, rng: Random) -> Behavi
     Without a state nothing tells an identifier from a wish, so that its name must be given.
     """
     which = str(spec.options.get("which", ""))
-    known = _called(which, scene)
+    known = scene.free(which)
     if scene.records:
         known = [one for one in known if one.rows]
         needed = [one for one in known if scene.matter.intersection(one.rows)]
@@ -219,19 +208,19 @@ def _forgets_identifier(spec: ModifierSpec, scene: Scene, rng: Random) -> Behavi
     spare = [one for one in needed if _is_found_without(one, scene) and _can_be_cut(one, scene)]
     if not spare:
         return "nothing else that the user knows leads to what it would forget"
-    one = rng.choice([one for one in spare if not is_stated(one.value, scene.wishes)] or spare)
+    one = rng.choice([one for one in spare if not is_stated(one.value, scene.texts)] or spare)
     told = instruction("forgets_identifier", label=one.label)
     return Behaviour(name="forgets_identifier", instruction=told, forgets=(str(one.value),), unknown=one.label)
 
 
-def _is_found_without(one: Told, scene: Scene) -> bool:
+def _is_found_without(one: Value, scene: Scene) -> bool:
     """Tell whether what else the user knows leads to the record that a value tells from others, and to no other."""
-    keys = {told.key for told in scene.told} - {one.key}
+    keys = {told.key for told in scene.values} - {one.key}
     if not scene.records:
         return any(arguments and arguments.keys() <= keys for arguments in scene.called)
     found = scene.led_to(without=one.key)
     near = {*found, *(row for via in found for row in scene.records.beside(via))}
-    keys -= {normal(value) for _, _, value in _written(scene)}  # what is to be written does not tell a record
+    keys -= {normal(value) for _, _, value in scene.written}  # what is to be written does not tell a record
     for row in one.rows:
         rivals = [other for other in near if other.table == row.table and other is not row]
         if row in found or (row in near and all(keys & (row.values - rival.values) for rival in rivals)):
@@ -239,9 +228,9 @@ def _is_found_without(one: Told, scene: Scene) -> bool:
     return False
 
 
-def _can_be_cut(one: Told, scene: Scene) -> bool:
+def _can_be_cut(one: Value, scene: Scene) -> bool:
     """Tell whether no text of the user states a value any more once it is cut out."""
-    return not is_stated(one.value, without(f"{scene.wishes}\n{scene.known_info}", str(one.value)))
+    return not is_stated(one.value, without(f"{scene.texts}\n{scene.known_info}", str(one.value)))
 
 
 def _wrong_value_first(spec: ModifierSpec, scene: Scene, rng: Random) -> Behaviour | str:
@@ -251,7 +240,7 @@ def _wrong_value_first(spec: ModifierSpec, scene: Scene, rng: Random) -> Behavio
     which = str(spec.options.get("which", ""))
     own = scene.own | scene.matter
     held = frozenset[str]().union(*(row.values for row in own))
-    known = [one for one in _called(which, scene) if one.key in held and _is_mistyped(one)]
+    known = [one for one in scene.free(which) if one.key in held and _is_mistyped(one)]
     rng.shuffle(known)
     for one in known:
         others = [value for row, value in scene.records.elsewhere(one.value, own) if row not in own]
@@ -264,7 +253,7 @@ def _wrong_value_first(spec: ModifierSpec, scene: Scene, rng: Random) -> Behavio
     return f"the user gives no {which}" if which else "the user gives no value that an expected call needs"
 
 
-def _is_mistyped(one: Told) -> bool:
+def _is_mistyped(one: Value) -> bool:
     """Tell whether a value is a key, or known and no mere word: what is to be chosen nobody mistypes."""
     is_key = any(one.key == row.key for row in one.rows)
     return is_key or (one.is_known and not all(char.isalpha() or char in " .'’-" for char in one.key))
@@ -278,11 +267,11 @@ def _outline(value: JsonValue) -> str:
 def _changes_mind(spec: ModifierSpec, scene: Scene, rng: Random) -> Behaviour | str:
     """Choose an argument of an expected write that the user's texts state, and what else it could be."""
     which = str(spec.options.get("which", ""))
-    told = {one.key for one in _called("", scene)}
+    told = {one.key for one in scene.free("")}
     wishes = [
         (call, name, value)
-        for call, name, value in _written(scene)
-        if normal(value) in told and is_stated(value, scene.wishes) and squashed(which) in ("", squashed(name))
+        for call, name, value in scene.written
+        if normal(value) in told and is_stated(value, scene.texts) and squashed(which) in ("", squashed(name))
     ]
     if not wishes:
         named = f"the argument {which!r}" if which else "an argument"
@@ -339,18 +328,6 @@ def _listed(schema: JsonValue, name: str) -> Iterator[JsonValue]:
             yield from (one for _, one in plain_values(part.get("enum") or [] if isinstance(part, dict) else []))
     for item in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():
         yield from _listed(item, name)
-
-
-def _written(scene: Scene) -> list[tuple[ExpectedCall, str, JsonValue]]:
-    """Give the arguments of the expected calls, those of tools that are known to read only left out."""
-    kinds = {tool.name: tool.kind for tool in scene.tools or ()}
-    calls = [call for call in scene.scenario.expected_calls if kinds.get(call.name) != "read"]
-    return [(call, name, value) for call in calls for name, value in plain_values(call.arguments)]
-
-
-def _called(which: str, scene: Scene) -> list[Told]:
-    """Give the values that the user is told and that no other modifier changes, those of one name where it is given."""
-    return [one for one in scene.told if one.key not in scene.taken and (not which or one.is_called(which))]
 
 
 def _swapped(name: ModifierName, label: str, first: JsonValue, right: JsonValue) -> Behaviour:

@@ -60,11 +60,6 @@ class Row:
         """Give the columns that hold a value in normal form."""
         return [column for column, found, _ in self.leaves if found == wanted]
 
-    def names(self, other: "Row") -> bool:
-        """Whether it names `other` by its key; a short number as a key is named by any count."""
-        is_telling = len(other.key) >= _TELLING or not other.key.isdecimal()
-        return other is not self and other.key != "" and is_telling and other.key in self.values
-
 
 class Records:
     """The records of a state; built on first use, so that one may be shared by all scenarios of a suite."""
@@ -103,19 +98,25 @@ class Records:
         """
         wanted = normal(value)
         rows = self.by_value.get(wanted, [])
-        keyed = tuple(row for row in rows if row.key == wanted)
         tables = [row.table for row in rows]
         alone = [row for row in rows if tables.count(row.table) == 1]
+        keyed = tuple(row for row in rows if row.key == wanted)
         return keyed or tuple(row for row in alone if any(self._tells(row, one, names) for one in row.columns(wanted)))
 
+    def _tells(self, row: Row, column: Place, names: Collection[str]) -> bool:
+        values, called = self._columns[row.table, column], squashed(column[-1])
+        is_named = not names or any(called in squashed(name) or squashed(name) in called for name in names)
+        return is_named and len(values) == len(set(values)) > 1
+
     def naming(self, row: Row) -> list[Row]:
-        """Give the records that name a record by its key."""
-        return [one for one in self.by_value.get(row.key, ()) if one.names(row)]
+        """Give the records that name a record by its key; a short number as a key is named by any count."""
+        is_telling = row.key != "" and (len(row.key) >= _TELLING or not row.key.isdecimal())
+        return [one for one in self.by_value.get(row.key, ()) if one is not row] if is_telling else []
 
     def beside(self, row: Row) -> list[Row]:
         """Give the records that name a record, and those that it names."""
-        named = (one for value in row.values for one in self.by_value[value] if one.key == value and row.names(one))
-        return [*self.naming(row), *named]
+        named = (one for value in row.values for one in self.by_value[value] if one.key == value)
+        return [*self.naming(row), *(one for one in named if row in self.naming(one))]
 
     def elsewhere(self, value: JsonValue, within: Collection[Row], name: str = "") -> Iterator[tuple[Row, JsonValue]]:
         """Yield the other values of the columns in which a value stands in some records, each with its record.
@@ -126,19 +127,15 @@ class Records:
         columns = {(row.table, column) for row in within for column in row.columns(wanted)}
         columns = {(table, column) for table, column in columns if squashed(column[-1]) == squashed(name)} or columns
         for row in self.rows:
-            found = (leaf for leaf in row.leaves if (row.table, leaf[0]) in columns and leaf[1] != wanted)
-            yield from ((row, other) for _, _, other in found)
+            for column, other, spelled in row.leaves:
+                if (row.table, column) in columns and other != wanted:
+                    yield row, spelled
 
     def kind(self, row: Row) -> set[tuple[Place, str]]:
         """Give the words of a record that are those of many in its table, by column."""
-        words = {(place, wanted) for place, wanted, value in row.leaves if len(place) == 1 and isinstance(value, str)}
+        words = [(place, wanted) for place, wanted, value in row.leaves if len(place) == 1 and isinstance(value, str)]
         columns = {place: self._columns[row.table, place] for place, _ in words}
         return {(place, one) for place, one in words if len(set(columns[place])) * _FEW <= len(columns[place])}
-
-    def _tells(self, row: Row, column: Place, names: Collection[str]) -> bool:
-        values, called = self._columns[row.table, column], squashed(column[-1])
-        is_named = not names or any(called in squashed(name) or squashed(name) in called for name in names)
-        return is_named and len(values) == len(set(values)) > 1
 
     @cached_property
     def _columns(self) -> dict[tuple[Place, Place], list[str]]:

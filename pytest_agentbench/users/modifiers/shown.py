@@ -37,10 +37,7 @@ class _Turn:
     after: int
 
     def gives(self, value: str) -> bool:
-        """Whether the facts of the turn, what it is about, or its words hold a value.
-
-        What an answer is about the agent has given.
-        """
+        """Whether its facts, what it is about, or its words hold a value; what an answer is about the agent gave."""
         held = [[act.facts, [] if act.kind in _ANSWERS else list(act.about)] for act in self.message.acts or ()]
         texts = [self.message.text, *(str(one).replace("_", " ") for _, one in plain_values(held))]
         return is_stated(value, "\n".join(texts))
@@ -57,16 +54,21 @@ def _is_typed(message: Message) -> bool:
 
 def _is_shown(behaviour: Behaviour, turns: Sequence[_Turn], transcript: Transcript, scenario: Scenario) -> bool:
     acting = [place for place, turn in enumerate(turns) if behaviour.label in turn.message.shows]
+    swaps = [_between(swap, turns, transcript) for swap in behaviour.wrong]
+    expected = {call.name for call in scenario.expected_calls}
     match behaviour.name:
         case "wrong_value_first":
-            return all(_apart(swap, turns) is not None for swap in behaviour.wrong)
-        case "changes_mind":
-            return all(_changed_in_time(swap, turns, transcript, scenario) for swap in behaviour.wrong)
+            return None not in swaps
+        case "changes_mind":  # in time: the first option was not carried out before the other was wished for
+            pairs = zip(behaviour.wrong, swaps, strict=True)
+            return None not in swaps and not any(
+                _carries_out(record, swap.first, expected) for swap, between in pairs for record in between or ()
+            )
         case "forgets_identifier":
             return bool(acting) and not any(_gives_unheard(value, turns, transcript) for value in behaviour.forgets)
         case "adds_intent":
-            pairs = [(turns[place - 1] if place else None, turns[place]) for place in acting]
-            return any(turn.after and turn.adds(before) for before, turn in pairs)
+            before = [None, *turns]
+            return any(turns[at].after and turns[at].adds(before[at]) for at in acting)
         case "out_of_scope":  # once, and then it went back to its matter
             return len(acting) == 1 and turns[acting[0]] is not turns[-1]
         case "impatient":
@@ -79,21 +81,12 @@ def _gives_unheard(value: str, turns: Sequence[_Turn], transcript: Transcript) -
     return any(turn.gives(value) and (heard is None or turn.at < heard) for turn in turns)
 
 
-def _changed_in_time(swap: Swap, turns: Sequence[_Turn], transcript: Transcript, scenario: Scenario) -> bool:
-    """Tell whether the user wished for one option, then for the other before the first was carried out."""
-    found = _apart(swap, turns)
-    if found is None:
-        return False
-    names = {call.name for call in scenario.expected_calls}
-    between = [record for record in transcript.trajectory if found[0].at < record.message < found[1].at]
-    return not any(_carries_out(record, swap.first, names) for record in between)
-
-
-def _apart(swap: Swap, turns: Sequence[_Turn]) -> tuple[_Turn, _Turn] | None:
-    """Give the first turns that give each value; None where they are not given, in this order, apart."""
-    start = next((turn for turn in turns if turn.gives(swap.first)), None)
-    end = next((turn for turn in turns if turn.gives(swap.right)), None)
-    return (start, end) if start and end and start.at < end.at else None
+def _between(swap: Swap, turns: Sequence[_Turn], transcript: Transcript) -> list[CallRecord] | None:
+    """Give the calls between the first turns that give each value; None where these are not, in this order, apart."""
+    start, end = (next((turn.at for turn in turns if turn.gives(one)), None) for one in (swap.first, swap.right))
+    if start is None or end is None or start >= end:
+        return None
+    return [record for record in transcript.trajectory if start < record.message < end]
 
 
 def _carries_out(record: CallRecord, value: str, expected: set[str]) -> bool:

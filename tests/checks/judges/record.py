@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 
 from pytest_agentbench.checks.decide import judge
-from pytest_agentbench.checks.judges.ending import EndCritique, critique_end
+from pytest_agentbench.checks.judges.ending import EndVerdict, critique_end
 from pytest_agentbench.checks.judges.with_models import judge_with_models
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import AgentBenchError
@@ -82,7 +82,7 @@ async def judged_by_goal(wanted: Wanted, chat_for: Callable[[str], Chat]) -> Jud
     )
 
 
-async def closed(ending: Ending, chat_for: Callable[[str], Chat]) -> EndCritique:
+async def closed(ending: Ending, chat_for: Callable[[str], Chat]) -> EndVerdict:
     """Ask whether a conversation was done."""
     random = seeded(ending.name)
     return await critique_end(chat_for("critique"), ending.run.transcript, reason="done", random=random, system=SYSTEM)

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_agentbench.environment.tau2_bridge.source import find_source
 from pytest_agentbench.environment.toolset import load_toolset
-from pytest_agentbench.runs.scoring import Scored, look_over, score
+from pytest_agentbench.runs.recorded import Scored, look_over, score
 from pytest_agentbench.suites.suite_file import load_suite
 from pytest_agentbench.suites.tau2 import export_tasks
 from pytest_agentbench.suites.tau_bench import read_tau_bench

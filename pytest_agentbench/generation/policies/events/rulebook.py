@@ -8,26 +8,23 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
+from pytest_agentbench.checks.matchers import every
 from pytest_agentbench.checks.reckoning import NotThereError, led_to
 from pytest_agentbench.checks.rules import (
     AllOf,
     AnyOf,
     AtMost,
-    Before,
     Described,
-    HandOverOnlyIf,
     InState,
     Not,
     OnlyIf,
     Other,
     Rule,
-    Said,
     Says,
     When,
     read_rule,
 )
 from pytest_agentbench.checks.rules_judge import judge_rule
-from pytest_agentbench.checks.rules_points import every
 from pytest_agentbench.checks.rules_values import Facts
 from pytest_agentbench.core.acts import Act as UserAct
 from pytest_agentbench.core.acts import ActKind
@@ -315,7 +312,7 @@ class Rulebook:
 
     def depends_on_words(self, policy: str) -> bool:
         """Whether a rule reads what the user says, which nobody knows before the lines are written."""
-        return _any_part(self.rules[policy], lambda part: isinstance(part, Said | Says) and part.speaker == "user")
+        return _any_part(self.rules[policy], lambda part: isinstance(part, Says) and part.speaker == "user")
 
     def limits(self, policy: str) -> list[AtMost]:
         """Give the parts of a rule that limit how often calls are made."""
@@ -323,10 +320,9 @@ class Rulebook:
 
     def wanted(self, policy: str, *, earlier: bool = True) -> list[tuple[str, ...]]:
         """Give the tools of which a rule wants one earlier, or afterwards, each alternative by itself."""
-        parts = list(_parts(self.rules[policy], through_not=False))
-        first = [part.first for part in parts if isinstance(part, Before) and earlier and part.first]
-        others = [part.about.calls for part in parts if isinstance(part, Other) and part.earlier is earlier]
-        return [*first, *(calls for calls in others if not isinstance(calls, str))]
+        parts = _parts(self.rules[policy], through_not=False)
+        others = [part.about for part in parts if isinstance(part, Other) and part.earlier is earlier]
+        return [one.calls for one in others if isinstance(one, Described) and not isinstance(one.calls, str)]
 
     def triggers(self, policy: str) -> list[tuple[str, ...]]:
         """Give the tools whose calls set a rule off."""
@@ -343,7 +339,7 @@ def _parts(rule: Rule, *, through_not: bool = True) -> Iterator[Rule]:
     yield rule
     inner: tuple[Rule, ...] = ()
     match rule:
-        case OnlyIf() | HandOverOnlyIf():
+        case OnlyIf():
             inner = (rule.needs,)
         case When():
             inner = (rule.then,)
@@ -356,4 +352,5 @@ def _parts(rule: Rule, *, through_not: bool = True) -> Iterator[Rule]:
 
 
 def _any_part(rule: Rule, is_wanted: Callable[[Any], bool]) -> bool:
-    return any(is_wanted(part) or (isinstance(part, When) and is_wanted(part.trigger)) for part in _parts(rule))
+    about = {When: "trigger", Other: "about"}
+    return any(is_wanted(part) or is_wanted(getattr(part, about.get(type(part), ""), None)) for part in _parts(rule))

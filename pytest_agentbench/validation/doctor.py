@@ -1,4 +1,4 @@
-"""The questions asked of a suite's agent, in order, how each is answered from what was played, and what was found."""
+"""A first look at a suite's agent: does it build and answer, what of it can be seen, do its conversations leak?"""
 
 import asyncio
 import tempfile
@@ -17,9 +17,7 @@ from pytest_agentbench.core.providers import PYDANTIC_AI
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.seams import Isolation
-from pytest_agentbench.core.state import State
 from pytest_agentbench.core.suite import Suite
-from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.text import shorten
 from pytest_agentbench.core.tool import ToolCall, Toolset, ToolSpec
 from pytest_agentbench.core.variants import vary_chat
@@ -30,7 +28,7 @@ from pytest_agentbench.llm.models import Models
 from pytest_agentbench.llm.prices import server_of
 from pytest_agentbench.llm.wire import where
 from pytest_agentbench.suites.suite_file import load_suite
-from pytest_agentbench.validation.doctor.play import AT_ONCE, IN_A_ROW, Pair, Played, Player, leaked
+from pytest_agentbench.validation.sessions import AT_ONCE, IN_A_ROW, Pair, Played, Player, leak
 
 Question = Literal["agent", "reply", "tools", "calls", "state", "isolation", "leaks", "models", "keys", "session"]
 """What is asked, in the order in which it is told."""
@@ -113,56 +111,55 @@ def examine(
             most_calls=most_calls,
             now=now,
         )
-        diagnosis = asyncio.run(_examined(player, say or _line(chosen)))
+        diagnosis = asyncio.run(_examined(player, say or (chosen.lines[0] if chosen.says else HELLO)))
     return diagnosis.model_copy(update={"path": str(path), "seconds": now() - begun})
 
 
 async def _examined(player: Player, line: str) -> Diagnosis:
+    suite, pairs = player.suite, {}
+    isolation = _isolation(suite)
     try:
-        first = await player.alone(line)
-        isolation = _isolation(player.suite)
-        leaks = {} if _is_broken(first) else await _two_sessions(player, isolation)
+        (first,) = await player.play({"a": (line,)})
+        if not first.is_broken:
+            if not suite.agent.serial and isolation == "per_run":
+                pairs[AT_ONCE] = await player.play(AT_ONCE.lines, AT_ONCE.order)
+            pairs[IN_A_ROW] = await player.play(IN_A_ROW.lines)
     finally:
         await player.close()
-    run, suite = first.run, player.suite
+    run = first.run
     tools = run.toolset or player.toolset
     observations = [
         *_agent(first),
         *_tools(tools, suite),
-        *([] if _is_broken(first) else [*_calls(run, suite), *_state(run)]),
+        *([] if first.is_broken else [*_calls(run, suite), *_state(run)]),
         *_isolated(isolation, suite),
-        *_leaks(leaks),
+        *_leaks(pairs),
         *_models(first, suite),
-        *reaching(suite, player.variant, player.environ),
+        *_keys(suite, player.variant, player.environ),
         *_session(first, suite),
     ]
-    said = [text for _, text in run.transcript.texts("assistant")]
     return Diagnosis(
         suite=suite.name,
         path=str(suite.path),
         scenario=player.scenario.id,
         variant=player.variant,
         said=line,
-        answered=said[0] if said else "",
+        answered=next((text for _, text in run.transcript.texts("assistant")), ""),
         tools=tuple(tools),
         calls=tuple(record.call for record in run.calls),
         observations=tuple(observations),
-        usage=sum((played.usage for played in (first, *chain(*leaks.values())) if played.usage), Usage()),
+        usage=sum((played.usage for played in (first, *chain(*pairs.values())) if played.usage), Usage()),
     )
 
 
 def _chosen(suite: Suite, name: str | None) -> Scenario:
-    names = [scenario.id for scenario in suite.scenarios]
     if name is None:
-        return next(iter(suite.scenarios), _no_scenario())
+        none = Scenario.model_validate({"id": "none", "title": "none", "task": {"id": "none"}})
+        return next(iter(suite.scenarios), none)
     found = next((scenario for scenario in suite.scenarios if scenario.id == name), None)
     if found is None:
-        raise _unknown(suite.path, "scenario", name, names)
+        raise _unknown(suite.path, "scenario", name, [scenario.id for scenario in suite.scenarios])
     return found
-
-
-def _no_scenario() -> Scenario:
-    return Scenario.model_validate({"id": "none", "title": "none", "task": {"id": "none"}})
 
 
 def _unknown(path: Path, kind: str, name: str, names: Sequence[str]) -> SuiteError:
@@ -170,28 +167,11 @@ def _unknown(path: Path, kind: str, name: str, names: Sequence[str]) -> SuiteErr
     return SuiteError([Problem(file=path, message=message, hint=suggestion(name, names))])
 
 
-def _line(scenario: Scenario) -> str:
-    return scenario.lines[0] if scenario.says else HELLO
-
-
 def _isolation(suite: Suite) -> Isolation:
     try:
         return declared_isolation(suite.environment.state, suite.root)
     except AgentBenchError:
         return "exclusive"
-
-
-async def _two_sessions(player: Player, isolation: Isolation) -> dict[Pair, list[Played]]:
-    """Play two sessions at once, where they may overlap, and two in a row."""
-    played = {}
-    if not player.suite.agent.serial and isolation == "per_run":
-        played[AT_ONCE] = await player.together(AT_ONCE.lines, AT_ONCE.order)
-    played[IN_A_ROW] = await player.one_after_the_other(IN_A_ROW.lines)
-    return played
-
-
-def _is_broken(played: Played) -> bool:
-    return played.not_run is not None or played.run.termination in {Termination.CRASHED, Termination.SAFETY_TIMEOUT}
 
 
 def _saw(question: Question, mark: Mark, found: str, advice: str = "") -> Observation:
@@ -203,7 +183,7 @@ def _agent(played: Played) -> Iterator[Observation]:
     if played.not_run is not None:
         yield _saw("agent", "problem", f"the conversation could not take place: {played.not_run}")
         return
-    if _is_broken(played):
+    if played.is_broken:
         whose = f" (blame {run.blame.value})" if run.blame else ""
         yield _saw("agent", "problem", f"{run.error or run.stop_reason}{whose}", "mend this first, then look again")
         return
@@ -216,27 +196,8 @@ def _agent(played: Played) -> Iterator[Observation]:
 
 
 def _tools(tools: Toolset, suite: Suite) -> Iterator[Observation]:
-    if not tools and _takes_tools(suite):
-        yield _saw(
-            "tools",
-            "note",
-            "the agent's factory takes `tools`, and the suite names none: it was given an empty list",
-            "name the module whose functions they are, and what they work on: `environment: {tools: my_tools, "
-            "state: {json: state.json}}`; `agentbench generate` can write scenarios of them then",
-        )
-        return
     if not tools:
-        factory = (
-            "let a factory build it with the suite's (`def build(tools): …`, `environment: {tools: …, state: …}`): "
-            "calls are then checked against them, and every run has a world of its own"
-        )
-        http = "describe them in a .json file (`environment: {tools: tools.json}`): calls are then checked against it"
-        yield _saw(
-            "tools",
-            "note",
-            "the suite names none; the agent brings its own, and all runs share the world that these change",
-            http if suite.agent.kind == "http" else factory,
-        )
+        yield _saw("tools", "note", *_NO_TOOLS["takes" if _takes_tools(suite) else _kind(suite)])
         return
     named = [f"{tool.name} ({tool.kind})" for tool in tools]
     unknown = [tool.name for tool in tools if tool.kind == "unknown"]
@@ -245,6 +206,44 @@ def _tools(tools: Toolset, suite: Suite) -> Iterator[Observation]:
         advice = f"say what {listing(unknown)} do{'es' if len(unknown) == 1 else ''}: `environment: {{reads: […]}}`"
         advice += " or `writes: […]`; a call of unknown kind is neither"
     yield _saw("tools", "note" if unknown else "ok", f"{len(tools.specs)}: {listing(named)}", advice)
+
+
+def _kind(suite: Suite) -> str:
+    return "http" if suite.agent.kind == "http" else "factory"
+
+
+_OWN_TOOLS = "the suite names none; the agent brings its own, and all runs share the world that these change"
+_NO_TOOLS = {
+    "takes": (
+        "the agent's factory takes `tools`, and the suite names none: it was given an empty list",
+        (
+            "name the module whose functions they are, and what they work on: `environment: {tools: my_tools, "
+            "state: {json: state.json}}`; `agentbench generate` can write scenarios of them then"
+        ),
+    ),
+    "http": (
+        _OWN_TOOLS,
+        "describe them in a .json file (`environment: {tools: tools.json}`): calls are then checked against it",
+    ),
+    "factory": (
+        _OWN_TOOLS,
+        (
+            "let a factory build it with the suite's (`def build(tools): …`, `environment: {tools: …, state: …}`): "
+            "calls are then checked against them, and every run has a world of its own"
+        ),
+    ),
+}
+_UNSEEN_CALLS = {
+    "http": "say where an answer holds them: `calls` and `call` of `agent: {http: …}`",
+    "factory": "take `tools` in the factory, or return the messages of the turn; an agent that shows everything may "
+    "say `calls_visible = True`",
+}
+_UNSEEN_MODEL = {
+    "http": "start it behind `agentbench proxy`: calls are then counted, recorded and bounded",
+    "factory": "let a factory build it (`def build(base_url): …`) and give that to its client: calls are then "
+    "counted, recorded and bounded",
+}
+"""What to do about what cannot be seen, for agents behind HTTP and for those that a factory builds."""
 
 
 def _takes_tools(suite: Suite) -> bool:
@@ -259,40 +258,23 @@ def _takes_tools(suite: Suite) -> bool:
 
 
 def _calls(run: Run, suite: Suite) -> Iterator[Observation]:
-    calls = run.calls
-    if calls:
-        names = ", ".join(record.call.name for record in calls)
-        yield _saw("calls", "ok", f"visible; this turn made {len(calls)}: {names}")
-    elif run.calls_visible:
-        yield _saw("calls", "ok", "visible; this turn made none")
+    if run.calls or run.calls_visible:
+        names = ", ".join(record.call.name for record in run.calls)
+        made = f"made {len(run.calls)}: {names}" if names else "made none"
+        yield _saw("calls", "ok", f"visible; this turn {made}")
     else:
-        yield _saw(
-            "calls",
-            "note",
-            "none seen, and nothing tells whether any was made",
-            "say where an answer holds them: `calls` and `call` of `agent: {http: …}`"
-            if suite.agent.kind == "http"
-            else "take `tools` in the factory, or return the messages of the turn; an agent that shows everything may "
-            "say `calls_visible = True`",
-        )
+        yield _saw("calls", "note", "none seen, and nothing tells whether any was made", _UNSEEN_CALLS[_kind(suite)])
 
 
 def _state(run: Run) -> Iterator[Observation]:
-    if run.final_state is None:
-        yield _saw(
-            "state",
-            "note",
-            "cannot be read: verdicts rest on the calls alone",
-            "give the tools a state: `environment: {state: {sqlite: …}}`, `json`, or a provider of your own",
-        )
+    if (state := run.final_state) is None:
+        advice = "give the tools a state: `environment: {state: {sqlite: …}}`, `json`, or a provider of your own"
+        yield _saw("state", "note", "cannot be read: verdicts rest on the calls alone", advice)
         return
-    changed = "changed by this turn" if run.final_state != run.initial_state else "as it was before this turn"
-    yield _saw("state", "ok", f"readable ({_size(run.final_state)}), {changed}")
-
-
-def _size(state: State) -> str:
+    changed = "changed by this turn" if state != run.initial_state else "as it was before this turn"
     entries = sum(len(table) for table in state.values() if isinstance(table, dict | list))
-    return f"{len(state)} {'part' if len(state) == 1 else 'parts'}, {entries} {'entry' if entries == 1 else 'entries'}"
+    size = f"{len(state)} {'part' if len(state) == 1 else 'parts'}, {entries} {'entry' if entries == 1 else 'entries'}"
+    yield _saw("state", "ok", f"readable ({size}), {changed}")
 
 
 def _isolated(isolation: Isolation, suite: Suite) -> Iterator[Observation]:
@@ -310,12 +292,12 @@ def _isolated(isolation: Isolation, suite: Suite) -> Iterator[Observation]:
 
 def _leaks(pairs: Mapping[Pair, Sequence[Played]]) -> Iterator[Observation]:
     for pair, played in pairs.items():
-        broken = next((one for one in played if _is_broken(one)), None)
+        broken = next((one for one in played if one.is_broken), None)
         if broken is not None:
             why = broken.not_run or broken.run.error or broken.run.stop_reason
             advice = "one session works alone; what do they share?"
             yield _saw("leaks", "problem", f"two sessions, {pair.how}: {why}", advice)
-        elif found := leaked(played[-1].run, pair.planted):
+        elif found := leak(played[-1].run, pair.planted):
             advice = "keep nothing of a conversation at module level: build what remembers in the factory, "
             advice += "and have servers and stores remember by session_id, which is new in every run"
             yield _saw("leaks", "problem", f"two sessions, {pair.how}: {found}", advice)
@@ -324,17 +306,8 @@ def _leaks(pairs: Mapping[Pair, Sequence[Played]]) -> Iterator[Observation]:
 
 
 def _models(played: Played, suite: Suite) -> Iterator[Observation]:
-    usage = played.usage
-    if usage is None:
-        yield _saw(
-            "models",
-            "note",
-            "the agent's model calls are not observed",
-            "start it behind `agentbench proxy`: calls are then counted, recorded and bounded"
-            if suite.agent.kind == "http"
-            else "let a factory build it (`def build(base_url): …`) and give that to its client: calls are then "
-            "counted, recorded and bounded",
-        )
+    if (usage := played.usage) is None:
+        yield _saw("models", "note", "the agent's model calls are not observed", _UNSEEN_MODEL[_kind(suite)])
         return
     tokens = usage.input_tokens + usage.output_tokens
     price = "price unknown" if usage.unpriced else f"{usage.cost_usd:.4f} USD"
@@ -355,29 +328,27 @@ def _session(played: Played, suite: Suite) -> Iterator[Observation]:
     yield _saw("session", "ok" if suite.scenarios else "problem", f"{told}; {cost}", advice)
 
 
-def reaching(suite: Suite, variant: str, environ: Mapping[str, str]) -> Iterator[Observation]:
+def _keys(suite: Suite, variant: str, environ: Mapping[str, str]) -> Iterator[Observation]:
     """Say of each role where its model is and whether its key is there, never the key. Nothing is asked."""
     models = Models(environ=environ)
     for role, spec in _roles(suite, variant):
-        at = f"{role}: {spec.model} at {_server(spec, environ)}"
         try:
             models.key_of(spec)
         except KeyMissingError as error:
-            advice = "runs that ask it live are skipped as not run until then"
-            yield Observation(question="keys", mark="note", found=f"{role}: {error}", advice=advice)
+            yield _saw("keys", "note", f"{role}: {error}", "runs that ask it live are skipped as not run until then")
         else:
-            yield Observation(question="keys", mark="ok", found=f"{at}, {_key(spec, environ)}")
+            yield _saw("keys", "ok", f"{role}: {spec.model} at {_server(spec, environ)}, {_key(spec, environ)}")
 
 
 def _roles(suite: Suite, variant: str) -> Iterator[tuple[str, ModelSpec]]:
-    if suite.agent.openai is not None:
-        yield "agent", vary_chat(suite.agent.openai, suite.variants.get(variant, {})).model
-    if suite.user.model is not None:
-        yield "user", suite.user.model
-    if suite.judge is not None:
-        yield "judge", suite.judge.model
-    if suite.generate is not None and suite.generate.model is not None:
-        yield "generate", suite.generate.model
+    chat = suite.agent.openai
+    roles: dict[str, ModelSpec | None] = {
+        "agent": vary_chat(chat, suite.variants.get(variant, {})).model if chat else None,
+        "user": suite.user.model,
+        "judge": suite.judge.model if suite.judge else None,
+        "generate": suite.generate.model if suite.generate else None,
+    }
+    return ((role, spec) for role, spec in roles.items() if spec is not None)
 
 
 def _server(spec: ModelSpec, environ: Mapping[str, str]) -> str:

@@ -1,0 +1,343 @@
+"""One scenario, one closed and judged run: environment up, agent built, conversation, state read, checks."""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+from pytest_agentbench.agents.factory import build_agent
+from pytest_agentbench.checks.matching import is_call_of
+from pytest_agentbench.core.codec import digest
+from pytest_agentbench.core.errors import (
+    AgentBenchError,
+    EnvironmentFaultError,
+    ImportPathError,
+    NotRunError,
+    ProviderError,
+    SuiteError,
+    SuiteFaultError,
+)
+from pytest_agentbench.core.model import Usage
+from pytest_agentbench.core.run import Judgement, Run
+from pytest_agentbench.core.seams import Agent, User
+from pytest_agentbench.core.state import State
+from pytest_agentbench.core.termination import Termination
+from pytest_agentbench.core.verdict import Blame
+from pytest_agentbench.environment.faults import HungError
+from pytest_agentbench.environment.injection.schedule import Schedule
+from pytest_agentbench.environment.isolation import IsolationGate
+from pytest_agentbench.environment.local import LocalEnvironment
+from pytest_agentbench.environment.replay import prepare, works
+from pytest_agentbench.runs.access import SessionModels
+from pytest_agentbench.runs.expected import ExpectedStates, World
+from pytest_agentbench.runs.judging import Considered, best_of, judge_by, undecided
+from pytest_agentbench.runs.plan import RunPlan
+from pytest_agentbench.runs.recordings import SessionName, new_session_id
+from pytest_agentbench.runs.replaying import RecordedWorlds
+from pytest_agentbench.runs.roles import Roles, players_of
+from pytest_agentbench.runs.run_thread import GRACE, RunnerInThread
+from pytest_agentbench.simulation.clock import Slot, Stopwatch
+from pytest_agentbench.simulation.conversation import Closed, Conversation, crashed, out_of_time
+from pytest_agentbench.simulation.progress import Progress
+from pytest_agentbench.simulation.recording import Recording
+from pytest_agentbench.simulation.views import history_of
+
+_NOTICEABLE = 0.5
+"""Seconds for which the event loop was blocked, from which that is the reason to give for lost time."""
+
+_PLAYED = frozenset({Termination.FINISHED, Termination.STALLED})
+"""How a conversation ends that came to all that it asks of models; one that broke off may ask more the next time."""
+
+AgentBuilder = Callable[["RunContext"], Awaitable[Agent]]
+"""Builds the agent of a run in its context."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """A closed run and what the checks decided; `not_run` says why it could not take place after all.
+
+    `was_denied` says that a model's server did not let in who asked.
+    """
+
+    run: Run
+    judgement: Judgement
+    players: dict[str, str]
+    usage: dict[str, Usage] = field(default_factory=dict)
+    not_run: str | None = None
+    was_denied: bool = False
+
+
+@dataclass(kw_only=True)
+class Services:
+    """What runs share: slots, isolation of states, ways to models, expected states, clocks and the seed."""
+
+    isolation: IsolationGate
+    slot: Slot | None = None
+    now: Callable[[], float] = time.monotonic
+    blocked: Callable[[], Counter[str]] = Counter
+    grace: float = GRACE
+    models: SessionModels | None = None
+    seed: int = 0
+    new_session: Callable[[], str] = new_session_id
+    wall: Callable[[], float] = time.time
+    expected: ExpectedStates = field(default_factory=ExpectedStates)
+    worlds: RecordedWorlds = field(default_factory=RecordedWorlds)
+
+
+async def run_scenario(plan: RunPlan, services: Services, *, agent: AgentBuilder | None = None) -> Judged:
+    """Play and judge one run; whatever breaks in it becomes its verdict, never an exception."""
+    context = RunContext(plan, services)
+    roles = context.roles
+    try:
+        run = await context.play(agent or RunContext.build_agent)
+        judgement = undecided("") if roles.not_run else await context.judge(run)
+        if run.termination in _PLAYED:
+            roles.finished()
+    finally:
+        context.runner.close()
+    return Judged(
+        run=run,
+        judgement=judgement,
+        players={"agent": context.player, **players_of(plan.suite)},
+        usage=roles.usage,
+        not_run=roles.not_run,
+        was_denied=roles.was_denied,
+    )
+
+
+class RunContext:
+    """All that belongs to one run.
+
+    Its `name` is the same every time and names threads and environments; its `session_id`, which is what the agent and
+    its servers see, is new every time.
+    """
+
+    def __init__(self, plan: RunPlan, services: Services) -> None:
+        self.plan = plan
+        self.services = services
+        self._began = services.wall()
+        self.name = plan.task_name
+        self.session_id = services.new_session()
+        self.runner = RunnerInThread(f"agentbench-{self.name}")
+        self.recording = Recording(history_of(plan.scenario))
+        self.limits = plan.limits
+        self.environment = self.new_environment(self.name)
+        self.faults = Schedule(plan.strikes, seed=digest([services.seed, str(plan.key)]))
+        self.player = plan.suite.agent.target
+        self.stopwatch = clock = Stopwatch(services.now, services.slot)
+        self.roles = Roles(plan, services.models, seed=services.seed, paused=clock.paused, working=clock.working)
+        self._blocked_before = services.blocked()
+        if task := asyncio.current_task():
+            task.set_name(self.name)
+
+    @property
+    def root(self) -> Path:
+        """The folder that import paths resolve from."""
+        return self.plan.suite.root
+
+    def blocked(self) -> tuple[float, float]:
+        """Give the seconds for which this run, and for which all others, blocked the event loop since it began."""
+        since = self.services.blocked()
+        since.subtract(self._blocked_before)
+        return since[self.name], sum(since.values()) - since[self.name]
+
+    def new_environment(self, name: str) -> LocalEnvironment:
+        """Give a fresh environment in the scenario's initial state."""
+        return self.plan.environment(
+            name,
+            self.runner,
+            self.services.isolation,
+            session_id=self.session_id if name == self.name else self.services.new_session(),
+            patience=self.services.grace,
+            is_over=lambda: self.stopwatch.deadline is not None and self.stopwatch.deadline.expired(),
+        )
+
+    async def build_agent(self) -> Agent:
+        """Call the suite's factory with the variant's keywords and whatever it declares."""
+        spec, models = self.plan.suite.agent, self.services.models
+        has_factory = spec.openai is None and spec.http is None
+        async with asyncio.timeout(self.limits.seconds):
+            return await build_agent(
+                spec,
+                root=self.root,
+                keywords=self.plan.keywords,
+                offered={
+                    "tools": self.environment.wrapped_tools(self.recording.observe) if has_factory else [],
+                    "state": self.environment.handle,
+                    "context": self.environment.context,
+                    "session_id": self.session_id,
+                    "base_url": self.roles.base_url,
+                    **({} if self.plan.suite.now is None else {"now": self.plan.suite.now}),
+                },
+                run_sync=self.runner,
+                chat=partial(self.roles.chat, "agent"),
+                http=models.http if models and spec.http else None,
+                other=self.plan.extensions.agent,
+            )
+
+    async def play(self, build: AgentBuilder, user: User | None = None) -> Run:
+        """Play the conversation, with a `user` of the caller's where there is one; read what is left of the world."""
+        roles, environment = self.roles, self.environment
+        agent: Agent | None = None
+        initial: State | None = None
+        final: State | None = None
+        async with AsyncExitStack() as stack:
+            try:
+                roles.begin(self.limits, SessionName(self.session_id, known_as=self.name))
+                async with self.stopwatch.paused():  # the run's seconds are those of its parties
+                    await stack.enter_async_context(environment)
+                    initial = await self._prepared()
+                    agent = await build(self)
+                closed = await self._converse(agent, user or roles.user(initial, environment.tools), initial)
+                closed = roles.overrule(self._named(closed), self.limits.seconds)
+                if environment.fault is not None:
+                    closed = crashed(environment.fault, Blame.ENVIRONMENT)
+            except NotRunError as error:
+                roles.stop(error)
+                closed = roles.overrule(crashed(error, Blame.PROVIDER), self.limits.seconds)
+            except (AgentBenchError, TimeoutError) as error:
+                closed = roles.overrule(self._broken(error), self.limits.seconds)
+            seconds = self.stopwatch.seconds
+            environment.seal()
+            if closed.termination is Termination.SAFETY_TIMEOUT:
+                self.runner.abandon()
+            try:
+                final = None if closed.blame is Blame.ENVIRONMENT else await environment.snapshot(like=initial)
+            except EnvironmentFaultError as error:
+                closed = self._broken(error)
+            stack.push_async_callback(self._bounded_close, stack.pop_all())
+        return self._run(closed, agent, seconds).model_copy(update={"initial_state": initial, "final_state": final})
+
+    async def judge(self, run: Run) -> Judgement:
+        """Judge by each way that is right until one passes, then have models judge the rest."""
+        if run.broken_tools:
+            run = await self.only_here(run)
+        considered, judgement = await best_of(self.plan.ways, partial(self._judge_by, run))
+        return await self.roles.judged(considered, judgement, self.runner)
+
+    async def expecting(self, plan: RunPlan, run: Run) -> Run:
+        """Give the run with the state that the expected calls of `plan` lead to."""
+        world = World(
+            environment=self.new_environment,
+            runner=self.runner,
+            resolve=self.plan.resolve,
+            seconds=self.limits.seconds,
+            wall=self.services.wall,
+        )
+        return await self.services.expected.expect(plan, run, world)
+
+    async def only_here(self, run: Run) -> Run:
+        """Keep of the tools that broke at every call of the run those that a fresh world answers the same call of.
+
+        One that breaks there too is nobody's to use where the call is what the scenario expects.
+        """
+        struck = {hit.tool for hit in run.met}
+        found: dict[str, dict[str, str]] = {"broken_tools": {}, "useless_tools": {}}
+        for name, why in run.broken_tools.items():
+            calls = [record.call for record in run.transcript.trajectory if record.call.name == name]
+            if not calls or name in struck:
+                continue
+            wanted = self.plan.scenario.expected_calls
+            expected = (call for call in calls if any(is_call_of(want, call, self.plan.resolve) for want in wanted))
+            call = next(expected, None)
+            fresh = partial(self.new_environment, f"{self.name}-{name}")
+            if await works(fresh, call or calls[0], self.plan.scenario, self.services.grace):
+                found["broken_tools"][name] = why
+            elif call is not None:
+                found["useless_tools"][name] = why
+        return run.model_copy(update=found)
+
+    async def _judge_by(self, run: Run, plan: RunPlan) -> Considered:
+        """Compute the expected state, then run all checks in the run's thread."""
+        return await judge_by(self.expecting(plan, run), run, plan, self.runner, self.services.grace)
+
+    async def _prepared(self) -> State | None:
+        """Make the initial calls, set faults and limits from then on, and give the state that the run begins in."""
+        environment, grace = self.environment, self.services.grace
+        try:
+            async with asyncio.timeout(grace):
+                await prepare(environment, self.plan.scenario)
+        except TimeoutError:
+            why = f"the initialization actions have not ended within {grace:g} s{environment.busy}"
+            raise HungError(why) from None
+        initial = await environment.snapshot()
+        if self.plan.keeps_states:
+            environment.keep_states()
+        if self.faults.faults:
+            await environment.strike(self.faults)
+        environment.limit_calls(self.limits.tool_calls, made=self.recording.calls)
+        return initial
+
+    def _named(self, closed: Closed) -> Closed:
+        """Name the tool in flight when time was up: whoever called it was waiting for the environment."""
+        is_late = closed.termination is Termination.SAFETY_TIMEOUT and self.stopwatch.seconds >= self.limits.seconds
+        if not is_late or self.environment.running is None or max(self.blocked()) >= _NOTICEABLE:
+            return closed
+        reason = f"limits.seconds = {self.limits.seconds:g} spent{self.environment.busy}"
+        return replace(closed, reason=reason, blame=Blame.ENVIRONMENT)
+
+    async def _converse(self, agent: Agent, user: User, initial: State | None) -> Closed:
+        conversation = Conversation(
+            scenario=self.plan.scenario,
+            agent=agent,
+            user=user,
+            objection=self.roles.objection(initial, self.environment.snapshot),
+            environment=self.environment,
+            recording=self.recording,
+            stopwatch=self.stopwatch,
+            limits=self.limits,
+            session_id=self.session_id,
+            context=self.environment.context,
+            blocked=self.blocked,
+            progress=Progress(self.plan.suite.stall),
+        )
+        return await conversation.run()
+
+    async def _bounded_close(self, stack: AsyncExitStack) -> None:
+        """Tear down, giving up on what does not end."""
+        try:
+            async with asyncio.timeout(self.services.grace):
+                await stack.aclose()
+        except (EnvironmentFaultError, TimeoutError):
+            self.runner.abandon()
+
+    def _broken(self, error: Exception) -> Closed:
+        """Close a run that never began: what the suite names and does not fit is its own fault."""
+        if isinstance(error, TimeoutError | HungError) or isinstance(error.__cause__, HungError):
+            self.runner.abandon()
+        if isinstance(error, TimeoutError):
+            return out_of_time(self.limits.seconds, Blame.AGENT, self.blocked())
+        if isinstance(error, ImportPathError | SuiteError | SuiteFaultError):
+            return crashed(error, Blame.SCENARIO)
+        if isinstance(error, ProviderError):
+            return crashed(error, Blame.PROVIDER)
+        return crashed(error, Blame.ENVIRONMENT if isinstance(error, EnvironmentFaultError) else Blame.AGENT)
+
+    def _run(self, closed: Closed, agent: Agent | None, seconds: float) -> Run:
+        transcript, environment = self.recording.close(), self.environment
+        shows_some = bool(transcript.trajectory) and not getattr(agent, "hides_calls", False)
+        return self.plan.closed_run(
+            transcript,
+            session_id=self.session_id,
+            termination=closed.termination,
+            stop_reason=closed.reason,
+            error=closed.error,
+            blame=closed.blame,
+            toolset=environment.tools,
+            # all of the agent's calls are there: as it says, else if any is and none is known to be hidden
+            calls_visible=bool(getattr(agent, "calls_visible", True)) or shows_some,
+            shows=frozenset(getattr(agent, "shows", ())),
+            reported=dict(self.recording.reported),
+            seconds=seconds,
+            broken_tools=environment.broken,
+            played=(self._began, self.services.wall()),
+            faults=self.plan.strikes,
+            met=self.faults.met,
+            states=environment.states,
+            log="\n".join([*environment.log, *getattr(agent, "log", ())]),
+            **self.roles.seen_of_user(transcript),
+        )
