@@ -13,6 +13,7 @@ from pytest_agentbench.cli.init_files import (
     SCHEMA,
     SUITE,
     WORKFLOW,
+    branch_of,
     install_line,
     repository_of,
     suite_text,
@@ -111,7 +112,7 @@ def _beside(suite: Path, agent: Path | None, *, force: bool) -> Iterator[Path]:
     path = suite.relative_to(repository).as_posix()
     texts = {
         suite.with_name(SCHEMA): schema("suite") + "\n",
-        repository / WORKFLOW: workflow_text(shlex.quote(path), install_line(repository, agent)),
+        repository / WORKFLOW: workflow_text(shlex.quote(path), install_line(repository, agent), branch_of(repository)),
     }
     for file, text in texts.items():
         if force or not file.exists():

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 from collections.abc import Iterator, Sequence
 from importlib.metadata import files, packages_distributions
 from pathlib import Path
@@ -62,14 +63,14 @@ def _scenario(says: Sequence[str], asked: str, calls: Sequence[ToolCall]) -> Ite
         yield "    # communicate: [shipped]"
 
 
-def workflow_text(suite: str, install: str) -> str:
-    """Write a job that runs the suite at `suite`, a path in the repository, after `install`."""
+def workflow_text(suite: str, install: str, branch: str = "main") -> str:
+    """Write a job that runs the suite at `suite`, a path in the repository, after `install`; on pushes to `branch`."""
     return f"""\
 name: agentbench
 
 on:
   push:
-    branches: [main]
+    branches: [{branch}]
   pull_request:
 
 permissions:
@@ -109,6 +110,14 @@ def repository_of(folder: Path) -> Path:
     """Give the repository that a folder lies in, else the folder itself."""
     folder = folder.resolve()
     return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
+
+
+def branch_of(repository: Path) -> str:
+    """Give the branch that a repository is on; `main` where that cannot be read."""
+    head = repository / ".git" / "HEAD"
+    text = head.read_text(encoding="utf-8", errors="replace") if head.is_file() else ""
+    name = text.strip().removeprefix("ref: refs/heads/")
+    return name if re.fullmatch(r"[\w./-]{1,100}", name) and name != text.strip() else "main"
 
 
 def install_line(repository: Path, agent: Path | None) -> str:

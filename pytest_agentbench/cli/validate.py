@@ -162,11 +162,14 @@ def _section(title: str, entries: Sequence[tuple[str, str]]) -> Iterator[str]:
     if not entries:
         return
     yield ""
-    yield f"{title} ({len(entries)})"
+    yield f"{title} ({len(entries)}){_REMEDIES.get(title, '')}"
     for name, text in entries:
         first, *rest = wrap(f"{name}: {text}" if name else text, WIDTH - 4)
         yield f"  {first}"
         yield from (f"    {line}" for line in rest)
+
+
+_REMEDIES = {"vacuous scenarios, and who passes them": ": add `communicate`, or a call that must be made"}
 
 
 def _title(kind: Kind) -> str:

@@ -58,8 +58,7 @@ def failure_text(
             lines += _section("also", _also(result, also, marks, verbose=verbose))
             lines += _section("not measured", [_open(one, marks) for one in result.unmeasured])
         lines += _section("what others did besides", [_other(one, marks) for one in result.also])
-        lines += _section(VALUE_FLAGS_TITLE, [flag_text(one, marks) for one in value_flags(result)])
-        lines += _section(FLAGS_TITLE, [auditor_flag_text(one, marks) for one in auditor_flags(result)])
+        lines += _flags(result, marks)
         lines += _section("disputed", [f"{marks.plain(result.disputed)}; the run is scored"] if result.disputed else [])
         rests = result.rests_on_auditor and standing is not None
         lines += _section("rests on the auditor", [standing_text(standing, marks)] if rests and standing else [])
@@ -89,11 +88,20 @@ def conversation_text(
     """Show a conversation whose run the assertions of a test judge: how it ended, what was said, and its file."""
     marks = glyphs(unicode=unicode)
     lines = [f"termination: {result.termination}"]
+    lines += _flags(result, marks)
     if transcript is not None and transcript.messages:
         lines += _section("", _excerpt(transcript, None, marks, verbose=verbose))
     if transcript_path:
         lines += ["", f"transcript: {marks.plain(transcript_path)}"]
     return "\n".join(lines)
+
+
+def _flags(result: Result, marks: Glyphs) -> list[str]:
+    """Give what is worth a look and decides nothing: values from nowhere, and what an auditor saw."""
+    return [
+        *_section(VALUE_FLAGS_TITLE, [flag_text(one, marks) for one in value_flags(result)]),
+        *_section(FLAGS_TITLE, [auditor_flag_text(one, marks) for one in auditor_flags(result)]),
+    ]
 
 
 def _asked(result: Result, finding: Finding, transcript: Transcript) -> int | None:

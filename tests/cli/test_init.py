@@ -76,6 +76,23 @@ def test_a_suite_a_scenario_and_a_job_are_written(project: Path, name: str, init
     assert printed.endswith("  agentbench doctor agentbench.yaml\n  pytest --agentbench agentbench.yaml\n")
 
 
+@pytest.mark.parametrize(
+    ("head", "branch"),
+    [("ref: refs/heads/trunk/next\n", "trunk/next"), ("0f3c\n", "main"), ("ref: refs/heads/a b: c", "main")],
+)
+def test_the_job_runs_on_pushes_to_the_branch_that_is_there(
+    project: Path, name: str, init: Init, head: str, branch: str
+) -> None:
+    """A repository whose branch is not `main` has its pushes tested, too."""
+    (project / f"{name}.py").write_text(FACTORY)
+    (project / ".git" / "HEAD").write_text(head)
+
+    init(f"{name}:build")
+
+    workflow = yaml.safe_load((project / ".github/workflows/agentbench.yml").read_text())
+    assert workflow[True]["push"]["branches"] == [branch]
+
+
 def test_instructions_for_coding_agents_are_written_alone(project: Path, init: Init) -> None:
     """They go where coding agents look, replace no other text, and need no agent."""
     file = project / ".claude/skills/pytest-agentbench/SKILL.md"

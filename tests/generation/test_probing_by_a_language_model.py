@@ -10,8 +10,6 @@ from pytest_agentbench.cli import main
 from pytest_agentbench.generation.tools.stage_files import CARDS, GRAPH, load
 from pytest_agentbench.generation.tools.values import Cards, Graph
 
-pytestmark = pytest.mark.skip(reason="recorded with the prompts of the edition before; to be recorded anew")
-
 RECORDED = Path(__file__).parent / "recorded" / "prober"
 
 
@@ -38,19 +36,17 @@ def test_a_model_finds_the_calls_that_need_knowledge_of_the_world(probed: Path) 
 
 
 def test_a_model_repeats_few_calls_that_were_made(probed: Path) -> None:
-    """It is shown what worked and what it proposed itself; recorded before that was so, it repeated one in three."""
+    """It is shown the arguments of every call that was made; recorded before that was so, it repeated one in three."""
     exchanges = [json.loads(line) for line in (probed / "cassette.jsonl").read_text().splitlines()[1:]]
-    asked = [one for one in exchanges if one["role"] == "prober"]
-    proposed = [
-        call["arguments"]
-        for one in asked
-        for call in json.loads(one["response"]["choices"][0]["message"]["content"])["calls"]
+    answers = [
+        json.loads(one["response"]["choices"][0]["message"]["content"]) for one in exchanges if one["role"] == "prober"
     ]
+    proposed = [call["arguments"] for answer in answers for call in answer.get("calls", ())]
     cards = load(probed / CARDS, Cards)
 
     assert cards is not None
     made = sum(probe.kind == "proposed" for card in cards.cards for probe in card.probes)
-    assert len(asked) == 6
+    assert (len(answers), len(proposed)) == (5, 24)  # one request for values, and one for the calls of each tool
     assert made >= 0.85 * len(proposed)
 
 
@@ -61,5 +57,5 @@ def test_a_model_weighs_what_follows(probed: Path) -> None:
     assert graph is not None
     rows = {(edge.source, edge.target): edge.weight for edge in graph.edges}
     assert graph.weights == "prompting"
-    assert rows["Run_Conversation", "find_flights"] == pytest.approx(0.52)
-    assert rows["find_flights", "get_fare"] == pytest.approx(0.42)
+    assert rows["Run_Conversation", "find_flights"] == pytest.approx(0.38)
+    assert rows["find_flights", "get_fare"] == pytest.approx(0.58)
