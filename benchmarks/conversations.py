@@ -14,7 +14,8 @@ The floor is calls × latency / in flight. *Calls* is the time from the first re
 saw them; *wall* is that of the whole process: pytest's start and its collection before, the results file after. *Own
 CPU* of a session is its CPU time less that of a session of one scenario, which starts, imports and collects all the
 same, and less what the transport takes for the calls, per scenario. A client's figures are of its calls alone. CPU
-times of a machine that does other work as well are up to twice as long. Where a session's go: docs/architecture.md.
+times of a machine that does other work as well are up to twice as long. Where a session's go:
+docs/research/performance.md.
 """
 
 import argparse

@@ -167,15 +167,20 @@ def check_forbidden(run: Run, resolve: Resolver | None = None) -> Iterable[Findi
 
 def _forbidden_calls(run: Run, resolve: Resolver | None) -> Iterator[Finding]:
     never = run.scenario.never
-    met = [(one, [want for want in never if is_call_of(want, one.call, resolve)]) for one in run.made]
-    broken = [record for record, wants in met if any(want.by in (None, record.call.by) for want in wants)]
+    broken = [
+        one
+        for one in run.made
+        if any(is_call_of(want, one.call, resolve) and want.by in (None, one.call.by) for want in never)
+    ]
     for record in broken:
         text, is_agents = call_text(record.call.name, record.call.arguments), record.call.requestor == "assistant"
         yield _forbidden(text, record.turn, record.call.name, proven=is_agents)
     if broken:
         return
     # a call that some agent must not make, and of which nobody tells which one made it
-    doubtful = next((one for one, wants in met if one.call.by is None and any(want.by for want in wants)), None)
+    makers = [want for want in never if want.by]
+    unsure = [one for one in run.made if one.call.by is None] if makers else []
+    doubtful = next((one for one in unsure if any(is_call_of(want, one.call, resolve) for want in makers)), None)
     if doubtful is None:
         yield finding("never", "policy", True, "no forbidden call was made")
     else:

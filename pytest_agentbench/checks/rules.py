@@ -1,4 +1,4 @@
-"""Policy rules, read into one type per kind; `docs/policies.md` says what each means.
+"""Policy rules, read into one type per kind; `docs/reference/rules.md` says what each means.
 
 A rule is judged from a point of the conversation on: the beginning, or what set off the `when` above it. Rules are
 about occasions (calls, words, handoffs) and judge each of them; the requirements judge the point itself.

@@ -236,7 +236,7 @@ def _assertions(run: Run, replayed: Replayed | None) -> Iterator[Finding]:
             message = f"{wanted}, as asserted" if holds else f"it was asserted that {wanted}, and it is not"
             yield Finding(check="state", kind="state", passed=holds, message=message)
         elif run.finished:
-            cure = "name the domain with `environment: {tau2: DOMAIN}` and install it (see docs/tau2.md)"
+            cure = "name the domain with `environment: {tau2: DOMAIN}` and install it (see docs/reference/tau2.md)"
             yield not_measured("state", "state", f"whether {wanted} ({_why(replayed)})", cure=cure)
 
 

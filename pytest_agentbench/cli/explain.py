@@ -47,23 +47,26 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
 
 def _run_named(name: str, document: Document) -> Result:
     """Give the one run of that name; raise `SuiteFaultError` where none has it, or several do."""
-    names = {_name(result): result for result in document.results}
-    found = [result for full, result in names.items() if full == name or full.endswith((f"::{name}", f"/{name}"))]
+    every = [(_name(result, document), result) for result in document.results]
+    found = [(full, one) for full, one in every if full == name or full.endswith((f"::{name}", f"/{name}"))]
     if len(found) == 1:
-        return found[0]
+        return found[0][1]
     if found:
-        raise SuiteFaultError(f"{len(found)} runs end in {name!r}: {listing(map(_name, found))}")
+        raise SuiteFaultError(f"{len(found)} runs end in {name!r}: {listing(full for full, _ in found)}")
+    names = [full for full, _ in every]
     short = [full.rpartition("::")[2] for full in names]
     hint = suggestion(name, [*short, *names]) or f"there are {listing(short) or 'none'}"
     raise SuiteFaultError(with_hint(f"no run is named {name!r}", hint))
 
 
-def _name(result: Result) -> str:
-    return result.nodeid or str(result.key)
+def _name(result: Result, document: Document) -> str:
+    """Give the node id of a run; of several simulations of one test, each by the name that reports give it."""
+    shares = sum(other.nodeid == result.nodeid for other in document.results) > 1
+    return f"{result.key.suite}::{result.key.name}" if shares else result.nodeid or str(result.key)
 
 
 def _overview(document: Document, failed: list[Result], *, as_json: bool) -> str:
-    lines = [(_name(result), _headline(result, document)) for result in failed]
+    lines = [(_name(result, document), _headline(result, document)) for result in failed]
     if as_json:
         runs = [{"run": name, "why": why} for name, why in lines]
         return _dumped({"runs": len(document.results), "not_passed": runs})
@@ -80,7 +83,7 @@ def _as_text(result: Result, document: Document, transcripts: Transcripts, *, ve
     transcript, file = transcripts.read(result), str(transcripts.file(result) or "")
     if result.passed:
         text = conversation_text(result, transcript, verbose=verbose, transcript_path=file, unicode=_unicode())
-        return f"{_name(result)} passed\n\n{text}"
+        return f"{_name(result, document)} passed\n\n{text}"
     rerun = _rerun(result, document)
     return failure_text(result, transcript, verbose=verbose, rerun=rerun, transcript_path=file, unicode=_unicode())
 
@@ -91,7 +94,7 @@ def _as_json(result: Result, document: Document, transcripts: Transcripts, *, ve
     transcript = transcripts.read(result)
     return _dumped(
         {
-            "run": _name(result),
+            "run": _name(result, document),
             "verdict": str(result.verdict),
             "blame": str(result.blame) if result.blame else None,
             "why": None if result.passed else _headline(result, document),

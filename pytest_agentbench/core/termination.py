@@ -16,7 +16,7 @@ class Termination(StrEnum):
 
 
 class Thresholds(Model):
-    """When a conversation counts as STALLED; `stall:` in a suite, the numbers of docs/verdicts.md unless given.
+    """When a conversation counts as STALLED; `stall:` in a suite, else as docs/understand/judged.md says.
 
     `similarity`: ratio (0 to 1, of `difflib.SequenceMatcher`) from which two texts are the same; texts with different
     numbers never are. `repeats`: how often in a row both parties must repeat themselves. `mirrors`: how many texts in a

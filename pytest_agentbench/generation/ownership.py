@@ -31,6 +31,8 @@ _ANSWER = "answer/"
 """Begins the name of rows that stand in the answers of a tool."""
 _FAR = 6
 """Keys from one thing to its owner."""
+_DEEPEST = 12
+"""Rows inside rows that are read."""
 
 Thing = tuple[str, str]
 """The kind of a thing, and its key."""
@@ -392,25 +394,25 @@ def _outer_rows(call: CallRecord) -> Iterator[_Row]:
 
 
 def _rows_in(
-    source: str, value: JsonValue, noun: str, around: _Row | None = None, *, is_table: bool = False
+    source: str, value: JsonValue, noun: str, around: _Row | None = None, *, deep: int = 0, is_table: bool = False
 ) -> Iterator[_Row]:
     """Yield the rows of a table, of an answer, or of a field of a row, and those inside them."""
-    value = inner(value)
+    value = inner(value) if deep < _DEEPEST else None
     if isinstance(value, list):
         for item in map(inner, value):
             if isinstance(item, Mapping):
-                yield from _row_of(_Row(source, noun, {}, listed_in=around), item)
+                yield from _row_of(_Row(source, noun, {}, listed_in=around), item, deep)
             elif around is not None and _is_key(item):
                 yield _Row(source, noun, {source.rpartition(".")[2]: item}, listed_in=around)
     elif isinstance(value, Mapping) and (is_table or _is_keyed(value)):
         for key, item in value.items():
             if isinstance(record := inner(item), Mapping):
-                yield from _row_of(_Row(source, noun, {}, str(key), listed_in=around), record)
+                yield from _row_of(_Row(source, noun, {}, str(key), listed_in=around), record, deep)
     elif isinstance(value, Mapping):
-        yield from _row_of(_Row(source, noun, {}, part_of=around), value)
+        yield from _row_of(_Row(source, noun, {}, part_of=around), value, deep)
 
 
-def _row_of(row: _Row, record: Mapping[str, JsonValue]) -> Iterator[_Row]:
+def _row_of(row: _Row, record: Mapping[str, JsonValue], deep: int) -> Iterator[_Row]:
     parts = {str(name): inner(item) for name, item in record.items() if isinstance(inner(item), Mapping | list)}
     row.cells = {str(name): item for name, item in record.items() if str(name) not in parts}
     row.columns, row.name = frozenset(map(str, record)), _name(record)
@@ -418,13 +420,13 @@ def _row_of(row: _Row, record: Mapping[str, JsonValue]) -> Iterator[_Row]:
         name for name, item in row.cells.items() if _is_key(item) and (isinstance(item, str) or is_identifier(name))
     ]
     is_wrapper = (
-        not row.key and bool(parts) and (not telling or any(words(name)[-1:][0] in _WRAPPERS for name in parts))
+        not row.key and bool(parts) and (not telling or any(_WRAPPERS.intersection(words(name)[-1:]) for name in parts))
     )
     if not is_wrapper:
         yield row
     for name, item in parts.items():
         noun = row.noun if _noun(name) in _WRAPPERS else _noun(name)
-        yield from _rows_in(f"{row.source}.{name}", item, noun, row.listed_in if is_wrapper else row)
+        yield from _rows_in(f"{row.source}.{name}", item, noun, row.listed_in if is_wrapper else row, deep=deep + 1)
 
 
 def _is_keyed(value: Mapping[str, JsonValue]) -> bool:

@@ -117,8 +117,8 @@ class OpenAITransport:
 def _http_client(*, trust_env: bool) -> Any:
     """Give the client's own aiohttp transport, or its default one where openai 2 lacks its extra `aiohttp`.
 
-    What a call takes over either is in docs/architecture.md. Neither follows a redirect: the key is for this server
-    alone, and one in a header of its own would go along.
+    What a call takes over either is in docs/research/performance.md. Neither follows a redirect: the key is for this
+    server alone, and one in a header of its own would go along.
     """
     from openai import DefaultAioHttpClient, DefaultAsyncHttpxClient  # noqa: PLC0415 - as above
 

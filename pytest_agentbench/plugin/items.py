@@ -58,7 +58,7 @@ class SuiteModule(pytest.Module):
     def collect(self) -> Iterator[pytest.Item]:
         """Give an item per run; a bad file raises `SuiteError` with every problem in it."""
         bench = self.config.stash[BENCH]
-        if is_base(self.suite_path):
+        if is_base(self.suite_path, self.config.rootpath):
             return
         suite, toolset = read_suite(self.suite_path)
         self.suite = suite

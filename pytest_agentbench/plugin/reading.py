@@ -58,13 +58,14 @@ def suite_that_uses(file: Path, root: Path) -> Path | None:
     return None
 
 
-def is_base(path: Path) -> bool:
-    """Whether a suite file without scenarios is one that suites in its folder, or below it, extend."""
+def is_base(path: Path, root: Path) -> bool:
+    """Whether a suite file without scenarios is one that other suites extend: in its folder, below it, or in `root`."""
     value = read_document(path).value
     if not isinstance(value, dict) or "scenarios" in value:
         return False
-    others = (other for other in path.parent.rglob("*agentbench.yaml") if other != path and is_suite_file(other))
-    return any(extended_file(other) == path.resolve() for other in others)
+    folders = (path.parent, root) if path.is_relative_to(root) else (path.parent,)
+    suites = (other for folder in folders for other in folder.rglob("*agentbench.yaml") if is_suite_file(other))
+    return any(extended_file(other) == path.resolve() for other in suites if other != path)
 
 
 def _scenario_files(path: Path) -> Iterator[Path]:

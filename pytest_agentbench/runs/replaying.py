@@ -97,9 +97,15 @@ class RecordedWorlds:
             except TimeoutError:
                 runner.abandon()
                 raise HungError(f"it has not ended within {seconds:g} s{environment.busy}") from None
-        made = [one.call for one in records]
-        asked = {
-            one.name for one in made if any(is_call_of(w, one, plan.resolve) for w in plan.scenario.expected_calls)
+        wanted = plan.scenario.expected_calls
+        # predicates of the suite are asked about broken tools alone: nothing bounds them here
+        useless = {
+            name: why
+            for name, why in environment.broken.items()
+            if any(
+                one.call.name == name and any(is_call_of(want, one.call, plan.resolve) for want in wanted)
+                for one in records
+            )
         }
         return run.model_copy(
             update={
@@ -108,7 +114,7 @@ class RecordedWorlds:
                 "final_state": known.ids_in_run(final),
                 "states": tuple(map(known.ids_in_run, environment.states)),
                 "played": (began, self.wall()),
-                "useless_tools": {name: why for name, why in environment.broken.items() if name in asked},
+                "useless_tools": useless,
             }
         )
 

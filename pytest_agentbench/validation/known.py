@@ -1,6 +1,6 @@
 """What a party of a scenario knows, and where from; how a value follows from that, and calls that could succeed by it.
 
-The rules by which a value is known, in their order, are those of the table in `docs/validate.md`.
+The rules by which a value is known, in their order, are those of the table in `docs/how-to/validate.md`.
 """
 
 import re

@@ -69,7 +69,7 @@ def test_weights_and_make_or_break_find_hard_negatives(
 
 
 def test_the_page_prints_what_is_replayed(replayed: dict[str, dict[str, dict[str, float | None]]]) -> None:
-    """Each row of docs/calibrate.md: figures on all, then accuracy on easy, hard and appropriate."""
+    """Each row of docs/research/judges.md: figures on all, then accuracy on easy, hard and appropriate."""
     rows = [[cell.strip(" `") for cell in line.strip("|").split("|")] for line in PAGE.read_text().splitlines()]
     printed = {row[0]: row[1:] for row in rows if len(row) == 9 and row[0] in replayed}
 
@@ -81,7 +81,7 @@ def test_the_page_prints_what_is_replayed(replayed: dict[str, dict[str, dict[str
 
 
 def test_the_page_prints_what_was_said_of_conversations_of_others() -> None:
-    """Each row of docs/calibrate.md: figures with deviations, then the right ones of each part with an interval."""
+    """Each row of docs/research/judges.md: figures with deviations, then the right ones of each part."""
     cases, said = asyncio.run(record_elsewhere.asked({}))
 
     rows = [[cell.strip(" `") for cell in line.strip("|").split("|")] for line in PAGE.read_text().splitlines()]
@@ -134,7 +134,7 @@ def test_a_model_writes_conversations_and_another_filters_them() -> None:
 
 
 def test_signals_are_a_baseline_and_no_judge() -> None:
-    """What they find in the words of others: the figures of docs/calibrate.md."""
+    """What they find in the words of others: the figures of docs/research/judges.md."""
     found = {}
     for name, folders in (("independent", INDEPENDENT), ("held out", HELD_OUT)):
         cases = read_all(folders)

@@ -219,6 +219,21 @@ def test_a_check_that_raises_is_an_error_and_not_a_skip(check: Any, message: str
     assert any(message in finding.message for finding in judged.findings if finding.kind == "check")
 
 
+def test_a_forbidden_call_stays_proven_whatever_a_further_predicate_does() -> None:
+    """What one entry of `never` shows needs no other one."""
+
+    def broken(_: str) -> Any:
+        def predicate(_: Any) -> bool:
+            raise ValueError("boom")
+
+        return predicate
+
+    never = [want("cancel_order"), want("cancel_order", order_id={"$call": "own:broken"})]
+    judgement = judge(run_of(call("cancel_order", order_id="W1"), scenario={"never": never}), resolve=broken)
+
+    assert (judgement.verdict, judgement.blame) == (Verdict.FAILED, Blame.AGENT)
+
+
 def test_a_finding_that_is_not_required_never_fails_a_run() -> None:
     """It is listed, after those that fail the run."""
     assert judge(run_of(RIGHT, expect=GOAL), [shouts]).verdict is Verdict.PASSED

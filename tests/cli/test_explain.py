@@ -70,6 +70,31 @@ def test_json_holds_all_of_it(session: Path, capsys: pytest.CaptureFixture[str])
     assert [run["run"] for run in every["not_passed"]] == ["bench/agentbench.yaml::late"]
 
 
+def test_simulations_of_one_test_are_told_apart(pytester: pytest.Pytester, capsys: pytest.CaptureFixture[str]) -> None:
+    """They share its node id; each has the name that the report gives it."""
+    project = Project(pytester=pytester)
+    project.write(
+        "test_shop.py",
+        """
+        def reply(message):
+            return f"You said: {message}"
+
+        def test_it(agentbench):
+            agentbench.simulate(agent=reply, says=["Hi one"], communicate=["12345"])
+            agentbench.simulate(agent=reply, says=["Hi two"])
+            raise AssertionError
+        """,
+    )
+    project.run("test_shop.py")
+    capsys.readouterr()
+
+    main(["explain"])
+    assert [line.partition(" ")[0] for line in capsys.readouterr().out.splitlines()[1:]] == ["test_it", "test_it-2"]
+    for name, said in (("test_it", "Hi one"), ("test_it-2", "Hi two")):
+        main(["explain", name])
+        assert f"user   {said}" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [("lat", "no run is named 'lat' (did you mean 'late'?)"), ("nothing", "(there are a, late, c)")],

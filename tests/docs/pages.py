@@ -35,7 +35,7 @@ class Block:
         return [name for name in self.words.get("needs", "").split(",") if name]
 
     def __str__(self) -> str:
-        return f"{self.page.name}:{self.line}"
+        return f"{name_of(self.page)}:{self.line}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,8 +47,13 @@ class Command:
 
 
 def pages() -> list[Path]:
-    """Every page that this folder checks: the README, and what stands directly in `docs`."""
-    return [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+    """Every page that this folder checks: the README, and all pages below `docs`."""
+    return [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+
+
+def name_of(page: Path) -> str:
+    """The name of a page: `README`, or its path below `docs` without the suffix."""
+    return page.relative_to(DOCS).with_suffix("").as_posix() if page.is_relative_to(DOCS) else page.stem
 
 
 def blocks(page: Path) -> list[Block]:

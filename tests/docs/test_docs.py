@@ -32,9 +32,9 @@ from pytest_agentbench.suites.schema_forms import Schema
 from pytest_agentbench.suites.schema_scenario import DEFINITIONS, SCENARIO_FILE
 from pytest_agentbench.suites.schema_suite import SUITE_FILE
 from pytest_agentbench.suites.shape import misfits
-from tests.docs.pages import ROOT, Block, Command, blocks, codes, commands, first_cells, pages, prose
+from tests.docs.pages import ROOT, Block, Command, blocks, codes, commands, first_cells, name_of, pages, prose
 
-PAGES = {page.stem: page for page in pages()}
+PAGES = {name_of(page): page for page in pages()}
 
 _INI = "[pytest]\nasyncio_default_fixture_loop_scope = function\n"
 """Keeps a plugin that may be installed here from warning about what no page is about."""
@@ -70,12 +70,15 @@ def test_every_block_is_well_formed(page: str) -> None:
             assert block.text.strip() == (ROOT / block.words["same"]).read_text().strip(), block
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", [*PAGES, "CHANGELOG"])
 def test_links_lead_somewhere(page: str) -> None:
-    """A link to a file of this repository names one that is there."""
-    text = prose(PAGES[page].read_text(encoding="utf-8"))
-    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
-        assert (PAGES[page].parent / target).exists(), f"{page}: {target}"
+    """A link to a file of this repository names one that is there, and a heading that it has."""
+    file = PAGES.get(page, ROOT / "CHANGELOG.md")
+    text = prose(file.read_text(encoding="utf-8"))
+    for target, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", text):
+        there = file.parent / target if target else file
+        assert there.exists(), f"{page}: {target}"
+        assert not anchor or anchor in anchors(there.read_text(encoding="utf-8")), f"{page}: {target}#{anchor}"
 
 
 def test_every_option_is_documented_and_no_other() -> None:
@@ -91,8 +94,8 @@ def test_every_option_is_documented_and_no_other() -> None:
 
 
 def test_every_key_is_documented_and_no_other() -> None:
-    """The tables of the scenarios page list the keys of the schemas; nested keys stand somewhere on the pages."""
-    text = PAGES["scenarios"].read_text(encoding="utf-8")
+    """The tables of the page on keys list the keys of the schemas; nested keys stand somewhere on the pages."""
+    text = PAGES["reference/suite"].read_text(encoding="utf-8")
     suite = set(SUITE_FILE["properties"])
     scenario = set(DEFINITIONS["scenario"]["properties"])
     nested = set(property_names(SUITE_FILE)) | set(property_names(SCENARIO_FILE))
@@ -104,7 +107,7 @@ def test_every_key_is_documented_and_no_other() -> None:
 
 def test_every_gate_is_documented_and_no_other() -> None:
     """The table of the CI page lists what a gate may be about."""
-    cells = first_cells(PAGES["ci"].read_text(encoding="utf-8"), "## Gates")
+    cells = first_cells(PAGES["how-to/ci"].read_text(encoding="utf-8"), "## Gates")
 
     assert {re.split(r"[. ]", cell)[0] for cell in cells} == set(KINDS)
 
@@ -117,9 +120,15 @@ def test_every_command_is_documented_and_no_other() -> None:
         text=True,
         check=True,
     ).stdout
-    there = set(re.findall(r"^  (\w[\w-]*) {2,}", told, re.MULTILINE))
+    there = set(re.findall(r"^  +([a-z][\w-]*)  ", told, re.MULTILINE))
 
     assert set(re.findall(r"(?:\$ |`)agentbench ([\w-]+)", everything())) == there
+
+
+def anchors(text: str) -> set[str]:
+    """The addresses of a page's headings."""
+    headings = re.findall(r"^#+ (.*)$", prose(text), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
 
 
 def everything() -> str:

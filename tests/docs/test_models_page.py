@@ -83,7 +83,7 @@ def test_names_are_found_whole(text: str, found: list[str]) -> None:
 
 
 ROW = re.compile(r"^\| (`[a-z]+:[^|]*) \|([^|]*)\| `([^|]*)` \|", re.MULTILINE)
-ROWS = ROW.findall((DOCS / "models.md").read_text(encoding="utf-8"))
+ROWS = ROW.findall((DOCS / "how-to" / "models.md").read_text(encoding="utf-8"))
 
 
 def test_every_provider_is_listed_and_no_other() -> None:

@@ -89,3 +89,14 @@ def test_a_suite_alone_is_judged_as_among_the_others(project: Project) -> None:
     """What else is in the repository changes nothing."""
     write_suites(project)
     project.run("services/s07/agentbench.yaml", "services/s08/agentbench.yaml").assert_outcomes(passed=1, failed=1)
+
+
+def test_a_base_beside_its_suites_is_no_suite(anywhere: Project) -> None:
+    """Suites extend it from folders that are not below its own."""
+    anywhere.write("bench/own.py", "def build():\n    return lambda message: 'Hello'\n")
+    anywhere.write("shared/base.agentbench.yaml", '{"agent": "own:build"}')
+    scenarios = [{"id": "hello", "says": ["Hello"], "communicate": ["Hello"]}]
+    suite = {"extends": "../shared/base.agentbench.yaml", "scenarios": scenarios}
+    anywhere.write("bench/agentbench.yaml", json.dumps(suite))
+
+    anywhere.run("shared", "bench").assert_outcomes(passed=1)

@@ -356,7 +356,7 @@ def played_by(party: str, server: LlamaServer, *, max_tokens: int, **extra: Any)
 
 
 def expect(project: Project, party: str, *, by: str, key: str = "") -> None:
-    """Hold the one result against what docs/verdicts.md says of a party that got no usable answer from its model."""
+    """Hold the one result against docs/understand/blame.md: what becomes of a party without a usable answer."""
     [result] = project.document.results
     if party == "judge":
         assert verdict_of(result) == ("passed", "")

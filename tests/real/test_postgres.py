@@ -50,7 +50,7 @@ def test_the_page_on_postgresql_is_true(
     for name, value in server.items():
         monkeypatch.setenv(name, value)
     (tmp_path / "pytest.ini").write_text("[pytest]\nasyncio_default_fixture_loop_scope = function\n")
-    for block in blocks(DOCS / "postgres.md"):
+    for block in blocks(DOCS / "how-to" / "environment.md"):
         if block.file is not None:
             write(tmp_path / block.file, block.text)
         if block.language == "console":
@@ -59,7 +59,9 @@ def test_the_page_on_postgresql_is_true(
 
 def test_the_provider_is_as_short_as_it_says() -> None:
     """The pages promise 25 lines of code for it."""
-    [provider] = [block for block in blocks(DOCS / "postgres.md") if block.file == "shop_postgres.py"]
+    [provider] = [
+        block for block in blocks(DOCS / "how-to" / "environment.md") if block.file == "shop/shop_postgres.py"
+    ]
     _, body = provider.text.split("class Postgres")
 
     assert len([line for line in body.splitlines() if line.strip()]) <= 25

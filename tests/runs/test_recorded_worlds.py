@@ -289,6 +289,28 @@ def test_a_replay_that_hangs_is_given_up(project: Project) -> None:
     assert (None, f"not measured: when replayed, {why}; the calls decide") in messages_of(result)
 
 
+def test_a_replay_asks_no_predicate_in_the_sessions_own_thread(project: Project) -> None:
+    """One that hangs would hang every other run; checks have a thread of their own, and a limit."""
+    noting = """
+    import pathlib, threading
+
+    def small(value):
+        with pathlib.Path("threads").open("a") as file:
+            file.write(threading.current_thread().name + "\\n")
+        return value < 9
+    """
+    project.write("bench/limits.py", noting)
+    amount = {"order_id": "W1", "amount": {"$call": "limits:small"}}
+    scenarios = [{"id": "refund", "says": ["Refund W1"], "expect": [{"refund": amount}, {"add_note": NOTE[1]}]}]
+
+    result = scored(project, refunded(), NOTED, scenarios=scenarios)
+
+    assert result.passed
+    threads = set((project.pytester.path / "threads").read_text().split())
+    assert threads
+    assert "agentbench-loop" not in threads
+
+
 @pytest.fixture
 def checkout(tmp_path: Path) -> Iterator[Path]:
     """A checkout of τ²-bench with toy domains."""

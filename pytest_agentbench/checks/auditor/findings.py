@@ -1,6 +1,6 @@
 """What becomes of the auditor's observations: findings, flags, a disputed run, verdict and blame.
 
-`ROWS` is the whole table, the one of docs/verdicts.md. An observation alone is a flag unless the suite says
+`ROWS` is the whole table, the one of docs/understand/blame.md. An observation alone is a flag unless the suite says
 `auditor: decide`; one with a structural fact beside it decides. Nothing excuses a broken rule or a `never`.
 """
 

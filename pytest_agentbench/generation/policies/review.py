@@ -22,7 +22,7 @@ from pytest_agentbench.suites.shape import misfits
 
 _HEAD = """\
 # Policies of {document}, for review. What you change stays as you write it; what you remove stays away.
-# `rule` is what a run is judged by (docs/policies.md), null: nothing; `challenge` is 1 to 5, for `levels:`.
+# `rule` is what a run is judged by (docs/reference/rules.md), null: nothing; `challenge` is 1 to 5, for `levels:`.
 """
 
 

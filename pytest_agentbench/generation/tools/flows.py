@@ -66,7 +66,7 @@ def _walk(at: Found, parts: Sequence[str]) -> Iterator[Found]:
     if isinstance(value, list):
         every: list[tuple[str, JsonValue, tuple[int, ...]]]
         every = [(str(index), item, (index,)) for index, item in enumerate(value)]
-        steps = every if first == "*" else every[int(first) : int(first) + 1] if first.isdigit() else []
+        steps = every if first == "*" else every[int(first) : int(first) + 1] if first.isdecimal() else []
     elif isinstance(value, Mapping) and first == "*":
         steps = [(str(key), item, (index,)) for index, (key, item) in enumerate(value.items())]
     elif isinstance(value, Mapping) and first in value:

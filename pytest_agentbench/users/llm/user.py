@@ -365,7 +365,8 @@ def _read_text(reply: ChatReply, say: str, is_last: bool) -> _Attempt:
 def _read_calls(reply: ChatReply, view: View, say: str, is_last: bool) -> _Attempt:
     """Turn requested calls into calls of the user's tools, or into what it says; text beside calls is not said."""
     names = [*(tool.name for tool in view.tools), say]
-    if unknown := next((call.name for call in reply.calls if call.name not in names), ""):
+    unknown = next((call.name for call in reply.calls if call.name not in names), None)
+    if unknown is not None:
         return _unusable(f"you called {_quoted(unknown)}, but your tools are {', '.join(names)}")
     if own := [call for call in reply.calls if call.name != say]:
         return _own_calls(own)

@@ -155,3 +155,17 @@ def test_a_person_is_told_by_table_key_and_name(workshop: Ownership) -> None:
 
     assert owner == Owner(table="clients", key="CL-02", name="Ben")
     assert list(workshop.names({"client": frozenset({"CL-02"})})) == ["CL-02", "Ben"]
+
+
+@pytest.mark.parametrize("name", ["", "$", "…"])
+def test_a_field_without_a_word_in_its_name_is_read_like_others(name: str) -> None:
+    answer: JsonValue = {"order_id": "W-11", name: [{"item_id": "I-5"}, {"item_id": "I-6"}]}
+    known = ownership_of([], [CallRecord("get_order", {"order_id": "W-11"}, answer)])
+    assert not known.people
+
+
+@pytest.mark.parametrize("depth", [50, 700, 5_000])
+def test_rows_within_rows_without_end_are_read_as_far_as_people_nest_them(depth: int) -> None:
+    answer = '{"a":' * depth + "1" + "}" * depth
+    known = ownership_of([], [CallRecord("get_order", {"order_id": "W-11"}, answer)])
+    assert not known.people

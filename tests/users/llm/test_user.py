@@ -281,6 +281,7 @@ def test_a_tool_called_say_is_the_users_own() -> None:
 
 BAD_CALLS = [
     calling("no_such_tool"),
+    calling(""),
     calling("check_status", "{no json"),
     calling("check_status", "[1]"),
     calling("say", "{no json"),

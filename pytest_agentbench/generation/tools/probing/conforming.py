@@ -4,9 +4,10 @@ A small generator of our own, simplest values first: a library that draws at ran
 values, where a service is rather asked for the most ordinary ones.
 """
 
+import math
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -136,14 +137,20 @@ def fits(value: Any, slot: Slot) -> bool:
 
 def bounds(slot: Slot) -> tuple[float | None, float | None]:
     """Give the least and the largest number that is declared, exclusive bounds of either dialect included."""
-    step = 1 if slot.type == "integer" else _ABOVE
+    is_whole = slot.type == "integer"
 
-    def bound(key: str, exclusive: str, outwards: float) -> list[float]:
+    def above(number: float) -> float:
+        return math.floor(number) + 1 if is_whole else number + _ABOVE
+
+    def below(number: float) -> float:
+        return math.ceil(number) - 1 if is_whole else number - _ABOVE
+
+    def bound(key: str, exclusive: str, inside: Callable[[float], float]) -> list[float]:
         plain, beyond = slot.schema.get(key), slot.schema.get(exclusive)
-        found = [plain + outwards * (beyond is True)] if is_number(plain) else []
-        return [*found, beyond + outwards] if is_number(beyond) else found
+        found = [inside(plain) if beyond is True else plain] if is_number(plain) else []
+        return [*found, inside(beyond)] if is_number(beyond) else found
 
-    lows, highs = bound("minimum", "exclusiveMinimum", step), bound("maximum", "exclusiveMaximum", -step)
+    lows, highs = bound("minimum", "exclusiveMinimum", above), bound("maximum", "exclusiveMaximum", below)
     return max(lows, default=None), min(highs, default=None)
 
 

@@ -86,11 +86,11 @@ def _telling(session: ProbeSession, tool: ProbedTool, slot: Slot) -> list[Any]:
     return every[: max(_VALUES, min(len(found), 8))]
 
 
-def _rests(records: Iterable[ProbeRecord], slot: Slot) -> Iterator[dict[str, Any]]:
+def _rests(records: Iterable[ProbeRecord], slot: Slot) -> list[dict[str, Any]]:
     """Give the other arguments of calls that differ in more than this one, those with much in their results first."""
     longest = sorted(records, key=lambda one: -min(len(one.answer.content), 10_000))
     rests = ({path: value for path, value in one.values.items() if path != slot.path} for one in longest)
-    yield from list({dumps(rest): rest for rest in reversed(list(rests))}.values())[::-1][:_CONTEXTS]
+    return distinct(rests)[:_CONTEXTS]
 
 
 def effects_of(tool: ProbedTool, unstable: frozenset[str]) -> dict[str, Effect]:

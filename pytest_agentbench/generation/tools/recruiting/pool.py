@@ -74,11 +74,6 @@ def call_key(tool: str, arguments: JsonValue) -> str:
     return f"{tool} {dumps(ordered)}"
 
 
-def pool_of(records: Iterable[JsonValue]) -> Pool:
-    """Read a pool; raise `ValueError` where a record is no entry."""
-    return Pool(entries=tuple(PoolEntry.model_validate(record) for record in records))
-
-
 def distinct(entries: Iterable[PoolEntry]) -> list[PoolEntry]:
     """Give the first of entries that are alike."""
     kept: list[PoolEntry] = []
