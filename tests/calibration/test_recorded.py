@@ -22,7 +22,7 @@ from tests.calibration import record_elsewhere, record_state, record_written
 from tests.calibration.record import ARGUMENTS, CASSETTE
 
 NOWHERE = "http://127.0.0.1:9/v1"
-PAGE = Path(__file__).parents[2] / "docs" / "calibrate.md"
+PAGE = Path(__file__).parents[2] / "docs" / "research" / "judges.md"
 INDEPENDENT = sorted((Path(__file__).parent / "independent").iterdir())
 HELD_OUT = sorted(one for one in (Path(__file__).parent / "held_out").iterdir() if one.is_dir())
 

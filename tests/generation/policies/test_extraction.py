@@ -89,17 +89,16 @@ def test_comments_without_an_end_are_read_in_one_pass():
 
 
 def test_many_tags_and_rows_are_read_in_one_pass():
-    """Twice the tags, and twice the rows of a table, take about twice the time."""
-    took = []
-    for count in (2_000, 8_000):
-        tags = "".join(f"<part-{at}>\nDo it {at}.\n\n" for at in range(count))
-        rows = "| Case | Do |\n|---|---|\n" + "".join(f"| {at} | wait |\n" for at in range(count))
-        started = perf_counter()
-        found = blocks(f"{tags}\n{rows}")
-        took.append(perf_counter() - started)
-        assert len(found) == 2 * count
+    """Time grows with the document, not with its square: two or three seconds, where it was half a minute."""
+    count = 32_000
+    tags = "".join(f"<part-{at}>\nDo it {at}.\n\n" for at in range(count))
+    rows = "| Case | Do |\n|---|---|\n" + "".join(f"| {at} | wait |\n" for at in range(count))
 
-    assert took[1] < 12 * took[0]
+    started = perf_counter()
+    found = blocks(f"{tags}\n{rows}")
+
+    assert len(found) == 2 * count
+    assert perf_counter() - started < 15
 
 
 def test_names_that_the_author_gave_are_kept():
