@@ -7,9 +7,8 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
-from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import ModuleType
 from typing import TypeVar
 
 from pytest_agentbench.core.errors import ImportPathError, with_hint
@@ -24,7 +23,7 @@ from pytest_agentbench.environment.module_search import (
     locate,
     put_on_path,
 )
-from pytest_agentbench.environment.private_modules import compiled, private_space
+from pytest_agentbench.environment.private_modules import SuiteLoader, private_space
 
 _DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _NOT_THEIRS = ("<frozen", str(Path(__file__).resolve().parents[1]), str(Path(importlib.__file__).parent))
@@ -94,7 +93,7 @@ def load_fresh_module(name: str, root: Path, unique: str) -> ModuleType:
         number = 0
         while (taken := private if not number else f"{private}_{number}") in sys.modules:
             number += 1
-        loader = _FreshLoader(taken, str(file), root, space)
+        loader = SuiteLoader(taken, str(file), root, space)
         spec = importlib.util.spec_from_file_location(taken, file, loader=loader, submodule_search_locations=locations)
         if spec is None:
             raise ImportPathError(f"{file} cannot be loaded as a module")
@@ -117,20 +116,6 @@ def forget_module(module: ModuleType) -> None:
             return
         for name in [name for name in sys.modules if name.startswith(inner)]:
             del sys.modules[name]
-
-
-class _FreshLoader(SourceFileLoader):
-    """Loads a source file from the code compiled before, as long as the file has not changed."""
-
-    def __init__(self, fullname: str, path: str, root: Path, space: str) -> None:
-        """Remember the suite's folder, and the private space of its modules where the file needs it."""
-        super().__init__(fullname, path)
-        self._root, self._space = root, space
-
-    def get_code(self, fullname: str) -> CodeType:
-        """Give the compiled file."""
-        stat = Path(self.path).stat()
-        return compiled(self.path, stat.st_mtime_ns, stat.st_size, self._root, self._space)
 
 
 def _source_of(name: str, root: Path) -> tuple[Path, str]:

@@ -38,7 +38,7 @@ def private_space(root: Path) -> str:
 
 
 @lru_cache(maxsize=256)
-def compiled(file: str, _changed: int, _size: int, root: Path, space: str) -> CodeType:
+def _compiled(file: str, _changed: int, _size: int, root: Path, space: str) -> CodeType:
     """Compile a file; with a `space`, its imports of modules in `root` lead to that package."""
     source = Path(file).read_bytes()
     if not space:
@@ -61,21 +61,25 @@ class _Finder:
         spec = PathFinder.find_spec(name, path)
         root = next((root for root, known in self.spaces.items() if known == space), None)
         if spec is not None and root is not None and isinstance(spec.loader, SourceFileLoader):
-            spec.loader = _PrivateLoader(name, spec.loader.path, root, space)
+            spec.loader = SuiteLoader(name, spec.loader.path, root, space)
         return spec
 
 
-class _PrivateLoader(SourceFileLoader):
-    """Loads a source file with its imports of neighbours changed."""
+class SuiteLoader(SourceFileLoader):
+    """Loads a source file from the code compiled before, as long as the file has not changed.
+
+    With a `space` its imports of neighbours in `root` lead to that private package.
+    """
 
     def __init__(self, fullname: str, path: str, root: Path, space: str) -> None:
+        """Remember the suite's folder, and the private package where the file needs it."""
         super().__init__(fullname, path)
         self._root, self._space = root, space
 
     def get_code(self, fullname: str) -> CodeType:
         """Give the compiled file."""
         stat = Path(self.path).stat()
-        return compiled(self.path, stat.st_mtime_ns, stat.st_size, self._root, self._space)
+        return _compiled(self.path, stat.st_mtime_ns, stat.st_size, self._root, self._space)
 
 
 class _Imports(ast.NodeTransformer):
