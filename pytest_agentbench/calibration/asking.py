@@ -94,16 +94,6 @@ def seeded(seed: int, *parts: object) -> Random:
     return Random("/".join(map(str, (seed, *parts))))  # noqa: S311 - draws conversations and nonces
 
 
-def english_name(language: str) -> str:
-    """Give the English name of a language by its code, or the code."""
-    from babel import Locale, UnknownLocaleError  # noqa: PLC0415 - only what is worded needs it
-
-    try:
-        return Locale.parse(language.replace("-", "_")).english_name or language
-    except (ValueError, UnknownLocaleError):
-        return language
-
-
 def prompts_mark(*names: str) -> str:
     """Give a hash of templates."""
     return digest([_PROMPTS.text(name) for name in names])

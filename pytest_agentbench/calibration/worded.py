@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from pytest_agentbench.calibration.asking import INVENTIVE, Answer, ask, english_name, seeded, usable
+from pytest_agentbench.calibration.asking import INVENTIVE, Answer, ask, seeded, usable
 from pytest_agentbench.calibration.checking import gives_nothing, invented
 from pytest_agentbench.calibration.labelled import Labelled
 from pytest_agentbench.calibration.playing import Play
@@ -27,6 +27,7 @@ from pytest_agentbench.core.errors import AgentBenchError
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.suites.language import language_name
 from pytest_agentbench.validation.values import scalars
 
 _LONGEST, _MOST_STEPS = 1_500, 24
@@ -273,7 +274,7 @@ async def _worded(case: Labelled, plan: _Plan, chat: Chat, seed: int) -> Labelle
         temperature=INVENTIVE,
         faults=plan.faults,
         situation=plan.situation.text,
-        language=english_name(case.language),
+        language=language_name(case.language),
         manner=random.choice(parts["manners"]),
         invention=parts["invention"]["some" if plan.invents else "none"],
         log=parts["log"] if plan.log else "",

@@ -14,7 +14,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from pytest_agentbench.calibration.asking import INVENTIVE, Answer, ask, english_name, seeded, shown, usable
+from pytest_agentbench.calibration.asking import INVENTIVE, Answer, ask, seeded, shown, usable
 from pytest_agentbench.calibration.labelled import Case, Labelled
 from pytest_agentbench.calibration.scene import decoded, phrases
 from pytest_agentbench.calibration.situations import situations
@@ -23,6 +23,7 @@ from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.tool import ToolCall, Toolset, ToolSpec
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.suites.language import language_name
 
 UNWRITTEN = frozenset({"wrong-action-silent", "trusted-wrong-fact"})
 """Situations that text cannot show: only the state does, and what is written has none (TRACE, B.5, on the first)."""
@@ -234,7 +235,7 @@ async def _dialogue(chat: Chat, given: Commission, seed: int) -> Dialogue:
         temperature=INVENTIVE,
         faults=lambda answer: list(_faults(answer.steps, given.toolset)),
         situation=situations()[given.situation].text,
-        language=english_name(given.language),
+        language=language_name(given.language),
         user=given.user,
         agent=given.agent,
     )

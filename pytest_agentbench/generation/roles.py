@@ -106,13 +106,3 @@ async def ask(
         found = await once({**data, "last_answer": found.model_dump(mode="json"), "faults": faults})
         faults = guard(found)
     return found, faults
-
-
-def language_name(code: str) -> str:
-    """Give the name of a language in English, its code where nobody knows it."""
-    from babel import Locale, UnknownLocaleError  # noqa: PLC0415 - only models are told
-
-    try:
-        return Locale.parse(code.replace("-", "_")).get_display_name("en") or code
-    except (UnknownLocaleError, ValueError):
-        return code

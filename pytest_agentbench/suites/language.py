@@ -150,3 +150,13 @@ def _parsed(text: str) -> Language:
 def _bare(text: str) -> str:
     """Give a text in lower case, without punctuation and spaces, which not every script sets."""
     return "".join(char for char in text if unicodedata.category(char)[0] not in "PSZC").casefold()
+
+
+def language_name(code: str) -> str:
+    """Give the name of a language in English, its code where nobody knows it."""
+    from babel import Locale, UnknownLocaleError  # noqa: PLC0415 - only models are told
+
+    try:
+        return Locale.parse(code.replace("-", "_")).get_display_name("en") or code
+    except (UnknownLocaleError, ValueError):
+        return code

@@ -19,9 +19,10 @@ from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.draft import Draft
 from pytest_agentbench.generation.language.guard import scalars_of, stated
 from pytest_agentbench.generation.language.wording import TEMPLATES
-from pytest_agentbench.generation.roles import ask, language_name
+from pytest_agentbench.generation.roles import ask
 from pytest_agentbench.generation.solver import differing_writes
 from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.suites.language import language_name
 
 PROMPT = "critic.v2"
 

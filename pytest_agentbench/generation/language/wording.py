@@ -17,9 +17,10 @@ from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.draft import Draft, Persona, PlannedCall, Stage, Turn
 from pytest_agentbench.generation.language.guard import line_faults, scalars_of, stated
 from pytest_agentbench.generation.language.plain import PLAIN, label_of, phrases_of, said, worded, words_of
-from pytest_agentbench.generation.roles import ask, language_name
+from pytest_agentbench.generation.roles import ask
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.llm.templates import Templates
+from pytest_agentbench.suites.language import language_name
 
 TEMPLATES = Templates("pytest_agentbench.generation.language")
 PROMPT = "writer.v1"
