@@ -1,8 +1,9 @@
 """Claims without a source: figures, dates and ids in the agent's words that nothing which it has seen holds.
 
 Values are found by their shape alone, so that any language will do: two digits and more, decimals, a currency sign, a
-date, or letters and digits mixed. What was seen is compared in every spelling that code can make. A claim without a
-source is a flag: it decides nothing, since an agent may know a value from where nobody looks.
+date, or letters and digits mixed; `ord-7` only where an id such as `ord-1` is known. What was seen is compared in every
+spelling that code can make. A claim without a source is a flag: it decides nothing, since an agent may know a value
+from where nobody looks.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -186,7 +187,9 @@ def _unknown(known: KnownValues, text: str) -> list[tuple[str, Token]]:
     every = ((place, line, token) for place, line in enumerate(text.splitlines()) for token in tokens(line))
     found: list[_Found] = list(islice(every, _MOST_VALUES))
     stated = [one for one in found if known.holds(one[2])]
-    unknown = [one for one in found if one[2].is_value and not known.holds(one[2])][:_MOST_UNKNOWN]
+    unknown = [one for one in found if (one[2].is_value or known.has_kind(one[2])) and not known.holds(one[2])][
+        :_MOST_UNKNOWN
+    ]
     for _ in range(_MOST_STEPS):
         # what the message states that is known counts by how near its line is
         derived = [

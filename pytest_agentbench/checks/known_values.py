@@ -9,6 +9,7 @@ from decimal import ROUND_HALF_DOWN, ROUND_HALF_UP, Decimal
 from itertools import combinations, product
 from typing import TypeGuard
 
+from pytest_agentbench.core.ids import shape
 from pytest_agentbench.core.moments import dates_of
 from pytest_agentbench.core.spoken import plain, states
 
@@ -117,6 +118,7 @@ class KnownValues:
     _reckoned: set[Decimal] | None = None
     _rounded: set[Decimal] = field(default_factory=set)
     _ends: set[str] = field(default_factory=set)
+    _kinds: set[str] = field(default_factory=set)
 
     def hear(self, text: str) -> None:
         """Learn the values of a text of the conversation, numbers in words among them."""
@@ -137,6 +139,7 @@ class KnownValues:
     def _add(self, token: Token, *, is_heard: bool) -> None:
         words = {"".join(token.parts), *token.parts} - self._words
         self._words |= words
+        self._kinds.update([shape(token.text)] if token.parts[1:] else [])
         self._ends.update(end for word in words for size in _PARTS for end in (word[:size], word[-size:]))
         self._dates.update(token.dates)
         self._times.update([token.time] if token.time else [])
@@ -151,6 +154,11 @@ class KnownValues:
             self._pool[number] = None
             self._reckoned = None
 
+    def has_kind(self, token: Token) -> bool:
+        """Whether it has one digit, and an id is known that differs in this alone: `ord-7` beside `ord-1`."""
+        is_short = sum(map(str.isdigit, token.text)) == 1 and bool(token.parts[1:])
+        return is_short and shape(token.text) in self._kinds - {""}
+
     def holds(self, token: Token) -> bool:
         """Whether a value is known as it is, spelled otherwise, rounded, as a share of a hundred or part by part."""
         if "".join(token.parts) in self._words or (token.time in self._times and token.time):
@@ -161,7 +169,9 @@ class KnownValues:
         if number is not None:
             return self._holds_number(number) or self._is_end(token.text)
         if len(token.parts) > 1:
-            return all(self.holds(one) or not one.is_value for part in token.parts for one in tokens(part))
+            return token.is_value and all(
+                self.holds(one) or not one.is_value for part in token.parts for one in tokens(part)
+            )
         return self._is_end(token.text)
 
     def _holds_number(self, number: Decimal) -> bool:

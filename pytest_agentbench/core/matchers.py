@@ -40,6 +40,9 @@ _PARTNERS: Mapping[str, tuple[str, ...]] = {
 }
 """The matchers there are, and the keys that may stand beside each."""
 
+MATCHERS = frozenset(_PARTNERS)
+"""The names of all matchers."""
+
 
 def is_matcher(value: object) -> bool:
     """Whether `value` is a mapping meant as a matcher: one of its keys starts with `$`."""

@@ -9,7 +9,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps
-from pytest_agentbench.core.values import to_json
+from pytest_agentbench.core.values import decoded, to_json
 
 Requestor = Literal["assistant", "user"]
 """Who makes a call: the agent, or (dual control) the simulated user."""
@@ -106,7 +106,7 @@ class ToolResult(Model):
     """What a tool call gave: the text its caller sees, whether it failed, whether it changed state.
 
     `wrote` is None where nobody could tell. Many tools answer a refusal instead of raising it: a text that begins
-    `Error:` failed, whatever the flag `error` says.
+    `Error:` failed, and so did an object that tells an error and nothing else, whatever the flag `error` says.
     """
 
     content: str
@@ -116,7 +116,26 @@ class ToolResult(Model):
     @property
     def failed(self) -> bool:
         """Whether the tool did not do what it was asked to."""
-        return self.error or self.content.startswith("Error:")
+        return self.error or self.content.startswith("Error:") or _tells_an_error(self.content)
+
+
+_LONGEST_ERROR = 10_000
+_BESIDE_AN_ERROR = {"code", "detail", "details", "error", "hint", "message", "ok", "status", "success", "type"}
+"""Keys that may stand beside `error`; with any other one, an object holds data as well."""
+
+
+def _tells_an_error(content: str) -> bool:
+    """Whether a text is an object such as `{"error": "no such order", "code": 404}`."""
+    text = content[: _LONGEST_ERROR + 1].strip()
+    if len(text) > _LONGEST_ERROR or not text.startswith("{") or '"error"' not in text:
+        return False
+    value = decoded(text)
+    return (
+        isinstance(value, dict)
+        and isinstance(error := value.get("error"), str | dict)
+        and bool(error)
+        and value.keys() <= _BESIDE_AN_ERROR
+    )
 
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")

@@ -14,7 +14,7 @@ from typing import Any
 from uuid import UUID
 
 from pytest_agentbench.core.json_schema import Keyword, bounded_keywords
-from pytest_agentbench.core.matchers import holds_matcher, is_matcher
+from pytest_agentbench.core.matchers import MATCHERS, holds_matcher, is_matcher
 from pytest_agentbench.core.misfit import Keys, Misfit, shown
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.text import printable, shorten
@@ -254,6 +254,8 @@ def _hint(value: object, errors: list[Any]) -> str:
     allowed = {text for error in errors for text in _allowed(error)}
     if allowed == {"a string"} and isinstance(value, int | float) and not isinstance(value, bool):
         return f"put it in quotes: '{value}'"
+    if isinstance(value, dict) and len(value) == 1 and (meant := f"${next(iter(value))}") in MATCHERS:
+        return f"a matcher begins with $: {meant}"
     if not isinstance(value, str):
         return ""
     choices = [one for error in errors if error.validator == "enum" for one in error.validator_value]

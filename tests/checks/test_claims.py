@@ -81,6 +81,14 @@ def test_what_nothing_holds_is_a_flag_with_turn_and_quote(said: str, value: str)
     assert not [one for one in judgement.findings if one.passed is False]
 
 
+def test_an_id_with_one_digit_is_asked_for_its_source_beside_others_of_its_kind() -> None:
+    """`GPT-4` has the same shape, but no such id is known."""
+    said = agent("GPT-4 found ORD-1 and ORD-7.")
+
+    assert flagged(user("My order, please"), looked_up({"order_id": "ORD-1"}), said) == ["ord-7"]
+    assert flagged(user("My order, please"), looked_up({"order_id": "W1"}), said) == []
+
+
 def test_a_result_of_a_later_turn_is_no_source() -> None:
     """The agent said it before anybody could know it."""
     later = [*user("And?"), *looked_up(ORDER), *agent("It is 1628.50.")]

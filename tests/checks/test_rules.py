@@ -48,6 +48,26 @@ PENDING = {
 
 
 @pytest.mark.parametrize(
+    ("answer", "failed"),
+    [
+        ({"error": "no such order"}, True),
+        ({"error": {"code": 404}, "success": False}, True),
+        ("Error: no such order", True),
+        ({"error": None, "status": "pending"}, False),
+        ({"error": "", "code": 1}, False),
+        ({"error": "a late fee was waived", "total": 5}, False),
+        ("no error", False),
+        ('{"error": "cut', False),
+    ],
+)
+def test_an_answer_that_tells_an_error_and_nothing_else_is_a_failed_call(answer: object, failed: bool) -> None:
+    """Tools return errors as often as they raise them; beside data, `error` is a value like any other."""
+    rule = {"before": {"calls": ["refund"], "first": ["get_order"]}}
+
+    assert kept(rule, gave("get_order", answer), call("refund")) is not failed
+
+
+@pytest.mark.parametrize(
     ("parts", "expected"),
     [
         ([LOOKED], None),

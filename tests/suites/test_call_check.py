@@ -67,6 +67,14 @@ DEFINITIONS = {
 STRING, NUMBER = {"type": "string"}, {"type": "number"}
 
 
+def test_a_matcher_without_its_sign_is_named(tmp_path: Path) -> None:
+    """`{regex: …}` where the tool takes a text: the sign is what was forgotten."""
+    text = "agent: a:b\nscenarios:\n- id: a\n  expect: [{book: {slot_id: {regex: S1}}}]\n"
+
+    [found] = check(tmp_path, text, typed(slot_id=STRING))
+    assert found.endswith("found a mapping with 'regex', expected a string (a matcher begins with $: $regex)")
+
+
 def test_a_value_that_the_tool_refuses_is_found_at_its_place(tmp_path: Path) -> None:
     """Expected and forbidden calls; the place is that of the value."""
     text = (

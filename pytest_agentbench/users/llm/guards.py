@@ -20,7 +20,7 @@ from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.transcript import Role, Transcript
 from pytest_agentbench.users.llm.prompt import TEMPLATE, own_words
 from pytest_agentbench.users.llm.turn import Closing
-from pytest_agentbench.users.llm.values import Known, told, values_in
+from pytest_agentbench.users.llm.values import Known, short_ids_in, told, values_in
 
 _REASON = 400
 """Characters of a reason, which may quote what the agent said."""
@@ -113,9 +113,12 @@ def _invention(view: View, draft: Draft, locale: str) -> _Fault | None:
 
     Known is what notes, tools and conversation hold, in any spelling and in part.
     """
-    values = values_in(draft.text)
-    known = Known(told(view), locale) if values else None
-    made_up = next((value.text for value in values if known and not known.holds(value)), None)
+    values, short = values_in(draft.text), short_ids_in(draft.text)
+    if not values and not short:
+        return None
+    known = Known(told(view), locale)
+    asked = (*values, *filter(known.has_kind, short))
+    made_up = next((value.text for value in asked if not known.holds(value)), None)
     if made_up is None:
         return None
     return (

@@ -115,6 +115,20 @@ def _is_told(code: str, beside: str) -> bool:
     return not (is_year or is_amount)
 
 
+@lru_cache(maxsize=256)
+def short_ids_in(text: str) -> tuple[Value, ...]:
+    """Give words with one digit that may be ids, such as `ord-7`: they are where ids of their kind are about.
+
+    `GPT-4` looks the same, so that only what else is known can tell (see `Known.has_kind`).
+    """
+    words = (found[0] for found in _CODE.finditer(normal(text)))
+    return tuple(
+        Value(word, flat(word))
+        for word in words
+        if sum(map(str.isdigit, word)) == 1 and len(flat(word)) >= _SHORTEST and not _COUNTED.fullmatch(word)
+    )
+
+
 class Known:
     """All that a user was told and heard, as texts in which values are looked for in any spelling."""
 
@@ -134,6 +148,14 @@ class Known:
         return any(states(day.isoformat(), self._text, self._locale) for day in near) or (
             value.flat.isdecimal() and int(value.flat) in self._reckoned
         )
+
+    def has_kind(self, value: Value) -> bool:
+        """Whether an id is known that differs in its digits alone."""
+        return shape(value.text) in self._kinds
+
+    @cached_property
+    def _kinds(self) -> set[str]:
+        return {shape(word) for word in _CODE.findall(_folded(self._text))} - {""}
 
     @cached_property
     def _reckoned(self) -> set[int]:

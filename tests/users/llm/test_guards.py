@@ -96,6 +96,12 @@ def test_invention(text: str) -> None:
     assert found(text, "Hi", "Hello") == ["invention"]
 
 
+def test_an_id_with_one_digit_is_an_invention_beside_others_of_its_kind() -> None:
+    """Where no such id is known, it may be the name of a thing."""
+    assert found("order ORD-7, please", "Hi", "Hello", knows={"order": "ORD-1"}) == ["invention"]
+    assert found("order ord-1 from my iPhone-7", "Hi", "Hello", knows={"order": "ORD-1"}) == []
+
+
 @pytest.mark.parametrize(
     ("text", "fields"),
     [
