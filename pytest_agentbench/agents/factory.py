@@ -2,8 +2,9 @@
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pytest_agentbench.agents.callables import adapt
 from pytest_agentbench.agents.calling import call_user
@@ -70,7 +71,8 @@ async def build_agent(
 
         endpoint = vary_http(_needed(spec.http, spec), keywords)
         route = await (http or HttpConnections()).route_to(endpoint, root)
-        return HttpAgent(endpoint, context=offered.get("context") or {}, connections=route)
+        now = cast("datetime | None", offered.get("now"))
+        return HttpAgent(endpoint, context=offered.get("context") or {}, connections=route, now=now)
     return await _build_own(
         spec.target, spec, root=root, keywords=keywords, offered=offered, run_sync=run_sync, other=other
     )

@@ -49,7 +49,8 @@ class View(Model):
     It holds no tool results of the agent, no expected calls and no judge notes. The first `begun` of its messages were
     exchanged before the run. `feedback` says why the conversation is not over although the user closed it. `done` holds
     the values that the agent's successful writes were called with, once for each call: what a person sees happen.
-    `approvals` is what the user decides about an approval that nothing else decides.
+    `approvals` is what the user decides about an approval that nothing else decides. `earlier` are the messages of the
+    sessions before this one.
     """
 
     messages: tuple[Message, ...] = ()
@@ -66,6 +67,7 @@ class View(Model):
     tools: tuple[ToolSpec, ...] = ()
     done: tuple[str | int | float, ...] = ()
     approvals: Standing | None = None
+    earlier: tuple[Message, ...] = ()
 
 
 class Stop(Model):

@@ -9,10 +9,10 @@ from pytest_agentbench.core.misfit import Keys, Misfit
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.values import JsonValue
 
-PLACEHOLDERS = ("message", "messages", "session_id", "session", "context", "tools", "results", "decisions")
+PLACEHOLDERS = ("message", "messages", "session_id", "session", "context", "tools", "results", "decisions", "now")
 """What may stand in a body; `$context.user.id` is a field of the context."""
 
-IN_HEADERS = ("session_id", "session", "context")
+IN_HEADERS = ("session_id", "session", "context", "now")
 """What may stand in headers and in the address: nothing that a user or an agent says."""
 
 _MARK = re.compile(r"(\$?)\$([A-Za-z_]\w*)((?:\.\w+)*)")

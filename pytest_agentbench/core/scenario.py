@@ -4,6 +4,10 @@ The τ² part keeps unknown keys and the difference between an absent key, null 
 `model_dump(exclude_unset=True)` gives the task back as it was read.
 """
 
+from bisect import bisect_right
+from collections.abc import Iterable
+from datetime import timedelta
+from itertools import accumulate, groupby
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -15,6 +19,7 @@ from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.events import ExpectedHandoff
 from pytest_agentbench.core.fault import FaultSpec
 from pytest_agentbench.core.modifier import ModifierSpec
+from pytest_agentbench.core.moments import span_of
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.replies import ExpectedReply
 from pytest_agentbench.core.review import Review
@@ -47,7 +52,7 @@ class UserScenario(OpenModel):
 class ExpectedCall(OpenModel):
     """A call that a right run makes (τ²: Action); argument values may be matchers such as `{$regex: "W\\d+"}`.
 
-    `by` names the one of several agents that makes it.
+    `by` names the one of several agents that makes it, `session` the number of the session under which it stands.
     """
 
     action_id: str = ""
@@ -57,6 +62,7 @@ class ExpectedCall(OpenModel):
     info: str | None = None
     compare_args: list[str] | None = None
     by: str | None = None
+    session: int | None = None
 
 
 class EvaluationCriteria(OpenModel):
@@ -105,24 +111,37 @@ class ScenarioLimits(Model):
     model_calls: Annotated[int, Field(ge=0)] | None = None
 
 
+class Session(Model):
+    """One of several sessions of a scenario: how many of its lines are said in it, and how long `after` the last one.
+
+    `goal` takes the place of the scenario's own, "" leaves it.
+    """
+
+    lines: int = 0
+    goal: str = ""
+    after: str = ""
+
+
 class Scenario(Model):
     """One test definition. `id` is the slug that pytest shows, `title` the id as the file spells it.
 
-    `says` are the scripted user's lines, in `language` (None: the suite's). `knows` maps the name of a value to the
-    value the user gives when asked, `also` the same name to others by which it may be asked for; `unknown` lists what
-    it answers that it does not know. `modifiers` are ways in which an LLM-backed user behaves; None takes the
-    suite's. `expect_any` are other ways that are as right as the expected calls. `never` lists forbidden calls
-    (name, or name with arguments). `asks` are the approvals that a right run asks for, `never_asks` those that it
-    must not ask for, `approvals` what the user decides where nothing else says it (None: the suite's). `handoffs` are
-    expected from one agent to another, `never_handoffs` are forbidden; `output` holds parts of the typed answer,
-    `replies` what texts are like. `faults` strike in every run. `checks` are import paths of further checks. `skip`
-    and `xfail` are reasons. `review` is what people said of a generated scenario, None where nobody is asked.
+    `says` are the scripted user's lines, of all `sessions` where there are several, in `language` (None: the suite's).
+    `knows` maps the name of a value to the value the user gives when asked, `also` the same name to others by which it
+    may be asked for; `unknown` lists what it answers that it does not know. `modifiers` are ways in which an LLM-backed
+    user behaves; None takes the suite's. `expect_any` are other ways that are as right as the expected calls. `never`
+    lists forbidden calls (name, or name with arguments). `asks` are the approvals that a right run asks for,
+    `never_asks` those that it must not ask for, `approvals` what the user decides where nothing else says it (None: the
+    suite's). `handoffs` are expected from one agent to another, `never_handoffs` are forbidden; `output` holds parts of
+    the typed answer, `replies` what texts are like. `faults` strike in every run. `checks` are import paths of further
+    checks. `skip` and `xfail` are reasons. `review` is what people said of a generated scenario, None where nobody is
+    asked.
     """
 
     id: str
     title: str
     task: Task
     says: tuple[Line, ...] = ()
+    sessions: tuple[Session, ...] = ()
     language: str | None = None
     knows: dict[str, Any] = {}
     also: dict[str, tuple[str, ...]] = {}
@@ -157,6 +176,41 @@ class Scenario(Model):
     def lines(self) -> tuple[str, ...]:
         """The words of the scripted user's lines."""
         return tuple(line.words for line in self.says)
+
+    def session(self, number: int) -> "Scenario":
+        """Give the scenario as its user knows it in a session, from 1: its lines, its goal and what is to come of it.
+
+        What is expected of the whole scenario is to come of the last one.
+        """
+        if not self.sessions:
+            return self
+        one, is_last = self.sessions[number - 1], number == len(self.sessions)
+        begin = sum(other.lines for other in self.sessions[: number - 1])
+        says, task = self.says[begin : begin + one.lines], self._with_goal(one.goal)
+        if (criteria := task.evaluation_criteria) is not None:
+            calls = [
+                call for call in criteria.actions or () if call.session == number or (is_last and not call.session)
+            ]
+            update = {"actions": calls} | ({} if is_last else {"communicate_info": None})
+            task = task.model_copy(update={"evaluation_criteria": criteria.model_copy(update=update)})
+        return self.model_copy(update={"says": says, "task": task})
+
+    def parts(self, places: Iterable[int]) -> list[list[int]]:
+        """Give the places of lines, those of each session apart."""
+        ends = list(accumulate(one.lines for one in self.sessions))
+        return [list(several) for _, several in groupby(places, lambda at: bisect_right(ends, at))]
+
+    def later(self, number: int) -> timedelta:
+        """Give the time from the first session to one of them."""
+        spans = (span_of(one.after) or timedelta() for one in self.sessions[:number])
+        return sum(spans, timedelta())
+
+    def _with_goal(self, goal: str) -> Task:
+        story = self.task.user_scenario
+        if not goal or story is None:
+            return self.task
+        told = self.instructions.model_copy(update={"reason_for_call": goal})
+        return self.task.model_copy(update={"user_scenario": story.model_copy(update={"instructions": told})})
 
     @property
     def instructions(self) -> Instructions:

@@ -26,6 +26,7 @@ class Message(Model):
     never said, so nothing but the transcript's file holds it. `approvals` are what the agent asks its user to decide,
     `decisions` what the user decided. `by` names the one of several agents that sent it, `events` are what happened
     before it, `output` is the typed answer that came with it. `cut_off` says that it reached its limit of tokens.
+    `session` counts the sessions of a scenario that has several.
     """
 
     role: Role
@@ -45,6 +46,7 @@ class Message(Model):
     events: tuple[Event, ...] = ()
     output: JsonValue = None
     cut_off: bool = False
+    session: int = 1
 
     @model_serializer(mode="wrap")
     def _without_unset(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -56,6 +58,7 @@ class Message(Model):
             for name in ("approvals", "decisions", "events", "cut_off", "goal_items", "shows")
             if not data.get(name)
         ]
+        unset += ["session"] if data.get("session") == 1 else []
         return {name: value for name, value in data.items() if name not in unset}
 
     @model_validator(mode="before")
@@ -140,12 +143,12 @@ class Transcript(Model):
 
     @cached_property
     def turns(self) -> tuple[int, ...]:
-        """The turn of each message, from 1: a turn is all that one party does before the other speaks."""
+        """The turn of each message, from 1: all that one party does in one session before the other speaks."""
         turns: list[int] = []
-        speaker: str | None = None
+        speaker: tuple[int, str] | None = None
         turn = 0
         for message in self.messages:
-            party = message.requestor if message.role == "tool" else message.role
+            party = message.session, message.requestor if message.role == "tool" else message.role
             if party != speaker:
                 turn, speaker = turn + 1, party
             turns.append(turn)

@@ -50,7 +50,7 @@ class Invoker:
         `now` is what tools get that declare it.
         """
         self._state = state
-        self._injected: Mapping[str, Any] = {"context": context, NOW: now, **({"state": state.handle} if state else {})}
+        self._injected: dict[str, Any] = {"context": context, NOW: now, **({"state": state.handle} if state else {})}
         self._lock = threading.Lock()
         self._active: dict[Watch, None] = {}  # in the order begun
         self._is_over = is_over
@@ -78,6 +78,10 @@ class Invoker:
         """The tool whose call, of those under way or cut off by the end of the run's time, began first."""
         with self._lock:
             return next((watch.tool for watch in self._active), self._cut_off)
+
+    def turn_clock(self, now: datetime) -> None:
+        """Give tools another time from now on."""
+        self._injected[NOW] = now
 
     def limit(self, most: int, *, made: int = 0) -> None:
         """Refuse every call from now on that exceeds `most`, of which `made` were made before."""

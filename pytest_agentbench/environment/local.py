@@ -4,6 +4,7 @@ import copy
 import inspect
 from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
+from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, cast
@@ -162,6 +163,11 @@ class LocalEnvironment:
     def seal(self) -> None:
         """Refuse every call from now on; the state can still be read."""
         self._invoker.sealed = True
+
+    def turn_clock(self, later: timedelta) -> None:
+        """Let the suite's clock, where it has one, stand this much later than at the start."""
+        if self._spec.now is not None:
+            self._invoker.turn_clock(self._spec.now + later)
 
     def limit_calls(self, most: int, *, made: int = 0) -> None:
         """Refuse every call of the run from now on that exceeds `most`, of which `made` were made before."""

@@ -124,7 +124,7 @@ async def replay(
             async with asyncio.timeout(seconds):
                 if scenario is not None:
                     await prepare(environment, scenario)
-                can_be_told = await _Replaying(environment, wanted, run, found).make()
+                can_be_told = await _Replaying(environment, wanted, run, found, scenario).make()
         except TimeoutError:
             abandon()
             raise HungError(
@@ -158,8 +158,16 @@ def failure_text(call: ExpectedCall, problem: str) -> str:
 class _Replaying:
     """Makes the calls of one replay."""
 
-    def __init__(self, environment: LocalEnvironment, wanted: Sequence[Wanted], run: Followed, found: Replay) -> None:
+    def __init__(
+        self,
+        environment: LocalEnvironment,
+        wanted: Sequence[Wanted],
+        run: Followed,
+        found: Replay,
+        scenario: Scenario | None = None,
+    ) -> None:
         self._environment = environment
+        self._scenario = scenario
         self._wanted = wanted
         self._run = run
         self._found = found
@@ -181,6 +189,8 @@ class _Replaying:
                 if spec is not None and spec.kind == "read":
                     continue
                 return False
+            if self._scenario is not None and self._scenario.sessions:
+                self._environment.turn_clock(self._scenario.later(call.session or 1))
             result = await self._call(position, one, stated)
             if result.error:
                 self._failed(position, one, result, broken)

@@ -219,6 +219,9 @@ def _excerpt(transcript: Transcript, turn: int | None, marks: Glyphs, *, verbose
         pointer = ">" if number == turn else " "
         label = f"{pointer}{number if begins else '':>3} "
         limit = _VERBOSE_TEXT if verbose else _TEXT
+        session = transcript.messages[place].session
+        if place and session != transcript.messages[place - 1].session:
+            lines.append(f"  session {session}")
         lines += [
             label + line if not index else " " * len(label) + line
             for index, line in enumerate(_message(transcript.messages[place], marks, limit))

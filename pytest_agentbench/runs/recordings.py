@@ -29,22 +29,29 @@ def new_session_id() -> str:
 
 
 class SessionName:
-    """The id of a run's session in what is recorded: there it is `known_as` a name that is the same every time.
+    """The ids of a run's sessions in what is recorded: there each is `known_as` a name that is the same every time.
 
     An agent may tell its model which session it is in, and the model may answer with it.
     """
 
     def __init__(self, session_id: str, *, known_as: str) -> None:
-        self._id = session_id
-        self._name = known_as
+        self._names = [(session_id, known_as)]
+
+    def add(self, session_id: str) -> None:
+        """Name the next session of the run."""
+        self._names.insert(0, (session_id, f"{self._names[-1][1]}-session{len(self._names) + 1}"))
 
     def recorded(self, value: dict[str, Any]) -> dict[str, Any]:
         """Give a request or an answer as it is recorded and compared."""
-        return _replaced(value, self._id, self._name)
+        for session_id, name in self._names:
+            value = _replaced(value, session_id, name)
+        return value
 
     def played(self, value: dict[str, Any]) -> dict[str, Any]:
         """Give a recorded answer as the session of now would have been answered."""
-        return _replaced(value, self._name, self._id)
+        for session_id, name in self._names:  # the first name is a part of the later ones, and stands last
+            value = _replaced(value, name, session_id)
+        return value
 
 
 def _replaced(value: dict[str, Any], old: str, new: str) -> dict[str, Any]:

@@ -80,7 +80,7 @@ class Roles:
         self._is_proxied = False
         self._behaviours: tuple[Behaviour, ...] = ()
         self._unfit: dict[str, str] = {}
-        self._faults: list[UserFault] = []
+        self._faults: list[list[UserFault]] = []
         self._critic: EndCritic | None = None
         self.not_run: str | None = None
         self.lacks_key = False
@@ -166,9 +166,9 @@ class Roles:
             return replace(closed, reason=f"{closed.reason} (its model server: {failure})", blame=Blame.PROVIDER)
         return closed
 
-    def user(self, state: State | None, tools: Toolset) -> User:
-        """Give the simulated user, with the modifiers that fit the scenario and its initial state."""
-        spec, scenario = self._suite.user, self._plan.scenario
+    def user(self, state: State | None, tools: Toolset, session: int = 1) -> User:
+        """Give the simulated user of a session, with the modifiers that fit the scenario and its initial state."""
+        spec, scenario = self._suite.user, self._plan.scenario.session(session)
         wants = wants_of(scenario, tools)
         if spec.model is None:
             why = "the user is scripted; `user: llm` applies modifiers"
@@ -195,18 +195,19 @@ class Roles:
             language=scenario.language or "",
             wants=[one.value for one in wants],
         )
-        self._faults = user.faults
+        self._faults.append(user.faults)
         return user
 
     def seen_of_user(self, transcript: Transcript) -> dict[str, Any]:
         """Give what a closed run says of its simulated user: faults, modifiers in force, and those that did not fit."""
         by_model = {"model_user": True} if self._suite.user.model is not None else {}
-        if not (self._faults or self._behaviours or self._unfit):
+        faults = tuple(fault for several in self._faults for fault in several)
+        if not (faults or self._behaviours or self._unfit):
             return by_model
         from pytest_agentbench.users.modifiers.shown import shown  # noqa: PLC0415 - as above
 
         behaviours = {one.label: shown(one, transcript, self._plan.scenario) for one in self._behaviours}
-        return {**by_model, "user_faults": tuple(self._faults), "behaviours": behaviours, "unfit": self._unfit}
+        return {**by_model, "user_faults": faults, "behaviours": behaviours, "unfit": self._unfit}
 
     def objection(self, initial: State | None, snapshot: Callable[[], Awaitable[State | None]]) -> Objection | None:
         """Give the critic of endings, for a user that a model plays where the suite says `critique`."""

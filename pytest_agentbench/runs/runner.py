@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
@@ -122,6 +123,7 @@ class RunContext:
         self._began = services.wall()
         self.name = plan.task_name
         self.session_id = services.new_session()
+        self._named_as = SessionName(self.session_id, known_as=self.name)
         self.runner = RunnerInThread(f"agentbench-{self.name}")
         self.recording = Recording(history_of(plan.scenario))
         self.limits = plan.limits
@@ -138,6 +140,12 @@ class RunContext:
     def root(self) -> Path:
         """The folder that import paths resolve from."""
         return self.plan.suite.root
+
+    @property
+    def now(self) -> datetime | None:
+        """The suite's clock as it stands in the present session."""
+        later = self.plan.scenario.later(self.recording.session)
+        return None if self.plan.suite.now is None else self.plan.suite.now + later
 
     def blocked(self) -> tuple[float, float]:
         """Give the seconds for which this run, and for which all others, blocked the event loop since it began."""
@@ -171,7 +179,7 @@ class RunContext:
                     "context": self.environment.context,
                     "session_id": self.session_id,
                     "base_url": self.roles.base_url,
-                    **({} if self.plan.suite.now is None else {"now": self.plan.suite.now}),
+                    **({} if self.now is None else {"now": self.now}),
                 },
                 run_sync=self.runner,
                 chat=partial(self.roles.chat, "agent"),
@@ -187,12 +195,18 @@ class RunContext:
         final: State | None = None
         async with AsyncExitStack() as stack:
             try:
-                roles.begin(self.limits, SessionName(self.session_id, known_as=self.name))
+                roles.begin(self.limits, self._named_as)
                 async with self.stopwatch.paused():  # the run's seconds are those of its parties
                     await stack.enter_async_context(environment)
                     initial = await self._prepared()
                     agent = await build(self)
                 closed = await self._converse(agent, user or roles.user(initial, environment.tools), initial)
+                while self._goes_on(closed):
+                    async with self.stopwatch.paused():
+                        self._next_session()
+                        agent = await build(self)
+                    party = user or roles.user(initial, environment.tools, self.recording.session)
+                    closed = await self._converse(agent, party, initial)
                 closed = roles.overrule(self._named(closed), self.limits.seconds)
                 if environment.fault is not None:
                     closed = crashed(environment.fault, Blame.ENVIRONMENT)
@@ -211,6 +225,18 @@ class RunContext:
                 closed = self._broken(error)
             stack.push_async_callback(self._bounded_close, stack.pop_all())
         return self._run(closed, agent, seconds).model_copy(update={"initial_state": initial, "final_state": final})
+
+    def _goes_on(self, closed: Closed) -> bool:
+        """Whether another session follows one that closed in order."""
+        left = len(self.plan.scenario.sessions) - self.recording.session
+        return left > 0 and closed.termination is Termination.FINISHED and closed.blame is None
+
+    def _next_session(self) -> None:
+        """Let time pass, and begin a conversation of which an agent without memory knows nothing."""
+        self.recording.next_session()
+        self.session_id = self.services.new_session()
+        self._named_as.add(self.session_id)
+        self.environment.turn_clock(self.plan.scenario.later(self.recording.session))
 
     async def judge(self, run: Run) -> Judgement:
         """Judge by each way that is right until one passes, then have models judge the rest."""
@@ -282,7 +308,7 @@ class RunContext:
 
     async def _converse(self, agent: Agent, user: User, initial: State | None) -> Closed:
         conversation = Conversation(
-            scenario=self.plan.scenario,
+            scenario=self.plan.scenario.session(self.recording.session),
             agent=agent,
             user=user,
             objection=self.roles.objection(initial, self.environment.snapshot),
@@ -291,6 +317,7 @@ class RunContext:
             stopwatch=self.stopwatch,
             limits=self.limits,
             session_id=self.session_id,
+            agent_turns=self.recording.earlier_turns,
             context=self.environment.context,
             blocked=self.blocked,
             progress=Progress(self.plan.suite.stall),

@@ -67,7 +67,8 @@ class Closed:
 class Conversation:
     """One conversation between a simulated user and the agent under test, in an environment of its own.
 
-    `objection` is asked whenever the user closes; a closing line that does not stand is never sent.
+    Of several sessions it is the one that the recording is at; `agent_turns` were taken in those before. `objection` is
+    asked whenever the user closes; a closing line that does not stand is never sent.
     """
 
     scenario: Scenario
@@ -82,8 +83,8 @@ class Conversation:
     progress: Progress = field(default_factory=Progress)
     blocked: Blocked = lambda: (0.0, 0.0)
     objection: Objection | None = None
+    agent_turns: int = 0
     _acting: Blame = Blame.AGENT
-    _agent_turns: int = 0
     _seen: int = 0
 
     async def run(self) -> Closed:
@@ -103,7 +104,7 @@ class Conversation:
             self.stopwatch.unlimit()
 
     async def _converse(self) -> Closed:
-        history = self.recording.messages
+        history = self.recording.messages[self.recording.start :]
         if history and history[-1].role == "user" and (closed := await self._guarded(self._agent_speaks, Blame.AGENT)):
             return closed
         while True:
@@ -143,10 +144,10 @@ class Conversation:
     async def _user_speaks(self) -> Closed | None:
         feedback = ""
         while True:
-            messages, begun = self.recording.messages, self.recording.begun
+            messages, begun, start = self.recording.messages, self.recording.begun, self.recording.start
             tools = self.environment.tools
-            view = user_view(self.scenario, messages, begun=begun, tools=tools, feedback=feedback)
-            said = decided(await self.user.reply(view), awaiting(messages), self.scenario.approvals)
+            view = user_view(self.scenario, messages, begun=begun, tools=tools, feedback=feedback, start=start)
+            said = decided(await self.user.reply(view), awaiting(messages[start:]), self.scenario.approvals)
             if feedback := await self._not_over(said):
                 continue
             if (message := said.message) is not None:
@@ -167,11 +168,11 @@ class Conversation:
         if self.objection is None or stop is None or stop.blame or stop.termination is not Termination.FINISHED:
             return ""
         closing = (said.message,) if said.message else ()
-        transcript = Transcript(messages=(*self.recording.messages, *closing))
+        transcript = Transcript(messages=(*self.recording.messages[self.recording.start :], *closing))
         return await self.objection(transcript, stop.reason) or ""
 
     async def _agent_speaks(self) -> Closed | None:
-        self._agent_turns += 1
+        self.agent_turns += 1
         results: tuple[Message, ...] = ()
         while True:
             reply = await self._agent_replies(results)
@@ -196,7 +197,7 @@ class Conversation:
 
     async def _agent_replies(self, results: tuple[Message, ...]) -> Reply:
         turn = agent_turn(
-            self.recording.messages,
+            self.recording.messages[self.recording.start :],
             results,
             session_id=self.session_id,
             context=self.context,
@@ -223,7 +224,7 @@ class Conversation:
         return None
 
     def _spent(self) -> Closed | None:
-        if self._agent_turns < self.limits.turns:
+        if self.agent_turns < self.limits.turns:
             return None
         return _spent(f"limits.turns = {self.limits.turns} agent turns spent", Blame.AGENT)
 

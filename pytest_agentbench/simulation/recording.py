@@ -11,12 +11,15 @@ from pytest_agentbench.core.values import same, to_json
 class Recording:
     """Collects messages in the order in which things happened; calls may arrive from another thread.
 
-    The first `begun` messages were exchanged before the run. `reported` are the agent's own numbers, last values.
+    The first `begun` messages were exchanged before the run. `reported` are the agent's own numbers, last values. The
+    messages of the present `session` begin at `start`.
     """
 
     def __init__(self, history: tuple[Message, ...] = ()) -> None:
         self._lock = threading.Lock()
         self.begun = len(history)
+        self.session = 1
+        self.start = 0
         self.reported: dict[str, float] = {}
         self._messages: list[Message] = list(history)
         self._observed: list[ToolCall] = []
@@ -35,11 +38,22 @@ class Recording:
         """The number of tool calls recorded so far, of both parties."""
         return self._calls
 
+    @property
+    def earlier_turns(self) -> int:
+        """The number of the agent's turns in the sessions before the present one."""
+        return Transcript(messages=self.messages[self.begun : self.start]).agent_turns
+
+    def next_session(self) -> None:
+        """Let what comes from now on belong to another session."""
+        with self._lock:
+            self.session, self.start = self.session + 1, len(self._messages)
+            self._observed = []
+
     def add(self, message: Message) -> None:
         """Append a message; refused once the recording is closed."""
         with self._lock:
             if not self._closed:
-                self._messages.append(message)
+                self._messages.append(self._now(message))
                 self._calls += len(message.tool_calls)
 
     def observe(self, call: ToolCall, result: ToolResult) -> None:
@@ -51,8 +65,11 @@ class Recording:
             named = call.model_copy(update={"id": call.id or f"observed_{self._count}"})
             self._observed.append(named)
             self._calls += 1
-            self._messages.append(Message(role="assistant", tool_calls=(named,)))
-            self._messages.append(result_message(named, result))
+            self._messages.append(self._now(Message(role="assistant", tool_calls=(named,))))
+            self._messages.append(self._now(result_message(named, result)))
+
+    def _now(self, message: Message) -> Message:
+        return message if self.session == 1 else message.model_copy(update={"session": self.session})
 
     def unobserved(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
         """Drop the calls (and their results) that were observed in this turn already, and start a new turn.

@@ -35,13 +35,17 @@ def agent_turn(
 
 
 def user_view(
-    scenario: Scenario, messages: Sequence[Message], *, begun: int, tools: Toolset, feedback: str = ""
+    scenario: Scenario, messages: Sequence[Message], *, begun: int, tools: Toolset, feedback: str = "", start: int = 0
 ) -> View:
     """Give the user the texts of both parties, its own calls and what it knows; never calls or thoughts of others.
 
-    The first `begun` messages were exchanged before the run. `feedback` says why what the user closed is not over.
+    The first `begun` messages were exchanged before the run, those before `start` in earlier sessions. `feedback` says
+    why what the user closed is not over.
     """
     story, told = scenario.task.user_scenario, scenario.instructions
+    done = tuple(_written(messages[begun:], tools))
+    earlier = tuple(_heard(message) for message in messages[:start] if _user_sees(message))
+    messages, begun = messages[start:], max(begun - start, 0)
     return View(
         messages=tuple(_heard(message) for message in messages if _user_sees(message)),
         feedback=feedback,
@@ -55,8 +59,9 @@ def user_view(
         unknown=(*scenario.unknown, *([told.unknown_info] if told.unknown_info else [])),
         task_instructions=told.task_instructions or "",
         tools=tools.of("user"),
-        done=tuple(_written(messages[begun:], tools)),
+        done=done,
         approvals=scenario.approvals,
+        earlier=earlier,
     )
 
 

@@ -34,6 +34,7 @@ _TEXTS = ("knows", "unknown")
 def form_to_scenario(form: dict[str, JsonValue], path: Keys) -> Scenario | list[Misfit]:
     """Turn a mapping that fits the scenario schema into a scenario, or say where it contradicts itself."""
     wrong = [*_contradictions(form, path), *_matchers(form, path), *line_misfits(form.get("says", ()), (*path, "says"))]
+    wrong += _in_sessions(form, path)
     wrong += answer_misfits(form, path)
     wrong += way_misfits(form.get("expect_any", ()), (*path, "expect_any"))
     if "rubric" in form:
@@ -78,6 +79,24 @@ def _contradictions(form: dict[str, JsonValue], path: Keys) -> Iterator[Misfit]:
             yield Misfit(path=(*path, key), message=message, hint="keep one of them", at_key=True)
 
 
+def _in_sessions(form: dict[str, JsonValue], path: Keys) -> Iterator[Misfit]:
+    """Yield what is wrong in sessions, and what stands both there and beside them."""
+    sessions = form.get("sessions", ())
+    for key in ("says", "expect"):
+        if key in form and any(key in one for one in sessions):
+            hint = "leave it in the sessions" if key == "says" else "write all of it here, or each part in its session"
+            yield Misfit(path=(*path, key), message=f"{key!r} stands here and in sessions", hint=hint, at_key=True)
+    if sessions and "says" in form and not any("says" in one for one in sessions):
+        hint = "write the lines in the sessions"
+        yield Misfit(path=(*path, "says"), message="'says' stands beside 'sessions'", hint=hint, at_key=True)
+    for number, one in enumerate(sessions):
+        yield from line_misfits(one.get("says", ()), (*path, "sessions", number, "says"))
+        yield from _matchers({"expect": one.get("expect", ())}, (*path, "sessions", number))
+        if not number and "after" in one:
+            where = (*path, "sessions", 0, "after")
+            yield Misfit(path=where, message="nothing comes before the first session", hint="leave it out", at_key=True)
+
+
 def _matchers(form: dict[str, JsonValue], path: Keys) -> Iterator[Misfit]:
     for key in ("expect", "never"):
         for index, item in enumerate(form.get(key, ())):
@@ -110,9 +129,15 @@ def _task(form: dict[str, JsonValue]) -> dict[str, JsonValue]:
         task["initial_state"] = {"initialization_data": {"agent_data": form["state"]}}
     criteria: dict[str, Any] = dict(form.get("evaluation_criteria") or {})
     expected = form["expect_any"][0] if _is_first_of_several(form) else stated_calls(form.get("expect"))
-    if expected is not None:
-        calls = enumerate(map(call_form, expected))
-        criteria["actions"] = [{"action_id": f"{identifier}_{index}", **call} for index, call in calls]
+    calls = None if expected is None else list(map(call_form, expected))
+    if any("expect" in one for one in form.get("sessions", ())):
+        calls = [
+            {**call_form(item), "session": number}
+            for number, one in enumerate(form["sessions"], 1)
+            for item in one.get("expect", ())
+        ]
+    if calls is not None:
+        criteria["actions"] = [{"action_id": f"{identifier}_{index}", **call} for index, call in enumerate(calls)]
     if "communicate" in form:
         criteria["communicate_info"] = form["communicate"]
     if criteria or "evaluation_criteria" in form:

@@ -172,15 +172,39 @@ LANGUAGE: Schema = {
     "description": "the language of the scripted user's lines, such as en, or a .toml file of a language of your own",
 }
 
-EXTRAS: Schema = {
-    "says": {
-        "type": "array",
-        "items": {
-            "anyOf": [TEXT, _LABELLED, _DECISION],
-            "description": "a line: text, text under what it means, such as {confirm: 'Do that'}, or an answer to an "
-            "approval, such as {approve: refund}",
+_SAYS: Schema = {
+    "type": "array",
+    "items": {
+        "anyOf": [TEXT, _LABELLED, _DECISION],
+        "description": "a line: text, text under what it means, such as {confirm: 'Do that'}, or an answer to an "
+        "approval, such as {approve: refund}",
+    },
+    "description": "a list of what the scripted user says, in order",
+}
+
+_GOAL: Schema = {**TEXT, "description": "what the user wants, in words"}
+
+_SESSION = mapping(
+    {
+        "says": _SAYS,
+        "goal": {**_GOAL, "description": "what the user wants in this session, in words"},
+        "expect": {**_CALLS, "description": "a list of the calls of a right run that this session asks for"},
+        "after": {
+            "type": "string",
+            "pattern": r"^[0-9]{1,6}(d|h|min|w)$",
+            "description": "the time since the session before, such as 1d, 2h or 30min",
         },
-        "description": "a list of what the scripted user says, in order",
+    },
+    "a session: {says: […], expect: […], after: 1d}",
+)
+
+EXTRAS: Schema = {
+    "says": _SAYS,
+    "sessions": {
+        "type": "array",
+        "minItems": 2,
+        "items": _SESSION,
+        "description": "a list of two or more sessions of one user in one world, each a conversation of its own",
     },
     "language": LANGUAGE,
     "knows": {
@@ -236,7 +260,7 @@ EXTRAS: Schema = {
 
 _TASK: Schema = {
     "persona": {**TEXT, "description": "who the user is, in words"},
-    "goal": {**TEXT, "description": "what the user wants, in words"},
+    "goal": _GOAL,
     "instructions": {**TEXT, "description": "how the user behaves, in words"},
     "expect": {**_STEPS, "description": "a list of the calls, handoffs and approvals of a right run"},
     "communicate": texts("a list of what the agent must tell the user"),

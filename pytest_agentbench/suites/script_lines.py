@@ -126,7 +126,8 @@ def unlabelled(suite: Suite, toolset: Toolset, scenarios: Iterable[Scenario] | N
         if not any(scenario.says[at].act is None for at in said[1:]):
             continue
         language = language_of(scenario.language or suite.language, suite.root)
-        lines = labelled([scenario.says[at] for at in said], language)
+        parts = scenario.parts(said)
+        lines = [line for part in parts for line in labelled([scenario.says[at] for at in part], language)]
         found += [
             Unlabelled(suite=suite, scenario=scenario, at=at)
             for at, line in zip(said, lines, strict=True)

@@ -4,6 +4,7 @@ What τ² does not know stands under one key, `agentbench`, which τ² ignores.
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from pydantic import ValidationError
@@ -15,7 +16,7 @@ from pytest_agentbench.core.events import ExpectedHandoff
 from pytest_agentbench.core.fault import FaultSpec
 from pytest_agentbench.core.misfit import Keys, Misfit, shown
 from pytest_agentbench.core.modifier import ModifierSpec
-from pytest_agentbench.core.scenario import ExpectedCall, Match, Scenario, ScenarioLimits, Task
+from pytest_agentbench.core.scenario import ExpectedCall, Match, Scenario, ScenarioLimits, Session, Task
 from pytest_agentbench.core.values import JsonValue, to_json
 from pytest_agentbench.messages.content import UnreadableError
 from pytest_agentbench.messages.reading import read
@@ -86,6 +87,12 @@ def scenario_fields(extras: dict[str, JsonValue]) -> dict[str, Any]:
     fields |= {key: tuple(map(str, extras[key])) for key in _TUPLES if key in extras}
     if "says" in extras:
         fields["says"] = tuple(map(Line.model_validate, extras["says"]))
+    if sessions := extras.get("sessions"):
+        fields["says"] = tuple(Line.model_validate(line) for one in sessions for line in one.get("says", ()))
+        fields["sessions"] = tuple(
+            Session(lines=len(one.get("says", ())), goal=one.get("goal", ""), after=one.get("after", ""))
+            for one in sessions
+        )
     if "knows" in extras:
         fields["knows"] = {name: value_of(fact) for name, fact in extras["knows"].items()}
         also = {name: tuple(map(str, fact["also"])) for name, fact in extras["knows"].items() if _has_names(fact)}
@@ -163,7 +170,10 @@ def scenario_to_task(scenario: Scenario) -> dict[str, JsonValue]:
     ours: dict[str, Any] = {} if scenario.title == scenario.task.id else {"title": scenario.title}
     given = scenario.model_fields_set
     ours |= {key: getattr(scenario, key) for key in (*_TUPLES, *_PLAIN) if key in given}
-    ours |= {"says": list(scenario.says)} if "says" in given else {}
+    if scenario.sessions:
+        ours["sessions"] = list(_sessions(scenario))
+    elif "says" in given:
+        ours["says"] = list(scenario.says)
     if "knows" in given:
         ours["knows"] = {
             name: {"value": value, "also": list(scenario.also[name])} if name in scenario.also else value
@@ -194,6 +204,13 @@ def scenario_to_task(scenario: Scenario) -> dict[str, JsonValue]:
     task = _with_user(task, {key: after for key, (_, after) in told.items()})
     exported: dict[str, JsonValue] = to_json(task | {EXTRAS_KEY: ours} if ours else task)
     return exported
+
+
+def _sessions(scenario: Scenario) -> Iterator[dict[str, Any]]:
+    lines = iter(scenario.says)
+    for one in scenario.sessions:
+        said = {"says": list(islice(lines, one.lines))} if one.lines else {}
+        yield said | one.model_dump(exclude={"lines"}, exclude_defaults=True)
 
 
 def export_tasks(scenarios: Iterable[Scenario]) -> list[dict[str, JsonValue]]:
@@ -234,9 +251,13 @@ def _told(task: dict[str, JsonValue], scenario: Scenario) -> dict[str, tuple[Jso
 
 def _script(scenario: Scenario) -> str:
     """Write the lines as instructions, with what each means."""
-    lines = (
+    lines = [
         f"{number}. {f'({line.act}) ' if line.act else ''}{line.words}" for number, line in enumerate(scenario.says, 1)
-    )
+    ]
+    place = len(lines)
+    for number, one in reversed(list(enumerate(scenario.sessions, 1))):
+        place -= one.lines
+        lines.insert(place, f"(conversation {number}{f', {one.after} later' if one.after else ''})")
     return "Say this, a line a turn, in this order, in these words and in their language:\n" + "\n".join(lines)
 
 

@@ -100,26 +100,40 @@ class Writer:
         `can_fail` False says that calls never fail here, so that the first likely call that a rule needs is taken.
         """
         self._tools, self._columns, self._can_fail = tools, columns, can_fail
-        steps = [*opening(self._scenario), *self._approvals()]
-        for position, want in enumerate(self._scenario.expected_calls):
+        steps: list[Step] = []
+        for number in range(1, max(len(self._scenario.sessions), 1) + 1):
+            later = self._scenario.later(number)
+            tools.turn_clock(later)
+            made = await self._session(number)
+            steps += [step.model_copy(update={"session": number, "later": later}) for step in made]
+        words = self._rules.words([step.call for step in steps if step.call is not None])
+        self._oracle.words = tuple(dict.fromkeys([*words, *self._values()]))
+        admitted = [FAILED] if any(one.shows and not one.calls for one in self._scenario.faults) else []
+        told = [*self._scenario.communicate_info, *self._oracle.words, *admitted, DONE]
+        text = ";\n".join(told)  # numbers side by side read as one
+        steps.append(Step(party="assistant", part="told", text=text, session=number, later=later))
+        self._oracle.script = numbered(_without_idle_text(steps))
+        return self._oracle
+
+    async def _session(self, number: int) -> list[Step]:
+        """Give what is said and done in a session; the expected calls of the whole scenario belong to the last one."""
+        scenario, is_last = self._scenario, number >= len(self._scenario.sessions)
+        steps = [*opening(scenario.session(number)), *(self._approvals() if is_last else ())]
+        for position, want in enumerate(scenario.expected_calls):
+            if not (want.session == number or (is_last and want.session is None)):
+                continue
             call = self._concrete(want)
             needed = await self._needed(call, position)
             steps += [Step(party="assistant", part="needed", call=one, position=position) for one in needed]
             steps += self._steps(call, position)
-            result = await tools.call(call)
-            if result.error and can_fail and (guessed := self._unsaid(want)):
+            result = await self._tools.call(call)
+            if result.error and self._can_fail and (guessed := self._unsaid(want)):
                 raise NoExampleError(f"{want.name}: no value for {' and '.join(guessed)} is known that it takes")
             if result.error:
                 self._oracle.failed[position] = printable(shorten(result.content.removeprefix("Error: "), 300))
             else:
                 self._hear(Heard(position, call, result))
-        words = self._rules.words([step.call for step in steps if step.call is not None])
-        self._oracle.words = tuple(dict.fromkeys([*words, *self._values()]))
-        admitted = [FAILED] if any(one.shows and not one.calls for one in self._scenario.faults) else []
-        told = [*self._scenario.communicate_info, *self._oracle.words, *admitted, DONE]
-        steps.append(Step(party="assistant", part="told", text=";\n".join(told)))  # numbers side by side read as one
-        self._oracle.script = numbered(_without_idle_text(steps))
-        return self._oracle
+        return steps
 
     def _approvals(self) -> Iterator[Step]:
         """Ask for each expected approval that is about no expected call."""

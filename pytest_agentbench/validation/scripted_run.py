@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Literal, Protocol, TypeVar
 
 from pytest_agentbench.checks.handling import settled
@@ -47,7 +48,7 @@ class Step(Model):
     """One text or one call of a party; `position` is that of the expected call the step belongs to.
 
     `about` are the values that a user's text concerns, `act` what it means (None: what its part does), `approvals` what
-    an agent's text asks to approve.
+    an agent's text asks to approve. `session` is the one in which it is made, `later` the time to it from the first.
     """
 
     party: Requestor
@@ -58,15 +59,23 @@ class Step(Model):
     about: tuple[Any, ...] = ()
     act: ActKind | None = None
     approvals: tuple[ApprovalRequest, ...] = ()
+    session: int = 1
+    later: timedelta = timedelta()
 
     @property
     def message(self) -> Message:
         """The message that the step is."""
         if self.call is not None:
-            return Message(role=self.party, tool_calls=(self.call,))
+            return Message(role=self.party, tool_calls=(self.call,), session=self.session)
         acts = (Act(kind=self.act or _MEANT.get(self.part, "other"), about=self.about),)
         is_user = self.party == "user"
-        return Message(role=self.party, content=self.text, acts=acts if is_user else None, approvals=self.approvals)
+        return Message(
+            role=self.party,
+            content=self.text,
+            acts=acts if is_user else None,
+            approvals=self.approvals,
+            session=self.session,
+        )
 
 
 ScriptedRun = tuple[Step, ...]
@@ -79,40 +88,52 @@ class ToolBox(Protocol):
         """Run a tool."""
         ...
 
+    def turn_clock(self, later: timedelta) -> None:
+        """Let the clock stand this much later than at the start."""
+        ...
+
 
 class _ScriptedAgent:
     """An agent that makes its steps, the next where it is its own; else it says words without content."""
 
     calls_visible = True
 
-    def __init__(self, left: list[Step]) -> None:
+    def __init__(self, left: list[Step], session: int) -> None:
         self._left = left
+        self._session = session
 
     async def reply(self, turn: Turn) -> Reply:
-        message = _next(self._left, "assistant") or Message(role="assistant", content=GO_ON)
+        message = _next(self._left, "assistant", self._session) or Message(role="assistant", content=GO_ON)
         return Reply(messages=(message,))
 
 
 class _ScriptedUser:
-    """A user that makes its steps of the same script, and closes at the end."""
+    """A user that makes its steps of the same script, and closes each session at its end."""
 
     def __init__(self, left: list[Step]) -> None:
         self._left = left
+        self._session = 1
 
     async def reply(self, view: View) -> UserTurn:
-        if (said := _next(self._left, "user")) is not None:
+        if (said := _next(self._left, "user", self._session)) is not None:
             return UserTurn(text=said.text, acts=said.acts, tool_calls=said.tool_calls)
-        return UserTurn(text=GO_ON, acts=(Act(kind="other"),)) if self._left else UserTurn(stop=Stop(reason="done"))
+        if self._left and self._left[0].session == self._session:
+            return UserTurn(text=GO_ON, acts=(Act(kind="other"),))
+        self._session += 1
+        return UserTurn(stop=Stop(reason="done"))
 
 
-def _next(left: list[Step], party: Requestor) -> Message | None:
-    return left.pop(0).message if left and left[0].party == party else None
+def _next(left: list[Step], party: Requestor, session: int) -> Message | None:
+    is_next = bool(left) and left[0].party == party and left[0].session == session
+    return left.pop(0).message if is_next else None
 
 
 async def perform(script: ScriptedRun, world: ToolBox, history: Sequence[Message] = ()) -> Transcript:
     """Perform a script on `world` without the loop: no limits, no stalls; give what the loop would record."""
     messages = list(history)
     for step in script:
+        if step.later:
+            world.turn_clock(step.later)
         messages.append(message := step.message)
         messages += [result_message(call, await world.call(call)) for call in message.tool_calls]
     return Transcript(messages=tuple(messages))
@@ -147,6 +168,10 @@ class _Listening:
         self.results.append(given)
         return given
 
+    def turn_clock(self, later: timedelta) -> None:
+        if not isinstance(self._tools, Iterator):
+            self._tools.turn_clock(later)
+
 
 class ScriptPlayer(RunContext):
     """The context of one scenario: performs scripted runs in the real loop or directly, and judges them as runs are.
@@ -176,8 +201,8 @@ class ScriptPlayer(RunContext):
         """Perform a script in the real loop, on a fresh environment."""
         left = list(script)
 
-        async def build(_: RunContext) -> _ScriptedAgent:
-            return _ScriptedAgent(left)
+        async def build(context: RunContext) -> _ScriptedAgent:
+            return _ScriptedAgent(left, context.recording.session)
 
         run = await self.play(build, _ScriptedUser(left))
         self._initial = run.initial_state
@@ -275,6 +300,9 @@ class Described:
         """Accept a call; one of a tool that is not described is an error where tools of the party are known."""
         is_unknown = bool(self.tools.of(call.requestor)) and self.tools.get(call.name, call.requestor) is None
         return ToolResult(content="unknown tool" if is_unknown else "", error=is_unknown)
+
+    def turn_clock(self, later: timedelta) -> None:
+        """Do nothing: what only describes tools has no clock."""
 
     async def snapshot(self) -> State | None:
         """Give None: there is no state."""

@@ -46,7 +46,7 @@ def test_two_dollars_keep_a_known_name() -> None:
             [
                 (
                     "body.text[0]: '$mesage' stands for nothing; there are $message, $messages, $session_id, $session, "
-                    "$context, $tools, $results, $decisions (did you mean '$message'?)"
+                    "$context, $tools, $results, $decisions, $now (did you mean '$message'?)"
                 ),
                 "body: the endpoint is never told what the user says (put $message or $messages into it)",
             ],
@@ -56,7 +56,7 @@ def test_two_dollars_keep_a_known_name() -> None:
             [
                 (
                     "headers.X-Said: '$message' stands for nothing in headers; there are $session_id, $session, "
-                    "$context (a literal $ can come from a ${VARIABLE})"
+                    "$context, $now (a literal $ can come from a ${VARIABLE})"
                 )
             ],
         ),
@@ -64,7 +64,7 @@ def test_two_dollars_keep_a_known_name() -> None:
             {"url": "http://host/$USER"},
             [
                 (
-                    "url: '$USER' stands for nothing; there are $session_id, $session, $context "
+                    "url: '$USER' stands for nothing; there are $session_id, $session, $context, $now "
                     "(a literal $ can come from a ${VARIABLE})"
                 )
             ],

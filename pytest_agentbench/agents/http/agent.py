@@ -1,5 +1,6 @@
 """The `Agent` of one run behind an HTTP endpoint, or behind an ASGI app in this process."""
 
+from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
@@ -15,6 +16,9 @@ from pytest_agentbench.core.suite import HttpAgentSpec
 from pytest_agentbench.core.values import JsonValue, to_json
 from pytest_agentbench.environment.http_client import fits_header
 
+CLOCK = "X-Agentbench-Now"
+"""The header that tells an endpoint what the suite's clock shows."""
+
 
 class HttpAgent:
     """Posts each turn once and reads the answer; the endpoint's session and cookies are this run's own.
@@ -22,7 +26,14 @@ class HttpAgent:
     `log` collects what the transcript does not show, such as paths that led nowhere in some answer.
     """
 
-    def __init__(self, spec: HttpAgentSpec, *, context: Any, connections: HttpConnections | AppSender) -> None:
+    def __init__(
+        self,
+        spec: HttpAgentSpec,
+        *,
+        context: Any,
+        connections: HttpConnections | AppSender,
+        now: datetime | None = None,
+    ) -> None:
         """Raise `SuiteFaultError` where the address is none, or the context lacks what the request needs."""
         self.calls_visible = bool(spec.calls)
         self.shows = frozenset({"output"} if spec.output else ())
@@ -31,13 +42,15 @@ class HttpAgent:
         self._poster = Poster(connections, seconds=spec.seconds)
         self._session: JsonValue = None
         self._number = 0
+        self._now = now.isoformat() if now else None
         self._check({"context": to_json(context)})
 
     async def reply(self, turn: Turn) -> Reply:
         """Post the turn; raise `AgentError` where no answer comes, or one that cannot be read."""
         values = self._values(turn)
         url = fill_text(self._spec.address, values, escape=lambda text: quote(text, safe="", errors="replace"))
-        headers = {name: fill_text(text, values) for name, text in self._spec.headers.items()}
+        headers = {CLOCK: self._now} if self._now else {}
+        headers |= {name: fill_text(text, values) for name, text in self._spec.headers.items()}
         answer = await self._poster.post(url, headers, dumps(fill(self._spec.body, values)))
         heard = read_answer(answer.value(text_too=not self._spec.reply), self._spec)
         self._session = self._session if heard.session is None else heard.session
@@ -55,6 +68,7 @@ class HttpAgent:
             "session_id": turn.session_id,
             "session": self._session,
             "context": to_json(turn.context),
+            "now": self._now,
             "decisions": [decision.model_dump() for decision in turn.decisions],
             "tools": [tool.openai() for tool in turn.tools],
             "results": [message.openai() for message in turn.results],

@@ -330,7 +330,12 @@ def _knowledge(scenario: Scenario) -> Iterator[str]:
 
 def _pieces(transcript: Transcript) -> Iterator[Piece]:
     calls = list(enumerate(transcript.trajectory, start=1))
+    session = 1
     for index, (turn, message) in enumerate(zip(transcript.turns, transcript.messages, strict=True)):
+        if message.session != session:
+            session = message.session
+            text = f"a new conversation begins, the same user's number {session}"
+            yield Piece(turn=turn, by="tool", head="it happened", text=text, heard=True)
         for event in message.events:
             yield Piece(turn=turn, by="tool", head="it happened", text=_shown(str(event)), heard=False)
         if message.role in ("user", "assistant") and message.text.strip():

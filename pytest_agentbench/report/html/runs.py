@@ -201,6 +201,8 @@ def _message(turn: int, message: Message) -> dict[str, JsonValue]:
         data["cut"] = len(message.text)
     if message.requestor != "assistant":
         data["by"] = message.requestor
+    if message.session > 1:
+        data["session"] = message.session
     if message.by:
         data["agent"] = shown(message.by, 120)
     if message.events:

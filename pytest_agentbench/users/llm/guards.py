@@ -26,7 +26,7 @@ _REASON = 400
 """Characters of a reason, which may quote what the agent said."""
 
 _FRAME = re.compile(
-    r"</?\s?(?:agent_message|persona|goal|lines|known|unknown|instructions|behaviour|think(?:ing)?)\s?>"
+    r"</?\s?(?:agent_message|persona|goal|lines|known|unknown|instructions|earlier|behaviour|think(?:ing)?)\s?>"
     r"|<\|\w+\|>|\[/?INST\]|#{3}[A-Z][A-Z _-]+#{3}|^\s*\{\s*\"text\"\s*:",
     re.IGNORECASE | re.MULTILINE,
 )

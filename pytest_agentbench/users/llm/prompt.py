@@ -14,6 +14,7 @@ TEMPLATE = "user.v2"
 
 _TEMPLATES = Templates("pytest_agentbench.users.llm")
 _PART = re.compile(r"^\{\{#(?P<name>\w+)\}\}\n(?P<body>.*?)^\{\{/(?P=name)\}\}\n", re.DOTALL | re.MULTILINE)
+_SPEAKER = {"user": "You", "assistant": "Agent", "tool": "Your tool"}
 _PLACE = re.compile(r"\{\{(?P<name>\w+)\}\}")
 
 
@@ -39,7 +40,9 @@ def system_prompt(view: View, behaviours: Sequence[str] = (), *, language: str =
         "language": named_language,
         "unnamed_language": "" if named_language else "yes",
     }
-    return render(TEMPLATE, values)
+    said = "\n".join(f"{_SPEAKER[one.role]}: {one.text}" for one in view.earlier if one.text)
+    earlier = [render("earlier.v1", {"earlier": said})] if said else []
+    return "\n\n".join([render(TEMPLATE, values), *earlier])
 
 
 def listed(texts: Sequence[str]) -> str:

@@ -175,12 +175,12 @@ class LlmUser:
 
     def _keep_faults(self, view: View, attempt: _Attempt) -> None:
         message = Message(role="user", content=attempt.draft.text)
-        turn = Transcript(messages=(*view.messages, message)).turns[-1]
+        turn = Transcript(messages=(*view.earlier, *view.messages, message)).turns[-1]
         self.faults += [UserFault(rule=alarm.rule, message=alarm.seen, turn=turn) for alarm in attempt.alarms]
 
     def _withdraw(self, view: View) -> None:
         """Forget the faults of a closing turn that was not sent after all."""
-        turns = Transcript(messages=view.messages).turns
+        turns = Transcript(messages=(*view.earlier, *view.messages)).turns
         self.faults[:] = [fault for fault in self.faults if turns and fault.turn <= turns[-1]]
 
     async def _attempt_twice(self, view: View) -> _Attempt:

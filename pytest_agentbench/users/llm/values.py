@@ -168,7 +168,7 @@ def told(view: View) -> Iterator[str]:
     """Give every text that the user was told, or that either party said, with what its own tools take and returned."""
     yield from (view.persona or "", view.goal, *view.says, view.known_info, *view.unknown, view.task_instructions)
     data: list[object] = [view.knows]
-    for message in view.messages:
+    for message in (*view.earlier, *view.messages):
         data += [message.text, *(call.arguments for call in message.tool_calls)]
         data += [request.arguments for request in message.approvals]
     for tool in view.tools:

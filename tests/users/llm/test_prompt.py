@@ -33,6 +33,17 @@ def test_the_prompt_holds_all_that_the_view_holds() -> None:
     assert "a, b" in prompt
 
 
+def test_what_was_said_in_earlier_sessions_stands_behind_the_rest() -> None:
+    """Without any, the prompt is what it was."""
+    said = (Message(role="user", content="I like room 7"), Message(role="assistant", content="Noted."))
+
+    before = system_prompt(View(**LAMP))
+    prompt = system_prompt(View(**LAMP, earlier=said))
+
+    assert prompt.startswith(before)
+    assert "<earlier>\nYou: I like room 7\nAgent: Noted.\n</earlier>" in prompt
+
+
 def test_the_prompt_is_short() -> None:
     """At most 350 words, its places counted; a user with everything is told no more than that beside its own notes."""
     template = (files("pytest_agentbench.users.llm") / "prompts" / f"{TEMPLATE}.md").read_text(encoding="utf-8")

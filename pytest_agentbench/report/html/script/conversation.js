@@ -55,8 +55,9 @@ function conversation(run, headline) {
   const first = new Map(run.divergences.map((one) => [one.turn, []]));
   for (const one of run.divergences) first.get(one.turn).push(one);
   const list = h("ol", { class: "conversation" });
-  let turn = null, body = null, agent = null, named = null;
+  let turn = null, body = null, agent = null, named = null, session = 1;
   for (const message of run.messages) {
+    if ((message.session || 1) !== session) list.append(h("li", { class: "notice" }, `session ${session = message.session}`));
     if (message.turn !== turn) {
       turn = message.turn;
       const speaker = message.role === "user" || message.by === "user" ? "user" : message.role === "assistant" || message.role === "tool" ? "agent" : message.role;
