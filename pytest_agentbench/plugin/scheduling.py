@@ -22,6 +22,9 @@ are reported, and new items come, in that of the items. With no more items than 
 200 of them on two workers took half as long again.
 """
 
+_OVERRIDDEN = ("schedule", "check_schedule", "remove_node", "_send_tests")
+"""Methods of xdist's scheduler that `WindowScheduling` overrides and calls; `_send_tests` is private to xdist."""
+
 
 class WindowScheduling(LoadScheduling):  # type: ignore[misc]  # xdist ships no types
     """Load scheduling with a fixed number of items outstanding at each worker.
@@ -83,6 +86,11 @@ class WindowScheduling(LoadScheduling):  # type: ignore[misc]  # xdist ships no 
 
 def make_window_scheduler(
     config: pytest.Config, log: Any, *, slots: int, keeps_trials: Callable[[], bool]
-) -> WindowScheduling:
-    """Give the scheduler of a session whose workers have so many slots each."""
+) -> WindowScheduling | None:
+    """Give the scheduler of a session whose workers have so many slots each.
+
+    None where xdist's own no longer has what is overridden here: xdist then hands out items as it does elsewhere.
+    """
+    if not all(callable(getattr(LoadScheduling, name, None)) for name in _OVERRIDDEN):
+        return None
     return WindowScheduling(config, log, slots=slots, keeps_trials=keeps_trials)
