@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -102,8 +103,11 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the marker, and the session's plugins when they are asked for."""
     config.addinivalue_line("markers", MARKER)
     if config.getoption("agentbench"):
-        from pytest_agentbench.plugin.session import register  # noqa: PLC0415 - loads only after --agentbench
+        from pytest_agentbench.plugin.loading import quick_imports  # noqa: PLC0415 - loads only after --agentbench
 
+        with quick_imports() as finder:
+            from pytest_agentbench.plugin.session import register  # noqa: PLC0415 - same
+        config.add_cleanup(lambda: sys.meta_path.remove(finder))
         register(config)
 
 

@@ -105,3 +105,19 @@ def test_suites_are_not_collected(project: Project) -> None:
 def plain(lines: list[str]) -> list[str]:
     """Leave out what differs between any two sessions."""
     return [re.sub(r"[0-9.]+s\b", "", line) for line in lines if not line.startswith("plugins:")]
+
+
+def test_modules_load_as_any_others_do(project: Project) -> None:
+    """Where pytest would rewrite them, as it does in an installed plugin, they still load plainly and quickly."""
+    project.suite("a")
+    project.write(
+        "conftest.py",
+        "import sys\nimport pytest\npytest.register_assert_rewrite('pytest_agentbench.plugin.session')\n\n"
+        "def pytest_unconfigure():\n"
+        "    loaded = sys.modules['pytest_agentbench.plugin.session'].__spec__.loader\n"
+        "    print('\\nloaded by', type(loaded).__name__)\n",
+    )
+
+    result = project.run("bench", subprocess=True)
+
+    result.stdout.fnmatch_lines(["loaded by SourceFileLoader"])
