@@ -20,7 +20,8 @@ _EVERYDAY = {
     "import": "turn logs of other systems into a recorded suite, or into drafts of scenarios",
     "score": "judge recorded conversations, as many as there are, and report them",
     "proxy": "record, replay, meter and bound the model calls of a program in any language",
-    "schema": "print the JSON Schema of suite or scenario files",
+    "schema": "print the JSON Schema of suite, scenario or results files",
+    "completion": "print what lets bash, zsh or fish complete names and options",
 }
 _RESEARCH = {
     "calibrate": "hold judges and rubrics against labelled conversations",
@@ -108,9 +109,20 @@ def _parser(asked: str, command: Command | None) -> argparse.ArgumentParser:
     for name in COMMANDS:
         one = commands.add_parser(name)
         if command is not None and name == asked:
-            command.add_arguments(one)
-            one.add_argument("-o", "--output", type=Path, metavar="FILE", help="write there instead of printing")
+            _add_arguments(one, command)
     return parser
+
+
+def arguments_of(name: str) -> Sequence[argparse.Action]:
+    """Give all that a command takes."""
+    parser = argparse.ArgumentParser(prog=f"agentbench {name}")
+    _add_arguments(parser, _module(name))
+    return parser._actions  # argparse lists them nowhere else
+
+
+def _add_arguments(parser: argparse.ArgumentParser, command: Command) -> None:
+    command.add_arguments(parser)
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write there instead of printing")
 
 
 def _listed(purpose: str, everyday: Mapping[str, str], research: Mapping[str, str]) -> str:

@@ -15,6 +15,7 @@ from pytest_agentbench.cli.init_files import (
     WORKFLOW,
     branch_of,
     install_line,
+    is_only_here,
     repository_of,
     suite_text,
     workflow_text,
@@ -110,9 +111,13 @@ def _beside(suite: Path, agent: Path | None, *, force: bool) -> Iterator[Path]:
     """Write what a suite has beside it, and give what was written: the rest was there."""
     repository = repository_of(suite.parent)
     path = suite.relative_to(repository).as_posix()
+    install = install_line(repository, agent)
+    job = workflow_text(
+        shlex.quote(path), install, only_here=is_only_here(repository, install), branch=branch_of(repository)
+    )
     texts = {
         suite.with_name(SCHEMA): schema("suite") + "\n",
-        repository / WORKFLOW: workflow_text(shlex.quote(path), install_line(repository, agent), branch_of(repository)),
+        repository / WORKFLOW: job,
     }
     for file, text in texts.items():
         if force or not file.exists():

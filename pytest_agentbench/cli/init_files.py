@@ -3,10 +3,13 @@
 import ast
 import json
 import re
+import shlex
 from collections.abc import Iterator, Sequence
-from importlib.metadata import files, packages_distributions
+from importlib.metadata import distribution, files, packages_distributions
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from pytest_agentbench.core.text import shorten
 from pytest_agentbench.core.tool import ToolCall
@@ -14,6 +17,7 @@ from pytest_agentbench.core.tool import ToolCall
 SUITE = "agentbench.yaml"
 SCHEMA = "agentbench.schema.json"
 WORKFLOW = Path(".github", "workflows", "agentbench.yml")
+ONLY_HERE = "This installs pytest-agentbench from a folder that a job does not have"
 
 
 def suite_text(
@@ -63,8 +67,12 @@ def _scenario(says: Sequence[str], asked: str, calls: Sequence[ToolCall]) -> Ite
         yield "    # communicate: [shipped]"
 
 
-def workflow_text(suite: str, install: str, branch: str = "main") -> str:
-    """Write a job that runs the suite at `suite`, a path in the repository, after `install`; on pushes to `branch`."""
+def workflow_text(suite: str, install: str, *, only_here: bool, branch: str = "main") -> str:
+    """Write a job that runs the suite at `suite`, a path in the repository, after `install`; on pushes to `branch`.
+
+    Where what it installs is `only_here`, on this machine, the job says that.
+    """
+    note = f"      # {ONLY_HERE}: name an index, a URL or a path in the repository.\n" if only_here else ""
     return f"""\
 name: agentbench
 
@@ -87,7 +95,8 @@ jobs:
       - uses: actions/setup-python@v5
         with:
           python-version: "3.12"
-      - run: {install}
+{note}      - run: >-
+          {install}
       # Exits 1 if a scenario fails; with gates in the suite, if a gate fails.
       - run: >-
           pytest --rootdir . --agentbench {suite} --agentbench-html report.html
@@ -126,7 +135,36 @@ def install_line(repository: Path, agent: Path | None) -> str:
     needs += ["-e ."] if (repository / "pyproject.toml").is_file() else []
     if not needs and agent is not None:
         needs = _imported(agent)
-    return " ".join(["pip install", *needs, "pytest-agentbench"])
+    return " ".join(["pip install", *needs, *_this_package(repository)])
+
+
+def _this_package(repository: Path) -> list[str]:
+    """Say how this package was installed: from an index, a repository, an address, or a path here."""
+    text = distribution("pytest-agentbench").read_text("direct_url.json")
+    origin = json.loads(text) if text else {}
+    url = re.sub("//(?!git@)[^/@]+@", "//", origin.get("url", ""))  # a token is for no file
+    if not url:
+        return ["pytest-agentbench"]
+    if url.startswith("file:"):
+        path = Path(url2pathname(urlsplit(url).path))
+        inside = path.is_relative_to(repository)
+        named = f"./{path.relative_to(repository).as_posix()}" if inside else str(path)
+        return [*(["-e"] if origin.get("dir_info", {}).get("editable") else []), shlex.quote(named)]
+    version = origin.get("vcs_info", {})
+    if version:
+        url = f"{version['vcs']}+{url}@{version['commit_id']}"
+    return [shlex.quote(f"pytest-agentbench @ {url}{_part_of(origin)}")]
+
+
+def _part_of(origin: dict[str, Any]) -> str:
+    folder = origin.get("subdirectory")
+    return f"#subdirectory={folder}" if folder else ""
+
+
+def is_only_here(repository: Path, install: str) -> bool:
+    """Whether a line installs a path outside the repository, which is on this machine alone."""
+    paths = [Path(word) for word in shlex.split(install) if Path(word).is_absolute()]
+    return not all(path.is_relative_to(repository) for path in paths)
 
 
 def _imported(file: Path) -> list[str]:

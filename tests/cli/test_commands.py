@@ -1,13 +1,16 @@
 """The command line: what it prints, writes and returns."""
 
 import json
+import shutil
 import subprocess
 import sys
+from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
 
 from pytest_agentbench.cli import main
+from pytest_agentbench.results.json_schema import json_schema
 from pytest_agentbench.suites.schema_suite import SCHEMAS
 
 SUITE = "agent: a:b\ncontext: {token: '${TOKEN}'}\nscenarios:\n  - {id: one, says: ['Hi ${NAME}'], expect: [look]}\n"
@@ -44,11 +47,15 @@ def test_convert_writes_scenarios_that_load(tmp_path: Path, capsys: pytest.Captu
     assert json.loads(capsys.readouterr().out) == json.loads(out.read_text())
 
 
-@pytest.mark.parametrize("kind", ["suite", "scenario"])
-def test_schema_prints_the_schema(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """The printed schema is the one the reader uses."""
+@pytest.mark.parametrize("kind", ["suite", "scenario", "results"])
+def test_schema_prints_the_schema_with_its_name(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The printed schema is the one the reader uses, and is named under the package's home."""
     assert main(["schema", kind]) == 0
-    assert json.loads(capsys.readouterr().out) == SCHEMAS[kind]
+
+    printed = json.loads(capsys.readouterr().out)
+    home = distribution("pytest-agentbench").metadata.get_all("Project-URL") or []
+    assert printed.pop("$id") == f"{home[0].partition(', ')[2]}/schema/v1/{kind}.json"
+    assert printed == (json_schema() if kind == "results" else SCHEMAS[kind])
 
 
 @pytest.mark.parametrize(
@@ -89,3 +96,30 @@ def test_help_loads_no_third_party_module() -> None:
         "sys.exit(any(name in sys.modules for name in ('pydantic', 'yaml', 'pytest', 'httpx', 'openai')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False, capture_output=True).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [("agentbench expl", "explain"), ("agentbench init --sk", "--skill"), ("agentbench ex", "explain export")],
+)
+def test_bash_completes_names_and_options(capsys: pytest.CaptureFixture[str], words: str, completed: str) -> None:
+    """The script is one that bash runs; what it offers is what the command takes."""
+    bash = shutil.which("bash") or pytest.skip("there is no bash")
+    assert main(["completion", "bash"]) == 0
+    asked = words.split()
+    script = (
+        f"{capsys.readouterr().out}\nCOMP_WORDS=({words}) COMP_CWORD={len(asked) - 1}\n"
+        '_agentbench; echo "${COMPREPLY[@]}"'
+    )
+
+    done = subprocess.run([bash, "-c", script], check=True, capture_output=True, text=True)
+
+    assert done.stdout.split() == completed.split()
+
+
+def test_other_shells_get_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    """zsh reads the script of bash, fish one of its own."""
+    assert main(["completion", "zsh"]) == 0
+    assert capsys.readouterr().out.startswith("autoload -U +X bashcompinit && bashcompinit\n_agentbench() {")
+    assert main(["completion", "fish"]) == 0
+    assert "'__fish_seen_subcommand_from init' -l skill -d 'write only instructions" in capsys.readouterr().out

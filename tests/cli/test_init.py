@@ -1,6 +1,8 @@
 """`agentbench init`: what it is pointed at, what it writes, and what it never replaces."""
 
+import json
 import re
+import shlex
 import sys
 from collections.abc import Callable
 from itertools import count
@@ -27,6 +29,7 @@ def build():
 _NUMBERS = count(1)
 
 Init = Callable[..., tuple[int, str]]
+InstalledFrom = Callable[[dict[str, object] | None], None]
 
 
 @pytest.fixture
@@ -53,6 +56,22 @@ def init(project: Path, capsys: pytest.CaptureFixture[str]) -> Init:
         return status, printed.out + printed.err
 
     return run
+
+
+@pytest.fixture
+def installed_from(project: Path, monkeypatch: pytest.MonkeyPatch) -> InstalledFrom:
+    """Give a function that lets this package be installed as its record (PEP 610) says, or from an index."""
+
+    def record(origin: dict[str, object] | None) -> None:
+        folder = project / ".installed" / "pytest_agentbench-0.1.0.dist-info"
+        folder.mkdir(parents=True)
+        (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: pytest-agentbench\nVersion: 0.1.0\n")
+        if origin is not None:
+            text = json.dumps(origin).replace("{here}", project.resolve().as_uri())
+            (folder / "direct_url.json").write_text(text)
+        monkeypatch.syspath_prepend(folder.parent)
+
+    return record
 
 
 def test_a_suite_a_scenario_and_a_job_are_written(project: Path, name: str, init: Init) -> None:
@@ -91,6 +110,38 @@ def test_the_job_runs_on_pushes_to_the_branch_that_is_there(
 
     workflow = yaml.safe_load((project / ".github/workflows/agentbench.yml").read_text())
     assert workflow[True]["push"]["branches"] == [branch]
+
+
+@pytest.mark.parametrize(
+    ("origin", "installed"),
+    [
+        (None, "pytest-agentbench"),
+        (
+            {"url": "https://secret@example.org/a.git", "vcs_info": {"vcs": "git", "commit_id": "0f3c"}},
+            "pytest-agentbench @ git+https://example.org/a.git@0f3c",
+        ),
+        (
+            {"url": "https://example.org/a.zip", "archive_info": {}, "subdirectory": "lib"},
+            "pytest-agentbench @ https://example.org/a.zip#subdirectory=lib",
+        ),
+        ({"url": "{here}/wheels/a%20b.whl", "archive_info": {}}, "./wheels/a b.whl"),
+        ({"url": "file:///elsewhere/ours", "dir_info": {"editable": True}}, "-e /elsewhere/ours"),
+    ],
+)
+def test_the_job_installs_what_is_installed_here(
+    name: str, init: Init, installed_from: InstalledFrom, origin: dict[str, object] | None, installed: str
+) -> None:
+    """An index, a repository without its token, an address or a path; a path that a job does not have is said."""
+    Path(f"{name}.py").write_text(FACTORY)
+    installed_from(origin)
+
+    init(f"{name}:build")
+
+    written = Path(".github/workflows/agentbench.yml").read_text()
+    commands = [str(step.get("run")) for step in yaml.safe_load(written)["jobs"]["scenarios"]["steps"]]
+    (words,) = [shlex.split(command) for command in commands if command.startswith("pip install")]
+    assert " ".join(words) == f"pip install {installed}"
+    assert ("from a folder that a job does not have" in written) is ("elsewhere" in installed)
 
 
 def test_instructions_for_coding_agents_are_written_alone(project: Path, init: Init) -> None:
@@ -337,8 +388,11 @@ def test_an_agent_that_asks_back_wants_an_answer(project: Path, name: str, init:
         (("requirements.txt", "pyproject.toml"), "pip install -r requirements.txt -e . pytest-agentbench"),
     ],
 )
-def test_the_job_installs_what_the_agent_needs(name: str, init: Init, files: tuple[str, ...], line: str) -> None:
+def test_the_job_installs_what_the_agent_needs(
+    name: str, init: Init, installed_from: InstalledFrom, files: tuple[str, ...], line: str
+) -> None:
     """Where no file of the project says it, what the agent imports does."""
+    installed_from(None)
     Path(f"{name}.py").write_text("import json\nimport yaml\ndef reply(message): return 'Hi'\n")
     for file in files:
         Path(file).write_text("")
