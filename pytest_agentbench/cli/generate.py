@@ -5,6 +5,7 @@ import os
 import sys
 from pathlib import Path
 
+from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.text import printable
 
 SHORT = 1
@@ -37,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="off",
         help="model calls: ask live (off), from recordings alone (replay), record what is missing, or record anew",
     )
+    parser.add_argument("--json", action="store_true", help="print how many were asked for and made, and the report")
 
 
 def run(options: argparse.Namespace) -> tuple[str, int]:
@@ -56,9 +58,12 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
         cassette=Mode(options.cassette),
     )
     outcome = generate(asked, environ=os.environ, told=_told)
+    status = 0 if outcome.is_complete else SHORT
+    if options.json:
+        return dumps(outcome.model_dump(mode="json"), indent=2), status
     unicode = (sys.stdout.encoding or "").lower().startswith("utf")
     text = printable("\n".join(outcome.lines), newlines=True)
-    return text if unicode else text.replace("·", "-"), 0 if outcome.is_complete else SHORT
+    return text if unicode else text.replace("·", "-"), status
 
 
 def _told(line: str) -> None:

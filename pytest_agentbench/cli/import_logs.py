@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import Problem
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.suites.logs.reading import read_conversations
@@ -45,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sample", type=int, metavar="N", help="take N conversations, chosen by the seed")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="chooses the sample (0)")
     parser.add_argument("--keep-personal", action="store_true", help="replace nothing")
+    parser.add_argument("--json", action="store_true", help="print what was written, replaced and not read as JSON")
 
 
 def run(options: argparse.Namespace) -> tuple[str, int]:
@@ -64,6 +66,11 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
         _tell(0)
         if not count:
             writer.discard()
+    if options.json:
+        replaced = dict(masker.replaced) if masker else {}
+        found = {"imported": count, "seen": seen[0], "files": [str(file) for file in writer.files] if count else []}
+        found |= {"replaced": replaced, "problems": [str(problem) for problem in problems]}
+        return dumps(found, indent=2), UNREAD if problems or not count else 0
     if not count:
         nothing = f"0 of {seen[0]} conversations imported"
         return "\n".join([f"{nothing}; nothing was written", *_about_problems(problems)]), UNREAD

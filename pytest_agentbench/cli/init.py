@@ -22,6 +22,7 @@ from pytest_agentbench.cli.init_files import (
 )
 from pytest_agentbench.cli.init_target import Target, find_target
 from pytest_agentbench.cli.schema import schema
+from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.conversation import View
 from pytest_agentbench.core.errors import SuiteFaultError
 from pytest_agentbench.core.names import listing
@@ -69,6 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"write only instructions for coding agents, into FOLDER ({SKILLS.as_posix()})",
     )
     parser.add_argument("--force", action="store_true", help="replace files that are there")
+    parser.add_argument("--json", action="store_true", help="print what was found, written and seen as JSON")
 
 
 def run(options: argparse.Namespace) -> tuple[str, int]:
@@ -78,7 +80,8 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
     """
     here = Path.cwd()
     if options.skill is not None:
-        return _write_skill(here / options.skill, here, force=options.force), 0
+        told = _write_skill(here / options.skill, here, force=options.force)
+        return dumps({"written": [told.removeprefix("wrote ")]}) if options.json else told, 0
     into = None if options.into is None else options.into.resolve()
     target = find_target(options.target, here, into)
     suite = target.root / SUITE
@@ -92,9 +95,14 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
     if diagnosis.calls or asked:
         seen = suite_text(target.agent, says=says, asked=asked, calls=diagnosis.calls, takes_tools=target.takes_tools)
         write_atomic(suite, seen, encoding="utf-8")
+    status = 0 if diagnosis.is_healthy else _PROBLEMS
+    if options.json:
+        found = {"agent": target.agent, "what": target.what, "others": list(target.others), "asked": asked}
+        found |= {"written": [_shown(file, here) for file in written], "doctor": diagnosis.model_dump(mode="json")}
+        return dumps(found, indent=2), status
     drawn = glyphs(unicode=(sys.stdout.encoding or "").lower().startswith("utf"))
     lines = "\n".join(_lines(target, written, diagnosis, asked, here))
-    return printable(drawn.plain(lines, newlines=True), newlines=True), 0 if diagnosis.is_healthy else _PROBLEMS
+    return printable(drawn.plain(lines, newlines=True), newlines=True), status
 
 
 def _write_skill(folder: Path, here: Path, *, force: bool) -> str:

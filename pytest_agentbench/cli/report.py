@@ -18,7 +18,7 @@ from pytest_agentbench.report.markdown import markdown_report
 from pytest_agentbench.report.policy_matrix import matrices, matrix_lines
 from pytest_agentbench.report.terminal import terminal_report
 from pytest_agentbench.results.completeness import incomplete
-from pytest_agentbench.results.document import Document, read
+from pytest_agentbench.results.document import Document, read, text_of
 from pytest_agentbench.results.files import write_atomic
 from pytest_agentbench.results.gates import GateVerdict, evaluate_gates
 from pytest_agentbench.results.merge import merge
@@ -39,13 +39,15 @@ def report(
     matrix: bool = False,
     annotations: bool = False,
     workspace: str = "",
+    as_json: bool = False,
 ) -> tuple[str, int]:
     """Give the report over `paths` and the exit status: 1 when `gate` is asked for and something does not hold.
 
     Without gates of its own a suite holds when every run passed; with gates when all of its runs are there and every
     gate holds. `html` and `markdown` are files to write the same results to, in those forms. `baseline` is a results
     file to compare with, which the gate `regression` needs. `matrix` adds policies against complexity and tools,
-    `annotations` the lines by which GitHub marks scenarios in the checkout at `workspace`.
+    `annotations` the lines by which GitHub marks scenarios in the checkout at `workspace`. `as_json` gives the joined
+    results file instead; what keeps a gate from being decided then goes to stderr.
     """
     documents = [read(path) for path in paths]
     document = merge(documents)
@@ -67,14 +69,17 @@ def report(
         write_atomic(html, html_report(shown, reading, baseline=before))
     if markdown is not None:
         write_atomic(markdown, markdown_report(shown, baseline=before), encoding="utf-8")
+    status = UNDECIDED if problems or any(verdict.failed for verdict in document.gates) else 0
+    if as_json:
+        print(*problems, sep="\n", end="\n" if problems else "", file=sys.stderr)
+        return text_of(document).rstrip("\n"), status
     lines = terminal_report(document, verbose=verbose, unicode=unicode)
     if before is not None and baseline is not None:
         lines += against_baseline(before, document, baseline.name, glyphs(unicode=unicode), verbose=verbose)
     if matrix:
         lines += _matrices(document, unicode=unicode)
     marks = _annotations(document, workspace) if annotations else []
-    text = "\n".join([line.text for line in lines] + problems + marks)
-    return text, UNDECIDED if problems or any(verdict.failed for verdict in document.gates) else 0
+    return "\n".join([line.text for line in lines] + problems + marks), status
 
 
 def _annotations(document: Document, workspace: str) -> list[str]:
@@ -134,6 +139,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--annotations", action="store_true", help="print GitHub annotations, as is done where GITHUB_ACTIONS is set"
     )
+    parser.add_argument("--json", action="store_true", help="print RESULTS as one results file")
     parser.add_argument("-v", "--verbose", action="store_true", help="show every row and every failure")
 
 
@@ -157,4 +163,5 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
         matrix=options.matrix,
         annotations=options.annotations or os.environ.get("GITHUB_ACTIONS") == "true",
         workspace=os.environ.get("GITHUB_WORKSPACE", ""),
+        as_json=options.json,
     )

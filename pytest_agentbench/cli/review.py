@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
+from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import AgentBenchError, SuiteError, SuiteFaultError, with_hint
 from pytest_agentbench.core.names import suggestion
 from pytest_agentbench.core.text import printable
@@ -160,6 +161,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="the folder of a recipe, such as generated/")
     parser.add_argument("--list", action="store_true", help="print a table of all scenarios, and change nothing")
+    parser.add_argument("--json", action="store_true", help="print the table as JSON, and change nothing")
     parser.add_argument("--html", type=Path, metavar="FILE", help="write one static page, and change nothing")
     parser.add_argument("--only", action="append", default=[], metavar="ID", help="these scenarios, decided or not")
     parser.add_argument("--all", action="store_true", help="also those that were accepted or rejected")
@@ -176,6 +178,8 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
     scenarios = [one for file in scenario_files(options.folder) for one in read_file(file, environ)]
     unicode = (sys.stdout.encoding or "").lower().startswith("utf")
     marks = glyphs(unicode=unicode)
+    if options.json:
+        return dumps([_facts(one) for one in scenarios], indent=2), 0
     if options.list:
         return "\n".join(_listed(scenarios, marks)), 0
     chosen = _chosen(scenarios, options.only, everything=options.all)
@@ -210,14 +214,23 @@ def _chosen(scenarios: Sequence[Reviewed], only: Sequence[str], *, everything: b
     return [one for one in scenarios if everything or one.is_open]
 
 
+def _facts(one: Reviewed) -> dict[str, str | tuple[str, ...]]:
+    review = one.scenario.review
+    return {
+        "scenario": one.scenario.id,
+        "review": one.state,
+        "by": review.by if review else "",
+        "on": review.on if review else "",
+        "policies": one.scenario.policies,
+        "reason": review.reason if review else "",
+    }
+
+
 def _listed(scenarios: Sequence[Reviewed], marks: Glyphs) -> list[str]:
     rows = [["scenario", "review", "by", "on", "policies", "reason"]]
     for one in scenarios:
-        review = one.scenario.review
-        said = [review.by, review.on] if review else ["", ""]
-        reason = review.reason if review else ""
-        told = (one.scenario.id, one.state, *said, ", ".join(one.scenario.policies), reason)
-        rows.append([marks.plain(cell) for cell in told])
+        facts = _facts(one)
+        rows.append([marks.plain(cell if isinstance(cell, str) else ", ".join(cell)) for cell in facts.values()])
     return [*table(rows, ["<"] * 6, width=natural_width(rows), glyphs=marks), "", _counts(scenarios)]
 
 

@@ -240,6 +240,10 @@ def test_personal_data_is_replaced_alike_everywhere(tmp_path: Path, capsys: pyte
     assert "W4433" in everything
     assert "Desk Lamp" in everything
     assert "personal data replaced:" in capsys.readouterr().out
+    main(["import", str(path), "--into", str(tmp_path / "again"), "--json"])
+    told = json.loads(capsys.readouterr().out)
+    assert (told["imported"], told["problems"]) == (2, [])
+    assert sum(told["replaced"].values()) > 0
 
 
 def test_what_the_user_meant_is_masked_as_well(tmp_path: Path) -> None:

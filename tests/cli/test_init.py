@@ -190,7 +190,9 @@ def test_nothing_is_replaced_unless_forced(project: Path, name: str, init: Init)
     assert "left .github/workflows/agentbench.yml as it is" in printed
     assert workflow.read_text() == "mine"
 
-    assert init(f"{name}.py", "--force")[0] == 0
+    status, printed = init(f"{name}.py", "--force", "--json")
+    written = [f"{one}" for one in json.loads(printed)["written"]]
+    assert (status, written[0], len(written)) == (0, "agentbench.yaml", 3)
     assert workflow.read_text() != "mine"
 
 

@@ -1,5 +1,6 @@
 """`agentbench report`: shards of one session shown and gated as one."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,10 @@ def test_gates_hold_over_merged_shards(shards: list[str], capsys: pytest.Capture
 
 def test_a_missing_shard_leaves_gates_undecided(shards: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """Gates over half of the runs are not evaluated, and that is not a pass."""
+    capsys.readouterr()
+    assert main(["report", "--gate", "--json", shards[0]]) == 1
+    printed = capsys.readouterr()
+    assert (len(json.loads(printed.out)["results"]), "not evaluated" in printed.err) == (2, True)
     status = main(["report", "--gate", shards[0]])
 
     assert status == 1

@@ -1,6 +1,7 @@
 """`agentbench review`: one screen a scenario, one key each, and what was decided stands in the scenario's file."""
 
 import io
+import json
 import os
 import pty
 import subprocess
@@ -289,6 +290,10 @@ def test_a_list_changes_nothing(project: Path, review: Run) -> None:
     assert lines[1].split() == ["refund-a", "accepted", "Ann", "2026-11-24"]
     assert lines[2].split() == ["refund-b", "rejected", "Ann", "2026-11-24", "unclear"]
     assert lines[-1] == "1 accepted, 1 rejected"
+    assert [(one["scenario"], one["reason"]) for one in json.loads(review("--json"))] == [
+        ("refund-a", ""),
+        ("refund-b", "unclear"),
+    ]
 
 
 def test_a_page_is_static_and_escapes_what_it_shows(project: Path, review: Run) -> None:
