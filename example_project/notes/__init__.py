@@ -1,1 +1,1 @@
-"""An agent over a folder of Markdown notes: its tools, its planner, its memory and the critic of its answers."""
+"""An agent over a folder of Markdown notes: a language model with tools, a planner, memories and reflection."""

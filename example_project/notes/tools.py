@@ -4,19 +4,17 @@ Each gives text: a header line that ends in a colon and then one item a line, or
 since an agent can act on what it can read.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, get_args
 
-from notes.markdown import Document, Section
-from notes.searching import Found, in_content, in_headers
-from notes.sectioning import find_section
-from notes.text import fold, stem, words
+from notes.markdown import BOLD, Note, Section
+from notes.search import Hit, in_content, in_headers, in_paths
 from notes.vault import Vault, VaultError
 
 Mode = Literal["full", "structure", "summary"]
 """What `read_note` gives of a note."""
 
-_MOST = 20
+_MOST = 10
 _WIDTH = 200
 
 
@@ -69,7 +67,7 @@ def read_section(file_path: str, section_title: str, max_lines: int = 0, *, stat
 
     Args:
         file_path: Path of the note, relative to the vault.
-        section_title: Title of the section or a part of it; `Parent > Title` or `Title#2` where several have it.
+        section_title: Title of the section or a part of it; `Outer > Inner` where several have it.
         max_lines: How many lines at most; 0 for all.
     """
     return _answered(lambda: _section(state, file_path, section_title, max_lines))
@@ -89,7 +87,7 @@ def search_in_headers(keyword: str, folder: str = "", *, state: Vault) -> str:
     """Find headings that hold words of the keyword, best first. A heading means that a whole section is about it.
 
     Args:
-        keyword: Words to look for; case, accents and inflection do not matter.
+        keyword: Words to look for; case and accents do not matter.
         folder: Path of a folder, or of one note, to look in; empty for the whole vault.
     """
     return _answered(lambda: _search_headers(state, keyword, folder))
@@ -99,7 +97,7 @@ def grep_content(keyword: str, folder: str = "", max_results: int = _MOST, *, st
     """Find lines that hold words of the keyword, best sections first, each with the title of its section.
 
     Args:
-        keyword: Words to look for; case, accents and inflection do not matter.
+        keyword: Words to look for; case and accents do not matter.
         folder: Path of a folder, or of one note, to look in; empty for the whole vault.
         max_results: How many lines at most.
     """
@@ -123,70 +121,75 @@ def _list(state: Vault, folder: str) -> str:
 
 
 def _search_paths(state: Vault, keyword: str) -> str:
-    wanted = fold(keyword).strip()
-    if not wanted:
+    if not keyword.strip():
         raise VaultError("keyword is empty; give a word of the path, or list the vault with list_folder('')")
-    stems = {stem(word) for word in words(keyword)}
-    whole = [path for path in state.notes() if wanted in fold(path)]
-    found = whole or [path for path in state.notes() if stems and stems <= {stem(word) for word in words(path)}]
-    return _lines(f"{_count(len(found), 'note')} with {keyword.strip()!r} in {_its(found)} path:", found)
+    found = in_paths(state, keyword)
+    return _lines(f"{_count(len(found), 'note')} with {keyword.strip()!r} in the path:", found)
 
 
 def _read(state: Vault, file_path: str, max_lines: int) -> str:
     path = state.note(file_path)
-    document = state.read(path)
-    last, total = _cut(1, len(document.lines), max_lines), len(document.lines)
-    return _lines(f"{path}, lines 1-{last} of {total}:", [document.body(1, last)])
+    note = state.read(path)
+    last, total = _cut(1, len(note.lines), max_lines), len(note.lines)
+    return _lines(f"{path}, lines 1-{last} of {total}:", note.lines[:last])
 
 
 def _outline(state: Vault, file_path: str, preview: int | None) -> str:
     path = state.note(file_path)
-    document = state.read(path)
+    note = state.read(path)
+    if not note.outline:
+        return f"{path}, {_count(len(note.lines), 'line')}, without headings; read_note gives its text:"
     items = []
-    for section in document.outline:
-        items.append(f"{section.line}-{section.end}: {section.label}")
-        items += [f"    {line}" for line in _preview(document, section, preview or 0)]
+    for section in note.outline:
+        mark = "**" if section.level == BOLD else "#" * section.level
+        items.append(f"{section.first}-{section.last}: {mark} {section.title}")
+        items += [f"    {line}" for line in _preview(note, section, preview or 0)]
     what = "outline" if preview is None else "outline with previews"
-    return _lines(f"{path}, {_count(len(document.lines), 'line')}, {what}:", items)
+    return _lines(f"{path}, {_count(len(note.lines), 'line')}, {what}:", items)
 
 
-def _preview(document: Document, section: Section, count: int) -> list[str]:
+def _preview(note: Note, section: Section, count: int) -> list[str]:
     """Give the first lines of a section's own text, before the next section begins."""
-    leaf = next((leaf for leaf in document.leaves if leaf.line == section.line), section)
-    first = leaf.line if section.kind == "block" else leaf.line + 1
-    texts = (document.lines[line - 1].strip() for line in range(first, leaf.end + 1))
-    return [_short(text) for text in texts if text.strip("=- ")][:count]
+    starts = {one.first for one in note.sections}
+    texts = []
+    for line in range(section.first + 1, section.last + 1):
+        if line in starts or len(texts) >= count:
+            break
+        text = note.lines[line - 1].strip()
+        texts += [_short(text)] if text.strip("=-") else []
+    return texts
 
 
 def _section(state: Vault, file_path: str, title: str, max_lines: int) -> str:
     path = state.note(file_path)
-    document = state.read(path)
-    section, alike = find_section(document, title, path)
-    end = section.end
-    while end > section.line and not document.lines[end - 1].strip():
+    note = state.read(path)
+    found = note.find(title)
+    if not found:
+        titles = ", ".join(repr(section.title) for section in note.outline[:_MOST]) or "none: read_note gives its text"
+        raise VaultError(f"{path} has no section {title!r}; its sections are {titles}")
+    section, *others = found
+    end = section.last
+    while end > section.first and not note.lines[end - 1].strip():
         end -= 1
-    last = _cut(section.line, end, max_lines)
-    rest = f" of {section.line}-{end}" if last < end else ""
-    others = [str(other.line) for other in alike if other != section]
-    also = f" (also at line {', '.join(others)})" if others else ""
-    header = f"{path}, lines {section.line}-{last}{rest}, section {section.title!r}{also}:"
-    return _lines(header, [document.body(section.line, last)])
+    last = _cut(section.first, end, max_lines)
+    rest = f" of {section.first}-{end}" if last < end else ""
+    also = f" (also at line {', '.join(str(other.first) for other in others)})" if others else ""
+    header = f"{path}, lines {section.first}-{last}{rest}, section {section.path!r}{also}:"
+    return _lines(header, note.lines[section.first - 1 : last])
 
 
 def _search_headers(state: Vault, keyword: str, folder: str) -> str:
     _require(keyword)
     found = in_headers(state, keyword, folder)
-    shown = [f"{hit.path}:{hit.line}: {_short(hit.text)}" for hit in found.hits[:_MOST]]
-    return _lines(_header(found, len(shown), "heading", keyword), shown)
+    return _found(found, [f"{one.path}:{one.line}: [{one.section}]" for one in found[:_MOST]], "heading", keyword)
 
 
 def _grep(state: Vault, keyword: str, folder: str, max_results: int) -> str:
     _require(keyword)
     found = in_content(state, keyword, folder)
-    shown = [
-        f"{hit.path}:{hit.line}: [{hit.section.title}] {_short(hit.text)}" for hit in found.hits[: max(max_results, 1)]
-    ]
-    return _lines(_header(found, len(shown), "line", keyword), shown)
+    most = max(max_results, 1)
+    shown = [f"{one.path}:{one.line}: [{one.section}] {_short(one.text)}" for one in found[:most]]
+    return _found(found, shown, "line", keyword)
 
 
 def _require(keyword: str) -> None:
@@ -194,12 +197,9 @@ def _require(keyword: str) -> None:
         raise VaultError("keyword is empty; give the words to look for")
 
 
-def _header(found: Found, shown: int, what: str, keyword: str) -> str:
-    total = len(found.hits)
-    more = f" (the best {shown})" if shown < total else ""
-    missing = f"; no note holds {', '.join(map(repr, found.missing))}" if found.missing else ""
-    unread = f"; {_count(found.unread, 'note')} could not be read" if found.unread else ""
-    return f"{_count(total, what)} with {keyword.strip()!r}{more}{missing}{unread}:"
+def _found(found: Sequence[Hit], shown: Sequence[str], what: str, keyword: str) -> str:
+    more = f" (the best {len(shown)})" if len(shown) < len(found) else ""
+    return _lines(f"{_count(len(found), what)} with words of {keyword.strip()!r}{more}:", shown)
 
 
 def _lines(header: str, items: Iterable[str]) -> str:
@@ -216,10 +216,6 @@ def _short(text: str) -> str:
 
 def _count(number: int, what: str) -> str:
     return f"{number or 'no'} {what}{'' if number == 1 else 's'}"
-
-
-def _its(found: list[str]) -> str:
-    return "its" if len(found) == 1 else "their"
 
 
 def _is_directly_in(name: str, prefix: str) -> bool:

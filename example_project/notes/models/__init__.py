@@ -1,1 +1,0 @@
-"""Reaching models, and the log of what each call cost."""

@@ -1,1 +1,0 @@
-"""The critic of the agent's own answers, and what a bad mark leads to."""
