@@ -27,7 +27,7 @@ from pytest_agentbench.results.document import read as read_results
 from pytest_agentbench.suites.yaml_reader import read_yaml
 
 PROJECT = Path(__file__).parents[1] / "example_project"
-SUITES = ("support", "weather", "notes")
+SUITES = ("support", "weather")
 SHORT_LATENCY = {"latency": {"seconds": 0.05}}
 AXIS: tuple[Any, ...] = (
     "none",

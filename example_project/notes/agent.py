@@ -5,17 +5,17 @@ every role.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from notes.costs import CostLog
 from notes.memory import Memory, Profile
 from notes.model import Client, NoAnswerError, Wrong
 from notes.planning import Executor, Mode, Plan, PlanError, Planner, Result, SubTask, Tool, Toolbox, shown
-from notes.reflection import Draft, Reflected, Reflection, Round, cited, parsed
+from notes.reflection import Draft, Reflection, Round, cited, parsed
 
 MOST_READ = 3
 """Notes that the agent without a planner reads for a question."""
@@ -28,9 +28,10 @@ class SettingsError(ValueError):
     """A setting is unknown or has an impossible value; the message names it and what is allowed."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Settings:
+class Settings(BaseModel):
     """How the agent works; the defaults are the full agent."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     model: str = "language-model"
     planner: bool = True
@@ -41,11 +42,11 @@ class Settings:
     """False: the first draft is the answer."""
     mode: Mode = "flexible"
     """strict: a plan stops at its first failed sub-task."""
-    retries: int = 2
+    retries: Annotated[int, Field(ge=0)] = 2
     """How often a plan that is not valid is asked for again, and a tool that raises is called again (paper §4.3.2)."""
     threshold: float = 0.7
     """Score above which a draft is accepted (paper §6.2)."""
-    rounds: int = 3
+    rounds: Annotated[int, Field(ge=1)] = 3
     """Drafts that are judged at most (paper §8.1)."""
     memory_tokens: int = 800
     """What memory may add to a prompt (paper §7.3)."""
@@ -55,24 +56,6 @@ class Settings:
     """CSV file that gets a row for each call of the model."""
     profile: str = ""
     """JSON file that keeps the user's interests."""
-
-    @classmethod
-    def of(cls, given: dict[str, Any]) -> "Settings":
-        """Read settings; raise `SettingsError`."""
-        known = [one.name for one in fields(cls)]
-        for name, value in given.items():
-            if name not in known:
-                raise SettingsError(f"there is no setting {name!r}; the settings are {', '.join(known)}")
-            default = getattr(cls, name)
-            wanted = (int, float) if isinstance(default, float) else type(default)
-            if not isinstance(value, wanted) or isinstance(value, bool) != isinstance(default, bool):
-                raise SettingsError(f"{name} is {value!r}; it must be like {default!r}")
-        made = cls(**given)
-        if made.mode not in get_args(Mode):
-            raise SettingsError(f"mode is {made.mode!r}; it must be one of {', '.join(get_args(Mode))}")
-        if made.rounds < 1 or made.retries < 0:
-            raise SettingsError("rounds must be at least 1, and retries at least 0")
-        return made
 
 
 class Choice(BaseModel):
@@ -105,7 +88,7 @@ class NotesAgent:
     def __post_init__(self) -> None:
         """Open the parts that the settings ask for."""
         chosen = self.settings
-        self.toolbox = Toolbox.of(self.tools, remember=chosen.memory)
+        self.toolbox = Toolbox({tool.__name__: tool for tool in self.tools}, remember=chosen.memory)
         self.planner = Planner(client=self.client, toolbox=self.toolbox, retries=chosen.retries)
         self.executor = Executor(client=self.client, toolbox=self.toolbox, retries=chosen.retries, mode=chosen.mode)
         self.reflection = Reflection(client=self.client, threshold=chosen.threshold, rounds=chosen.rounds)
@@ -119,10 +102,8 @@ class NotesAgent:
         recalled = self.memory.recall(message, self.toolbox.read) if self.memory else ""
         try:
             turn = self._turn(message, recalled)
-        except PlanError as error:
-            turn = Turn(draft=Draft(answer=f"I could not make a plan for that: {error}", found=False))
-        except NoAnswerError as error:
-            turn = Turn(draft=Draft(answer=f"I cannot answer now: {error}", found=False))
+        except (PlanError, NoAnswerError) as error:
+            turn = Turn(draft=Draft(answer=f"I cannot answer that now: {error}", found=False))
         self.turns.append(turn)
         draft, text = turn.draft, cited(turn.draft)
         if turn.verified is False:
@@ -144,7 +125,7 @@ class NotesAgent:
             "tool_calls": self.toolbox.calls,
             "repeated_calls": self.toolbox.repeated,
             "judged": len(judged),
-            "rejected": sum(len(history) > 1 or history[0].score <= self.settings.threshold for history in judged),
+            "rejected": sum(not self.reflection.accepts(history[0]) for history in judged),
             "unverified": sum(turn.verified is False for turn in self.turns),
             "first_scores": round(sum(history[0].score for history in judged), 3),
             "last_scores": round(sum(history[-1].score for history in judged), 3),
@@ -155,15 +136,18 @@ class NotesAgent:
         results = self.executor.run(plan) if plan else self._read_whole(message)
         sources = shown(results, most=MOST_SOURCES)[:MOST_SOURCES]
         draft = parsed(self.client.ask("answer", question=message, memory=recalled, sources=sources))
-        reflected = Reflected(draft=draft, history=(), verified=True)
+        history: list[Round] = []
         if self.settings.reflection:
-            reflected = self.reflection.reflect(message, draft, sources, recalled)
+            history = self.reflection.reflect(message, draft, sources, recalled)
+            draft = max(history, key=lambda one: one.score).draft
+        # a source that nothing showed was made up
+        cited_notes = [path for path in draft.sources if path and path in f"{sources}\n{recalled}"]
         return Turn(
-            draft=_checked(reflected.draft, f"{sources}\n{recalled}"),
+            draft=draft.model_copy(update={"sources": cited_notes}),
             plan=plan,
             results=tuple(results),
-            history=reflected.history,
-            verified=reflected.verified if self.settings.reflection else None,
+            history=tuple(history),
+            verified=self.reflection.accepts(history[-1]) if history else None,
         )
 
     def _read_whole(self, message: str) -> list[Result]:
@@ -191,12 +175,12 @@ def build(
 
 def notes_agent(tools: Sequence[Tool], *, session_id: str = "", base_url: str = "", **settings: Any) -> NotesAgent:
     """Give the agent itself; without `base_url` it asks `OPENAI_BASE_URL`, and else OpenAI."""
-    chosen = Settings.of(settings)
+    try:
+        chosen = Settings(**settings)
+    except ValidationError as error:
+        known = f"the settings are {', '.join(Settings.model_fields)}"
+        found = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}, found {one['input']!r}" for one in error.errors())
+        raise SettingsError("; ".join([*found, known])) from error
     log = CostLog(file=Path(chosen.costs) if chosen.costs else None, session=session_id)
     client = Client(model=chosen.model, log=log, base_url=base_url, seconds=chosen.seconds)
     return NotesAgent(tools=tools, settings=chosen, client=client)
-
-
-def _checked(draft: Draft, seen: str) -> Draft:
-    """Leave out sources that nothing showed: the model made them up."""
-    return draft.model_copy(update={"sources": [path for path in draft.sources if path and path in seen]})

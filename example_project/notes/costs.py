@@ -2,7 +2,7 @@
 
 import csv
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
@@ -49,21 +49,14 @@ class CostLog:
             return
         self.file.parent.mkdir(parents=True, exist_ok=True)
         with self.file.open("a", newline="", encoding="utf-8") as stream:
-            writer = csv.writer(stream)
+            writer = csv.DictWriter(stream, COLUMNS)
             if stream.tell() == 0:
-                writer.writerow(COLUMNS)
-            writer.writerow(
-                (
-                    self.now().isoformat(timespec="milliseconds"),
-                    self.session,
-                    "-".join(part for part in (self.session, str(len(self.calls))) if part),
-                    call.model,
-                    call.endpoint,
-                    call.prompt_tokens,
-                    call.completion_tokens,
-                    call.prompt_tokens + call.completion_tokens,
-                    f"{call.latency_ms:.1f}",
-                    call.status,
-                    call.notes,
-                )
-            )
+                writer.writeheader()
+            row = asdict(call) | {
+                "timestamp": self.now().isoformat(timespec="milliseconds"),
+                "scenario_id": self.session,
+                "call_id": "-".join(part for part in (self.session, str(len(self.calls))) if part),
+                "total_tokens": call.prompt_tokens + call.completion_tokens,
+                "latency_ms": f"{call.latency_ms:.1f}",
+            }
+            writer.writerow(row)

@@ -44,14 +44,16 @@ class Note:
     def sections(self) -> tuple[Section, ...]:
         """The sections in order; each ends where the next of its level or a higher one begins."""
         found = []
-        titles = self._titles
-        for number, (line, level, title) in enumerate(titles):
-            later = (start for start, other, _ in titles[number + 1 :] if other <= level)
-            around = self._around(number)
+        open_ones: list[tuple[int, str]] = []
+        for number, (line, level, title) in enumerate(self._titles):
+            open_ones = [one for one in open_ones if one[0] < level]
+            # the note's own title stands first and would repeat in every path
+            around = [name for place, (outer, name) in enumerate(open_ones) if place or outer > 1]
+            later = (start for start, other, _ in self._titles[number + 1 :] if other <= level)
+            last = next(later, len(self.lines) + 1) - 1
             path = " > ".join([*around, title])
-            found.append(
-                Section(title=title, level=level, first=line, last=next(later, len(self.lines) + 1) - 1, path=path)
-            )
+            found.append(Section(title=title, level=level, first=line, last=last, path=path))
+            open_ones.append((level, title))
         return tuple(found)
 
     @property
@@ -70,16 +72,6 @@ class Note:
         placed = [one for one in self.sections if all(part in f"{name} > {fold(one.path)}" for part in outer)]
         whole = [one for one in placed if fold(one.title) == asked]
         return whole or [one for one in placed if asked and asked in fold(one.title)]
-
-    def _around(self, number: int) -> list[str]:
-        """Give the titles around a section but the note's own, which every section would repeat."""
-        titles = self._titles
-        level, around = titles[number][1], []
-        for line, other, title in reversed(titles[:number]):
-            if other < level:
-                level = other
-                around += [title] if (line, other) != titles[0][:2] or other != 1 else []
-        return around[::-1]
 
     @cached_property
     def _titles(self) -> list[tuple[int, int, str]]:

@@ -59,11 +59,10 @@ class SemanticMemory:
         self._messages: list[Remembered] = []
         self._vectors: dict[int, Sequence[float]] = {}
         self._embed = embed
-        if embed is None:
-            try:
-                self._embed = load()
-            except ImportError as error:
-                self.off = str(error)
+        try:
+            self._embed = embed or load()
+        except ImportError as error:
+            self.off = str(error)
 
     def add(self, message: Remembered) -> None:
         """Keep a message; it is embedded when somebody searches."""
@@ -93,11 +92,6 @@ class ConceptMemory:
     index: dict[str, list[Remembered]] = field(default_factory=lambda: defaultdict(list))
     together: Counter[tuple[str, str]] = field(default_factory=Counter)
     names: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def frequency(self) -> dict[str, int]:
-        """How many messages speak of each concept."""
-        return {concept: len(messages) for concept, messages in self.index.items()}
 
     def add(self, message: Remembered, concepts: Iterable[str]) -> None:
         """Note which concepts a message is about."""
@@ -151,9 +145,8 @@ class Profile:
         self.folders.update(sorted({source.partition("/")[0] for source in sources if "/" in source}))
         if self.file is not None:
             self.file.parent.mkdir(parents=True, exist_ok=True)
-            draft = self.file.with_name(f"{self.file.name}.tmp")
-            draft.write_text(json.dumps({"folders": dict(sorted(self.folders.items()))}, indent=2), encoding="utf-8")
-            draft.replace(self.file)
+            counts = dict(sorted(self.folders.items()))
+            self.file.write_text(json.dumps({"folders": counts}, indent=2) + "\n", encoding="utf-8")
 
 
 @dataclass

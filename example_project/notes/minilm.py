@@ -20,26 +20,22 @@ MOST_TOKENS = 256
 Embed = Callable[[str], Sequence[float]]
 
 
-def load(folder: Path | None = None) -> Embed:
+def load() -> Embed:
     """Give a function from texts to vectors of 384 numbers; raise `ImportError` where weights or library lack."""
     try:
         import numpy as np  # noqa: PLC0415 - optional extra
         from tokenizers import Tokenizer  # noqa: PLC0415 - optional extra
     except ImportError as error:
         raise _missing(error.name or "a library") from error
-    model = folder or _installed()
+    found = find_spec(PACKAGE)
+    if found is None or found.origin is None:
+        raise _missing(PACKAGE)
+    model = Path(found.origin).parent / "model"
     tokenizer = Tokenizer.from_file(str(model / "tokenizer.json"))
     tokenizer.enable_truncation(MOST_TOKENS)
     tokenizer.no_padding()
     network = _Network(np, _weights(np, model / "model.safetensors"), json.loads((model / "config.json").read_text()))
     return lambda text: network.embed(tokenizer.encode(text).ids)
-
-
-def _installed() -> Path:
-    found = find_spec(PACKAGE)
-    if found is None or found.origin is None:
-        raise _missing(PACKAGE)
-    return Path(found.origin).parent / "model"
 
 
 def _missing(name: str) -> ImportError:

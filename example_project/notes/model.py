@@ -26,20 +26,12 @@ _SLOT = re.compile(r"\{\{(\w+)\}\}")
 _Answer = TypeVar("_Answer", bound=BaseModel)
 
 
-class ModelError(Exception):
-    """A model gave no usable answer; the message says what came instead."""
-
-
-class NoAnswerError(ModelError):
+class NoAnswerError(Exception):
     """No answer came at all: to ask again in other words would not help."""
 
 
-class Wrong(ModelError):  # noqa: N818 - it names what is in it
-    """An answer came that does not have the form asked for; `said` is its text."""
-
-    def __init__(self, message: str, said: str) -> None:
-        super().__init__(message)
-        self.said = said
+class Wrong(Exception):  # noqa: N818 - it names what an answer is
+    """An answer came that does not have the form asked for; the message says why."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,14 +51,26 @@ class Client:
         base_url = self.base_url or os.environ.get("OPENAI_BASE_URL", "") or OPENAI
         url = f"{base_url.rstrip('/')}/chat/completions"
         since = self.log.clock()
+        text, status, usage = "", "error", dict[str, Any]()
         try:
             answer = self._posted(url, prompt)
-            text = answer["choices"][0]["message"]["content"] or ""
+            text, usage = str(answer["choices"][0]["message"]["content"] or ""), answer.get("usage") or {}
+            status = "ok"
         except (OSError, ValueError, LookupError, TypeError) as error:
-            self._log(role, url, prompt, "", usage={}, since=since, status="error")
             raise NoAnswerError(f"the model {self.model!r} at {url} gave no answer: {_told(error)}") from error
-        self._log(role, url, prompt, text, usage=answer.get("usage") or {}, since=since, status="ok")
-        return str(text)
+        finally:
+            counted = not {"prompt_tokens", "completion_tokens"} <= usage.keys()
+            call = Call(
+                model=self.model,
+                endpoint=url,
+                prompt_tokens=tokens(prompt) if counted else int(usage["prompt_tokens"]),
+                completion_tokens=tokens(text) if counted else int(usage["completion_tokens"]),
+                latency_ms=(self.log.clock() - since) * 1_000,
+                status=status,
+                notes=f"role={role} tokens=counted" if counted else f"role={role}",
+            )
+            self.log.add(call)
+        return text
 
     def ask_for(self, form: type[_Answer], role: str, **slots: str) -> _Answer:
         """Give the model's answer as `form`; raise `Wrong` where it does not have that form."""
@@ -76,9 +80,9 @@ class Client:
             return form.model_validate(json.loads(body))
         except ValidationError as error:
             found = (f"{'.'.join(map(str, one['loc'])) or 'all'}: {one['msg']}" for one in error.errors())
-            raise Wrong("; ".join(found), text) from error
+            raise Wrong("; ".join(found)) from error
         except ValueError as error:
-            raise Wrong(f"the answer is no JSON object: {error}", text) from error
+            raise Wrong(f"the answer is no JSON object: {error}") from error
 
     def _posted(self, url: str, prompt: str) -> dict[str, Any]:
         if not url.startswith(("http://", "https://")):
@@ -97,22 +101,6 @@ class Client:
         if not isinstance(answer, dict):
             raise ValueError(f"the server answered {type(answer).__name__}")
         return answer
-
-    def _log(
-        self, role: str, url: str, prompt: str, text: str, *, usage: Mapping[str, Any], since: float, status: str
-    ) -> None:
-        """Log a call; where the server does not tell its tokens they are counted, and the row says so."""
-        told = "prompt_tokens" in usage and "completion_tokens" in usage
-        call = Call(
-            model=self.model,
-            endpoint=url,
-            prompt_tokens=int(usage["prompt_tokens"]) if told else tokens(prompt),
-            completion_tokens=int(usage["completion_tokens"]) if told else tokens(text),
-            latency_ms=(self.log.clock() - since) * 1_000,
-            status=status,
-            notes=f"role={role}" if told else f"role={role} tokens=counted",
-        )
-        self.log.add(call)
 
 
 def filled(role: str, slots: Mapping[str, str]) -> str:
@@ -133,8 +121,5 @@ def _fenced(name: str, text: str) -> str:
 
 
 def _told(error: Exception) -> str:
-    if isinstance(error, urllib.error.HTTPError):
-        return f"status {error.code}: {error.read(300).decode('utf-8', 'replace')}"
-    if isinstance(error, urllib.error.URLError):
-        return f"{error.reason}; is a model served there?"
-    return f"{type(error).__name__}: {error}"
+    said = error.read(300).decode("utf-8", "replace") if isinstance(error, urllib.error.HTTPError) else ""
+    return f"{type(error).__name__}: {error} {said}".strip()

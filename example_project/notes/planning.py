@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from notes.model import Client, Wrong
 
@@ -24,8 +24,6 @@ _PATH = re.compile(r"(?m)^(?P<path>[^\n:]+?\.(?:md|markdown))(?::\d+: \[(?P<sect
 class SubTask(BaseModel):
     """One step: a call of a tool, or, without a tool, a thought about earlier results."""
 
-    model_config = ConfigDict(extra="ignore")
-
     id: Annotated[int, Field(ge=1)]
     description: str = ""
     tool: str | None = None
@@ -41,8 +39,6 @@ class SubTask(BaseModel):
 
 class Plan(BaseModel):
     """What to do for a question; no sub-tasks where the conversation already holds the answer."""
-
-    model_config = ConfigDict(extra="ignore")
 
     goal: str
     subtasks: Annotated[list[SubTask], Field(max_length=MOST_SUBTASKS)] = []
@@ -82,11 +78,6 @@ class Toolbox:
     read: list[str] = field(default_factory=list)
     """Notes that were read in this conversation."""
     _given: dict[str, str] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, tools: Sequence[Tool], *, remember: bool) -> "Toolbox":
-        """Take the tools of a run."""
-        return cls(tools={tool.__name__: tool for tool in tools}, remember=remember)
 
     @property
     def described(self) -> str:
@@ -221,13 +212,13 @@ class Executor:
 
     def _tried(self, name: str, arguments: dict[str, Any]) -> str:
         """Call a tool, and again where it raises: that may pass."""
-        for left in range(self.retries, -1, -1):
+        text = ""
+        for _ in range(self.retries + 1):
             try:
                 return self.toolbox.call(name, **arguments)
             except Exception as error:  # noqa: BLE001 - an agent goes on when a tool fails, whatever it raises
-                if not left:
-                    return f"Error: {name} failed with {type(error).__name__}: {error}"
-        raise AssertionError("unreachable")
+                text = f"Error: {name} failed with {type(error).__name__}: {error}"
+        return text
 
     def _repaired(self, task: SubTask, name: str, arguments: dict[str, Any], error: str) -> dict[str, Any] | None:
         """Have the model mend the parameters of a call that ended with an error; None where it cannot."""
@@ -251,15 +242,12 @@ class Executor:
 def extracted(parameter: str, text: str) -> str | None:
     """Give the first value of a result that suits a parameter: a path, the section of that place, or a line."""
     place = _PATH.search(text)
-    match parameter:
-        case "file_path":
-            return place["path"].strip("- ") if place else None
-        case "section_title":
-            return (place["section"] or None) if place else None
-        case "folder":
-            return place["path"].rpartition("/")[0] if place else None
-    lines = [line for line in text.split("\n") if line.strip() and not line.endswith(":")]
-    return lines[0].strip() if lines else None
+    if parameter in {"file_path", "section_title", "folder"}:
+        path = place["path"].strip("- ") if place else ""
+        section = place["section"] if place else ""
+        return {"file_path": path, "section_title": section, "folder": path.rpartition("/")[0]}[parameter] or None
+    lines = (line.strip() for line in text.split("\n") if line.strip() and not line.endswith(":"))
+    return next(lines, None)
 
 
 def failed(text: str) -> bool:

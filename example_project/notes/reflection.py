@@ -1,6 +1,5 @@
 """Reflection: each draft gets five scores; a weak one is written again, with what was wrong (paper §5)."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import mean
 from typing import Annotated
@@ -46,7 +45,6 @@ class Evaluation(BaseModel):
 
     scores: Scores
     issues: list[str] = []
-    strengths: list[str] = []
     suggestions: list[str] = []
 
 
@@ -62,16 +60,6 @@ class Round:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reflected:
-    """The draft that reflection ends with, and how it came to it."""
-
-    draft: Draft
-    history: tuple[Round, ...]
-    verified: bool
-    """False where no draft was good enough."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class Reflection:
     """Judges a draft and has it written again, until it is accepted or the rounds are over."""
 
@@ -79,24 +67,25 @@ class Reflection:
     threshold: float
     rounds: int
 
-    def reflect(self, question: str, draft: Draft, sources: str, memory: str) -> Reflected:
-        """Give the first draft that scores above the threshold, else the best one as not verified."""
+    def accepts(self, judged: Round) -> bool:
+        """Whether a draft is good enough."""
+        return judged.score > self.threshold
+
+    def reflect(self, question: str, draft: Draft, sources: str, memory: str) -> list[Round]:
+        """Judge a draft, and have it written again until one is accepted or the rounds are over; give all rounds."""
         history: list[Round] = []
         while True:
             judged = self._judged(question, draft, sources, memory)
             history.append(judged)
-            if judged.score > self.threshold:
-                return Reflected(draft=draft, history=tuple(history), verified=True)
-            if len(history) >= self.rounds:
-                best = max(history, key=lambda one: one.score)
-                return Reflected(draft=best.draft, history=tuple(history), verified=False)
+            if self.accepts(judged) or len(history) >= self.rounds:
+                return history
             text = self.client.ask(
                 "refine",
                 question=question,
                 memory=memory,
                 sources=sources,
                 answer=draft.answer,
-                issues=_listed([*judged.issues, *judged.suggestions]),
+                issues="\n".join(f"- {issue}" for issue in (*judged.issues, *judged.suggestions)),
             )
             draft = parsed(text)
 
@@ -145,7 +134,3 @@ def parsed(text: str) -> Draft:
         return Draft.model_validate_json(text[text.find("{") : text.rfind("}") + 1])
     except ValueError:
         return Draft(answer=text.strip())
-
-
-def _listed(lines: Sequence[str]) -> str:
-    return "\n".join(f"- {line}" for line in lines)

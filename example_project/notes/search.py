@@ -3,14 +3,16 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 
 from notes.markdown import OUTLINE, Note, Section, fold
-from notes.vault import Vault
+from notes.vault import Vault, VaultError
 
 _WORD = re.compile(r"\w+(?:[.,]\d+)*")
+_Part = tuple[str, Section, frozenset[str]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,40 +27,26 @@ class Hit:
 
 def in_content(vault: Vault, keyword: str, place: str) -> list[Hit]:
     """Give the lines that hold words of a keyword; those of the section that holds most of them come first."""
-    wanted = _words(keyword)
     parts = [part for path, note in _notes(vault, place) for part in _parts(path, note)]
-    held = [{word for word in wanted if _holds(words, word)} for _, _, words in parts]
-    weights = _weights(held, len(parts))
     found = []
-    for (path, section, _), words in zip(parts, held, strict=True):
-        score = sum(weights[word] for word in words)
-        note = vault.read(path) if words else None
-        for line in range(section.first, section.last + 1) if note else ():
-            text = note.lines[line - 1].strip() if note else ""
-            own = sum(weights[word] for word in words if _holds(_words(text), word))
-            if own and not text.startswith(("#", "---")):
-                found.append((-score, -own, Hit(path=path, line=line, section=section.path, text=text)))
-    return [hit for _, _, hit in sorted(found, key=lambda one: (one[0], one[1], one[2].path, one[2].line))]
+    for score, path, section, weights in _weighed(parts, keyword):
+        for line, text in enumerate(vault.read(path).lines[section.first - 1 : section.last], section.first):
+            own = sum(weight for word, weight in weights.items() if _holds(_words(text), word))
+            if own and not text.strip().startswith(("#", "---")):
+                found.append((score, own, Hit(path=path, line=line, section=section.path, text=text.strip())))
+    return [hit for _, _, hit in sorted(found, key=lambda one: (-one[0], -one[1], one[2].path, one[2].line))]
 
 
 def in_headers(vault: Vault, keyword: str, place: str) -> list[Hit]:
     """Give the headings H1 to H3 that hold words of a keyword, themselves or those above them, the best first."""
-    wanted = _words(keyword)
-    titled = [
+    headings = [
         (path, section, _words(section.path))
         for path, note in _notes(vault, place)
         for section in note.sections
         if section.level <= OUTLINE
     ]
-    held = [{word for word in wanted if _holds(words, word)} for _, _, words in titled]
-    weights = _weights(held, len(titled))
-    found = [
-        (-sum(weights[word] for word in words), path, section)
-        for (path, section, _), words in zip(titled, held, strict=True)
-        if words
-    ]
-    ranked = sorted(found, key=lambda one: (one[0], one[1], one[2].first))
-    return [Hit(path=path, line=one.first, section=one.path, text=one.title) for _, path, one in ranked]
+    ranked = sorted(_weighed(headings, keyword), key=lambda one: (-one[0], one[1], one[2].first))
+    return [Hit(path=path, line=one.first, section=one.path, text=one.title) for _, path, one, _ in ranked]
 
 
 def in_paths(vault: Vault, keyword: str) -> list[str]:
@@ -70,12 +58,12 @@ def in_paths(vault: Vault, keyword: str) -> list[str]:
 
 def _notes(vault: Vault, place: str) -> Iterator[tuple[str, Note]]:
     """Give the notes of a folder, or the one note that a place names; those that cannot be read are left out."""
-    for path, note in vault.readable(vault.within(place)):
-        if note is not None:
-            yield path, note
+    for path in vault.within(place):
+        with suppress(VaultError):
+            yield path, vault.read(path)
 
 
-def _parts(path: str, note: Note) -> Iterator[tuple[str, Section, frozenset[str]]]:
+def _parts(path: str, note: Note) -> Iterator[_Part]:
     """Cut a note into consecutive parts, each up to the next heading, with the words of its titles and text."""
     whole = Section(title="", level=0, first=1, last=len(note.lines), path="")
     starts = list(note.sections)
@@ -88,9 +76,15 @@ def _parts(path: str, note: Note) -> Iterator[tuple[str, Section, frozenset[str]
         yield path, own, _words(f"{path} {section.path} {text}")
 
 
-def _weights(held: list[set[str]], total: int) -> dict[str, float]:
+def _weighed(parts: Sequence[_Part], keyword: str) -> Iterator[tuple[float, str, Section, dict[str, float]]]:
+    """Give the parts that hold words of a keyword: the score of each, and its words with their weights."""
+    held = [{word for word in _words(keyword) if _holds(words, word)} for _, _, words in parts]
     counts = Counter(word for words in held for word in words)
-    return {word: math.log(1 + total / count) for word, count in counts.items()}
+    weights = {word: math.log(1 + len(parts) / count) for word, count in counts.items()}
+    for (path, section, _), words in zip(parts, held, strict=True):
+        if words:
+            own = {word: weights[word] for word in sorted(words)}
+            yield sum(own.values()), path, section, own
 
 
 @lru_cache(maxsize=50_000)

@@ -1,11 +1,11 @@
 """The eight tools over a vault of Markdown notes: navigate, search, read no more than is needed.
 
-Each gives text: a header line that ends in a colon and then one item a line, or one line that begins with `Error: `,
-since an agent can act on what it can read.
+Each gives text: a header line that ends in a colon and then one item a line, or one line that begins with `Error: `.
 """
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from notes.markdown import BOLD, Note, Section
 from notes.search import Hit, in_content, in_headers, in_paths
@@ -18,24 +18,48 @@ _MOST = 10
 _WIDTH = 200
 
 
+def _told(tool: Callable[..., str]) -> Callable[..., str]:
+    """Have a tool tell its errors instead of raising them: an agent can act on what it can read."""
+
+    @functools.wraps(tool)
+    def telling(*arguments: Any, **named: Any) -> str:
+        try:
+            return tool(*arguments, **named)
+        except VaultError as error:
+            return f"Error: {error}"
+
+    return telling
+
+
+@_told
 def list_folder(folder: str = "", *, state: Vault) -> str:
     """List a folder of the vault: its subfolders (ending in a slash) and its notes.
 
     Args:
         folder: Path of the folder, relative to the vault; empty for the vault itself.
     """
-    return _answered(lambda: _list(state, folder))
+    path = state.folder(folder)
+    prefix = f"{path}/" if path else ""
+    folders = [name for name in state.folders() if _is_directly_in(name, prefix)]
+    notes = [name for name in state.notes(path) if _is_directly_in(name, prefix)]
+    header = f"{path or 'vault'}: {_count(len(folders), 'folder')}, {_count(len(notes), 'note')}:"
+    return _lines(header, [*(f"{name}/" for name in folders), *notes])
 
 
+@_told
 def search_notes(keyword: str, *, state: Vault) -> str:
     """Find notes by words of their path and name. Their contents are not looked at: use grep_content for that.
 
     Args:
         keyword: Words, or a part, of the path; case and accents do not matter.
     """
-    return _answered(lambda: _search_paths(state, keyword))
+    if not keyword.strip():
+        raise VaultError("keyword is empty; give a word of the path, or list the vault with list_folder('')")
+    found = in_paths(state, keyword)
+    return _lines(f"{_count(len(found), 'note')} with {keyword.strip()!r} in the path:", found)
 
 
+@_told
 def read_note(file_path: str, max_lines: int = 0, mode: Mode = "full", *, state: Vault) -> str:
     """Read a note. Prefer structure or summary, and then read_section, for notes of more than 100 lines.
 
@@ -45,23 +69,26 @@ def read_note(file_path: str, max_lines: int = 0, mode: Mode = "full", *, state:
         mode: full is the text as it is, structure its headings with line numbers, summary these with two lines each.
     """
     if mode not in get_args(Mode):
-        return f"Error: there is no mode {mode!r}; it is one of {', '.join(get_args(Mode))}"
-    if mode == "structure":
-        return get_document_structure(file_path, state=state)
-    if mode == "summary":
-        return get_headers_with_preview(file_path, 2, state=state)
-    return _answered(lambda: _read(state, file_path, max_lines))
+        raise VaultError(f"there is no mode {mode!r}; it is one of {', '.join(get_args(Mode))}")
+    if mode != "full":
+        return _outline(state, file_path, 2 if mode == "summary" else None)
+    path = state.note(file_path)
+    note = state.read(path)
+    last, total = _cut(1, len(note.lines), max_lines), len(note.lines)
+    return _lines(f"{path}, lines 1-{last} of {total}:", note.lines[:last])
 
 
+@_told
 def get_document_structure(file_path: str, *, state: Vault) -> str:
     """Give the outline of a note: its headings down to the third level with the lines that each covers.
 
     Args:
         file_path: Path of the note, relative to the vault.
     """
-    return _answered(lambda: _outline(state, file_path, None))
+    return _outline(state, file_path, None)
 
 
+@_told
 def read_section(file_path: str, section_title: str, max_lines: int = 0, *, state: Vault) -> str:
     """Read one section of a note, with the sections nested in it.
 
@@ -70,9 +97,24 @@ def read_section(file_path: str, section_title: str, max_lines: int = 0, *, stat
         section_title: Title of the section or a part of it; `Outer > Inner` where several have it.
         max_lines: How many lines at most; 0 for all.
     """
-    return _answered(lambda: _section(state, file_path, section_title, max_lines))
+    path = state.note(file_path)
+    note = state.read(path)
+    found = note.find(section_title)
+    if not found:
+        titles = ", ".join(repr(section.title) for section in note.outline[:_MOST]) or "none: read_note gives its text"
+        raise VaultError(f"{path} has no section {section_title!r}; its sections are {titles}")
+    section, *others = found
+    end = section.last
+    while end > section.first and not note.lines[end - 1].strip():
+        end -= 1
+    last = _cut(section.first, end, max_lines)
+    rest = f" of {section.first}-{end}" if last < end else ""
+    also = f" (also at line {', '.join(str(other.first) for other in others)})" if others else ""
+    header = f"{path}, lines {section.first}-{last}{rest}, section {section.path!r}{also}:"
+    return _lines(header, note.lines[section.first - 1 : last])
 
 
+@_told
 def get_headers_with_preview(file_path: str, preview_lines: int = 2, *, state: Vault) -> str:
     """Give the outline of a note with the first lines of text under each heading.
 
@@ -80,9 +122,10 @@ def get_headers_with_preview(file_path: str, preview_lines: int = 2, *, state: V
         file_path: Path of the note, relative to the vault.
         preview_lines: How many lines of text for each heading.
     """
-    return _answered(lambda: _outline(state, file_path, max(preview_lines, 0)))
+    return _outline(state, file_path, max(preview_lines, 0))
 
 
+@_told
 def search_in_headers(keyword: str, folder: str = "", *, state: Vault) -> str:
     """Find headings that hold words of the keyword, best first. A heading means that a whole section is about it.
 
@@ -90,9 +133,11 @@ def search_in_headers(keyword: str, folder: str = "", *, state: Vault) -> str:
         keyword: Words to look for; case and accents do not matter.
         folder: Path of a folder, or of one note, to look in; empty for the whole vault.
     """
-    return _answered(lambda: _search_headers(state, keyword, folder))
+    found = in_headers(state, keyword, folder)
+    return _found(found, [f"{one.path}:{one.line}: [{one.section}]" for one in found[:_MOST]], "heading", keyword)
 
 
+@_told
 def grep_content(keyword: str, folder: str = "", max_results: int = _MOST, *, state: Vault) -> str:
     """Find lines that hold words of the keyword, best sections first, each with the title of its section.
 
@@ -101,37 +146,10 @@ def grep_content(keyword: str, folder: str = "", max_results: int = _MOST, *, st
         folder: Path of a folder, or of one note, to look in; empty for the whole vault.
         max_results: How many lines at most.
     """
-    return _answered(lambda: _grep(state, keyword, folder, max_results))
-
-
-def _answered(work: Callable[[], str]) -> str:
-    try:
-        return work()
-    except VaultError as error:
-        return f"Error: {error}"
-
-
-def _list(state: Vault, folder: str) -> str:
-    path = state.folder(folder)
-    prefix = f"{path}/" if path else ""
-    folders = [name for name in state.folders() if _is_directly_in(name, prefix)]
-    notes = [name for name in state.notes(path) if _is_directly_in(name, prefix)]
-    header = f"{path or 'vault'}: {_count(len(folders), 'folder')}, {_count(len(notes), 'note')}:"
-    return _lines(header, [*(f"{name}/" for name in folders), *notes])
-
-
-def _search_paths(state: Vault, keyword: str) -> str:
-    if not keyword.strip():
-        raise VaultError("keyword is empty; give a word of the path, or list the vault with list_folder('')")
-    found = in_paths(state, keyword)
-    return _lines(f"{_count(len(found), 'note')} with {keyword.strip()!r} in the path:", found)
-
-
-def _read(state: Vault, file_path: str, max_lines: int) -> str:
-    path = state.note(file_path)
-    note = state.read(path)
-    last, total = _cut(1, len(note.lines), max_lines), len(note.lines)
-    return _lines(f"{path}, lines 1-{last} of {total}:", note.lines[:last])
+    found = in_content(state, keyword, folder)
+    most = max(max_results, 1)
+    shown = [f"{one.path}:{one.line}: [{one.section}] {_short(one.text)}" for one in found[:most]]
+    return _found(found, shown, "line", keyword)
 
 
 def _outline(state: Vault, file_path: str, preview: int | None) -> str:
@@ -150,54 +168,15 @@ def _outline(state: Vault, file_path: str, preview: int | None) -> str:
 
 def _preview(note: Note, section: Section, count: int) -> list[str]:
     """Give the first lines of a section's own text, before the next section begins."""
-    starts = {one.first for one in note.sections}
-    texts = []
-    for line in range(section.first + 1, section.last + 1):
-        if line in starts or len(texts) >= count:
-            break
-        text = note.lines[line - 1].strip()
-        texts += [_short(text)] if text.strip("=-") else []
-    return texts
-
-
-def _section(state: Vault, file_path: str, title: str, max_lines: int) -> str:
-    path = state.note(file_path)
-    note = state.read(path)
-    found = note.find(title)
-    if not found:
-        titles = ", ".join(repr(section.title) for section in note.outline[:_MOST]) or "none: read_note gives its text"
-        raise VaultError(f"{path} has no section {title!r}; its sections are {titles}")
-    section, *others = found
-    end = section.last
-    while end > section.first and not note.lines[end - 1].strip():
-        end -= 1
-    last = _cut(section.first, end, max_lines)
-    rest = f" of {section.first}-{end}" if last < end else ""
-    also = f" (also at line {', '.join(str(other.first) for other in others)})" if others else ""
-    header = f"{path}, lines {section.first}-{last}{rest}, section {section.path!r}{also}:"
-    return _lines(header, note.lines[section.first - 1 : last])
-
-
-def _search_headers(state: Vault, keyword: str, folder: str) -> str:
-    _require(keyword)
-    found = in_headers(state, keyword, folder)
-    return _found(found, [f"{one.path}:{one.line}: [{one.section}]" for one in found[:_MOST]], "heading", keyword)
-
-
-def _grep(state: Vault, keyword: str, folder: str, max_results: int) -> str:
-    _require(keyword)
-    found = in_content(state, keyword, folder)
-    most = max(max_results, 1)
-    shown = [f"{one.path}:{one.line}: [{one.section}] {_short(one.text)}" for one in found[:most]]
-    return _found(found, shown, "line", keyword)
-
-
-def _require(keyword: str) -> None:
-    if not keyword.strip():
-        raise VaultError("keyword is empty; give the words to look for")
+    starts = [one.first for one in note.sections if one.first > section.first]
+    last = min([*starts, len(note.lines) + 1]) - 1
+    texts = (line.strip() for line in note.lines[section.first : last])
+    return [_short(text) for text in texts if text.strip("=-")][:count]
 
 
 def _found(found: Sequence[Hit], shown: Sequence[str], what: str, keyword: str) -> str:
+    if not keyword.strip():
+        raise VaultError("keyword is empty; give the words to look for")
     more = f" (the best {len(shown)})" if len(shown) < len(found) else ""
     return _lines(f"{_count(len(found), what)} with words of {keyword.strip()!r}{more}:", shown)
 

@@ -3,7 +3,6 @@
 import hashlib
 import os
 import unicodedata
-from collections.abc import Iterator
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
@@ -86,14 +85,6 @@ class Vault:
         if isinstance(found, str):
             raise VaultError(found)
         return found
-
-    def readable(self, paths: list[str]) -> Iterator[tuple[str, Note | None]]:
-        """Read one note after the other, None for those that cannot be read."""
-        for path in paths:
-            try:
-                yield path, self.read(path)
-            except VaultError:
-                yield path, None
 
     def _walked(self) -> tuple[list[str], list[str]]:
         """Give the folders and the notes of the vault, with the paths that listings show."""
