@@ -119,10 +119,12 @@ class CassetteSpec(Model):
     """Where model calls are recorded (None: beside the suite file), and what requests are compared without.
 
     `ignore` are regular expressions: what they match, times and ids say, makes no difference between two requests.
+    `unrecorded` says what a replay does with runs of which nothing is recorded.
     """
 
     file: Path | None = None
     ignore: tuple[str, ...] = ()
+    unrecorded: Literal["fail", "skip"] = "fail"
 
 
 class ToolsSpec(Model):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -18,6 +18,9 @@ from pytest_agentbench.core.text import ascii_slug
 from pytest_agentbench.environment.kinds import ask_for_kinds, unknown_kinds
 from pytest_agentbench.generation.recipe import reviews_of, staleness
 from pytest_agentbench.llm.cassette.file import cassette_path, read_cassette
+from pytest_agentbench.llm.cassette.modes import Mode
+from pytest_agentbench.llm.cassette.names import RunName
+from pytest_agentbench.llm.cassette.recorder import TO_RECORD
 from pytest_agentbench.plugin import compat
 from pytest_agentbench.plugin.accounts import secrets_of, spelled_in
 from pytest_agentbench.plugin.awaiting import play
@@ -64,8 +67,7 @@ class SuiteModule(pytest.Module):
         self.suite = suite
         bench.secrets |= {*suite.secrets, *secrets_of(suite)}
         bench.public |= spelled_in(suite)
-        if bench.options.cassette != "off":
-            read_cassette(cassette_path(suite.path, suite.cassette.file))
+        is_recorded = self._recorded(suite, Mode(bench.options.cassette))
         if told := staleness(suite, toolset):
             self.warn(pytest.PytestCollectionWarning(told))
         key = key_of(self.suite_path, self.config.rootpath)
@@ -96,7 +98,7 @@ class SuiteModule(pytest.Module):
             variants=self.declared,
             trials=max((plan.trial for plan in plans), default=1),
             scenarios=len(suite.scenarios),
-            total=sum(not is_left_out(plan) for plan in plans),
+            total=sum(not is_left_out(plan) and is_recorded(plan) for plan in plans),
             kinds=self.kinds,
             unlabelled=len(self.unlabelled),
             auditor=standing_of(suite),
@@ -114,7 +116,20 @@ class SuiteModule(pytest.Module):
             item = ScenarioItem.from_parent(self, name=plan.name, callobj=play, plan=plan, position=position)
             for mark in marks(plan, policies):
                 item.add_marker(mark)
+            if not is_recorded(plan):
+                item.is_unrecorded = True
+                where = cassette_path(suite.path, suite.cassette.file).name
+                item.add_marker(pytest.mark.skip(reason=f"not recorded in {where}; {TO_RECORD}"))
             yield item
+
+    def _recorded(self, suite: Suite, mode: Mode) -> Callable[[RunPlan], bool]:
+        """Read the suite's cassette; give whether a run can be played, as far as that depends on what is recorded."""
+        if mode is Mode.OFF:
+            return lambda _: True
+        held = read_cassette(cassette_path(suite.path, suite.cassette.file)).runs
+        if mode is not Mode.REPLAY or suite.cassette.unrecorded == "fail":
+            return lambda _: True
+        return lambda plan: RunName.of(plan.key) in held
 
     def _has(self, plan: RunPlan) -> bool:
         """Whether the file of this module has the run: a suite's has all, a scenario file its own."""
@@ -129,6 +144,9 @@ class SuiteModule(pytest.Module):
 
 class ScenarioItem(pytest.Function):
     """One run: a scenario, for a variant, a fault and a trial."""
+
+    is_unrecorded = False
+    """Whether it is left out because a cassette is replayed that does not hold it."""
 
     def __init__(self, *, plan: RunPlan, position: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -146,8 +164,8 @@ class ScenarioItem(pytest.Function):
 
     @property
     def is_left_out(self) -> bool:
-        """Whether the scenario file itself keeps the run out of every rate."""
-        return is_left_out(self.plan)
+        """Whether the scenario file, or a cassette without the run, keeps it out of every rate."""
+        return self.is_unrecorded or is_left_out(self.plan)
 
     @cached_property
     def blank(self) -> Result:
@@ -172,7 +190,7 @@ def is_left_out(plan: RunPlan) -> bool:
 
 def meta_of(item: ScenarioItem) -> Meta:
     """Give what the controller must know of a run before it starts."""
-    return Meta(blank=item.blank, suite=item.suite.info, position=item.position)
+    return Meta(blank=item.blank, suite=item.suite.info, position=item.position, is_left_out=item.is_left_out)
 
 
 def marks(plan: RunPlan, policies: dict[str, Policy]) -> Iterator[pytest.MarkDecorator]:

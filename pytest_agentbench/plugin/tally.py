@@ -197,7 +197,10 @@ class Tally:
                 continue
             ended = (result for result in self.results.values() if result.not_run is None)
             results = [result for result in ended if result.key.suite == key]
-            excused = sum(1 for name in self.left_out if (own := metas[name].suite) is not None and own.key == key)
+            asked = (
+                metas[name] for name in self.left_out if not metas[name].is_left_out
+            )  # the others were not counted
+            excused = sum(1 for meta in asked if meta.suite is not None and meta.suite.key == key)
             if mode == "always" or (suite.gated and len(results) + excused == suite.selected):
                 before = self.baseline.results if self.baseline else ()
                 texts = gates_of(suite.gates, self._bench.options)

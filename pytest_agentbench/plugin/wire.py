@@ -48,12 +48,13 @@ class SuiteInfo(Model):
 class Meta(Model):
     """What is known of a run before it starts; `position` orders results as the suite files do.
 
-    `suite` is None for a test of the user's own that simulates.
+    `suite` is None for a test of the user's own that simulates. `is_left_out` says that no rate counts the run.
     """
 
     blank: Result
     suite: SuiteInfo | None = None
     position: int = 0
+    is_left_out: bool = False
 
     @property
     def name(self) -> str:

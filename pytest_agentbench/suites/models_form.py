@@ -108,7 +108,8 @@ class ModelReader:
     def cassette(self, form: Form) -> CassetteSpec:
         """Read `cassette:`."""
         file = self._root / form["file"] if "file" in form else None
-        return CassetteSpec(file=file, ignore=tuple(form.get("ignore", ())))
+        ignore, unrecorded = tuple(form.get("ignore", ())), form.get("unrecorded", "fail")
+        return CassetteSpec(file=file, ignore=ignore, unrecorded=unrecorded)
 
     def _model(self, form: Form, path: Keys) -> ModelSpec:
         given = self._merged(form, path)

@@ -133,6 +133,10 @@ CASSETTE = mapping(
     {
         "file": {**_FILE, "description": "the file that model calls are recorded in"},
         "ignore": texts("a list of regular expressions for what makes no difference between two requests"),
+        "unrecorded": {
+            "enum": ["fail", "skip"],
+            "description": "what a replay does with runs of which nothing is recorded: fail or skip",
+        },
     },
-    "{file: …, ignore: […]}",
+    "{file: …, ignore: […], unrecorded: skip}",
 )

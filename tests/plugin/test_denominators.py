@@ -267,6 +267,16 @@ def test_a_stored_failure_is_played_again_when_it_is_rerun(project: Project) -> 
     result.stdout.fnmatch_lines(["*the agent's code is not compared*"])
 
 
+@pytest.mark.parametrize("left_out", [{"skip": "later"}, {"xfail": "a known bug", "communicate": ["something else"]}])
+def test_gates_hold_of_what_is_counted(project: Project, left_out: dict[str, object]) -> None:
+    """A scenario that its file leaves out does not keep the gates from being evaluated."""
+    project.suite("a", {"id": "b", "says": ["Refund W1"], **left_out}, gates=["success >= 0.9"])  # type: ignore[arg-type]
+    result = project.run("--agentbench-gates=auto")
+
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*success >= 0.9*1.00*ok*"])
+
+
 def test_shards_count_the_same_in_any_order(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     """A skipped scenario belongs to no shard, so it is missing in none."""
     skipped = {"id": "d", "says": ["Refund W1"], "skip": "later"}

@@ -334,3 +334,17 @@ def test_a_run_whose_key_is_refused_is_not_played_again(project: Project, status
         assert [request.model for request in server.requests] == ["user"] * asked
     [result] = project.document.results
     assert (str(result.verdict), str(result.blame)) == ("error", "provider")
+
+
+@pytest.mark.parametrize("processes", ["0", "2"])
+def test_a_replay_skips_what_was_not_recorded_where_the_suite_says_so(project: Project, processes: str) -> None:
+    """Those runs are in no rate, gates hold of the rest, and the reason says how to record them."""
+    with ModelServer(SCRIPT) as server:
+        models_suite(project, server.base_url, gates=["success >= 1.0"], cassette={"unrecorded": "skip"})
+        project.run("--agentbench-cassette=record", "-k", "s1 or s2")
+    replayed = project.run("--agentbench-cassette=replay", "--agentbench-gates=auto", "-rs", "-n", processes)
+
+    replayed.assert_outcomes(passed=2, skipped=4)
+    replayed.stdout.fnmatch_lines(
+        ["all*2*2*100 %*", "*success >= 1.0*1.00*ok*", "SKIPPED*not recorded in agentbench.cassette.jsonl; --*"]
+    )
