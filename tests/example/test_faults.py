@@ -1,11 +1,11 @@
 """Faults on the example agents: one that makes a figure up after a timeout is caught.
 
-`python -m benchmarks.faults --inventor` shows it on all three.
+`python -m benchmarks.faults --inventor` shows it on both.
 """
 
 from benchmarks.faults import arranged, played
 
-NAMES = ("support", "notes")
+NAMES = ("support",)
 
 
 def test_an_agent_that_invents_a_result_is_caught() -> None:

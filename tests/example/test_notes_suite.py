@@ -1,19 +1,24 @@
-"""The notes suite: eighty scenarios in four classes over a vault worth searching, none of which knows the agent."""
+"""The notes suite: eighty tasks in four classes, of which the recorded ones replay in every configuration."""
 
+import random
 import re
+import shutil
+import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
-import yaml
 
+from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.suite import Suite
+from pytest_agentbench.llm.cassette.file import read_cassette
+from pytest_agentbench.results.document import read
 from pytest_agentbench.suites.suite_file import load_suite
 
-ROOT = Path(__file__).parents[2]
-EXAMPLE = ROOT / "example_project"
+EXAMPLE = Path(__file__).parents[2] / "example_project"
 BENCH = EXAMPLE / "bench" / "notes"
-ELSEWHERE = ROOT / "benchmarks" / "notes_elsewhere.yaml"
+CLASSES = [f"class:S{number}" for number in range(1, 5)]
+VARIANTS = {"full", "memory", "planner", "baseline"}
 
 
 @pytest.fixture(scope="module")
@@ -22,64 +27,54 @@ def suite() -> Suite:
     return load_suite(EXAMPLE / "notes.agentbench.yaml", environ={})
 
 
-def test_there_are_twenty_scenarios_of_each_class(suite: Suite) -> None:
-    """Each scenario has one class, and every class as many."""
-    classes = [[tag for tag in one.tags if tag.startswith("class:")] for one in suite.scenarios]
+def test_twenty_tasks_of_each_class_and_four_of_each_chosen_by_seed(suite: Suite) -> None:
+    """The seed alone decides which tasks are recorded; each later class has more turns than S1 and S2."""
+    listed = {name: sorted(one.id for one in suite.scenarios if name in one.tags) for name in CLASSES}
+    turns = {name: {len(one.lines) for one in suite.scenarios if name in one.tags} for name in CLASSES}
 
-    assert all(len(found) == 1 for found in classes)
-    assert Counter(found[0] for found in classes) == {f"class:S{number}": 20 for number in range(1, 5)}
-
-
-def test_both_languages_are_asked_in_every_class(suite: Suite) -> None:
-    """Three of five scenarios of a class are English, the others French."""
-    counted = Counter(tuple(sorted(one.tags)) for one in suite.scenarios)
-
-    assert set(counted.values()) == {12, 8}
+    assert {name: len(ids) for name, ids in listed.items()} == dict.fromkeys(CLASSES, 20)
+    assert [turns[name] for name in CLASSES] == [{1}, {1}, {3}, {2, 3}]
+    chosen = {one.id for one in suite.scenarios if "sample" in one.tags}
+    assert chosen == {one for ids in listed.values() for one in random.Random(7).sample(ids, 4)}
 
 
-def test_conversations_have_three_turns_and_more(suite: Suite) -> None:
-    """What is asked in context is asked at least three times."""
-    contextual = [one for one in suite.scenarios if "class:S3" in one.tags]
-
-    assert all(len(one.says) >= 3 for one in contextual)
-
-
-def test_no_scenario_or_check_names_a_part_of_the_agent(suite: Suite) -> None:
-    """Neither a module of the agent nor a variant stands in what judges it, but where a user may say the word."""
-    modules = {file.stem for file in (EXAMPLE / "notes").rglob("*.py")} - {"__init__", "tools"}
-    dotted = re.compile(rf"(?<![\w.])notes\.({'|'.join(sorted(modules))})\b")
-    settings = re.compile(r"\b(planner|reflection|without_\w+|baseline|variant|NotesAgent)\b")
-    texts = [file.read_text(encoding="utf-8") for file in sorted(BENCH.glob("scenarios/*.yaml"))]
-    texts += [(BENCH / name).read_text(encoding="utf-8") for name in ("checks.py", "policies.yaml")]
-
-    assert len(texts) == 6
-    assert [found for text in texts for found in (*dotted.findall(text), *settings.findall(text))] == []
-
-
-def test_every_source_is_a_note_of_the_vault(suite: Suite) -> None:
-    """What an answer has to cite is there to be cited."""
+def test_every_note_that_an_answer_has_to_name_is_in_the_vault() -> None:
+    """What is to be cited is there to be cited, by one note alone."""
     notes = [path.relative_to(BENCH / "vault").as_posix() for path in (BENCH / "vault").rglob("*.md")]
-    cited = {str(told) for one in suite.scenarios for told in one.communicate_info if str(told).endswith(".md")}
+    written = "".join(path.read_text(encoding="utf-8") for path in sorted((BENCH / "scenarios").glob("*.yaml")))
+    cited = set(re.findall(r'"([^"\n]+\.md)"', written))
 
     assert len(cited) >= 40
-    assert [name for name in cited if sum(path.endswith(f"/{name}") for path in notes) != 1] == []
+    assert [name for name in sorted(cited) if sum(path.endswith(f"/{name}") for path in notes) != 1] == []
 
 
-def test_the_vault_has_long_notes_and_notes_without_headings() -> None:
-    """At least sixty notes, six of 300 to 1,000 lines, and six whose parts no heading names."""
-    texts = [path.read_text(encoding="utf-8-sig") for path in sorted((BENCH / "vault").rglob("*.md"))]
-    headed = re.compile(r"^(#|=+$|-{4,}$)", re.MULTILINE)
+@pytest.fixture
+def results(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> tuple[Result, ...]:
+    """The recorded part of the suite, replayed in a folder of its own, without a key and a server."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.syspath_prepend(str(pytester.path))
+    for name in [name for name in sys.modules if name.partition(".")[0] in {"bench", "notes"}]:
+        monkeypatch.delitem(sys.modules, name)  # another test of this process may have played the example where it lies
+    for name in ("notes", "bench/notes"):
+        shutil.copytree(EXAMPLE / name, pytester.path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(EXAMPLE / "notes.agentbench.yaml", pytester.path)
+    arguments = ("notes.agentbench.yaml", "--agentbench-cassette=replay", "--agentbench-variant=all", "-rs")
+    played = pytester.runpytest_inprocess("--agentbench", "-p", "agentbench", *arguments)
+    played.stdout.fnmatch_lines(["SKIPPED*not recorded in cassette.jsonl*"])
+    assert played.ret in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED}
+    return read(pytester.path / ".agentbench" / "results.json").results
 
-    assert len(texts) >= 60
-    assert sum(300 <= len(text.splitlines()) <= 1000 for text in texts) >= 6
-    assert sum(not headed.search(text) for text in texts) >= 6
 
+def test_what_is_recorded_replays_with_equal_numbers_of_each_class(results: tuple[Result, ...]) -> None:
+    """The same tasks in all four configurations; no run misses an answer, and nothing is asked live."""
+    held = {name for name in read_cassette(BENCH / "cassette.jsonl").runs if name.scenario}
+    counted = Counter((one.key.variant, tag) for one in results for tag in one.tags if tag in CLASSES)
 
-def test_questions_on_the_documentation_of_others_cover_the_classes() -> None:
-    """Forty questions, ten of each class and twenty of each language, with a fact or its absence for each."""
-    asked = yaml.safe_load(ELSEWHERE.read_text(encoding="utf-8"))["questions"]
-
-    assert Counter(one["class"] for one in asked) == {f"S{number}": 10 for number in range(1, 5)}
-    assert Counter(one["language"] for one in asked) == {"en": 20, "fr": 20}
-    assert all(len(one["facts"]) == len(one["says"]) for one in asked)
-    assert all(any(one["facts"]) or one.get("none") for one in asked)
+    assert {one.key.scenario for one in results} == {name.scenario for name in held}
+    assert {variant for variant, _ in counted} == VARIANTS
+    assert len(set(counted.values())) == 1
+    assert len(counted) == 16
+    assert [str(one.key) for one in results if not one.scored] == []
+    assert all(one.usage["agent"].replayed == one.usage["agent"].calls for one in results)

@@ -32,7 +32,7 @@ def embed(no_network: None) -> Any:
     """The model, read from the installed files."""
     pytest.importorskip("tokenizers")
     pytest.importorskip("numpy")
-    from notes.memory.minilm import load
+    from notes.minilm import load
 
     return load()
 
@@ -62,11 +62,11 @@ def test_numbers_are_those_of_the_reference(embed: Any) -> None:
 
 def test_the_memory_of_the_agent_finds_other_words(embed: Any) -> None:
     """What shares no word with the question that was asked."""
-    from notes.memory.module import Memory
-    from notes.settings import Settings
+    from notes.memory import Remembered, SemanticMemory
 
-    memory = Memory.of(Settings(semantic="embeddings"))
-    for text in ("How do I bake bread?", "Who won the race?"):
-        memory.hear("user", text)
+    memory = SemanticMemory()
+    for number, text in enumerate(("How do I bake bread?", "Who won the race?"), start=1):
+        memory.add(Remembered(number=number, role="user", text=text))
 
-    assert memory.semantic.search("making a loaf")[0].number == 1
+    assert memory.off == ""
+    assert [one.number for one in memory.search("making a loaf")] == [1]

@@ -13,11 +13,9 @@ from pytest_agentbench.core.transcript import Transcript
 from tests.users.manners import MANNERS, Manner, Outcome, play
 
 PROJECT = Path(__file__).parents[2] / "example_project"
-SUITES = {"support": 43, "generated": 100, "notes": 80, "notes_llm": 12, "weather": 11, "weather_generated": 50}
+SUITES = {"support": 43, "generated": 100, "weather": 11, "weather_generated": 50}
 """The suites, with the number of their scenarios."""
 
-ASKS_FOR_WORDS = {"notes_llm.agentbench::abonnement"}
-"""What a check of the suite's own fails: it wants to be told that no note says so, which no expectation states."""
 WISHES_BETWEEN = {"generated.agentbench::escalate-to-human-c11-086"}
 """Who asks a turn early hears a wish about no thing in particular between yes and write: the yes is taken back."""
 QUICK = ("support", "generated", "weather")
@@ -44,9 +42,7 @@ def test_every_right_agent_passes(name: str) -> None:
 
     print(f"{name}\n{table(found)}")
     assert Counter(one.manner for one in found) == dict.fromkeys(MANNERS, SUITES[name]), table(found)
-    assert {
-        one.name for one in found if one.kind != "passed" and not one.is_faulty
-    } <= ASKS_FOR_WORDS | WISHES_BETWEEN, table(found)
+    assert {one.name for one in found if one.kind != "passed" and not one.is_faulty} <= WISHES_BETWEEN, table(found)
 
 
 @pytest.mark.parametrize("name", QUICK)
