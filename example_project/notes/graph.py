@@ -53,10 +53,8 @@ def draw(memory: ConceptMemory) -> str:
 
 
 def _line(one: tuple[float, float], other: tuple[float, float], count: int) -> str:
-    return (
-        f'<line x1="{one[0]:.1f}" y1="{one[1]:.1f}" x2="{other[0]:.1f}" y2="{other[1]:.1f}" '
-        f'stroke-width="{min(count, 8)}"/>'
-    )
+    ends = f'x1="{one[0]:.1f}" y1="{one[1]:.1f}" x2="{other[0]:.1f}" y2="{other[1]:.1f}"'
+    return f'<line {ends} stroke-width="{min(count, 8)}"/>'
 
 
 def _node(name: str, count: int, x: float, y: float) -> str:

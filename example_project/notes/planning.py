@@ -232,11 +232,8 @@ class Executor:
 
     def _resolved(self, task: SubTask, results: Mapping[int, Result]) -> dict[str, Any]:
         """Put earlier results where the parameters ask for them; None where a result does not hold such a value."""
-        found = {key: _FROM.fullmatch(str(value)) for key, value in task.parameters.items()}
-        return {
-            key: extracted(key, results[int(match[1])].text) if (match := found[key]) else value
-            for key, value in task.parameters.items()
-        }
+        found = ((key, value, _FROM.fullmatch(str(value))) for key, value in task.parameters.items())
+        return {key: extracted(key, results[int(one[1])].text) if one else value for key, value, one in found}
 
 
 def extracted(parameter: str, text: str) -> str | None:

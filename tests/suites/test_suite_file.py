@@ -161,7 +161,7 @@ scenarios:
         ("user: {llm: {}}", "user.llm: the key 'model' is missing (name a model here or in the suite's `llm`)"),
         ("user: {llm: {modl: x}}", "user.llm.modl: unknown key 'modl', allowed: model, base_url"),
         ("llm: {temperature: 3}", "llm.temperature: found 3, expected a number from 0 to 2"),
-        ("cassette: {fil: x}", "unknown key 'fil', allowed: file, ignore (did you mean 'file'?)"),
+        ("cassette: {fil: x}", "unknown key 'fil', allowed: file, ignore, unrecorded (did you mean 'file'?)"),
         ("limits: {cost_usd: -1}", "limits.cost_usd: found -1, expected US dollars, from 0 to a billion"),
         ("variants: {t12: {}}", "found the name 't12', expected letters, digits, _ . and -, not t and a number"),
         ("variants: {A: {}, a: {}}", "the variants 'A' and 'a' differ in case alone"),
