@@ -73,21 +73,18 @@ def tasks() -> dict[str, str]:
 def report(runs: Sequence[Run], known: dict[str, str]) -> Iterable[str]:
     """Give both tables as Markdown, and what was not played."""
     by_variant = {one.variant: [run for run in runs if run["key"]["variant"] == one.variant] for one in CONFIGURATIONS}
-    base = _redundant(by_variant["planner"])
     measured = ("success", "tokens a question", "redundant calls", "coherence", "rejected")
     yield f"| configuration | n | {' | '.join(f'{name} | paper' for name in measured)} |"
     yield f"|---|---|{'---|' * 2 * len(measured)}"
     for one in CONFIGURATIONS:
         played = by_variant[one.variant]
-        redundant = _redundant(played)
-        share = f" ({redundant / base:.0%})" if base and one.variant != "planner" else ""
         own = (
             str(len(played)),
             _share([run["verdict"] == "passed" for run in played]),
             one.success,
             f"{_sum(played, 'tokens') / _questions(played):.0f}" if played else "–",
             one.tokens,
-            f"{redundant:.2f} a run{share}" if played else "–",
+            f"{_redundant(played):.2f} a run" if played else "–",
             one.redundant,
             _share(list(_later_answers(played))),
             one.coherence,
