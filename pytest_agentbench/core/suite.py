@@ -197,7 +197,8 @@ class GenerateSpec(Model):
     calls per tool. Where nothing can be reset, `allow_writes` admits calls of tools that write, `trust_annotations`
     takes what servers tell of their tools for declared, and `allow` names tools that may be called whatever they do.
     `weights` says where transition probabilities come from, `traces` from which logs; of `candidates` walks drawn a
-    scenario a judge keeps the plausible ones. `values` are known ones by argument, or by `tool.argument`.
+    scenario a judge keeps the plausible ones. `agents` are the suites of other agents by name, whose graphs stand in
+    the place of tools. `values` are known ones by argument, or by `tool.argument`.
     With `review: off` scenarios that nobody reviewed count.
     `model` plays `roles` (() means all of them); with None, code does what it can without them.
     """
@@ -225,6 +226,7 @@ class GenerateSpec(Model):
     weights: Literal["uniform", "conditioned", "prompting", "empirical", "traces"] = "uniform"
     candidates: int = 1
     traces: tuple[Path, ...] = ()
+    agents: dict[str, Path] = {}
     values: dict[str, tuple[Any, ...]] = {}
     review: ReviewMode = "pending"
     model: ModelSpec | None = None

@@ -1,7 +1,7 @@
 """Assembly: a worded draft becomes scenarios in our own form, one for each persona, by structure alone."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import yaml
@@ -12,6 +12,7 @@ from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.draft import Draft, Origin, Persona
 from pytest_agentbench.generation.language.plain import PLAIN, words_of
 from pytest_agentbench.generation.recipe import PROVENANCE, Hashes
+from pytest_agentbench.suites.calls import HANDOFF
 
 CALLS, FACTS = "calls", "facts"
 """The keys of the provenance under which the origins of expected arguments, and of what must be told, stand."""
@@ -62,7 +63,7 @@ def scenario_forms(draft: Draft, *, hashes: Hashes, seed: int) -> tuple[dict[str
             "unknown": list(dict.fromkeys(unknown)),
             "modifiers": list(persona.modifiers) if persona else [],
             "state": draft.state,
-            "expect": [_call(call.call) for call in draft.calls if not call.fails],
+            "expect": list(_expected(draft)),
             "never": [_call(call) for call in draft.forbidden],
             "communicate": list(facts),
             "faults": [one.model_dump(mode="json") for one in draft.faults],
@@ -106,6 +107,14 @@ def _facts(draft: Draft) -> dict[str, dict[str, JsonValue]]:
     for text in draft.communicate:
         found.setdefault(text, {})
     return found
+
+
+def _expected(draft: Draft) -> Iterator[JsonValue]:
+    """Yield the expected calls, and each handoff before the call that it is needed for."""
+    for place, call in enumerate(draft.calls):
+        yield from ({HANDOFF: one.to} for one in draft.handoffs if one.place == place)
+        if not call.fails:
+            yield _call(call.call)
 
 
 def _call(call: ExpectedCall) -> dict[str, JsonValue]:

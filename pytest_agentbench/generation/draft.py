@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 
 from pytest_agentbench.core.acts import ActKind
 from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.events import ExpectedHandoff
 from pytest_agentbench.core.fault import FaultSpec
 from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.values import JsonValue
@@ -164,8 +165,9 @@ class Draft(Model):
     """A scenario that is planned, with its calls made for real; `id` is stable for one seed and one place in the order.
 
     `state` is what the scenario adds to the suite's own state, `forbidden` what a right run must not call,
-    `communicate` what it must say, `ordered` whether the order of calls decides. `purpose` and `situation` are the
-    critic's summaries. `provenance` is kept in the file as it is, `notes` as lines of its header.
+    `communicate` what it must say, `handoffs` to which agents it must hand over (`place`: the number of calls before),
+    `ordered` whether the order of calls decides. `purpose` and `situation` are the critic's summaries. `provenance` is
+    kept in the file as it is, `notes` as lines of its header.
     """
 
     id: str
@@ -175,6 +177,7 @@ class Draft(Model):
     forbidden: tuple[ExpectedCall, ...] = ()
     communicate: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
+    handoffs: tuple[ExpectedHandoff, ...] = ()
     faults: tuple[FaultSpec, ...] = ()
     policies: tuple[PolicyPart, ...] = ()
     owner: Owner = Owner()

@@ -92,13 +92,15 @@ def _recipe_hash(recipe: GenerateSpec) -> str:
     """
     content = recipe.model_dump(
         mode="json",
-        exclude={"out": True, "review": True, "traces": True, "document": True, "model": _HOW_REACHED},
+        exclude={"out": True, "review": True, "traces": True, "document": True, "agents": True, "model": _HOW_REACHED},
         exclude_defaults=True,
     )
     idle = {*(_OF_POLICIES if recipe.source == "tools" else ()), *(["levels"] if recipe.levels == USUAL_LEVELS else [])}
     content = {key: value for key, value in content.items() if key not in idle}
     if recipe.document is not None:
         content["document"] = digest(recipe.document.read_text(encoding="utf-8", errors="replace"))
+    if recipe.agents:
+        content["agents"] = {name: file.name for name, file in recipe.agents.items()}
     return digest({**content, "traces": [file.name for file in recipe.traces]})
 
 

@@ -79,7 +79,7 @@ def generate(asked: Asked, *, environ: Mapping[str, str], told: Told) -> Outcome
             spec = recipe.model
             chats = None if spec is None else lambda role: models.chat(spec, Caller(role=role))
             try:
-                return await _pipeline(suite, toolset, asked, chats, told)
+                return await _pipeline(suite, toolset, asked, chats, told=told, environ=environ)
             finally:
                 await models.close()
 
@@ -117,7 +117,15 @@ def _check_folder(recipe: GenerateSpec) -> None:
         )
 
 
-async def _pipeline(suite: Suite, toolset: Toolset, asked: Asked, chats: Chats | None, told: Told) -> Outcome:
+async def _pipeline(
+    suite: Suite,
+    toolset: Toolset,
+    asked: Asked,
+    chats: Chats | None,
+    *,
+    told: Told,
+    environ: Mapping[str, str],
+) -> Outcome:
     # one of the three ways is loaded
     recipe = recipe_of(suite)
     if asked.reword:
@@ -135,7 +143,7 @@ async def _pipeline(suite: Suite, toolset: Toolset, asked: Asked, chats: Chats |
         return await policies.run(suite, toolset, chats=chats, until=asked.until, force=asked.force, told=told)
     from pytest_agentbench.generation.tools.pipeline import Pipeline  # noqa: PLC0415
 
-    pipeline = Pipeline(suite=suite, toolset=toolset, chats=chats, told=told, force=asked.force)
+    pipeline = Pipeline(suite=suite, toolset=toolset, chats=chats, told=told, force=asked.force, environ=environ)
     return await pipeline.run(asked.until)  # type: ignore[arg-type]  # the command admits no other
 
 

@@ -74,6 +74,13 @@ GENERATE = mapping(
             "maximum": 20,
             "description": "walks drawn for each scenario, of which the most plausible are kept, from 1 to 20",
         },
+        "agents": {
+            "type": "object",
+            "minProperties": 1,
+            "propertyNames": {"pattern": r"\S", "description": "the name of an agent"},
+            "additionalProperties": _PATH,
+            "description": "a mapping of other agents to their suite files: {helpdesk: desk.agentbench.yaml}",
+        },
         "traces": {"type": "array", "items": _PATH, "minItems": 1, "description": "a list of recorded conversations"},
         "values": {
             "type": "object",

@@ -105,8 +105,11 @@ class PartReader:
         levels = {"min": 2, "max": 11, **form.get("levels", {})}
         if levels["min"] > levels["max"]:
             self._wrong(("generate", "levels"), f"min is {levels['min']}, more than max, which is {levels['max']}")
-        read = ("from", "out", "nodes", "levels", "document", "llm", "traces", "complexity")
+        read = ("from", "out", "nodes", "levels", "document", "llm", "traces", "complexity", "agents")
         given = {key: form[key] for key in form if key not in read}
+        if "agents" in form and form["from"] != "tools":
+            message = "agents are graphs of tools, and the recipe is from policies"
+            self._wrong(("generate", "agents"), message, "write `from: tools`, or leave agents out")
         return GenerateSpec(
             **given,
             source=form["from"],
@@ -117,6 +120,9 @@ class PartReader:
             document=self.file(form["document"], ("generate", "document")) if "document" in form else None,
             complexity={str(key): float(share) for key, share in form.get("complexity", {}).items()},
             traces=tuple(self.file(name, ("generate", "traces", n)) for n, name in enumerate(form.get("traces", ()))),
+            agents={
+                name: self.file(file, ("generate", "agents", name)) for name, file in form.get("agents", {}).items()
+            },
             model=self.models.generator(form["llm"]) if "llm" in form else None,
         )
 

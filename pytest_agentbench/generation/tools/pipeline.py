@@ -6,8 +6,8 @@ not made again as long as that holds; a session that was broken off goes on wher
 
 import contextlib
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from math import ceil
 from random import Random
@@ -23,6 +23,7 @@ from pytest_agentbench.generation.recipe import Outcome, Told, hashes_of, recipe
 from pytest_agentbench.generation.report import document_of, lines_of
 from pytest_agentbench.generation.roles import Chats, RoleModels
 from pytest_agentbench.generation.store import Store
+from pytest_agentbench.generation.tools.agents import agents_of
 from pytest_agentbench.generation.tools.graph.graph import build_graph
 from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
 from pytest_agentbench.generation.tools.hydration.rules import SuiteRules
@@ -88,7 +89,10 @@ def _today() -> date:
 
 @dataclass(kw_only=True)
 class Pipeline:
-    """One recipe at work. `told` hears of progress; `force` makes every stage anew; `today` may be asked once."""
+    """One recipe at work. `told` hears of progress; `force` makes every stage anew; `today` may be asked once.
+
+    `environ` are the variables that the suites of other agents may name.
+    """
 
     suite: Suite
     toolset: Toolset
@@ -97,6 +101,7 @@ class Pipeline:
     force: bool = False
     now: Callable[[], float] = time.monotonic
     today: Callable[[], date] = _today
+    environ: Mapping[str, str] = field(default_factory=dict)
 
     async def run(self, until: Until = "") -> Outcome:
         """Run the stages; raise `SuiteFaultError` or `EnvironmentFaultError` where there is nothing to work on."""
@@ -104,6 +109,7 @@ class Pipeline:
         self._roles = Roles(self._recipe, self.chats)
         await self._find_tools()
         self._check_recipe()
+        self._agents = await agents_of(self.suite, self.toolset, self.environ)
         state = await state_of(world_of(self.suite, toolset=self.toolset))
         hints = hints_of(self.toolset, state, self._recipe.values)
         world = world_of(self.suite, toolset=self.toolset, hints={name: list(one) for name, one in hints.items()})
@@ -149,7 +155,7 @@ class Pipeline:
             covered = [f"{row.what}: {row.covered} of {row.total}" for row in rows]
             left = [rehearsed.left] if rehearsed.left else []
             return self._stopped(until, [f"{len(walks)} walks", *covered, *left])
-        source = WalkSource(draws, stock, self._recipe.seed, self._languages, left=rehearsed.left)
+        source = WalkSource(draws, stock, self._recipe.seed, self._languages, left=rehearsed.left, agents=self._agents)
         return await self._scenarios(source, graph, made, why, state)
 
     async def _scenarios(
@@ -261,10 +267,11 @@ class Pipeline:
 
         async def make() -> Graph:
             self.told("building the graph")
-            return await self._weighed(build_graph(cards, taxonomy, react=react), cards)
+            return await self._weighed(build_graph(cards, taxonomy, react=react, agents=self._agents), cards)
 
         read = [file.read_text() for file in recipe.traces]
-        made_from = hash_of(cards, taxonomy, recipe.weights, self._roles.player("weigher"), read, *["react"] * react)
+        more = [*["react"] * react, *([sorted(self._agents.items())] if self._agents else [])]
+        made_from = hash_of(cards, taxonomy, recipe.weights, self._roles.player("weigher"), read, *more)
         return await resumed(recipe.out / GRAPH, Graph, made_from, make, force=self.force)
 
     async def _weighed(self, graph: Graph, cards: Cards) -> Graph:

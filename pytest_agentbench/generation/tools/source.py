@@ -5,13 +5,14 @@ what it would have covered, and what it asked too much of is asked less of later
 """
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.generation.draft import Draft, Loss, Turn
 from pytest_agentbench.generation.ownership import CallRecord, people_of
+from pytest_agentbench.generation.tools.agents import handoffs_of, path_of
 from pytest_agentbench.generation.tools.hydration.hydrate import EXHAUSTED, hydrate
 from pytest_agentbench.generation.tools.hydration.stock import HydrationError, Stock, Usage
 from pytest_agentbench.generation.tools.hydration.turns import unsteady_values
@@ -24,7 +25,7 @@ from pytest_agentbench.generation.tools.walks.sampling import SIMPLE, Sampler
 class WalkSource:
     """Gives drafts of walks (`draft.Source`), the same for the same seed and the same answers about them.
 
-    `left` says what was not rehearsed before they were drawn.
+    `left` says what was not rehearsed before they were drawn, `agents` which tools other agents have.
     """
 
     draws: Sampler
@@ -33,6 +34,7 @@ class WalkSource:
     languages: Sequence[str] = ("en",)
     told: Callable[[str], None] = lambda _: None
     left: str = ""
+    agents: Mapping[str, str] = field(default_factory=dict)
     walks: dict[str, Walk] = field(default_factory=dict)
     _usage: Usage = field(default_factory=Usage)
 
@@ -92,7 +94,8 @@ class WalkSource:
             owner=owner,
             language=self.languages[len(self.walks) % len(self.languages)],
             tags=(_class_of(turns), *(("failure",) if walk.enriched else ())),
-            provenance={"path": " > ".join(walk.nodes)},
+            handoffs=handoffs_of(walk, turns, self.agents),
+            provenance={"path": path_of(walk, self.agents)},
         )
 
     def _learn(self, walk: Walk, error: HydrationError) -> None:

@@ -198,13 +198,24 @@ class Edge(Model):
 
 
 class Graph(Model):
-    """The tool graph as data (§4.3): `networkx()` in `graph.py` gives it as a graph. Rows of weights sum to 1."""
+    """The tool graph as data (§4.3): `to_networkx` in `graph.py` gives it as a graph. Rows of weights sum to 1.
+
+    `agents` names the agent of each tool that another one than the suite's first has.
+    """
 
     tools: tuple[str, ...] = ()
     edges: tuple[Edge, ...] = ()
     wildcards: tuple[str, ...] = ()
     closing: tuple[str, ...] = ()
     weights: str = "uniform"
+    agents: dict[str, str] = {}
+
+    @model_serializer(mode="wrap")
+    def _without_nothing(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        saved: dict[str, Any] = handler(self)
+        if not self.agents:
+            saved.pop("agents", None)
+        return saved
 
 
 class Walk(Model):

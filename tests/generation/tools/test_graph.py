@@ -149,21 +149,21 @@ def test_an_agent_of_one_turn_ends_after_its_calls() -> None:
     assert {edge.source for edge in made.edges if edge.target == END_OF_SIMULATION} == {"a", "b"}
 
 
-def test_an_agent_behind_a_tool_is_a_graph_within() -> None:
-    """What led to the tool leads into the other agent's graph, and out of it where the tool led."""
-    inner = graph(cards("x", "y", flows=(flow("x", "y"),)))
+def test_an_agent_in_the_place_of_a_tool_is_entered_and_left_as_one() -> None:
+    """What leads to the agent leads to its tools; a turn that it took over goes on with them, or ends."""
+    flows = (flow("a", "x"), flow("x", "y"), flow("y", "b"), flow("y", "z"), flow("b", "a"))
+    agents = {"x": "desk", "y": "desk", "z": "bank"}
 
-    made = graph(
-        cards("a", "b", "helpdesk", flows=(flow("a", "helpdesk"), flow("helpdesk", "b"))), agents={"helpdesk": inner}
-    )
+    made = graph(cards("a", "b", "x", "y", "z", flows=flows), agents=agents, wildcards=["y"])
 
     pairs = {(edge.source, edge.target) for edge in made.edges}
-    assert made.tools == ("a", "b", "helpdesk.x", "helpdesk.y")
-    assert {("a", "helpdesk.x"), ("helpdesk.x", "helpdesk.y"), ("helpdesk.y", "b")} <= pairs
-    assert "helpdesk" not in {node for pair in pairs for node in pair}
+    assert {(RUN_CONVERSATION, "x"), ("a", "x"), ("x", "y"), ("y", "x"), ("b", "a"), ("y", RUN_CONVERSATION)} <= pairs
+    assert pairs.isdisjoint({("y", "a"), ("y", "b"), ("y", "z")})
+    assert made.agents == agents
     assert all(total == pytest.approx(1) for total in row_sums(made).values())
-    broken = Card(tool="helpdesk", probes=(Probe(kind="nominal", arguments={}, verdict="broken"),))
-    assert graph(Cards(cards=(broken, *cards("a").cards)), agents={"helpdesk": inner}).tools == ("a",)
+    drawn = exported(made, "mermaid")
+    assert drawn.count("subgraph") == 2
+    assert '"desk"' in drawn
 
 
 def test_tools_that_never_worked_are_in_no_walk() -> None:

@@ -31,8 +31,11 @@ def exported(graph: Graph, form: str) -> str:
 
 
 def _drawing(made: "networkx.DiGraph[str]") -> Drawing:
-    """Draw edges as thick as they are likely, with their types or their weight."""
-    nodes = [DrawnNode(id=name, label=name, note=_KINDS[data["kind"]]) for name, data in made.nodes(data=True)]
+    """Draw edges as thick as they are likely, with their types or their weight, and a frame around each agent."""
+    nodes = [
+        DrawnNode(id=name, label=name, group=data.get("agent", ""), note=_KINDS[data["kind"]])
+        for name, data in made.nodes(data=True)
+    ]
     edges = [
         DrawnEdge(
             source=source,

@@ -23,7 +23,6 @@ from pytest_agentbench.generation.tools.values import (
 
 _PROSE = 300
 """Characters of prose from which a result must be read before anything can follow from it."""
-_ENDS = (RUN_CONVERSATION, END_OF_SIMULATION)
 
 
 def build_graph(
@@ -34,7 +33,7 @@ def build_graph(
     closing: Iterable[str] | None = None,
     react: bool = False,
     self_loops: bool = False,
-    agents: Mapping[str, Graph] | None = None,
+    agents: Mapping[str, str] | None = None,
 ) -> Graph:
     """Build the graph, with uniform weights.
 
@@ -42,15 +41,15 @@ def build_graph(
     there too. A connector type leads from each producer to each consumer, unless that refused all it was given of
     it. `wildcards`, tools whose results need reading first, lead
     to every tool; `closing` ends conversations; both are found by themselves where None. `react`: one user turn, then
-    calls until the end, so that no tool leads back to the user. `agents` replaces tools by graphs of other agents,
-    whose tools are then called `agent.tool`. Tools that are known not to work at all are left out. Raise
-    `SuiteFaultError` for unknown names.
+    calls until the end, so that no tool leads back to the user. `agents` names the other agents that have some of the
+    tools: what leads to an agent leads to its tools, and out of it goes a turn only to its end. Tools that are known
+    not to work at all are left out. Raise `SuiteFaultError` for unknown names.
     """
     usable = [card for card in cards.cards if is_usable(card)]
     tools = [card.tool for card in usable]
     wild = _chosen("wildcards", wildcards, cards, [card.tool for card in usable if _needs_reading(card)])
     ends = _chosen("closing", closing, cards, [tool for tool in tools if closes_conversation(tool)])
-    _chosen("agents", agents, cards, [])
+    agents = {tool: agent for tool, agent in (agents or {}).items() if tool in tools}
     edges: dict[tuple[str, str], Edge] = {}
 
     def add(source: str, target: str, reason: str = "", via: tuple[str, ...] = ()) -> None:
@@ -66,15 +65,25 @@ def build_graph(
     if not react:
         add(RUN_CONVERSATION, END_OF_SIMULATION, "the user is done")
     for name, source, target in _typed(cards, taxonomy):
-        if {source, target} <= set(tools) and source not in ends:
+        if {source, target} <= set(tools) and source not in ends and may_follow(agents, source, target):
             add(source, target, via=(name,))
     for source in wild:
-        for target in tools:
+        for target in (one for one in tools if may_follow(agents, source, one)):
             add(source, target, "its result is read before the next step")
-    graph = Graph(tools=tuple(tools), edges=tuple(edges.values()), wildcards=tuple(wild), closing=tuple(ends))
-    for name, inner in (agents or {}).items():
-        graph = with_agent(graph, name, inner)
-    return uniform(graph)
+    return uniform(
+        Graph(
+            tools=tuple(tools),
+            edges=tuple(edges.values()),
+            wildcards=tuple(wild),
+            closing=tuple(ends),
+            agents=agents,
+        )
+    )
+
+
+def may_follow(agents: Mapping[str, str], source: str, target: str) -> bool:
+    """Whether within a turn a call of one tool may follow one of another: an agent that took over keeps the turn."""
+    return source not in agents or agents[source] == agents.get(target)
 
 
 def _chosen(key: str, names: Iterable[str] | None, cards: Cards, found: list[str]) -> list[str]:
@@ -108,34 +117,6 @@ def _typed(cards: Cards, taxonomy: Taxonomy) -> Iterable[tuple[str, str, str]]:
                     yield one.id, source, target
 
 
-def with_agent(graph: Graph, tool: str, inner: Graph) -> Graph:
-    """Replace a tool by the graph of the agent behind it (§6): its own first calls are entered, its last ones left.
-
-    What led to the tool leads to each tool that the inner graph's user turn leads to; what the inner graph leads from
-    back to its user, or to its end, leads on to where the tool led. The inner tools are called `tool.inner`.
-    """
-    if tool not in graph.tools:  # no call of it works
-        return graph
-    names = {name: f"{tool}.{name}" for name in inner.tools}
-    entries = [names[one.target] for one in inner.edges if one.source == RUN_CONVERSATION and one.target in names]
-    exits = list(dict.fromkeys(names[one.source] for one in inner.edges if one.target in _ENDS and one.source in names))
-    edges: dict[tuple[str, str], Edge] = {}
-    for one in graph.edges:
-        for source in exits if one.source == tool else [one.source]:
-            for target in entries if one.target == tool else [one.target]:
-                edges[source, target] = one.model_copy(update={"source": source, "target": target})
-    for one in inner.edges:
-        if {one.source, one.target} <= names.keys():
-            update = {"source": names[one.source], "target": names[one.target]}
-            edges[update["source"], update["target"]] = one.model_copy(update=update)
-
-    def replaced(tools: tuple[str, ...], inside: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(one for name in tools for one in ([names[own] for own in inside] if name == tool else [name]))
-
-    sides = {side: replaced(getattr(graph, side), getattr(inner, side)) for side in ("tools", "wildcards", "closing")}
-    return graph.model_copy(update={**sides, "edges": tuple(edges.values())})
-
-
 def to_networkx(graph: Graph) -> "networkx.DiGraph[str]":
     """Give the graph as a networkx DiGraph; edges carry `weight`, `via` and `reason`, nodes their `kind`."""
     made: networkx.DiGraph[str] = networkx.DiGraph()
@@ -143,7 +124,7 @@ def to_networkx(graph: Graph) -> "networkx.DiGraph[str]":
     made.add_node(END_OF_SIMULATION, kind="end")
     for tool in graph.tools:
         kind = "wildcard" if tool in graph.wildcards else "closing" if tool in graph.closing else "tool"
-        made.add_node(tool, kind=kind)
+        made.add_node(tool, kind=kind, **({"agent": graph.agents[tool]} if tool in graph.agents else {}))
     for one in graph.edges:
         made.add_edge(one.source, one.target, weight=one.weight, via=one.via, reason=one.reason)
     return made
