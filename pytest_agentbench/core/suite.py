@@ -188,8 +188,9 @@ class GenerateSpec(Model):
     """The recipe of `agentbench generate`: what scenarios are made from, how many, and where they are written.
 
     `out` is a folder. `languages` are those of the users, () takes the suite's own. With `shape: react` the user speaks
-    once, and the agent calls to the end (tool-to-scenario §6); `shortest` and `longest` bound a walk in nodes (§4.4).
-    `complexity` maps classes or levels to shares of the
+    once, and the agent calls to the end (tool-to-scenario §6). `chains` of calls come from walks through the tool
+    graph, or from goals that a model pursues. `shortest` and `longest` bound a walk in nodes (§4.4). `complexity` maps
+    classes or levels to shares of the
     scenarios, {} leaves them to the pipeline. `levels` are the least and the most complexity of scenarios of policies
     (None: not written), `walk` and `steps` say how their sets are drawn, `document` is where these are read from (None:
     the suite's own), `validators` are import paths of checks of rows.
@@ -209,6 +210,7 @@ class GenerateSpec(Model):
     out: Path = Path("generated")
     languages: tuple[str, ...] = ()
     shape: Literal["conversation", "react"] = "conversation"
+    chains: Literal["walks", "goals"] = "walks"
     shortest: int = 6
     longest: int = 25
     complexity: dict[str, float] = {}

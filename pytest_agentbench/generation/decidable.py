@@ -13,7 +13,8 @@ from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.values import JsonValue, is_number, same, to_json
 from pytest_agentbench.generation.draft import Draft, PlannedCall
 from pytest_agentbench.generation.language.guard import scalars_of
-from pytest_agentbench.generation.ownership import CallRecord, mixed_owners, ownership_of, people_of
+from pytest_agentbench.generation.owned_rows import CallRecord
+from pytest_agentbench.generation.ownership import mixed_owners, ownership_of, people_of
 from pytest_agentbench.generation.tools.flows import found_at
 from pytest_agentbench.generation.tools.probing.reading import inner
 

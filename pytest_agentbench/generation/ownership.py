@@ -10,45 +10,41 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pytest_agentbench.core.names import IDENTIFIERS
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.draft import Owner
+from pytest_agentbench.generation.owned_rows import (
+    ANSWER,
+    CallRecord,
+    Row,
+    cells_of,
+    every_cell,
+    is_key,
+    is_telling,
+    key_column,
+    key_columns,
+    kind_of,
+    listed_by,
+    noun_of,
+    outer_rows,
+    rows_in,
+    rows_of_call,
+)
 from pytest_agentbench.generation.tools.graph.names import words
 from pytest_agentbench.generation.tools.labels import NAMES, is_identifier, is_role
-from pytest_agentbench.generation.tools.probing.reading import inner
 
 _REACHED = frozenset({"email", "mail", "phone", "tel", "telephone", "mobile", "birth", "birthday", "dob"})
 """Words of columns that only rows about people have."""
-_WRAPPERS = frozenset({"item", "result", "data", "row", "entry", "record", "list", "content"})
-"""Names of lists that do not say of what."""
 _SOURCES = 2
 """Tables, answers and calls that carry a kind before its people count."""
 _LEAST = 3
 """Values of a column that are keys of a kind, from which it holds such keys (fewer: all of them)."""
-_VARIANTS = 1.2
-"""Rows for each value of a column, up to which the column tells rows apart: some changed between two answers."""
-_ANSWER = "answer/"
-"""Begins the name of rows that stand in the answers of a tool."""
 _FAR = 6
 """Keys from one thing to its owner."""
-_DEEPEST = 12
-"""Rows inside rows that are read."""
 
 Thing = tuple[str, str]
 """The kind of a thing, and its key."""
 People = dict[str, frozenset[str]]
 """Keys of people by their kind."""
-
-
-@dataclass(frozen=True)
-class CallRecord:
-    """A call with its answer; `sources` are the numbers of earlier calls whose answers gave some of its arguments."""
-
-    tool: str
-    arguments: Mapping[str, JsonValue]
-    result: JsonValue = None
-    writes: bool = False
-    sources: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -64,29 +60,14 @@ class About:
     because: tuple[tuple[str, str, People], ...] = ()
 
 
-@dataclass(eq=False)
-class _Row:
-    """A row of a table or an answer: its plain cells, its key in a table, the row that lists it, that it is part of."""
-
-    source: str
-    noun: str
-    cells: dict[str, JsonValue]
-    key: str = ""
-    listed_in: "_Row | None" = None
-    part_of: "_Row | None" = None
-    asked: Mapping[str, JsonValue] = field(default_factory=dict)
-    columns: frozenset[str] = frozenset()
-    name: str = ""
-
-
 class Ownership:
     """The links between the things of a service; `base` knows more of them, and the kinds."""
 
     def __init__(
-        self, rows: Sequence[_Row], calls: Sequence[CallRecord], owner: Owner, base: "Ownership | None" = None
+        self, rows: Sequence[Row], calls: Sequence[CallRecord], owner: Owner, base: "Ownership | None" = None
     ) -> None:
         self._base = base
-        self._columns: Mapping[str, str] = base._columns if base else _key_columns(rows)
+        self._columns: Mapping[str, str] = base._columns if base else key_columns(rows)
         self._keys: dict[str, set[str]] = base._keys if base else defaultdict(set)
         self._values: dict[str, set[str]] = base._values if base else defaultdict(set)
         self._alias: Mapping[str, str] = base._alias if base else self._aliases(rows, calls)
@@ -94,25 +75,25 @@ class Ownership:
         self._owned: dict[Thing, dict[Thing, None]] = {}
         self._listed: dict[Thing, dict[Thing, None]] = {}
         self._holders: dict[Thing, dict[Thing, None]] = {}
-        self._rows: dict[Thing, _Row] = {}
+        self._rows: dict[Thing, Row] = {}
         for row in rows:
             self._link(row)
 
     def plus(self, calls: Sequence[CallRecord]) -> "Ownership":
         """Give what is known once these calls were made: what they say of a thing stands above what was known."""
-        return Ownership([row for call in calls for row in _rows_of_call(call)], (), Owner(), self)
+        return Ownership([row for call in calls for row in rows_of_call(call)], (), Owner(), self)
 
     def about(self, call: CallRecord) -> About:
         """Say what a call is about: by its arguments; else by the one owner of its answer, else of what it changes."""
         arguments = [
             (name, thing)
-            for name, value in _cells_of(call.arguments)
-            if (thing := self._thing(name, value, _noun(call.tool)))
+            for name, value in cells_of(call.arguments)
+            if (thing := self._thing(name, value, noun_of(call.tool)))
         ]
         because = [(name, thing[1], self.owners(thing)) for name, thing in arguments]
         people, listed = _union(whose for *_, whose in because), People()
         if not people:
-            rows = list(_outer_rows(call))
+            rows = list(outer_rows(call))
             found = _union(map(self._owners_of_row, rows))
             is_directory = all((own := self._own(row)) and own[0] in self.people for row in rows)
             if isinstance(call.result, str | int):
@@ -133,7 +114,7 @@ class Ownership:
 
     def kinds_of(self, owner: Owner) -> People:
         """Give an owner that is a row of a table, or a key alone, as people."""
-        key, kind = str(owner.key), owner.table if owner.table in self._values else _noun(owner.table)
+        key, kind = str(owner.key), owner.table if owner.table in self._values else noun_of(owner.table)
         kinds = [self._alias.get(kind, kind)] if owner.table else sorted(self._values)
         named = [one for one in kinds if key in self._values.get(one, ())]
         return {one: frozenset({key}) for one in [one for one in named if one in self.people] or named[:1]}
@@ -145,9 +126,20 @@ class Ownership:
             row = self._row((kind, key))
             column = self._columns.get(row.source, "") if row else ""
             name = row.name if row else "" if self._keys.get(kind) else key
-            table = row.source if row and not row.source.startswith(_ANSWER) else kind
+            table = row.source if row and not row.source.startswith(ANSWER) else kind
             return Owner(table=table, key=row.cells.get(column, key) if row else key, name=name)
         return Owner()
+
+    def persons(self) -> list[Thing]:
+        """Give the people that are known, by kind and key."""
+        return sorted((kind, key) for kind in self.people for key in self._keys.get(kind) or self._values[kind])
+
+    def belongings(self, person: Thing) -> Iterator[tuple[str, Mapping[str, JsonValue]]]:
+        """Yield the key and the cells of a person's row, and of each row that belongs to the person alone."""
+        own = {person[0]: frozenset({person[1]})}
+        for thing, row in self._rows.items():
+            if thing == person or self.owners(thing) == own:
+                yield thing[1], row.cells
 
     def names(self, people: People) -> Iterator[str]:
         """Yield the keys and names of people: nobody asks who he is."""
@@ -156,7 +148,7 @@ class Ownership:
                 row = self._row((kind, key))
                 yield from (key, row.name if row else key)
 
-    def _row(self, thing: Thing) -> _Row | None:
+    def _row(self, thing: Thing) -> Row | None:
         return self._rows.get(thing) or (self._base._row(thing) if self._base else None)
 
     def _nearest(self, thing: Thing, *, listed: bool) -> People:
@@ -178,7 +170,7 @@ class Ownership:
         known = self._base._links(thing, listed=listed) if self._base else ()
         return [*own, *(one for one in known if one[0] not in kinds)]
 
-    def _owners_of_row(self, row: _Row) -> People:
+    def _owners_of_row(self, row: Row) -> People:
         own = self._own(row)
         return (self.owners(own) if own else {}) or _union(map(self.owners, self._references(row)))
 
@@ -188,7 +180,7 @@ class Ownership:
         is_row = thing[1] in self._keys.get(thing[0], ())
         return _alone(_union(map(self.owners, holders))) if is_row else {}
 
-    def _link(self, row: _Row) -> None:
+    def _link(self, row: Row) -> None:
         if (own := self._own(row)) is None:
             return
         self._rows.setdefault(own, row)
@@ -202,16 +194,16 @@ class Ownership:
         if row.part_of and (whole := self._own(row.part_of)) and whole != own:
             self._owned.setdefault(whole, {})[own] = None
 
-    def _references(self, row: _Row) -> Iterator[Thing]:
+    def _references(self, row: Row) -> Iterator[Thing]:
         column = self._column(row)
         for name, value in row.cells.items():
             if name != column and (thing := self._thing(name, value, row.noun)):
                 yield thing
 
-    def _column(self, row: _Row) -> str:
-        return "" if row.key else self._columns[row.source] if row.source in self._columns else _key_column([row])
+    def _column(self, row: Row) -> str:
+        return "" if row.key else self._columns[row.source] if row.source in self._columns else key_column([row])
 
-    def _own(self, row: _Row) -> Thing | None:
+    def _own(self, row: Row) -> Thing | None:
         if row.key:
             return self._alias.get(row.noun, row.noun), row.key
         column = self._column(row)
@@ -219,21 +211,21 @@ class Ownership:
 
     def _thing(self, name: str, value: JsonValue, noun: str) -> Thing | None:
         """Give what a column, or an argument, holds the key of; None where it is no key, or a name of a person."""
-        kind = self._alias.get(_kind(name, noun), _kind(name, noun))
+        kind = self._alias.get(kind_of(name, noun), kind_of(name, noun))
         keys = self._keys.get(kind)
-        if not _is_key(value) or (keys and is_role(name) and not is_identifier(name) and str(value) not in keys):
+        if not is_key(value) or (keys and is_role(name) and not is_identifier(name) and str(value) not in keys):
             return None
         return kind, str(value)
 
-    def _aliases(self, rows: Sequence[_Row], calls: Sequence[CallRecord]) -> dict[str, str]:
+    def _aliases(self, rows: Sequence[Row], calls: Sequence[CallRecord]) -> dict[str, str]:
         """Say which kinds are others under another name, since they hold the keys of these: the `handler` of a bird.
 
         Small numbers are keys of everything: they count only under what is called as people are.
         """
         held: dict[str, set[str]] = defaultdict(set)
         own: dict[str, set[str]] = defaultdict(set)
-        for name, kind, source, key in _every_cell(rows, calls):
-            if is_identifier(name) or is_role(name) or _is_telling(key):
+        for name, kind, source, key in every_cell(rows, calls):
+            if is_identifier(name) or is_role(name) or is_telling(key):
                 held[kind].add(key)
             if is_identifier(name) and source.startswith("arguments/"):
                 own[kind].add(key)
@@ -241,13 +233,13 @@ class Ownership:
         for row in rows:
             column = self._column(row)
             own_key = row.key or row.cells.get(column)
-            if row.columns and _is_key(own_key):  # a key alone in a list is no row
-                in_rows[row.noun if row.key else _kind(column, row.noun)].add(str(own_key))
+            if row.columns and is_key(own_key):  # a key alone in a list is no row
+                in_rows[row.noun if row.key else kind_of(column, row.noun)].add(str(own_key))
         for kind, keys in in_rows.items():
             own[kind] |= keys
         found: dict[str, str] = {}
         for kind in sorted(held.keys() - in_rows.keys()):
-            if not (is_role(kind) or all(map(_is_telling, held[kind]))):
+            if not (is_role(kind) or all(map(is_telling, held[kind]))):
                 continue
             hits = {
                 other: len(held[kind] & own[other]) for other in sorted(own) if other != kind and other not in found
@@ -260,10 +252,10 @@ class Ownership:
             self._keys[alias.get(kind, kind)] |= keys
         return alias
 
-    def _people(self, rows: Sequence[_Row], calls: Sequence[CallRecord], owner: Owner) -> frozenset[str]:
+    def _people(self, rows: Sequence[Row], calls: Sequence[CallRecord], owner: Owner) -> frozenset[str]:
         sources: dict[str, set[str]] = defaultdict(set)
         called: dict[str, set[str]] = defaultdict(set)
-        for name, plain, source, key in _every_cell(rows, calls):
+        for name, plain, source, key in every_cell(rows, calls):
             kind = self._alias.get(plain, plain)
             sources[kind].add(source)
             called[kind].add(name)
@@ -274,8 +266,12 @@ class Ownership:
         self.people = frozenset(persons & carried | roles)
         if owner.key is not None:
             return frozenset(self.people | self.kinds_of(owner).keys())
-        listing = {self._alias.get(kind, kind) for call in calls for kind in _listed_by(call)}
-        return self.people or frozenset(listing & carried)
+        listing = {self._alias.get(kind, kind) for call in calls for kind in listed_by(call)} & carried
+        if not any(self._keys.get(kind) for kind in self.people):
+            # words in a column are no people where there are rows of named ones by which things are listed
+            named = {own[0] for row in rows if row.name and (own := self._own(row))}
+            return frozenset(listing & named) or self.people or frozenset(listing)
+        return self.people
 
 
 def ownership_of(
@@ -284,8 +280,8 @@ def ownership_of(
     """Find out whom things belong to, out of the tables of states and calls with their answers."""
     records = list(calls)
     tables = [(name, table) for state in states for name, table in (state or {}).items()]
-    rows = [row for name, table in tables for row in _rows_in(name, table, _noun(name), is_table=True)]
-    return Ownership([*rows, *(row for call in records for row in _rows_of_call(call))], records, owner or Owner())
+    rows = [row for name, table in tables for row in rows_in(name, table, noun_of(name), is_table=True)]
+    return Ownership([*rows, *(row for call in records for row in rows_of_call(call))], records, owner or Owner())
 
 
 def conflicts(about: About, earlier: Iterable[About]) -> tuple[int, int]:
@@ -358,138 +354,6 @@ def _alone(people: People) -> People:
     return {kind: keys for kind, keys in people.items() if len(keys) == 1}
 
 
-def _cells_of(arguments: Mapping[str, JsonValue]) -> Iterator[tuple[str, JsonValue]]:
-    """Yield the plain values of arguments, each with the last name on the way to it."""
-    for name, value in arguments.items():
-        for one in value if isinstance(value, list) else [value]:
-            if isinstance(one, Mapping):
-                yield from _cells_of(one)
-            else:
-                yield str(name), one
-
-
-def _every_cell(rows: Sequence[_Row], calls: Sequence[CallRecord]) -> Iterator[tuple[str, str, str, str]]:
-    """Yield each key in rows and arguments: the column's name, the kind, where, and the key."""
-    for row in rows:
-        if row.key:
-            yield "", row.noun, row.source, row.key
-        for name, value in row.cells.items():
-            if _is_key(value):
-                yield name, _kind(name, row.noun), row.source, str(value)
-    for call in calls:
-        for name, value in _cells_of(call.arguments):
-            if _is_key(value):
-                yield name, _kind(name, _noun(call.tool)), f"arguments/{call.tool}", str(value)
-
-
-def _rows_of_call(call: CallRecord) -> Iterator[_Row]:
-    asked = dict(_cells_of(call.arguments))
-    for row in _rows_in(f"{_ANSWER}{call.tool}", call.result, _noun(call.tool)):
-        row.asked = asked if row.listed_in is None and row.part_of is None else {}
-        yield row
-
-
-def _outer_rows(call: CallRecord) -> Iterator[_Row]:
-    return (row for row in _rows_of_call(call) if row.listed_in is None and row.part_of is None)
-
-
-def _rows_in(
-    source: str, value: JsonValue, noun: str, around: _Row | None = None, *, deep: int = 0, is_table: bool = False
-) -> Iterator[_Row]:
-    """Yield the rows of a table, of an answer, or of a field of a row, and those inside them."""
-    value = inner(value) if deep < _DEEPEST else None
-    if isinstance(value, list):
-        for item in map(inner, value):
-            if isinstance(item, Mapping):
-                yield from _row_of(_Row(source, noun, {}, listed_in=around), item, deep)
-            elif around is not None and _is_key(item):
-                yield _Row(source, noun, {source.rpartition(".")[2]: item}, listed_in=around)
-    elif isinstance(value, Mapping) and (is_table or _is_keyed(value)):
-        for key, item in value.items():
-            if isinstance(record := inner(item), Mapping):
-                yield from _row_of(_Row(source, noun, {}, str(key), listed_in=around), record, deep)
-    elif isinstance(value, Mapping):
-        yield from _row_of(_Row(source, noun, {}, part_of=around), value, deep)
-
-
-def _row_of(row: _Row, record: Mapping[str, JsonValue], deep: int) -> Iterator[_Row]:
-    parts = {str(name): inner(item) for name, item in record.items() if isinstance(inner(item), Mapping | list)}
-    row.cells = {str(name): item for name, item in record.items() if str(name) not in parts}
-    row.columns, row.name = frozenset(map(str, record)), _name(record)
-    telling = [
-        name for name, item in row.cells.items() if _is_key(item) and (isinstance(item, str) or is_identifier(name))
-    ]
-    is_wrapper = (
-        not row.key and bool(parts) and (not telling or any(_WRAPPERS.intersection(words(name)[-1:]) for name in parts))
-    )
-    if not is_wrapper:
-        yield row
-    for name, item in parts.items():
-        noun = row.noun if _noun(name) in _WRAPPERS else _noun(name)
-        yield from _rows_in(f"{row.source}.{name}", item, noun, row.listed_in if is_wrapper else row, deep=deep + 1)
-
-
-def _is_keyed(value: Mapping[str, JsonValue]) -> bool:
-    """Whether an object holds like records by their keys."""
-    columns = [set(one) if isinstance(one := inner(item), Mapping) else set[str]() for item in value.values()]
-    return len(columns) > 1 and len(set.intersection(*columns)) * 2 > len(set.union(*columns))
-
-
-def _key_columns(rows: Sequence[_Row]) -> dict[str, str]:
-    """Give the column that tells the rows of each source apart, "" where none does."""
-    by_source: dict[str, list[_Row]] = defaultdict(list)
-    for row in rows:
-        if not row.key:
-            by_source[row.source].append(row)
-    return {source: _key_column(several) for source, several in by_source.items()}
-
-
-def _key_column(rows: Sequence[_Row]) -> str:
-    """Give the column that tells rows apart: one that is called as their key is, the very first, or another key."""
-    columns = list(dict.fromkeys(name for row in rows for name in row.cells))
-    keys = [name for name in columns if is_identifier(name)]
-    own = [name for name in keys if _kind(name, rows[0].noun) == rows[0].noun]
-    for name in (*own, *columns[:1], *keys):
-        values = [row.cells.get(name) for row in rows]
-        variants = {str(row.cells) for row in rows}
-        if all(map(_is_key, values)) and len(variants) <= _VARIANTS * len(set(map(str, values))):
-            return name
-    return ""
-
-
-def _kind(name: str, noun: str) -> str:
-    """Give the kind of thing that a column holds keys of: its words without *id* and the like, else the row's noun."""
-    return " ".join(word for word in words(name) if word not in IDENTIFIERS) or noun
-
-
-def _noun(name: str) -> str:
-    return next((word for word in reversed(words(name)) if word not in IDENTIFIERS), name)
-
-
-def _listed_by(call: CallRecord) -> Iterator[str]:
-    """Yield the kinds by which a call lists rows: an argument that each of several rows of its answer carries."""
-    rows = list(_outer_rows(call))
-    for name, value in _cells_of(call.arguments):
-        if len(rows) > 1 and is_identifier(name) and all(str(row.cells.get(name)) == str(value) for row in rows):
-            yield _kind(name, _noun(call.tool))
-
-
-def _is_key(value: JsonValue) -> bool:
-    return (isinstance(value, str) and 0 < len(value) <= 64) or (isinstance(value, int) and not isinstance(value, bool))
-
-
-def _is_telling(key: str) -> bool:
-    return len(key) >= 4 and any(map(str.isdigit, key))
-
-
-def _is_person(row: _Row) -> bool:
+def _is_person(row: Row) -> bool:
     found = {word for column in row.columns for word in words(column)}
     return bool(found & NAMES) and bool(found & _REACHED)
-
-
-def _name(record: Mapping[str, JsonValue]) -> str:
-    nested = record.get("name")
-    if isinstance(nested, Mapping):
-        return " ".join(value for value in nested.values() if isinstance(value, str))
-    parts = [str(value) for column, value in record.items() if set(words(column)) & NAMES and isinstance(value, str)]
-    return " ".join(parts[:2])

@@ -94,7 +94,7 @@ class Production:
         """Make the scenarios, write them, and report."""
         report = self._report
         if isinstance(self.wording, ModelWording):
-            report.estimate = estimate_of(self.wording.spec, report.wanted)
+            report.estimate = estimate_of(self.wording.spec, report.wanted, self._recipe.chains)
             self.told(report.estimate)
         log = self.log or self.store.log_of(self.made_from, anew=self.force)
         with tempfile.TemporaryDirectory(prefix="agentbench-") as directory:

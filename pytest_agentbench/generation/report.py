@@ -16,8 +16,8 @@ from pytest_agentbench.generation.store import SCENARIOS, Saved
 from pytest_agentbench.llm.prices import cost_of
 from pytest_agentbench.llm.reply import TokenCount
 
-CALLS, TOKENS = 3, 6_000
-"""Model calls and tokens that one scenario may take, at most."""
+COST = {"walks": (3, 6_000), "goals": (10, 20_000)}
+"""Model calls and tokens that one scenario may take, at most, by where its chain of calls comes from."""
 
 PAPER = 33.0
 """Model calls per accepted scenario of tool-to-scenario: (transitions + 1) x 135/50 + 1 persona at 11.7 nodes."""
@@ -94,13 +94,15 @@ class Report:
         return dict(sorted(found.items()))
 
 
-def estimate_of(spec: ModelSpec, wanted: int) -> str:
-    """Say what wording so many scenarios takes at most, before anything is asked."""
-    tokens = TokenCount(input=wanted * TOKENS * 3 // 4, output=wanted * TOKENS // 4)
+def estimate_of(spec: ModelSpec, wanted: int, chains: str = "walks") -> str:
+    """Say what wording so many scenarios takes at most, before anything is asked; playing them, too, for goals."""
+    most_calls, most_tokens = COST[chains]
+    tokens = TokenCount(input=wanted * most_tokens * 3 // 4, output=wanted * most_tokens // 4)
     cost = cost_of(spec, spec.model, tokens)
     price = "price unknown" if cost is None else f"{cost:.2f} USD"
-    each = f"{CALLS} calls and {TOKENS} tokens a scenario"
-    return f"wording {wanted} scenarios by {spec.model}: at most {wanted * CALLS} model calls ({each}), {price}"
+    each = f"{most_calls} calls and {most_tokens} tokens a scenario"
+    what = "playing and wording" if chains == "goals" else "wording"
+    return f"{what} {wanted} scenarios by {spec.model}: at most {wanted * most_calls} model calls ({each}), {price}"
 
 
 def document_of(report: Report) -> dict[str, JsonValue]:

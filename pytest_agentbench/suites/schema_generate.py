@@ -28,6 +28,10 @@ GENERATE = mapping(
             "enum": ["conversation", "react"],
             "description": "conversation (the user speaks again and again), or react (once, then calls to the end)",
         },
+        "chains": {
+            "enum": ["walks", "goals"],
+            "description": "where chains of calls come from: walks (through the tool graph), or goals (a model plays)",
+        },
         "nodes": mapping({"min": _NODES, "max": _NODES}, "{min: 6, max: 25}: the length of a walk in nodes"),
         "complexity": {
             "type": "object",

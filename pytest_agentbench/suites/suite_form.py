@@ -107,9 +107,10 @@ class PartReader:
             self._wrong(("generate", "levels"), f"min is {levels['min']}, more than max, which is {levels['max']}")
         read = ("from", "out", "nodes", "levels", "document", "llm", "traces", "complexity", "agents")
         given = {key: form[key] for key in form if key not in read}
-        if "agents" in form and form["from"] != "tools":
-            message = "agents are graphs of tools, and the recipe is from policies"
-            self._wrong(("generate", "agents"), message, "write `from: tools`, or leave agents out")
+        for key in ("agents", "chains"):
+            if key in form and form["from"] != "tools":
+                message = f"{key} are made of tools, and the recipe is from policies"
+                self._wrong(("generate", key), message, f"write `from: tools`, or leave {key} out")
         return GenerateSpec(
             **given,
             source=form["from"],

@@ -117,7 +117,7 @@ class Critic:
         persona = draft.personas[0] if draft.personas else None
         lookups = sorted({shorten(call.answer, _LOOKUP) for call in draft.calls if not call.writes and not call.fails})
         return {
-            "tools": [_signature(spec) for spec in self._toolset.of("assistant")],
+            "tools": [signature(spec) for spec in self._toolset.of("assistant")],
             "rules": [policy.text for policy in self._policies],
             "rows": list(rows),
             "lookups": lookups,
@@ -126,7 +126,7 @@ class Critic:
         }
 
 
-def _signature(spec: ToolSpec) -> str:
+def signature(spec: ToolSpec) -> str:
     """Give a tool in a line: its name, arguments with their types, and what it declares to do."""
     required = spec.parameters.get("required", ())
     arguments = ", ".join(

@@ -211,6 +211,7 @@ def _data(asked: ConversationBrief) -> dict[str, Any]:
         "owner": draft.owner.model_dump(exclude_defaults=True),
         "rows": list(asked.rows),
         "earlier": list(asked.earlier),
+        "reason": draft.provenance.get("goal", ""),
     }
     return {
         "tools": [f"{name}: {summary[:_SUMMARY]}" for name, summary in tools],

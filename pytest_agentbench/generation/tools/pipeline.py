@@ -24,6 +24,7 @@ from pytest_agentbench.generation.report import document_of, lines_of
 from pytest_agentbench.generation.roles import Chats, RoleModels
 from pytest_agentbench.generation.store import Store
 from pytest_agentbench.generation.tools.agents import agents_of
+from pytest_agentbench.generation.tools.goals import PLAYER, GoalFile, GoalSource
 from pytest_agentbench.generation.tools.graph.graph import build_graph
 from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
 from pytest_agentbench.generation.tools.hydration.rules import SuiteRules
@@ -38,6 +39,7 @@ from pytest_agentbench.generation.tools.recruiting.recruiter import Recruiter
 from pytest_agentbench.generation.tools.source import WalkSource
 from pytest_agentbench.generation.tools.stage_files import (
     CARDS,
+    GOALS,
     GRAPH,
     POOL,
     SCORES,
@@ -46,6 +48,7 @@ from pytest_agentbench.generation.tools.stage_files import (
     PoolFile,
     WalkFile,
     hash_of,
+    load,
     resumed,
     save,
 )
@@ -56,6 +59,7 @@ from pytest_agentbench.generation.tools.walks.rehearsal import Rehearsed, rehear
 from pytest_agentbench.generation.tools.walks.sampling import CLASSES, SHARES, Sampler, Shape, drawn
 from pytest_agentbench.generation.tools.walks.weights import Conditioned, weigh
 from pytest_agentbench.generation.tools.world import World, world_of
+from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.results.seen_writes import note_seen
 
 Until = Literal["cards", "graph", "walks", ""]
@@ -66,7 +70,7 @@ _SPARED = 0.5
 _BY_MODEL = ("prompting", "empirical")
 """Weights that only a model gives."""
 
-ROLES = ("prober", "taxonomist", "weigher", "writer", "critic")
+ROLES = ("prober", "taxonomist", "weigher", PLAYER, "writer", "critic")
 """The roles that a model can play, in pipeline order."""
 
 
@@ -76,6 +80,10 @@ class Roles(RoleModels):
 
     known = ROLES
     successors = {"recruiter": "prober", "narrator": "writer", "persona": "writer"}
+
+    def chat(self, role: str) -> Chat | None:
+        """Give the model that plays a role; nobody plays goals where chains are walks."""
+        return None if role == PLAYER and self.recipe.chains != "goals" else super().chat(role)
 
     def check_languages(self, languages: Sequence[str]) -> None:
         """Raise `SuiteFaultError` for a language that has no plain phrases, where no model words the scenarios."""
@@ -146,6 +154,9 @@ class Pipeline:
         self.told("rehearsing the edges")
         rehearsed = await rehearse(graph, stock, seed=self._recipe.seed)
         why = _why(cards, made, rehearsed)
+        if (player := self._roles.chat(PLAYER)) and not until:
+            goals = self._goals(player, graph, stock, rehearsed)
+            return await self._scenarios(goals, graph, made, why, state)
         draws = await self._draws(graph, stock, rehearsed)
         offered = [card.tool for card in cards.cards]
         if until == "walks":
@@ -158,12 +169,32 @@ class Pipeline:
         source = WalkSource(draws, stock, self._recipe.seed, self._languages, left=rehearsed.left, agents=self._agents)
         return await self._scenarios(source, graph, made, why, state)
 
+    def _goals(self, chat: Chat, graph: Graph, stock: Stock, rehearsed: Rehearsed) -> GoalSource:
+        """Give the source in which a model pursues goals; what it played before with the same is read again."""
+        recipe, file = self._recipe, self._recipe.out / GOALS
+        made_from = hash_of(stock.cards, stock.taxonomy, graph, hashes_of(self.suite, self.toolset))
+        known = None if self.force else load(file, GoalFile, made_from)
+        return GoalSource(
+            chat=chat,
+            graph=graph,
+            stock=stock,
+            seed=recipe.seed,
+            wanted=recipe.count,
+            closed=frozenset(rehearsed.closed),
+            languages=self._languages,
+            agents=self._agents,
+            once=recipe.shape == "react",
+            left=rehearsed.left,
+            played=known or GoalFile(),
+            keep=lambda played: save(file, played, made_from),
+        )
+
     async def _scenarios(
-        self, source: WalkSource, graph: Graph, made: PoolFile, why: dict[str, str], state: State | None
+        self, source: WalkSource | GoalSource, graph: Graph, made: PoolFile, why: dict[str, str], state: State | None
     ) -> Outcome:
         """Have the drafts of walks worded, accepted and written; give the report."""
         recipe, stock, roles = self._recipe, source.stock, self._roles
-        players = [roles.player(role) for role in ROLES]
+        players = [roles.player(role) for role in ROLES if role != PLAYER or recipe.chains == "goals"]
         made_from = hash_of(hashes_of(self.suite, self.toolset), stock.cards, stock.taxonomy, graph, made, players)
         production = Production(
             suite=self.suite,
@@ -220,6 +251,11 @@ class Pipeline:
         if recipe.weights in _BY_MODEL and self._roles.chat("weigher") is None:
             raise SuiteFaultError(
                 f"generate.weights: {recipe.weights!r} needs a model that plays the weigher: name one under `llm`"
+            )
+        if recipe.chains == "goals" and self._roles.chat(PLAYER) is None:
+            raise SuiteFaultError(
+                "generate.chains: 'goals' needs a model that plays the player: name one under `llm`, "
+                "and `player` among the `roles` where there are any"
             )
         if recipe.weights == "traces" and not recipe.traces:
             raise SuiteFaultError("generate.weights: 'traces' needs recorded conversations under `traces`")

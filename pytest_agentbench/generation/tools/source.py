@@ -11,7 +11,8 @@ from random import Random
 
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.generation.draft import Draft, Loss, Turn
-from pytest_agentbench.generation.ownership import CallRecord, people_of
+from pytest_agentbench.generation.owned_rows import CallRecord
+from pytest_agentbench.generation.ownership import people_of
 from pytest_agentbench.generation.tools.agents import handoffs_of, path_of
 from pytest_agentbench.generation.tools.hydration.hydrate import EXHAUSTED, hydrate
 from pytest_agentbench.generation.tools.hydration.stock import HydrationError, Stock, Usage
@@ -80,23 +81,10 @@ class WalkSource:
             return None
 
     def _of_turns(self, walk: Walk, turns: tuple[Turn, ...]) -> Draft:
-        calls = [
-            CallRecord(one.call.name, one.call.arguments, parsed(one.answer), one.writes)
-            for turn in turns
-            for one in turn.calls
-        ]
-        known = self.stock.ownership.plus(calls)
-        owner = known.owner_of(people_of(known, calls))
-        return Draft(
-            id=walk.id,
-            source="tools",
-            turns=turns,
-            owner=owner,
-            language=self.languages[len(self.walks) % len(self.languages)],
-            tags=(_class_of(turns), *(("failure",) if walk.enriched else ())),
-            handoffs=handoffs_of(walk, turns, self.agents),
-            provenance={"path": path_of(walk, self.agents)},
-        )
+        language = self.languages[len(self.walks) % len(self.languages)]
+        draft = draft_of(walk, turns, self.stock, self.agents)
+        tags = (*draft.tags, *(("failure",) if walk.enriched else ()))
+        return draft.model_copy(update={"language": language, "tags": tags})
 
     def _learn(self, walk: Walk, error: HydrationError) -> None:
         """Have later walks ask less of the world where this one asked too much: rooms are booked, accounts closed.
@@ -115,6 +103,25 @@ class WalkSource:
             before = [node for node in nodes[: places[-1]] if node != RUN_CONVERSATION]
             changes = [node for node in before if self.stock.card(node).writes is not False]
             self.draws.bar(Counter(changes or before), step)  # reads alone bar it where they named somebody else
+
+
+def draft_of(walk: Walk, turns: tuple[Turn, ...], stock: Stock, agents: Mapping[str, str]) -> Draft:
+    """Give the draft of turns with calls that were made, whichever source planned them."""
+    calls = [
+        CallRecord(one.call.name, one.call.arguments, parsed(one.answer), one.writes)
+        for turn in turns
+        for one in turn.calls
+    ]
+    known = stock.ownership.plus(calls)
+    return Draft(
+        id=walk.id,
+        source="tools",
+        turns=turns,
+        owner=known.owner_of(people_of(known, calls)),
+        tags=(_class_of(turns),),
+        handoffs=handoffs_of(walk, turns, agents),
+        provenance={"path": path_of(walk, agents)},
+    )
 
 
 def _class_of(turns: Sequence[Turn]) -> str:

@@ -19,6 +19,7 @@ CARDS = "cards.json"
 TAXONOMY = "taxonomy.json"
 GRAPH = "graph.json"
 SCORES = "scores.json"
+GOALS = "goals.json"
 POOL = "pool.json"
 WALKS = "walks.json"
 

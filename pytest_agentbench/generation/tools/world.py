@@ -120,6 +120,12 @@ class World:
         own = (isinstance(one.remote, McpSpec) or (one.remote and not one.remote.reset) for one in self.spec.tools)
         return self.spec.state is None and is_resettable(self.spec) and all(own)
 
+    @property
+    def opens_several(self) -> bool:
+        """Whether several environments may be open at a time, each with a state of its own."""
+        own = self.spec.state is not None and self.spec.state.kind in ("json", "sqlite")
+        return self.stands_alone or (own and all(one.kind == "python" for one in self.spec.tools))
+
     async def described(self) -> Toolset:
         """Give the tools; a server that only tells them itself is asked, once."""
         if not self.toolset:

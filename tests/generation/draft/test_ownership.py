@@ -4,8 +4,8 @@ import pytest
 
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.draft import Owner
+from pytest_agentbench.generation.owned_rows import CallRecord
 from pytest_agentbench.generation.ownership import (
-    CallRecord,
     Ownership,
     conflicts,
     mixed_owners,

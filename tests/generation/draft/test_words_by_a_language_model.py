@@ -12,7 +12,7 @@ from pytest_agentbench.generation.assemble import scenario_forms
 from pytest_agentbench.generation.draft import Draft
 from pytest_agentbench.generation.language.critic import Opinion
 from pytest_agentbench.generation.recipe import hashes_of
-from pytest_agentbench.generation.report import CALLS, TOKENS, Report
+from pytest_agentbench.generation.report import COST, Report
 from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.validation.scenario import Shared
 from tests.generation.draft.spoiling import SPOILT
@@ -41,8 +41,8 @@ def test_right_drafts_are_worded_and_accepted_in_two_calls_each(recorded: Record
     for report in reports:
         calls = sum(one.calls + one.replayed for one in report.usage.values())
         tokens = sum(one.input_tokens + one.output_tokens for one in report.usage.values())
-        assert calls <= CALLS * len(report.accepted)
-        assert tokens <= TOKENS * len(report.accepted)
+        assert calls <= COST["walks"][0] * len(report.accepted)
+        assert tokens <= COST["walks"][1] * len(report.accepted)
         assert (report.critic["verdicts"], report.critic["rejected"]) == (len(report.accepted), 0)
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.generation.draft import Turn
-from pytest_agentbench.generation.ownership import CallRecord, people_of
+from pytest_agentbench.generation.owned_rows import CallRecord
+from pytest_agentbench.generation.ownership import people_of
 from pytest_agentbench.generation.tools.hydration.arguments import Executed, Option
 from pytest_agentbench.generation.tools.hydration.hydrate import hydrate
 from pytest_agentbench.generation.tools.hydration.stock import HydrationError, Memory, Stock, Usage

@@ -16,7 +16,7 @@ from pytest_agentbench.core.ids import clipped, codes_in
 from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.values import JsonValue, same
 from pytest_agentbench.generation.draft import Origin, PlannedCall, Reference
-from pytest_agentbench.generation.ownership import CallRecord
+from pytest_agentbench.generation.owned_rows import CallRecord
 from pytest_agentbench.generation.tools.flows import (
     ARGUMENT,
     Assignment,
@@ -178,6 +178,20 @@ def recalled(
         option = Option(whole, entry.id)
         if not any(map(is_opaque, option.said.values())):  # a code of earlier days
             yield option
+
+
+def traced(card: Card, arguments: dict[str, Any], made: Sequence[Executed], taxonomy: Taxonomy) -> Option:
+    """Give the arguments that somebody chose: pointed at in the last answer that hands them on, else said."""
+    slots = read_slots(arguments)
+    parts = _said(slots, "")
+    for place in range(len(made) - 1, -1, -1):
+        for row in _rows_of(made[place], card, taxonomy):
+            pointed = _pointed(row, card, list(slots), made[place], place)
+            found = {path: one for path, one in pointed.items() if path in slots and one.reference is not None}
+            if found and all(same(one.value, slots[path]) for path, one in found.items()):
+                parts |= {path: one for path, one in found.items() if parts[path].reference is None}
+                break
+    return Option(parts, whole=arguments)
 
 
 def _said(slots: Mapping[str, JsonValue], entry: str) -> dict[str, Argument]:

@@ -14,7 +14,8 @@ from pytest_agentbench.core.state import State
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.draft import Turn, Wanted
-from pytest_agentbench.generation.ownership import About, CallRecord, Ownership, conflicts, mixed_owners, people_of
+from pytest_agentbench.generation.owned_rows import CallRecord
+from pytest_agentbench.generation.ownership import About, Ownership, conflicts, mixed_owners, people_of
 from pytest_agentbench.generation.tools.flows import connecting, handed_on
 from pytest_agentbench.generation.tools.hydration.arguments import (
     Argument,
@@ -94,7 +95,7 @@ async def hydrate(
         memory.reached = 0
         try:
             async with stock.world.open() as opened:
-                attempt = _Attempt(stock, opened, random, memory, usage or Usage(), most, by_name=number % 2 == 0)
+                attempt = Attempt(stock, opened, random, memory, usage or Usage(), most, by_name=number % 2 == 0)
                 try:
                     turns = await attempt.run(walk)
                 except HydrationError:
@@ -114,8 +115,11 @@ async def hydrate(
 
 
 @dataclass(eq=False)
-class _Attempt:
-    """One attempt at one walk; in an attempt `by_name` things are spoken of by their names."""
+class Attempt:
+    """One attempt at one walk; in an attempt `by_name` things are spoken of by their names.
+
+    `refusal` says why the last call was not made, or not kept.
+    """
 
     stock: Stock
     opened: Opened
@@ -130,6 +134,7 @@ class _Attempt:
     used: set[str] = field(default_factory=set)
     withdrawn: set[str] = field(default_factory=set)
     gone: set[str] = field(default_factory=set)
+    refusal: str = ""
     _mattered: tuple[list[Executed], Ownership, list[About]] | None = None
 
     async def run(self, walk: Walk) -> list[Turn]:
@@ -140,13 +145,17 @@ class _Attempt:
             fails = failing.isdigit() and place == int(failing)
             first = len(self.made)
             await self._play([self.stock.card(tool) for tool in tools], fails=fails)
-            wanted = () if fails else await self._wanted()
+            wanted = () if fails else await self.wanted()
             self.turns += turns_of_calls(self.made[first:], wanted, self.stock)
             place += len(tools) + 1
+        self.check_owner()
+        return self.turns
+
+    def check_owner(self) -> None:
+        """Raise `HydrationError` where the calls are about the affairs of two people."""
         for place, why in mixed_owners(self.stock.ownership, [one.record for one in self.made]):
             self.memory.barren(place, self.made[place])
             raise HydrationError(TWO_PEOPLE, why)
-        return self.turns
 
     async def _play(self, cards: Sequence[Card], *, fails: bool) -> None:
         """Make the calls of a turn; where reads lead nowhere others are made in their place."""
@@ -183,7 +192,7 @@ class _Attempt:
         for entry in entries[:_TRIED]:
             mark = len(self.made)
             option = await self._named(entry, card) or of_entry(entry)
-            if await self._try(card, option, fails=FAILURE in entry.id):
+            if await self.make(card, option, fails=FAILURE in entry.id):
                 self.withdrawn.add(entry.id)
                 return
             self._undo(mark)
@@ -208,7 +217,7 @@ class _Attempt:
 
     async def _first_that_works(self, card: Card, options: Sequence[Option], **how: Any) -> bool:
         for option in self._worth_trying(card, options):
-            if await self._try(card, option, **how):
+            if await self.make(card, option, **how):
                 self.withdrawn |= {option.entry} - {""} if not how else set()
                 return True
         return False
@@ -258,7 +267,7 @@ class _Attempt:
         key = call_key(lookup.tool, build({handle.path: handle.value}))
         place = next((at for at, one in enumerate(self.made) if one.key == key), None)
         if place is None:
-            if not await self._try(lookup, of_entry(found)):
+            if not await self.make(lookup, of_entry(found)):
                 return None
             place = len(self.made) - 1
         whole = of_entry(entry)
@@ -323,7 +332,7 @@ class _Attempt:
             self._mattered = (list(self.made), known, [known.about(one.record) for one in self.made])
         return self._mattered[1:]
 
-    async def _try(self, card: Card, option: Option, *, fails: bool = False, asked: bool = True, deep: int = 0) -> bool:
+    async def make(self, card: Card, option: Option, *, fails: bool = False, asked: bool = True, deep: int = 0) -> bool:
         """Make what rules want first, then the call; False where it is not answered as the draft needs it."""
         stock, rules = self.stock, self.stock.rules
         if self.memory.tries >= self.most:
@@ -334,7 +343,12 @@ class _Attempt:
         key = call_key(card.tool, option.arguments)
         turn = len(self.turns)
         is_ready = await self._prepare(card, option, deep)
-        if not is_ready or rules.broken([*self.made, Executed(card, option, turn=turn)], stock.state, self.states):
+        self.refusal = "" if is_ready else "a rule wants another call first, and none of it works"
+        if is_ready and (
+            broken := rules.broken([*self.made, Executed(card, option, turn=turn)], stock.state, self.states)
+        ):
+            self.refusal = f"it breaks {', '.join(broken)}"
+        if self.refusal:
             self.memory.failed(before, key)
             self._undo(mark)
             return False
@@ -354,6 +368,7 @@ class _Attempt:
                 detail = f"{card.tool}: {', '.join(broken)}" if broken else card.tool
                 raise HydrationError(BROKEN if broken else TWO_PEOPLE, detail)
             self._undo(mark)
+            self.refusal = f"it breaks {', '.join(broken)}" if broken else "it is about somebody else's affairs"
             return False
         self.made.append(done)
         self.states = states
@@ -398,15 +413,16 @@ class _Attempt:
         return False
 
     async def _call(self, card: Card, arguments: dict[str, Any], *, fails: bool) -> Answer | None:
-        """Make a call; None where it is not answered as the draft needs it, or changes nothing that reads tell."""
+        """Make a call; None where it is not answered as the draft needs it, or a change leaves all as it was."""
         watched = await self._watch(card).call(self.opened, card, arguments)
-        answer, is_void = watched.answer, watched.changed is False
+        answer = watched.answer
+        is_void = watched.changed is False
         verdict = judge(answer).verdict
         if (verdict == "ok" and not is_void) or (fails and not answer.error and verdict in ("empty", "refused")):
             self.gone |= watched.gone
             return answer
         self.memory.failed(changes_of(self.made), call_key(card.tool, arguments))
-        detail = shorten(printable(answer.content), 200)
+        detail = self.refusal = shorten(printable(answer.content), 200)
         if verdict == "environment":
             raise HydrationError("the environment does not answer", detail)
         if card.writes is not False and answer.wrote is not False and not is_void:
@@ -416,7 +432,7 @@ class _Attempt:
     def _watch(self, card: Card) -> Watch:
         return self.stock.watch if card.tool in self.stock.visible else Watch()
 
-    async def _wanted(self) -> tuple[Wanted, ...]:
+    async def wanted(self) -> tuple[Wanted, ...]:
         """Give what the user asks to be told of the last answer, if anything: what stays as it is.
 
         Left out is what a read answers otherwise when it is asked again (the time, a counter, a drawn number), and what

@@ -19,6 +19,7 @@ from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.tool import ToolCall, ToolResult, Toolset
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.generation.draft import PlannedCall
 from pytest_agentbench.generation.tools.hydration.arguments import Executed
 from pytest_agentbench.simulation.recording import result_message
 from pytest_agentbench.suites.scenario_form import form_to_scenario
@@ -44,6 +45,14 @@ class SuiteRules:
         called = {one.card.tool for one in made}
         call = ToolCall(name=tool, arguments=dict(arguments))
         return (names for names in self._rules.before(call) if called.isdisjoint(names))
+
+    def confirms(self, call: PlannedCall) -> bool:
+        """Whether a planned call needs the user's yes."""
+        return self.must_confirm(ToolCall(name=call.call.name, arguments=dict(call.call.arguments)))
+
+    def first_of(self, call: PlannedCall) -> Iterator[tuple[str, ...]]:
+        """Give, for each rule that wants another call before a planned one, the tools of which one will do."""
+        return iter(self._rules.before(ToolCall(name=call.call.name, arguments=dict(call.call.arguments))))
 
     def must_confirm(self, call: ToolCall) -> bool:
         """Whether a call needs the user's yes."""

@@ -12,7 +12,8 @@ from functools import cached_property
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.values import JsonValue, same
 from pytest_agentbench.generation.draft import Draft, Turn
-from pytest_agentbench.generation.ownership import CallRecord, Ownership, conflicts, ownership_of
+from pytest_agentbench.generation.owned_rows import CallRecord
+from pytest_agentbench.generation.ownership import Ownership, conflicts, ownership_of
 from pytest_agentbench.generation.tools.flows import connecting
 from pytest_agentbench.generation.tools.hydration.arguments import Changes, Executed
 from pytest_agentbench.generation.tools.hydration.names import Handles

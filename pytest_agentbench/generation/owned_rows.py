@@ -1,0 +1,178 @@
+"""The rows in states and answers, with the calls that gave them: what ownership is read from."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pytest_agentbench.core.names import IDENTIFIERS
+from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.generation.tools.graph.names import words
+from pytest_agentbench.generation.tools.labels import NAMES, is_identifier
+from pytest_agentbench.generation.tools.probing.reading import inner
+
+_WRAPPERS = frozenset({"item", "result", "data", "row", "entry", "record", "list", "content"})
+"""Names of lists that do not say of what."""
+_VARIANTS = 1.2
+"""Rows for each value of a column, up to which the column tells rows apart: some changed between two answers."""
+ANSWER = "answer/"
+"""Begins the name of rows that stand in the answers of a tool."""
+_DEEPEST = 12
+"""Rows inside rows that are read."""
+
+
+@dataclass(frozen=True)
+class CallRecord:
+    """A call with its answer; `sources` are the numbers of earlier calls whose answers gave some of its arguments."""
+
+    tool: str
+    arguments: Mapping[str, JsonValue]
+    result: JsonValue = None
+    writes: bool = False
+    sources: frozenset[int] = frozenset()
+
+
+@dataclass(eq=False)
+class Row:
+    """A row of a table or an answer: its plain cells, its key in a table, the row that lists it, that it is part of."""
+
+    source: str
+    noun: str
+    cells: dict[str, JsonValue]
+    key: str = ""
+    listed_in: "Row | None" = None
+    part_of: "Row | None" = None
+    asked: Mapping[str, JsonValue] = field(default_factory=dict)
+    columns: frozenset[str] = frozenset()
+    name: str = ""
+
+
+def cells_of(arguments: Mapping[str, JsonValue]) -> Iterator[tuple[str, JsonValue]]:
+    """Yield the plain values of arguments, each with the last name on the way to it."""
+    for name, value in arguments.items():
+        for one in value if isinstance(value, list) else [value]:
+            if isinstance(one, Mapping):
+                yield from cells_of(one)
+            else:
+                yield str(name), one
+
+
+def every_cell(rows: Sequence[Row], calls: Sequence[CallRecord]) -> Iterator[tuple[str, str, str, str]]:
+    """Yield each key in rows and arguments: the column's name, the kind, where, and the key."""
+    for row in rows:
+        if row.key:
+            yield "", row.noun, row.source, row.key
+        for name, value in row.cells.items():
+            if is_key(value):
+                yield name, kind_of(name, row.noun), row.source, str(value)
+    for call in calls:
+        for name, value in cells_of(call.arguments):
+            if is_key(value):
+                yield name, kind_of(name, noun_of(call.tool)), f"arguments/{call.tool}", str(value)
+
+
+def rows_of_call(call: CallRecord) -> Iterator[Row]:
+    asked = dict(cells_of(call.arguments))
+    for row in rows_in(f"{ANSWER}{call.tool}", call.result, noun_of(call.tool)):
+        row.asked = asked if row.listed_in is None and row.part_of is None else {}
+        yield row
+
+
+def outer_rows(call: CallRecord) -> Iterator[Row]:
+    return (row for row in rows_of_call(call) if row.listed_in is None and row.part_of is None)
+
+
+def rows_in(
+    source: str, value: JsonValue, noun: str, around: Row | None = None, *, deep: int = 0, is_table: bool = False
+) -> Iterator[Row]:
+    """Yield the rows of a table, of an answer, or of a field of a row, and those inside them."""
+    value = inner(value) if deep < _DEEPEST else None
+    if isinstance(value, list):
+        for item in map(inner, value):
+            if isinstance(item, Mapping):
+                yield from _row_of(Row(source, noun, {}, listed_in=around), item, deep)
+            elif around is not None and is_key(item):
+                yield Row(source, noun, {source.rpartition(".")[2]: item}, listed_in=around)
+    elif isinstance(value, Mapping) and (is_table or _is_keyed(value)):
+        for key, item in value.items():
+            if isinstance(record := inner(item), Mapping):
+                yield from _row_of(Row(source, noun, {}, str(key), listed_in=around), record, deep)
+    elif isinstance(value, Mapping):
+        yield from _row_of(Row(source, noun, {}, part_of=around), value, deep)
+
+
+def _row_of(row: Row, record: Mapping[str, JsonValue], deep: int) -> Iterator[Row]:
+    parts = {str(name): inner(item) for name, item in record.items() if isinstance(inner(item), Mapping | list)}
+    row.cells = {str(name): item for name, item in record.items() if str(name) not in parts}
+    row.columns, row.name = frozenset(map(str, record)), _name(record)
+    telling = [
+        name for name, item in row.cells.items() if is_key(item) and (isinstance(item, str) or is_identifier(name))
+    ]
+    is_wrapper = (
+        not row.key and bool(parts) and (not telling or any(_WRAPPERS.intersection(words(name)[-1:]) for name in parts))
+    )
+    if not is_wrapper:
+        yield row
+    for name, item in parts.items():
+        noun = row.noun if noun_of(name) in _WRAPPERS else noun_of(name)
+        yield from rows_in(f"{row.source}.{name}", item, noun, row.listed_in if is_wrapper else row, deep=deep + 1)
+
+
+def _is_keyed(value: Mapping[str, JsonValue]) -> bool:
+    """Whether an object holds like records by their keys."""
+    columns = [set(one) if isinstance(one := inner(item), Mapping) else set[str]() for item in value.values()]
+    return len(columns) > 1 and len(set.intersection(*columns)) * 2 > len(set.union(*columns))
+
+
+def key_columns(rows: Sequence[Row]) -> dict[str, str]:
+    """Give the column that tells the rows of each source apart, "" where none does."""
+    by_source: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        if not row.key:
+            by_source[row.source].append(row)
+    return {source: key_column(several) for source, several in by_source.items()}
+
+
+def key_column(rows: Sequence[Row]) -> str:
+    """Give the column that tells rows apart: one that is called as their key is, the very first, or another key."""
+    columns = list(dict.fromkeys(name for row in rows for name in row.cells))
+    keys = [name for name in columns if is_identifier(name)]
+    own = [name for name in keys if kind_of(name, rows[0].noun) == rows[0].noun]
+    for name in (*own, *columns[:1], *keys):
+        values = [row.cells.get(name) for row in rows]
+        variants = {str(row.cells) for row in rows}
+        if all(map(is_key, values)) and len(variants) <= _VARIANTS * len(set(map(str, values))):
+            return name
+    return ""
+
+
+def kind_of(name: str, noun: str) -> str:
+    """Give the kind of thing that a column holds keys of: its words without *id* and the like, else the row's noun."""
+    return " ".join(word for word in words(name) if word not in IDENTIFIERS) or noun
+
+
+def noun_of(name: str) -> str:
+    return next((word for word in reversed(words(name)) if word not in IDENTIFIERS), name)
+
+
+def listed_by(call: CallRecord) -> Iterator[str]:
+    """Yield the kinds by which a call lists rows: an argument that each of several rows of its answer carries."""
+    rows = list(outer_rows(call))
+    for name, value in cells_of(call.arguments):
+        if len(rows) > 1 and is_identifier(name) and all(str(row.cells.get(name)) == str(value) for row in rows):
+            yield kind_of(name, noun_of(call.tool))
+
+
+def is_key(value: JsonValue) -> bool:
+    return (isinstance(value, str) and 0 < len(value) <= 64) or (isinstance(value, int) and not isinstance(value, bool))
+
+
+def is_telling(key: str) -> bool:
+    return len(key) >= 4 and any(map(str.isdigit, key))
+
+
+def _name(record: Mapping[str, JsonValue]) -> str:
+    nested = record.get("name")
+    if isinstance(nested, Mapping):
+        return " ".join(value for value in nested.values() if isinstance(value, str))
+    parts = [str(value) for column, value in record.items() if set(words(column)) & NAMES and isinstance(value, str)]
+    return " ".join(parts[:2])
