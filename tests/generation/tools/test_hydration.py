@@ -1,6 +1,7 @@
 """Hydration: real calls in one world, every argument with an origin, one owner, the suite's rules kept."""
 
 import asyncio
+import json
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -27,7 +28,8 @@ from pytest_agentbench.generation.tools.values import (
     Walk,
 )
 from pytest_agentbench.generation.tools.walks.rehearsal import rehearse
-from tests.generation.tools.making import hydrated, stocked, suite_in, turns_of
+from pytest_agentbench.suites.suite_file import load_suite
+from tests.generation.tools.making import hydrated, run, stocked, suite_in, turns_of
 
 CHAIN = (RUN_CONVERSATION, "find_rooms", "room_details", RUN_CONVERSATION, END_OF_SIMULATION)
 WRITES = (
@@ -261,3 +263,48 @@ def test_values_that_were_named_are_used_less() -> None:
     usage = Usage()
 
     assert usage.of({"member_id": "M21", "weeks": 3}) == 0
+
+
+LAMPS = '''
+def add_lamp(room: str, *, state: dict) -> dict:
+    """Add a lamp to a room.
+
+    Args:
+        room: Name of the room, such as hall
+    """
+    lamp = f"LP-{len(state['lamps']) + 71}"
+    state["lamps"][lamp] = {"room": room, "level": 5}
+    return {"lamp_id": lamp, "room": room}
+
+
+def set_level(lamp_id: str, level: Literal[5, 6, 7], *, state: dict) -> dict:
+    """Set how bright a lamp is.
+
+    Args:
+        lamp_id: Number of the lamp
+        level: How bright
+    """
+    if lamp_id not in state["lamps"]:
+        raise LookupError(f"there is no lamp {lamp_id}")
+    state["lamps"][lamp_id]["level"] = level
+    return {"lamp_id": lamp_id, "level": level}
+'''
+
+
+def test_a_change_that_leaves_all_as_it_was_is_not_planned(tmp_path: Path) -> None:
+    """No run can tell whether it was made, so that each lamp gets another level than it has."""
+    (tmp_path / "lamps_tools.py").write_text(f"from typing import Literal\n{LAMPS}", encoding="utf-8")
+    (tmp_path / "lamps_state.json").write_text('{"lamps": {"LP-70": {"room": "hall", "level": 6}}}', encoding="utf-8")
+    file = suite_in(tmp_path, "lamps", "count: 6, seed: 3")
+
+    outcome = run(file)
+
+    report = json.loads((tmp_path / "generated/report.json").read_text(encoding="utf-8"))
+    assert outcome.accepted > 2
+    assert report["lost"] == []
+    for scenario in load_suite(file, environ={}).scenarios:
+        levels = {"LP-70": 6}
+        for call in scenario.expected_calls:
+            if call.name == "set_level":
+                assert levels.get(call.arguments["lamp_id"], 5) != call.arguments["level"]
+                levels[call.arguments["lamp_id"]] = call.arguments["level"]

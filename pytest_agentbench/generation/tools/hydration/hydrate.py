@@ -416,7 +416,7 @@ class Attempt:
         """Make a call; None where it is not answered as the draft needs it, or a change leaves all as it was."""
         watched = await self._watch(card).call(self.opened, card, arguments)
         answer = watched.answer
-        is_void = watched.changed is False
+        is_void = watched.changed is False or (card.writes is True and answer.wrote is False)
         verdict = judge(answer).verdict
         if (verdict == "ok" and not is_void) or (fails and not answer.error and verdict in ("empty", "refused")):
             self.gone |= watched.gone
