@@ -16,6 +16,8 @@ _VARIANTS = 1.2
 """Rows for each value of a column, up to which the column tells rows apart: some changed between two answers."""
 ANSWER = "answer/"
 """Begins the name of rows that stand in the answers of a tool."""
+_CODE, _FIGURES = 3, 4
+"""Characters from which a key with a digit is unlikely to stand in two places by chance, with a letter and without."""
 _DEEPEST = 12
 """Rows inside rows that are read."""
 
@@ -154,12 +156,14 @@ def noun_of(name: str) -> str:
     return next((word for word in reversed(words(name)) if word not in IDENTIFIERS), name)
 
 
-def listed_by(call: CallRecord) -> Iterator[str]:
-    """Yield the kinds by which a call lists rows: an argument that each of several rows of its answer carries."""
+def listed_by(call: CallRecord) -> Iterator[tuple[str, str]]:
+    """Yield by what a call lists rows, the name and the kind: an argument that each of several rows of its answer
+    carries.
+    """
     rows = list(outer_rows(call))
     for name, value in cells_of(call.arguments):
-        if len(rows) > 1 and is_identifier(name) and all(str(row.cells.get(name)) == str(value) for row in rows):
-            yield kind_of(name, noun_of(call.tool))
+        if len(rows) > 1 and all(str(row.cells.get(name)) == str(value) for row in rows):
+            yield name, kind_of(name, noun_of(call.tool))
 
 
 def is_key(value: JsonValue) -> bool:
@@ -167,7 +171,8 @@ def is_key(value: JsonValue) -> bool:
 
 
 def is_telling(key: str) -> bool:
-    return len(key) >= 4 and any(map(str.isdigit, key))
+    least = _CODE if any(map(str.isalpha, key)) else _FIGURES
+    return len(key) >= least and any(map(str.isdigit, key))
 
 
 def _name(record: Mapping[str, JsonValue]) -> str:

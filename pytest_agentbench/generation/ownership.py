@@ -264,13 +264,16 @@ class Ownership:
         persons = {own[0] for row in rows if _is_person(row) and (own := self._own(row))}
         roles = {kind for kind in carried if is_role(kind) or any(map(is_role, called[kind]))}
         self.people = frozenset(persons & carried | roles)
+        has_rows = any(self._keys.get(kind) for kind in self.people)
         if owner.key is not None:
-            return frozenset(self.people | self.kinds_of(owner).keys())
-        listing = {self._alias.get(kind, kind) for call in calls for kind in listed_by(call)} & carried
-        if not any(self._keys.get(kind) for kind in self.people):
+            kinds = frozenset(self.kinds_of(owner))
+            return kinds if not has_rows and any(map(self._keys.get, kinds)) else self.people | kinds
+        every = [(name, self._alias.get(kind, kind)) for call in calls for name, kind in listed_by(call)]
+        listing = {kind for name, kind in every if is_identifier(name) and kind in carried}
+        if not has_rows:
             # words in a column are no people where there are rows of named ones by which things are listed
             named = {own[0] for row in rows if row.name and (own := self._own(row))}
-            return frozenset(listing & named) or self.people or frozenset(listing)
+            return frozenset(named & carried & {kind for _, kind in every}) or self.people or frozenset(listing)
         return self.people
 
 

@@ -58,7 +58,8 @@ class Production:
     `wanted` None takes the recipe's count. `today` is the date that expectations may not be near, `state` the initial
     state where it can be read. Where a model plays the `critic`, it decides in the blind solver's place. `replaces`
     names, by their drafts, the files that its own stand for, and all others stay; `log` is then the caller's affair.
-    None: its files stand for all of earlier sessions, where at least one draft is accepted.
+    None: its files stand for all of earlier sessions, where at least one draft is accepted. `at_once` drafts are
+    worked on at the same time without a model.
     """
 
     suite: Suite
@@ -73,6 +74,7 @@ class Production:
     wording: Wording = field(default_factory=PlainWording)
     state: State | None = None
     wanted: int | None = None
+    at_once: int = 1
     force: bool = False
     told: Told = lambda _: None
     now: Callable[[], float] = time.monotonic
@@ -125,7 +127,7 @@ class Production:
         async with aclosing(_generator(self.source)) as drafts:
             with closing(log.open()) as lines:
                 while (missing := report.wanted - len(report.accepted)) > 0 and not report.stopped:
-                    size = min(missing, CONCURRENT) if self._has_model else 1
+                    size = min(missing, CONCURRENT if self._has_model else self.at_once)
                     taken = [one for _ in range(size) if (one := await anext(drafts, None)) is not None]
                     for one in await self._round(taken, known, lines):
                         self._note(one)

@@ -195,6 +195,7 @@ class ScriptPlayer(RunContext):
         self.is_played = True
         self._performances = 0
         self._initial: State | None = None
+        self._was_played = False
         self._known: dict[str, tuple[list[ToolResult], State | None, tuple[State, ...]]] = {}
 
     async def play_through(self, script: ScriptedRun) -> Run:
@@ -205,7 +206,7 @@ class ScriptPlayer(RunContext):
             return _ScriptedAgent(left, context.recording.session)
 
         run = await self.play(build, _ScriptedUser(left))
-        self._initial = run.initial_state
+        self._initial, self._was_played = run.initial_state, True
         answers = [record.result for record in run.transcript.trajectory]
         if run.finished and None not in answers:
             self._known[_mark(script)] = [one for one in answers if one is not None], run.final_state, run.states
@@ -234,6 +235,8 @@ class ScriptPlayer(RunContext):
         where they do not end.
         """
         mark = _mark(script)
+        if self._was_played and not self.plan.keeps_states and all(step.call is None for step in script):
+            self._known[mark] = [], self._initial, ()  # no environment is opened for nothing
         if mark not in self._known:
             self._known[mark] = await self.bounded(self._led_to(script))
         results, final, states = self._known[mark]

@@ -204,6 +204,8 @@ class Pipeline:
             made_from=made_from,
             today=self.today(),
             state=state,
+            # where each environment is a process of its own, starting it is what takes long
+            at_once=2 if stock.world.stands_alone else 1,
             force=self.force,
             told=self.told,
             now=self.now,

@@ -169,3 +169,21 @@ def test_rows_within_rows_without_end_are_read_as_far_as_people_nest_them(depth:
     answer = '{"a":' * depth + "1" + "}" * depth
     known = ownership_of([], [CallRecord("get_order", {"order_id": "W-11"}, answer)])
     assert not known.people
+
+
+def test_named_rows_by_which_things_are_listed_own_before_words_in_a_column() -> None:
+    """A guest is a word in a visit; whoever the visits are listed by has a row with a name of its own."""
+    rows: dict[str, JsonValue] = {
+        "people": {"P11": {"name": "Ada Roy"}, "P12": {"name": "Ben Low"}},
+        "visits": {f"V{n}": {"person": f"P1{n % 2 + 1}", "guest": f"Guest {n}"} for n in range(300, 306)},
+    }
+    visits = [{"visit": key, **row} for key, row in rows["visits"].items()]  # type: ignore[union-attr]
+    listed = [
+        CallRecord("list_visits", {"person": who}, [one for one in visits if one["person"] == who])
+        for who in ("P11", "P12")
+    ]
+
+    known = ownership_of([rows], listed)
+
+    assert known.people == {"people"}
+    assert known.owners(("visit", "V301")) == {"people": frozenset({"P12"})}

@@ -1,7 +1,9 @@
 """How calls that work are found where refusals say what is wrong, and which edges follow from what was seen."""
 
+import asyncio
 from pathlib import Path
 
+from tests.generation.tools.making import stocked
 from tests.generation.tools.probed import card, edges_of, probed, written
 
 
@@ -172,3 +174,41 @@ def test_an_empty_answer_where_made_up_values_are_refused_joins_two_tools(tmp_pa
     )
 
     assert ("list_books", "read_shelf") in edges_of(probed(world))
+
+
+def test_a_choice_that_only_words_name_is_found_and_no_key_stands_for_it(tmp_path: Path) -> None:
+    """What a refusal shares with the argument's description is tried; the bill's number is no way of paying it."""
+    tools = '''
+def list_bills(*, state: dict) -> list[dict]:
+    "List the bills."
+    return [{"bill_id": key, **one} for key, one in state["bills"].items()]
+
+def pay_bill(bill_id: str, method: str, *, state: dict) -> dict:
+    """Pay a bill.
+
+    Args:
+        bill_id: Number of the bill
+        method: card or transfer
+    """
+    if method not in ("card", "transfer"):
+        raise ValueError("method must be card or transfer")
+    state["bills"][bill_id]["status"] = f"paid by {method}"
+    return {"bill_id": bill_id, "status": "paid"}
+
+def drop_bill(bill_id: str, reason: str, *, state: dict) -> dict:
+    "Drop a bill."
+    if reason not in ("paid_twice", "wrong_person"):
+        raise ValueError("reason: paid_twice and wrong_person count, nothing else")
+    state["bills"][bill_id]["status"] = "dropped"
+    return {"bill_id": bill_id, "status": "dropped"}
+'''
+    bills = {f"N71{number}": {"amount": 18.4 + number, "status": "due"} for number in range(10, 16)}
+    written(tmp_path, tools, {"bills": bills})
+    suite = "agent: nowhere:build\nscenarios: [generated/scenarios/*.yaml]\ngenerate: {from: tools}\n"
+    file = tmp_path / "agentbench.yaml"
+    file.write_text(f"{suite}environment: {{tools: tools, state: {{json: state.json}}}}\n", encoding="utf-8")
+
+    stock, _ = asyncio.run(stocked(file))
+
+    assert {entry.arguments["method"] for entry in stock.pool.of("pay_bill")} >= {"card"}
+    assert {entry.arguments["reason"] for entry in stock.pool.of("drop_bill")} >= {"paid_twice"}

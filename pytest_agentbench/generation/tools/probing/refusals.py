@@ -23,6 +23,8 @@ _STATUS = re.compile(r"\s*HTTP \d{3}: (?=[{\[])")
 _QUOTED = re.compile(r"(?<!\w)(['\"`«“])\s?([^'\"`«»“”\n]{1,100}?)\s?(['\"`»”])(?!\w)")
 _OPTIONS = re.compile(r"(?:\[|\(|: ?)((?:[\w.@+-]{1,40}(?:, | \| |\|| / |/)){1,20}[\w.@+-]{1,40})")
 """Values listed one after the other: `[a, b]`, `one of: a, b`, `a|b`."""
+_WORD = re.compile(r"(?<![\w.-])[^\W\d][\w-]{2,39}(?![\w-])")
+"""A word that may be a value as it stands."""
 _PATH = re.compile(r"(?<![\w./:])(/(?:[\w.@+-]+/)*[\w.@+-]*[\w@+-])")
 """An absolute path: a refusal often says which folders are open."""
 _PYDANTIC = re.compile(r"(?m)^([A-Za-z_][\w.]*)\n\s+\S")
@@ -86,6 +88,16 @@ def _read_text(lesson: Lesson, tool: ProbedTool, record: ProbeRecord, message: s
     for path in [*lesson.blamed, *lesson.asked][:2]:
         several = lesson.values.setdefault(path, [])
         several += [one for one in news if one not in several and one.count(" ") <= 2][:_NAMED]
+
+
+def shared_words(tool: ProbedTool, slot: Slot, record: ProbeRecord) -> list[str]:
+    """Give the words of a refusal that a description has, too, the argument's first, and those of code (`a_b`)."""
+    content = record.answer.content
+    own = {slot.name, record.tool, *map(str, record.values.values())}
+    described, around = (set(_WORD.findall(text)) for text in (slot.described, tool.spec.description))
+    found = [one for one in dict.fromkeys(_WORD.findall(content[:_LONGEST])) if one not in own]
+    found = [one for one in found if one in described or one in around or "_" in one]
+    return sorted(found, key=lambda one: one not in described and "_" not in one)[:_NAMED]
 
 
 def _stands_in(text: str, message: str) -> bool:

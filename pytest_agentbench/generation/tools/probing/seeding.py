@@ -32,13 +32,15 @@ def hints_of(
 ) -> dict[str, tuple[JsonValue, ...]]:
     """Give known values by `argument` or `tool.argument`; what the recipe names goes before what the state holds: what
     stands under the argument's name, then the keys of a table called as the argument. Keys of a table called as what
-    the tool is about are for an argument that nothing else is known of, or that is only called `id`: no street.
+    the tool is about are for an argument that nothing else is known of, or that is only called `id`: no street, and no
+    method of paying beside the number of what is paid.
     """
     hints = dict(given)
     if not state:
         return hints
     columns = Columns(state)
     for spec in toolset.of("assistant"):
+        named = {key for slot in slots_of(spec) for key in _keys(state, slot.name)}
         for slot in slots_of(spec):
             name = slot.name
             if name in hints or f"{spec.name}.{name}" in hints or slot.type == "boolean" or slot.schema.get("enum"):
@@ -46,6 +48,7 @@ def hints_of(
             own = (*columns.of(name), *_keys(state, name))[:_MOST]
             is_only_id = not any(word not in GENERIC for word in words(name))
             about = _keys(state, spec.name)[:_MOST] if slot.required and (is_only_id or not own) else ()
+            about = () if named.intersection(about) else about
             # keys of a JSON state are texts, "7001", whatever the argument takes
             is_plain = slot.type in ("string", "integer", "number")
             typed = (as_argument(value, slot) if is_plain else value for value in (*own, *about))

@@ -5,6 +5,7 @@ should stay, until a tool has as many as asked for. A tool of which no call work
 calls of others: where a service starts empty there is nothing to get, to change or to list until something was made.
 """
 
+import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -58,6 +59,8 @@ _ENVIRONMENTS = 8
 """Environments that one tool may use up in a round of looking behind others."""
 _LONGEST_CHAIN = 4
 """Calls in a row, the verified one included."""
+_AHEAD = 2
+"""Calls that are begun at the same time."""
 _TRIED = 12
 """Calls that are tried in one environment."""
 _SHORTEST = 4
@@ -113,6 +116,7 @@ class Recruiter:
     _why: dict[str, str] = field(default_factory=dict)
     _changed: dict[str, bool | None] = field(default_factory=dict)
     _watch: Watch = field(default_factory=Watch)
+    _ahead: dict[str, asyncio.Future[Watched]] = field(default_factory=dict)
 
     async def recruit(self, tools: Sequence[str]) -> tuple[Pool, dict[str, str]]:
         """Give the pool of the tools, and for each that stays without a verified call the reason."""
@@ -135,6 +139,7 @@ class Recruiter:
             if self.world.resettable:
                 await self._follow(cards)
         finally:
+            await self._settle()
             await self._lease.close()
         found = [entry for tool in tools for entry in (*self._entries[tool], *self._behind[tool])]
         unanswered = "none of its calls was answered as it should"
@@ -161,17 +166,39 @@ class Recruiter:
         if before >= self.size:
             return False
         tried = [*(entry.arguments for entry in entries), *refused]
-        for arguments in proposed(card, self._shown, list(self._suggested(card)), tried):
+        wanted = proposed(card, self._shown, list(self._suggested(card)), tried)
+        for place, arguments in enumerate(wanted):
             is_known = any(alike(arguments, entry.arguments) for entry in entries)
             if len(entries) >= self.size or is_known or self._is_coded(arguments, card):
                 continue
+            self._look_ahead(card, wanted[place : place + _AHEAD])
             if not await self._verify(card, arguments, len(entries) + 1, entries):
                 refused.append(arguments)
+        await self._settle()
         if entries:
             self._why.pop(card.tool, None)
         if len(entries) > before:
             self.told(f"{card.tool}: {len(entries)} verified calls")
         return len(entries) > before
+
+    def _look_ahead(self, card: Card, wanted: Sequence[Arguments]) -> None:
+        """Begin to make calls that change something, where each environment is a process, and slow to start."""
+        for arguments in map(moved_away, wanted if self.world.stands_alone and card.writes is not False else ()):
+            key = call_key(card.tool, arguments)
+            if key not in self._ahead:
+                self._ahead[key] = asyncio.ensure_future(self._made(card, arguments))
+
+    async def _made(self, card: Card, arguments: Arguments) -> Watched:
+        """Make a call in an environment of its own, between reads that tell what it did."""
+        reads = chain.from_iterable(self._entries.values())
+        self._watch = self._watch if self._watch.reads else Watch(first_reads(reads, self.cards))
+        async with self.world.open() as opened:
+            return await self._watch.call(opened, card, arguments)
+
+    async def _settle(self) -> None:
+        """Await the calls that nobody asked for in the end."""
+        await asyncio.gather(*self._ahead.values(), return_exceptions=True)
+        self._ahead.clear()
 
     async def _by_name(self, card: Card) -> None:
         """Make the calls that names lead to; with enough of them keep no others, of which nobody could speak."""
@@ -204,11 +231,11 @@ class Recruiter:
         """
         if card.writes is False:
             watched = Watched(await self._lease.read(card.tool, arguments))
+        elif ahead := self._ahead.pop(call_key(card.tool, arguments), None):
+            watched = await ahead
         else:
-            reads = chain.from_iterable(self._entries.values())
-            self._watch = self._watch if self._watch.reads else Watch(first_reads(reads, self.cards))
-            async with self._lease.fresh() as fresh:
-                watched = await self._watch.call(fresh, card, arguments)
+            await self._lease.close()  # a service that all runs share is reset when an environment opens
+            watched = await self._made(card, arguments)
         judged = judge(watched.answer)
         if judged.verdict != "ok" or len(watched.answer.content) > _LONGEST_RESULT:
             if into is self._entries[card.tool]:
