@@ -143,15 +143,8 @@ class Acceptance:
             expected=shared.expected,
             all_blocked=Counter,
         )
-        rules = Rules(plan.policies, self.toolset, self._resolve, plan.suite.now)
         try:
-            run = await player.play_through(script_of(draft, rules))
-            self._check_right(draft, run, await player.judge(run))
-            base = await player.expecting(plan, run)
-            base = base.model_copy(update={"termination": Termination.FINISHED, "blame": None, "error": None})
-            trial = _Trial(draft, player, rules, base)
-            known = {policy.id: policy for policy in self.suite.policies}
-            parts = [await trial.handled(part, known.get(part.policy)) for part in draft.policies]
+            parts = await self._parts(draft, plan, player) if _is_more_than_expected(draft, plan) else []
             if not solved and (why := await player.bounded(solve(draft, plan, player, self._resolve))):
                 raise LostError(draft, "acceptance", "a blind solver does something else", why)
         except HungError as error:
@@ -162,6 +155,17 @@ class Acceptance:
         finally:
             player.runner.close()
         return draft.model_copy(update={"policies": tuple(parts)})
+
+    async def _parts(self, draft: Draft, plan: RunPlan, player: ScriptPlayer) -> list[PolicyPart]:
+        """Play the right run of a draft; give its policies with their handling."""
+        rules = Rules(plan.policies, self.toolset, self._resolve, plan.suite.now)
+        run = await player.play_through(script_of(draft, rules))
+        self._check_right(draft, run, await player.judge(run))
+        base = await player.expecting(plan, run)
+        base = base.model_copy(update={"termination": Termination.FINISHED, "blame": None, "error": None})
+        trial = _Trial(draft, player, rules, base)
+        known = {policy.id: policy for policy in self.suite.policies}
+        return [await trial.handled(part, known.get(part.policy)) for part in draft.policies]
 
     def _check_right(self, draft: Draft, run: Run, judgement: Judgement) -> None:
         """Raise `LostError` where the right run breaks a rule of the suite, or does not pass."""
@@ -238,6 +242,14 @@ class _Trial:
                 return "found", shorten(printable(one.message), _DETAIL)
         others = [one.check for one in findings if one.required]
         return "missed", f"fails by {others[0]} alone" if others else "is not told apart"
+
+
+def _is_more_than_expected(draft: Draft, plan: RunPlan) -> bool:
+    """Whether the right run of a draft can fail where one that makes the expected calls passed: it has rules to keep,
+    or calls that fail or are refused.
+    """
+    has_others = any(turn.refused or any(call.fails for call in turn.calls) for turn in draft.turns)
+    return bool(draft.policies or has_others or draft.faults) or any(one.rule for one in plan.suite.policies)
 
 
 def _invented(draft: Draft, wrong: WrongRun, state: State | None) -> Iterator[JsonValue]:
