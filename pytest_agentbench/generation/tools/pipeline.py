@@ -172,7 +172,9 @@ class Pipeline:
     def _goals(self, chat: Chat, graph: Graph, stock: Stock, rehearsed: Rehearsed) -> GoalSource:
         """Give the source in which a model pursues goals; what it played before with the same is read again."""
         recipe, file = self._recipe, self._recipe.out / GOALS
-        made_from = hash_of(stock.cards, stock.taxonomy, graph, hashes_of(self.suite, self.toolset))
+        hashes = hashes_of(self.suite, self.toolset)
+        parts = (stock.cards, stock.taxonomy, graph, hashes.tools, hashes.policies, recipe.shape, self._languages)
+        made_from = hash_of(*parts)  # a larger count plays on
         known = None if self.force else load(file, GoalFile, made_from)
         return GoalSource(
             chat=chat,
