@@ -60,5 +60,5 @@ def run(tools: dict[str, Callable[..., Any]], name: str, arguments: str) -> str:
     """Call a tool as the model asked; what goes wrong is a result that the model reads."""
     try:
         return json.dumps(tools[name](**json.loads(arguments)))
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - whatever it is, the model reads it
         return json.dumps({"error": str(error)})

@@ -12,8 +12,8 @@ from openai import OpenAI
 _POLICIES = (Path(__file__).parent / "policies.md").read_text(encoding="utf-8")
 
 _HOW = """You are the support desk described below. You talk to one customer.
-Call tools to look things up; never make up what a tool can tell. Before a change, say what you will do, with the ids, the
-amount and the reason in words, and ask for a yes. Be brief: two or three plain sentences.
+Call tools to look things up; never make up what a tool can tell. Before a change, say what you will do, with the ids,
+the amount and the reason in words, and ask for a yes. Be brief: two or three plain sentences.
 
 """
 
@@ -24,7 +24,7 @@ MOST_STEPS = 12
 
 
 def build(tools: Sequence[Callable[..., Any]], base_url: str | None = None, *, model: str = "") -> Callable[[str], str]:
-    """Build an agent for one conversation; the key comes from the environment, and so does the address without a test."""
+    """Build an agent for one conversation; key and, without a test, address come from the environment."""
     client = OpenAI(base_url=base_url, api_key=os.environ.get("OPENAI_API_KEY", "none"))
     by_name = {tool.__name__: tool for tool in tools}
     schemas = [_schema(tool) for tool in tools]
@@ -71,5 +71,5 @@ def _result(tools: dict[str, Callable[..., Any]], name: str, arguments: str) -> 
     """Call a tool as the model asked; what goes wrong is a result that the model reads."""
     try:
         return json.dumps(tools[name](**json.loads(arguments)), ensure_ascii=False)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - whatever it is, the model reads it
         return json.dumps({"error": str(error)}, ensure_ascii=False)
