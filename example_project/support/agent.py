@@ -10,7 +10,7 @@ from typing import Any
 
 from support import replies
 from support.desk import Desk, Proposal, Record, Settings, ToolFailedError, UnavailableError
-from support.reading import EMAIL, FREE, FRENCH, IDENTITY, KEYWORDS, Request, about, first, mentions, words
+from support.reading import EMAIL, FREE, FRENCH, IDENTITY, KEYWORDS, Request, about, first, mentions, says
 
 RETURN_WINDOW_DAYS = 30
 MOST_LOOKUPS = 3
@@ -57,7 +57,7 @@ class SupportAgent:
         if pending and re.match(r"yes|oui", message, re.IGNORECASE):
             return self._carry_out(pending)
         is_new = self._take_in(message)
-        if pending and not is_new and re.match(r"no\b", message, re.IGNORECASE) and " mean " not in message:
+        if pending and not is_new and re.match(r"no\b", message, re.IGNORECASE) and not re.search(r"\bmean", message):
             return self._say("left")
         if self._request is None:
             return self._say("hello" if self._replies == 1 else "bye")
@@ -287,10 +287,9 @@ class SupportAgent:
     def _variant(self, request: Request, item: Record, items: list[Record]) -> Record:
         """Give the variant that is wanted in place of an item; what was not said stays as it is."""
         variants = self._desk.read("get_product", product_id=item["product_id"])["variants"]
-        said = words(about(request.latest, item, items))
+        part = about(request.latest, item, items)
         wanted = {
-            key: next((one[key] for one in variants if str(one[key]).lower() in said), item[key])
-            for key in ("colour", "size")
+            key: next((one[key] for one in variants if says(part, one[key])), item[key]) for key in ("colour", "size")
         }
         if wanted == {key: item[key] for key in wanted}:
             self._end("ask_variant", variants=replies.offers(variants))

@@ -8,19 +8,19 @@ from typing import Any
 Record = dict[str, Any]
 
 KEYWORDS = {
-    "escalate": r"invoice|repair|warranty|lawyer|close my account",
+    "escalate": r"invoice|repair|warranty|legal|clos(?:e|ing) (?:my )?account",
     "human": r"human|person",
-    "advice": r"recommend",
+    "advice": r"recommend|opinion",
     "discount": r"discount",
+    "status": r"where is|when will|when is|what is the",
     "cancel": r"cancel|annuler",
-    "compensate": r"shipping fee|delivery fee|shipping costs|frais de livraison",
+    "compensate": r"shipping fee|delivery fee|shipping costs|refund shipping|frais de livraison",
     "exchange": r"exchange|swap|échanger",
     "return": r"return|send back|take back|renvoyer",
     "change_email": r"email to",
-    "default_address": r"address on my account",
-    "address": r"\bdeliver\b|delivery address|livrer",
+    "default_address": r"address on my account|default address",
+    "address": r"\bdeliver\b|(?:delivery|shipping) address|livrer",
     "payment": r"pay|charge|payer",
-    "status": r"where is|when will|when is",
     "product_question": r"how much",
 }
 """What says which request a message makes; the first that fits counts."""
@@ -38,9 +38,10 @@ COLOURS = {"bleu": "blue", "rouge": "red", "vert": "green", "blanc": "white", "n
 
 ORDER = re.compile(r"\bW\d{4}\b")
 EMAIL = re.compile(r"[\w.]+@[\w.]+\w")
+_POSTCODE = r"\d{5}|[A-Z]{1,2}\d \d[A-Z]{2}"
 ADDRESS = re.compile(
-    r"(?:\bto|\bau|\bis|:) (?P<street>[^,]+), (?P<postcode>\d{5}|[A-Z]{1,2}\d \d[A-Z]{2}) "
-    r"(?P<city>[^,.?!]+?)(?:, (?P<country>[A-Z][A-Za-z ]+))? ?(?:[.?!]|$)"
+    rf"(?:\bto|\bau|\bis|:) (?P<street>[^,]+), (?:(?P<postcode>{_POSTCODE}) (?P<city>[^,.?!]+?)|"
+    rf"(?P<city_2>[^,]+), (?P<postcode_2>{_POSTCODE}))(?:, (?P<country>[A-Z][A-Za-z ]+))? ?(?:[.?!,]|$)"
 )
 IDENTITY = {"first_name": r"first name is|prénom :", "last_name": r"last name is|nom de famille :"} | {
     "postcode": r"postcode is|code postal :"
@@ -68,12 +69,13 @@ class Request:
         self.reason = first(REASONS, message) or self.reason
         digits = re.search(r"\b\d{4}\b", message)
         self.method = first(METHODS, message) or (digits[0] if digits else self.method)
-        if re.search("paid with", message):
+        if "paid with" in message:
             self.method = None
         if new := re.search(rf"\b(?:to|is) ({EMAIL.pattern})", message):
             self.email = new[1]
-        if found := ADDRESS.search(message):
-            self.address = {name: value.strip() for name, value in found.groupdict().items() if value}
+        if found := ADDRESS.search(message.replace(", to ", ", ")):
+            parts = {name.removesuffix("_2"): value for name, value in found.groupdict().items() if value}
+            self.address = {name: parts[name] for name in ("street", "city", "postcode", "country") if name in parts}
 
 
 def first(patterns: Mapping[str, str], text: str) -> str | None:
@@ -90,6 +92,11 @@ def mentions(text: str, thing: Record) -> bool:
 def words(text: str) -> set[str]:
     """Give the words of a text in lower case, colours in English."""
     return {COLOURS.get(word, word) for word in re.findall(r"[\w-]+", text.lower())}
+
+
+def says(text: str, value: object) -> bool:
+    """Whether a text holds a colour or size."""
+    return set(str(value).lower().split()) <= words(text)
 
 
 def about(text: str, item: Record, items: list[Record]) -> str:

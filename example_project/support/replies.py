@@ -132,8 +132,11 @@ REPLIES = {
     ),
     "one_compensation": ("I can compensate one order per conversation.", "Je ne dédommage qu'une commande à la fois."),
     "status": (
-        "Order {order_id} is {status}; promised for {promised_on}, delivered: {delivered_on}.",
-        "La commande {order_id} : {status} ; prévue pour le {promised_on}, livrée : {delivered_on}.",
+        (
+            "Order {order_id} is {status}; promised for {promised_on}, delivered: {delivered_on}; "
+            "shipping fee: {shipping_fee:.2f} euros, tracking: {tracking}."
+        ),
+        "La commande {order_id} : {status} ; prévue pour le {promised_on}, livrée : {delivered_on} ; suivi {tracking}.",
     ),
     "product": ("{name}: {variants}.", "{name} : {variants}."),
     "no_product": ("We do not sell that.", "Nous ne vendons pas cela."),

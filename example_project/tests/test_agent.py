@@ -1,4 +1,4 @@
-"""The support agent in conversations that no scenario of the suite has: corrections, strangers, and a system that fails."""
+"""The support agent where no scenario of the suite goes: corrections, strangers, and a system that fails."""
 
 import pytest
 
