@@ -8,11 +8,12 @@ what was intended.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from pytest_agentbench.calibration.labelled import problems, situations
 from pytest_agentbench.calibration.playing import Play
-from pytest_agentbench.calibration.scene import Line, decoded, facts_of, flat, mark_of
-from pytest_agentbench.calibration.situations import problems, situations
+from pytest_agentbench.calibration.scene import Line, facts_of, flat, mark_of
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.transcript import CallRecord
+from pytest_agentbench.core.values import decoded
 from pytest_agentbench.environment.diff import diff
 from pytest_agentbench.validation.values import scalars
 
@@ -38,13 +39,13 @@ def invented(play: Play) -> list[str]:
     """Give the values told at the end that no call, answer or user turn holds."""
     calls = play.transcript.trajectory
     said = [value for line in play.lines if line.by == "user" for value in line.said]
-    known = flat(" ".join([*said, *(mark_of(one.call) for one in calls), *map(_answer, calls)]))
+    known = flat(" ".join([*said, *(mark_of(one.call) for one in calls), *(one.answer for one in calls)]))
     return [fact.text for fact in _last(play, "agent").told if flat(fact.text) not in known]
 
 
 def gives_nothing(calls: Sequence[CallRecord]) -> bool:
     """Whether some call gave nothing, or failed."""
-    return any(one.failed or _answer(one).strip() in _EMPTY for one in calls)
+    return any(one.failed or one.answer.strip() in _EMPTY for one in calls)
 
 
 def contradictions(calls: Sequence[CallRecord], state: State | None) -> Iterator[str]:
@@ -55,7 +56,7 @@ def contradictions(calls: Sequence[CallRecord], state: State | None) -> Iterator
     tables = [table for table in (state or {}).values() if isinstance(table, dict)]
     rows = [row for table in tables for row in table.values() if isinstance(row, dict)]
     for number, one in enumerate(calls, start=1):
-        for item in _objects(decoded(_answer(one))):
+        for item in _objects(decoded(one.answer)):
             shared = [(item.keys() & row.keys(), row) for row in rows]
             most = max((len(names) for names, _ in shared), default=0)
             near = [
@@ -71,7 +72,7 @@ def contradictions(calls: Sequence[CallRecord], state: State | None) -> Iterator
 def _talk(play: Play) -> dict[str, bool]:
     """Give the conditions that `situations.toml` names, of what is said."""
     calls = play.transcript.trajectory
-    answers = flat(" ".join(map(_answer, calls)))
+    answers = flat(" ".join(one.answer for one in calls))
     gold = flat(" ".join(one.result.content for one in play.scene.heard))
     user, agent = _last(play, "user"), _last(play, "agent")
     first, *later = [set(line.said) for line in play.lines if line.by == "user"]
@@ -83,7 +84,7 @@ def _talk(play: Play) -> dict[str, bool]:
         "tells": bool(agent.told),
         "silent": not agent.told,
         "dump": agent.is_fixed,
-        "logs": all(_answer(one)[:100] in agent.text for one in calls),
+        "logs": all(one.answer[:100] in agent.text for one in calls),
         "gate": len(play.lines) > _FEWEST_LINES,
         "said again": any(first & values for values in later),
         "corrected": any(value in gold and value not in answers for value in map(flat, user.said)),
@@ -95,7 +96,7 @@ def _calls(play: Play) -> dict[str, bool]:
     scene, calls = play.scene, play.transcript.trajectory
     right, made = list(map(mark_of, scene.calls)), [mark_of(one.call) for one in calls]
     gold = dict(zip(right, (one.result.content for one in scene.heard), strict=True))
-    held = [(_answer(one), gold.get(mark, _answer(one))) for mark, one in zip(made, calls, strict=True)]
+    held = [(one.answer, gold.get(mark, one.answer)) for mark, one in zip(made, calls, strict=True)]
     struck = [(given, wanted) for given, wanted in held if given != wanted]
     others = {one.call.name for one in calls} - {call.name for call in scene.calls}
     extra = (Counter(made) - Counter(right)).total()
@@ -129,7 +130,7 @@ def _calls(play: Play) -> dict[str, bool]:
 
 def _is_of_another(one: CallRecord) -> bool:
     """Whether an answer shows that it is about something else: another value under the name of an argument."""
-    answer, given = decoded(_answer(one)), one.call.arguments
+    answer, given = decoded(one.answer), one.call.arguments
     return isinstance(answer, dict) and any(flat(answer[name]) != flat(given[name]) for name in answer.keys() & given)
 
 
@@ -139,7 +140,7 @@ def _is_supplied(play: Play) -> bool:
     for one in play.transcript.trajectory:
         if any(flat(value) not in known for _, value in scalars(one.call.arguments)):
             return False
-        known += flat(_answer(one))
+        known += flat(one.answer)
     return True
 
 
@@ -149,10 +150,6 @@ def _last(play: Play, by: str) -> Line:
 
 def _changed(initial: State | None, final: State | None) -> bool | None:
     return None if initial is None or final is None else bool(diff(initial, final))
-
-
-def _answer(one: CallRecord) -> str:
-    return one.result.content if one.result else ""
 
 
 def _objects(value: object) -> Iterator[dict[str, object]]:

@@ -1,12 +1,19 @@
-"""Labelled conversations: what a judge may read of one, what it is labelled with, and the files that hold them."""
+"""Labelled conversations: the 26 situations that they are of, what a judge may read of one, and the files they are in.
 
+A label is derived from four dimensions (TRACE §2.1 and appendix G). Eight of their twelve combinations are plausible;
+others are refused. Superfluous, skipped and misread calls that nobody notices count as tool use gone wrong by the
+agent, which is how the catalogue arrives at eight.
+"""
+
+import tomllib
 from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import SerializerFunctionWrapHandler, ValidationError, model_serializer
+from pydantic import SerializerFunctionWrapHandler, ValidationError, model_serializer, model_validator
 
-from pytest_agentbench.calibration.situations import Bucket, Situation, situations
 from pytest_agentbench.checks.judges.evidence import Goal
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import digest, dumps, loads
@@ -23,6 +30,111 @@ from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.environment.schema_tools import read_schema_tools
 from pytest_agentbench.messages.reading import read
 from pytest_agentbench.results.files import write_atomic
+
+ToolExecution = Literal["correct", "agent", "tool"]
+"""correct; incorrect by the agent's misuse; incorrect by the tool."""
+
+Behaviour = Literal["appropriate", "inappropriate"]
+Satisfaction = Literal["satisfied", "dissatisfied"]
+
+Bucket = Literal["easy", "hard", "dissatisfied-yet-appropriate"]
+"""hard: satisfied yet NEG. dissatisfied-yet-appropriate: neither easy nor hard. easy: satisfaction tells the label."""
+
+
+class Situation(Model):
+    """One situation; each `..._reason` says why its dimension has the value, `means` what decides an ambiguous one.
+
+    It is played by `moves`, struck by `fault`; what the user `asks` for, if not the scenario's request, is cut short or
+    will be refused; the user `closes` with a phrase. What it `holds` is checked.
+    Refused where the combination is not plausible.
+    """
+
+    id: str
+    tool: ToolExecution
+    agent: Behaviour
+    user: Satisfaction
+    details: str
+    tool_reason: str
+    agent_reason: str
+    user_reason: str
+    means: str = ""
+    moves: tuple[str, ...]
+    closes: str = ""
+    fault: str = ""
+    asks: Literal["", "cut", "refused"] = ""
+    holds: tuple[str, ...]
+
+    @property
+    def label(self) -> Label:
+        """Whether the conversation is desirable overall: POS where all three are right.
+
+        That an appropriate agent with a dissatisfied user is NEG follows from table 3: a judge of satisfaction alone
+        has a recall of 1.00 on POS there, so no POS conversation has a dissatisfied user.
+        """
+        return "POS" if self.dimensions == plausible()[0] else "NEG"
+
+    @property
+    def dimensions(self) -> tuple[str, ...]:
+        """How tools, agent and user were."""
+        return self.tool, self.agent, self.user
+
+    @property
+    def agent_at_fault(self) -> bool:
+        """Whether the agent is to blame: not where a tool failed and the agent did what could be done."""
+        return self.agent == "inappropriate"
+
+    @property
+    def bucket(self) -> Bucket:
+        """How far the user's satisfaction tells the label."""
+        if self.user == "satisfied":
+            return "easy" if self.label == "POS" else "hard"
+        return "dissatisfied-yet-appropriate" if self.agent == "appropriate" else "easy"
+
+    @property
+    def reason(self) -> str:
+        """Why it has its label."""
+        return f"tools: {self.tool_reason}; agent: {self.agent_reason}; user: {self.user_reason}"
+
+    @property
+    def text(self) -> str:
+        """It in words: what happens, and what of tools, agent and user."""
+        decides = f"\nWhat decides: {self.means}" if self.means else ""
+        return (
+            f"{self.details}\nTools ({self.tool}): {self.tool_reason}.\nAgent ({self.agent}): {self.agent_reason}.\n"
+            f"User ({self.user}): {self.user_reason}.{decides}"
+        )
+
+    @model_validator(mode="after")
+    def _is_plausible(self) -> Self:
+        if self.dimensions not in plausible():
+            allowed = ", ".join(map("/".join, plausible()))
+            raise ValueError(
+                f"tool, agent and user do not go together: {'/'.join(self.dimensions)}; allowed: {allowed}"
+            )
+        return self
+
+
+@cache
+def _catalogue() -> dict[str, Any]:
+    return tomllib.loads((files(__package__) / "situations.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def plausible() -> tuple[tuple[str, ...], ...]:
+    """Give the combinations of dimensions that go together (TRACE §2.1), the one in which all are right first."""
+    return tuple(map(tuple, _catalogue()["plausible"]))
+
+
+@cache
+def situations() -> dict[str, Situation]:
+    """Give the catalogue by id, in its order."""
+    return {one["id"]: Situation.model_validate(one) for one in _catalogue()["situation"]}
+
+
+def problems() -> dict[str, str]:
+    """Give what speaks against a conversation that lacks what its situation `holds`."""
+    return dict(_catalogue()["problems"])
+
 
 TRANSCRIPTS = "transcripts.jsonl"
 STATES = "states.json"
@@ -145,13 +257,12 @@ class Folder(Model):
 
     def write(self, folder: Path) -> None:
         """Write conversations, states and tools, each whole or not at all."""
-        states: dict[str, State] = {}
-        lines = [dumps(_line(one, states)) for one in self.cases]
-        toolset = self.cases[0].case.toolset if self.cases else Toolset()
+        known = [state for one in self.cases for state in (one.case.initial, one.case.final)]
+        states = {_mark(state): state for state in known if state is not None}
+        specs = self.cases[0].case.toolset.model_dump(mode="json")["specs"] if self.cases else []
         write_atomic(folder / STATES, dumps(states) + "\n")
-        specs = [spec.model_dump(mode="json") for spec in toolset]
         write_atomic(folder / TOOLS, dumps({"specs": specs, "inexpressible": self.inexpressible}, indent=1) + "\n")
-        write_atomic(folder / TRANSCRIPTS, "".join(f"{line}\n" for line in lines))
+        write_atomic(folder / TRANSCRIPTS, "".join(f"{dumps(_row(one))}\n" for one in self.cases))
 
 
 def run_of(case: Case) -> Run:
@@ -178,29 +289,27 @@ def read_all(paths: Sequence[Path]) -> tuple[Labelled, ...]:
     return tuple(found)
 
 
-def _line(one: Labelled, states: dict[str, State]) -> dict[str, Any]:
-    found = situations().get(one.situation)
-    case = one.case
-    messages: list[Any] = [{"role": "system", "content": case.briefing}] if case.briefing else []
-    messages += [each.model_dump(mode="json", exclude_defaults=True) for each in case.transcript.messages]
-
-    def kept(state: State | None) -> str | None:
-        if state is not None:
-            states.setdefault(mark := digest(state), state)
-        return None if state is None else mark
-
+def _row(one: Labelled) -> dict[str, Any]:
+    found, case = situations().get(one.situation), one.case
+    briefing = [Message(role="system", content=case.briefing)] if case.briefing else []
     return {
         "key": {"scenario": one.scenario or one.id},
         **one.model_dump(mode="json", exclude={"case", "scenario", "stated_bucket"}),
         "bucket": one.bucket,
-        "dimensions": {"tool": found.tool, "agent": found.agent, "user": found.user} if found else {},
+        "dimensions": found.model_dump(include={"tool", "agent", "user"}) if found else {},
         "termination": "FINISHED",
         "stop_reason": "done",
-        "messages": messages,
-        "initial": kept(case.initial),
-        "final": kept(case.final),
+        "messages": [
+            each.model_dump(mode="json", exclude_defaults=True) for each in (*briefing, *case.transcript.messages)
+        ],
+        "initial": _mark(case.initial),
+        "final": _mark(case.final),
         **({"goal": case.goal.model_dump(mode="json")} if case.goal else {}),
     }
+
+
+def _mark(state: State | None) -> str | None:
+    return None if state is None else digest(state)
 
 
 def _labelled(row: dict[str, Any], number: int, states: Mapping[str, State], toolset: Toolset) -> Labelled:

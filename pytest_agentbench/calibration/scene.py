@@ -1,6 +1,5 @@
 """Scenes: the right run of a scenario, played once, which is the gold that every conversation is held against."""
 
-import json
 import re
 import tomllib
 from collections import Counter
@@ -8,14 +7,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.resources import files
-from typing import Literal, cast
+from typing import cast
 
 from pytest_agentbench.checks.judges.evidence import Goal, goal_of
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.scenario import Instructions
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.tool import ToolCall, ToolSpec
-from pytest_agentbench.core.values import JsonValue, same
+from pytest_agentbench.core.values import JsonValue, decoded, same
 from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.replay import prepare
@@ -61,13 +60,13 @@ class Fact:
 
 @dataclass(frozen=True)
 class Line:
-    """Something that is said: which plain phrase it is, the values that stay in it, and what it says or tells.
+    """Something that user or agent say: which plain phrase it is, the values that stay in it, and what it tells.
 
     `values` stay in it however it is worded, `said` are all those of a user and `told` the facts of an agent.
     `is_fixed` words are what the situation is about, and are never worded otherwise.
     """
 
-    by: Literal["user", "agent"]
+    by: str
     kind: str
     text: str
     values: tuple[str, ...] = ()
@@ -109,14 +108,6 @@ def holds(pairs: Iterable[Given], name: str, value: JsonValue) -> bool:
     return any(name == other and same(value, one) for other, one in pairs)
 
 
-def decoded(text: str) -> JsonValue:
-    """Give the JSON of a text, or the text."""
-    try:
-        return cast("JsonValue", json.loads(text))
-    except (ValueError, RecursionError):
-        return text
-
-
 def facts_of(content: str) -> list[Fact]:
     """Give what an answer holds that can be told: its short texts and numbers, or the text itself."""
     value = decoded(content)
@@ -148,7 +139,7 @@ class Scene:
     pool: dict[str, list[JsonValue]] = field(default_factory=dict)
     siblings: tuple["Scene", ...] = field(default=(), repr=False)
 
-    @property
+    @cached_property
     def calls(self) -> tuple[ToolCall, ...]:
         """The calls of the right run."""
         return tuple(one.call for one in self.heard)

@@ -6,22 +6,19 @@ value comes from somewhere, and that what the label rests on is said. What is no
 
 import asyncio
 import json
-import tomllib
 from collections import Counter
 from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
-from importlib.resources import files
 from itertools import pairwise, zip_longest
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from pytest_agentbench.calibration.asking import INVENTIVE, Answer, ask, seeded, usable
+from pytest_agentbench.calibration.asking import INVENTIVE, WORDS, seeded, usable
 from pytest_agentbench.calibration.checking import gives_nothing, invented
-from pytest_agentbench.calibration.labelled import Labelled
+from pytest_agentbench.calibration.labelled import Labelled, situations
 from pytest_agentbench.calibration.playing import Play
 from pytest_agentbench.calibration.scene import flat
-from pytest_agentbench.calibration.situations import situations
+from pytest_agentbench.checks.judges.asking import Answer, ask
 from pytest_agentbench.checks.known_values import KnownValues, Token, tokens
 from pytest_agentbench.core.errors import AgentBenchError
 from pytest_agentbench.core.text import printable, shorten
@@ -68,12 +65,6 @@ class Conversation(Answer):
     steps: list[Step]
     invented: list[Invented]
     ends: Literal["content", "discontent"] = Field(description="how the user feels in the last step")
-
-
-@cache
-def _parts() -> dict[str, Any]:
-    """Give what fills the prompt: manners of users, and what is asked for in some situations alone."""
-    return tomllib.loads((files(__package__) / "worded.toml").read_text(encoding="utf-8"))
 
 
 class _Plan:
@@ -264,20 +255,22 @@ async def worded(
 
 
 async def _worded(case: Labelled, plan: _Plan, chat: Chat, seed: int) -> Labelled:
-    random, parts = seeded(seed, "worded", case.id), _parts()
+    random = seeded(seed, "worded", case.id)
     given = await ask(
         chat,
         Conversation,
         "worded.v2",
         data=[plan.text],
         random=random,
-        temperature=INVENTIVE,
+        how=INVENTIVE,
         faults=plan.faults,
-        situation=plan.situation.text,
-        language=language_name(case.language),
-        manner=random.choice(parts["manners"]),
-        invention=parts["invention"]["some" if plan.invents else "none"],
-        log=parts["log"] if plan.log else "",
+        values={
+            "situation": plan.situation.text,
+            "language": language_name(case.language),
+            "manner": random.choice(WORDS["manners"]),
+            "invention": WORDS["invention"]["some" if plan.invents else "none"],
+            "log": WORDS["log"] if plan.log else "",
+        },
     )
     transcript = Transcript(messages=plan.messages(given))
     return case.model_copy(update={"case": case.case.model_copy(update={"transcript": transcript}), "wording": "model"})

@@ -9,22 +9,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
+from pytest_agentbench.calibration.asking import NAME
 from pytest_agentbench.calibration.calibrate import (
-    FIGURES,
     SPLITS,
-    Calibrated,
-    Calibration,
-    Slice,
+    Auditor,
+    Baseline,
+    ByRubric,
+    Contender,
     Split,
-    Spread,
     calibrate,
     folds,
     seeded_splits,
 )
-from pytest_agentbench.calibration.judges import Auditor, Baseline, ByRubric, Contender
 from pytest_agentbench.calibration.labelled import Labelled, read_all
 from pytest_agentbench.calibration.learning import ABLATIONS, Parts, Scope, Spur
-from pytest_agentbench.calibration.signals import NAME
 from pytest_agentbench.cli.recording import add_recording, mode_of, recording
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import Problem, SuiteError
@@ -39,9 +37,10 @@ from pytest_agentbench.llm.ledger import Ledger
 from pytest_agentbench.llm.models import Models
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.report.table import Align, table
+from pytest_agentbench.results.calibration import FIGURES, Calibrated, Calibration, Slice, Spread, auditor_in
 from pytest_agentbench.results.files import write_atomic
 from pytest_agentbench.results.intervals import corrected_rate
-from pytest_agentbench.results.standing import LEAST_RUNS, auditor_in
+from pytest_agentbench.results.standing import LEAST_RUNS
 from pytest_agentbench.suites.files import read_document
 from pytest_agentbench.suites.schema_rubric import rubric_at
 

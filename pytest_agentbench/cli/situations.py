@@ -9,11 +9,10 @@ from collections import Counter
 from pathlib import Path
 
 from pytest_agentbench.calibration.generate import Generated, Wish, generate
-from pytest_agentbench.calibration.labelled import Labelled
+from pytest_agentbench.calibration.labelled import Labelled, situations
 from pytest_agentbench.calibration.scene import languages
-from pytest_agentbench.calibration.situations import situations
 from pytest_agentbench.calibration.worded import spread_out, worded
-from pytest_agentbench.calibration.written import Written, commissions, misnamed, rightly_named, written
+from pytest_agentbench.calibration.written import Written, commissions, offers, written
 from pytest_agentbench.cli.recording import add_recording, mode_of, recording
 from pytest_agentbench.core.errors import Problem, SuiteError
 from pytest_agentbench.core.model import ModelSpec
@@ -100,12 +99,12 @@ def _said_by_model(made: Generated, options: argparse.Namespace) -> list[str]:
         async def play() -> tuple[list[Labelled], Counter[str], Written]:
             writer = chat("writer", options.model)
             reviewer = chat("filter", options.filter_model or options.model)
-            wrong = misnamed(examples, options.seed) if wanted else []
-            right = rightly_named(examples, options.seed) if wanted else []
+            tried = offers(examples, options.seed, rightly=False), offers(examples, options.seed, rightly=True)
+            wrong, right = tried if wanted else ([], [])
             try:
                 said, lost = await worded(chosen, made.plays, writer, seed=options.seed)
-                tried = {"wrong": wrong, "right": right}
-                return said, lost, await written(wanted, writer, reviewer, seed=options.seed, **tried)
+                others = await written(wanted, writer, reviewer, seed=options.seed, wrong=wrong, right=right)
+                return said, lost, others
             finally:
                 await models.close()
 
