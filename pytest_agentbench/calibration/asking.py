@@ -5,15 +5,13 @@ calls, arguments, results, values and state, and no words. By themselves they ar
 conversation against which they say nothing is POS.
 """
 
-import tomllib
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
-from importlib.resources import files
 from random import Random
 from typing import TypeVar
 
 from pytest_agentbench.calibration.checking import contradictions
-from pytest_agentbench.calibration.labelled import Case, run_of
+from pytest_agentbench.calibration.labelled import Case, data, run_of
 from pytest_agentbench.checks.claims import claims_without_source
 from pytest_agentbench.checks.judges.asking import Manner
 from pytest_agentbench.checks.judges.call_notes import call_notes
@@ -22,7 +20,6 @@ from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.errors import AgentBenchError, CassetteMissError, ProviderError
 from pytest_agentbench.core.rubric import Label, Sees
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.core.transcript import CallRecord
 from pytest_agentbench.environment.diff import diff
 from pytest_agentbench.llm.templates import Templates
 
@@ -30,7 +27,7 @@ T = TypeVar("T")
 U = TypeVar("U")
 
 PROMPTS = Templates("pytest_agentbench.calibration")
-WORDS = tomllib.loads((files(__package__) / "prompts" / "words.toml").read_text(encoding="utf-8"))
+WORDS = data("prompts/words")
 """Words that fill the prompts: what the labels mean, how users write, and what some situations add."""
 
 DIVERSE, CLEAR_CUT, INVENTIVE = (Manner(PROMPTS, temperature) for temperature in (0.7, 0.0, 1.0))
@@ -47,8 +44,8 @@ _NOTED = {
 }
 """What the notes on calls say of a signal."""
 
-PROVEN = frozenset({"effect-missing", "answer-against-state", "state-against-goal"})
-"""What the state shows to be otherwise, whatever was said."""
+_PROVEN = frozenset({"effect-missing", "answer-against-state", "state-against-goal"})
+"""What the state shows."""
 
 WEAK = frozenset({"argument-from-nowhere"})
 """Shown to a judge, and left out of the baseline: in conversations of others it shows as often in right ones."""
@@ -101,7 +98,7 @@ def _noted(case: Case) -> Iterator[Signal]:
 def _found(case: Case) -> Iterator[tuple[str, str]]:
     calls = case.transcript.trajectory
     for number, one in enumerate(calls, start=1):
-        if one.failed and not _succeeds_later(one, calls[number:]):
+        if one.failed and all(other.failed for other in calls[number:] if other.call.name == one.call.name):
             yield "failed-call", f"call {number} failed, and no later call of {printable(one.call.name)} succeeded"
     for flag in claims_without_source(run_of(case), case.briefing):
         value = printable(flag.value)
@@ -127,13 +124,14 @@ def _found(case: Case) -> Iterator[tuple[str, str]]:
             yield "state-against-goal", f"a right run does not change this in the stored data: {line}"
 
 
-def _succeeds_later(one: CallRecord, later: Sequence[CallRecord]) -> bool:
-    return any(other.call.name == one.call.name and not other.failed for other in later)
-
-
 def labelled_by(found: Sequence[Signal], without: frozenset[str] = WEAK) -> Label:
     """Give the label that signals alone come to: NEG where one shows that counts."""
     return "NEG" if any(one.name not in without for one in found) else "POS"
+
+
+def is_disproved(case: Case) -> bool:
+    """Whether the state shows something to be otherwise, whatever was said."""
+    return any(one.name in _PROVEN for one in signals(case))
 
 
 def shown(case: Case, *, with_evidence: bool, notes: bool = True, sees: Sees = "conversation") -> Evidence:

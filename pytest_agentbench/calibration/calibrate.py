@@ -26,17 +26,7 @@ from pytest_agentbench.core.run import Judgement
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.verdict import Verdict
 from pytest_agentbench.llm.seams import Chat
-from pytest_agentbench.results.calibration import (
-    FIGURES,
-    Agreement,
-    AuditorFigures,
-    Calibrated,
-    Calibration,
-    Slice,
-    agreement,
-    spread,
-)
-from pytest_agentbench.results.intervals import wilson
+from pytest_agentbench.results.calibration import Agreement, AuditorFigures, Calibrated, Calibration, Slice, agreement
 
 TRAINING, SPLITS = 0.4, 5
 """The share that is learned from, and how often (TRACE §4.1: 206 of 516, five times)."""
@@ -54,26 +44,17 @@ Said = Sequence[tuple[Labelled, Label | None]]
 class Contender:
     """A judge, or a way to learn one. `learns` False means that all training sets give the same judge.
 
-    `target` is the label that it is held against, `lost` counts questions of learning without a usable answer.
+    `parts` are what decides, each by its name, where these are told apart, and `mark` is a hash of all of it. `target`
+    is the label that it is held against, `lost` counts questions of learning without a usable answer.
     """
 
-    name: str
     learns = False
-    target: Target = "overall"
 
-    def __init__(self, seed: int = 0) -> None:
-        self._seed = seed
+    def __init__(self, name: str, mark: str, parts: dict[str, str] | None = None, estimate: Estimate | None = None):
+        self.name, self.mark, self.parts = name, mark, parts or {}
+        self.target: Target = "agent" if parts else "overall"
         self.lost: Counter[str] = Counter()
-
-    @property
-    def parts(self) -> dict[str, str]:
-        """What decides, each by its name, where these are told apart."""
-        return {}
-
-    @property
-    def mark(self) -> str:
-        """A hash of what decides: model, prompts and rubric."""
-        return digest(self.parts)
+        self._estimate = estimate
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -81,78 +62,53 @@ class Contender:
         return ()
 
     async def fit(self, training: Sequence[Labelled]) -> Estimate:
-        """Learn from labelled conversations, unless there is nothing to learn."""
+        """Learn from labelled conversations; what has nothing to learn is given as it is."""
+        if self._estimate is None:
+            raise NotImplementedError
         return self._estimate
 
-    async def _estimate(self, case: Case) -> Label | None:
-        raise NotImplementedError
 
+def baseline() -> Contender:
+    """Give the signals by themselves, to see what a judge adds to them; its mark is a hash of what does not count."""
 
-class Baseline(Contender):
-    """The signals by themselves, to see what a judge adds to them."""
-
-    name = NAME
-
-    @property
-    def mark(self) -> str:
-        """A hash of what does not count."""
-        return digest([NAME, sorted(WEAK)])
-
-    async def _estimate(self, case: Case) -> Label | None:
+    async def estimate(case: Case) -> Label | None:
         return labelled_by(signals(case))
 
+    return Contender(NAME, digest([NAME, sorted(WEAK)]), estimate=estimate)
 
-class ByRubric(Contender):
-    """A rubric, scored by a model as a suite's judge scores it, which is shown the same.
 
-    Where it `sees` the goal, raise `ValueError` for a conversation without one.
+def by_rubric(
+    chat: Chat, rubric: Rubric, *, name: str, sees: Sees = "conversation", notes: bool = False, seed: int = 0
+) -> Contender:
+    """Give a rubric, scored by a model as a suite's judge scores it, which is shown the same.
+
+    Where it `sees` the goal, it raises `ValueError` for a conversation without one.
     """
 
-    target: Target = "agent"
+    async def estimate(case: Case) -> Label | None:
+        evidence = shown(case, with_evidence=True, notes=notes, sees=sees)
+        random = seeded(seed, "estimate", digest(case.transcript))
+        return rate(rubric, await judge_criteria(chat, rubric.judged, evidence, random=random)).label
 
-    def __init__(
-        self, chat: Chat, rubric: Rubric, *, name: str, sees: Sees = "conversation", notes: bool = False, seed: int = 0
-    ) -> None:
-        super().__init__(seed)
-        self._chat, self._rubric, self.name = chat, rubric, name
-        self._sees, self._notes = sees, notes
-
-    @property
-    def parts(self) -> dict[str, str]:
-        """Model, prompt, rubric, and what is shown."""
-        return judge_mark(self._chat.spec.model, self._rubric, sees=self._sees, notes=self._notes)
-
-    async def _estimate(self, case: Case) -> Label | None:
-        evidence = shown(case, with_evidence=True, notes=self._notes, sees=self._sees)
-        random = seeded(self._seed, "estimate", digest(case.transcript))
-        scores = await judge_criteria(self._chat, self._rubric.judged, evidence, random=random)
-        return rate(self._rubric, scores).label
+    parts = judge_mark(chat.spec.model, rubric, sees=sees, notes=notes)
+    return Contender(name, digest(parts), parts, estimate)
 
 
-class Auditor(Contender):
-    """The auditor under `decide`, where code found nothing wrong: NEG of a conversation where it fails the agent."""
+def auditor(chat: Chat, *, seed: int = 0) -> Contender:
+    """Give the auditor under `decide`, where code found nothing wrong: NEG where it fails the agent."""
 
-    name = AUDITOR
-    target: Target = "agent"
-
-    def __init__(self, chat: Chat, *, seed: int = 0) -> None:
-        super().__init__(seed)
-        self._chat = chat
-
-    @property
-    def parts(self) -> dict[str, str]:
-        """Model and prompt."""
-        return {"model": self._chat.spec.model, "prompt": TEMPLATE}
-
-    async def _estimate(self, case: Case) -> Label | None:
+    async def estimate(case: Case) -> Label | None:
         run = run_of(case)
         policies = tuple(f"{one.id}: {one.text}" for one in run.policies)
         goal = (case.goal or Goal()).model_copy(update={"policies": policies})
         evidence = of_run(run, system=case.briefing, goal=goal)
-        random = seeded(self._seed, AUDITOR, digest(case.transcript))
-        seen = await audit(self._chat, run, policies=run.policies, evidence=evidence, random=random)
+        random = seeded(seed, AUDITOR, digest(case.transcript))
+        seen = await audit(chat, run, policies=run.policies, evidence=evidence, random=random)
         judged = observed(run, Judgement(verdict=Verdict.PASSED), seen, decides=True)
         return "NEG" if judged.verdict is Verdict.FAILED else "POS"
+
+    parts = {"model": chat.spec.model, "prompt": TEMPLATE}
+    return Contender(AUDITOR, digest(parts), parts, estimate)
 
 
 @dataclass(frozen=True)
@@ -196,7 +152,7 @@ async def calibrate(
     trials = [_Trial(contender) for contender in contenders]
     done = await asyncio.gather(*(one.calibrated(splits) for one in trials))
     own = [case for case in cases if case.is_own and not case.agent_at_fault]
-    auditors = [await one.audited(own) for one in trials if isinstance(one.contender, Auditor)]
+    auditors = [await one.audited(own) for one in trials if one.contender.name == AUDITOR]
     return Calibration(
         data=digest([[case.id, case.label, case.case.transcript.model_dump(mode="json")] for case in cases]),
         cases=len(cases),
@@ -261,9 +217,7 @@ class _Trial:
     async def audited(self, own: Sequence[Labelled]) -> AuditorFigures:
         """Hold the auditor against all runs of the team's in which the agent is right."""
         said = [label for _, label in await self.labels((), own) if label]
-        alarms = said.count("NEG")
-        _, upper = wilson(alarms, len(said)) or (0.0, 1.0)
-        return AuditorFigures(runs=len(said), false_alarms=alarms, upper=upper, parts=self.contender.parts)
+        return AuditorFigures.of(said, self.contender.parts)
 
 
 def _slices(divisions: Sequence[Said], target: Target) -> dict[str, Slice]:
@@ -272,13 +226,7 @@ def _slices(divisions: Sequence[Said], target: Target) -> dict[str, Slice]:
         labels = {case.id: label for case, label in said}
         for name, members in slices_of([case for case, _ in said]).items():
             parts[name].append(agreement([(case.wanted(target), labels[case.id]) for case in members]))
-    return {
-        name: Slice(
-            n=sum(each.n for each in given),
-            figures={figure: spread([getattr(each, figure) for each in given]) for figure in FIGURES},
-        )
-        for name, given in parts.items()
-    }
+    return {name: Slice.of(given) for name, given in parts.items()}
 
 
 def slices_of(cases: Sequence[Labelled]) -> dict[str, list[Labelled]]:

@@ -65,30 +65,28 @@ class Situation(Model):
     holds: tuple[str, ...]
 
     @property
+    def dimensions(self) -> tuple[str, ...]:
+        """How tools, agent and user were."""
+        return self.tool, self.agent, self.user
+
+    @property
     def label(self) -> Label:
         """Whether the conversation is desirable overall: POS where all three are right.
 
         That an appropriate agent with a dissatisfied user is NEG follows from table 3: a judge of satisfaction alone
         has a recall of 1.00 on POS there, so no POS conversation has a dissatisfied user.
         """
-        return "POS" if self.dimensions == plausible()[0] else "NEG"
+        return plausible()[self.dimensions][0]
 
     @property
-    def dimensions(self) -> tuple[str, ...]:
-        """How tools, agent and user were."""
-        return self.tool, self.agent, self.user
+    def bucket(self) -> Bucket:
+        """How far the user's satisfaction tells the label."""
+        return plausible()[self.dimensions][1]
 
     @property
     def agent_at_fault(self) -> bool:
         """Whether the agent is to blame: not where a tool failed and the agent did what could be done."""
         return self.agent == "inappropriate"
-
-    @property
-    def bucket(self) -> Bucket:
-        """How far the user's satisfaction tells the label."""
-        if self.user == "satisfied":
-            return "easy" if self.label == "POS" else "hard"
-        return "dissatisfied-yet-appropriate" if self.agent == "appropriate" else "easy"
 
     @property
     def reason(self) -> str:
@@ -115,25 +113,26 @@ class Situation(Model):
 
 
 @cache
-def _catalogue() -> dict[str, Any]:
-    return tomllib.loads((files(__package__) / "situations.toml").read_text(encoding="utf-8"))
+def data(name: str) -> dict[str, Any]:
+    """Read a data file of calibration."""
+    return tomllib.loads((files(__package__) / f"{name}.toml").read_text(encoding="utf-8"))
 
 
 @cache
-def plausible() -> tuple[tuple[str, ...], ...]:
-    """Give the combinations of dimensions that go together (TRACE §2.1), the one in which all are right first."""
-    return tuple(map(tuple, _catalogue()["plausible"]))
+def plausible() -> dict[tuple[str, ...], tuple[Label, Bucket]]:
+    """Give label and bucket of the combinations of dimensions that go together (TRACE §2.1)."""
+    return {tuple(dimensions): (label, bucket) for *dimensions, label, bucket in data("situations")["plausible"]}
 
 
 @cache
 def situations() -> dict[str, Situation]:
     """Give the catalogue by id, in its order."""
-    return {one["id"]: Situation.model_validate(one) for one in _catalogue()["situation"]}
+    return {one["id"]: Situation.model_validate(one) for one in data("situations")["situation"]}
 
 
 def problems() -> dict[str, str]:
     """Give what speaks against a conversation that lacks what its situation `holds`."""
-    return dict(_catalogue()["problems"])
+    return dict(data("situations")["problems"])
 
 
 TRANSCRIPTS = "transcripts.jsonl"
@@ -239,21 +238,20 @@ class Folder(Model):
         folder, file = (path, path / TRANSCRIPTS) if path.is_dir() else (path.parent, path)
         states, tools = _json(folder / STATES), _json(folder / TOOLS)
         is_ours = isinstance(tools, dict) and (not tools or "specs" in tools)
-        cases: list[Labelled] = []
-        number = 0
+        number, rows = 0, list[Labelled]()
         try:
             specs = tools.get("specs", []) if is_ours else read_schema_tools(folder / TOOLS)
             toolset = Toolset.model_validate({"specs": specs})
             for number, text in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
-                cases += [_labelled(loads(text), number, states, toolset)] if text.strip() else []
+                rows += [_labelled(loads(text), number, states, toolset)] if text.strip() else []
         except OSError as error:
             raise _refused(file, f"it cannot be read: {error.strerror}") from error
         except (ValidationError, ValueError, KeyError, TypeError, AttributeError) as error:
             what = "no labelled conversation" if number else "it holds no labelled conversations"
             raise _refused(file, f"{what}: {shorten(printable(str(error)), 300)}", number) from error
-        if not cases:
+        if not rows:
             raise _refused(file, "it holds no conversation")
-        return cls(cases=tuple(cases), inexpressible=tools.get("inexpressible", {}) if is_ours else {})
+        return cls(cases=tuple(rows), inexpressible=tools.get("inexpressible", {}) if is_ours else {})
 
     def write(self, folder: Path) -> None:
         """Write conversations, states and tools, each whole or not at all."""
@@ -317,9 +315,7 @@ def _labelled(row: dict[str, Any], number: int, states: Mapping[str, State], too
         messages = [Message.model_validate(message) for message in row["messages"]]
     except ValidationError:  # they are not as we write them
         messages = read(row["messages"])
-    key = row.get("key") or {}
-    known = situations().get(row.get("situation", ""))
-    blamed = row["label"] == "NEG" and (known is None or known.agent_at_fault)
+    key, known = row.get("key") or {}, situations().get(row.get("situation", ""))
     own = {name: row[name] for name in Labelled.model_fields.keys() & row.keys() if name not in ("id", "case")}
     case = Case(
         transcript=Transcript(messages=tuple(one for one in messages if one.role != "system")),
@@ -329,15 +325,15 @@ def _labelled(row: dict[str, Any], number: int, states: Mapping[str, State], too
         final=states[row["final"]] if row.get("final") else None,
         goal=Goal.model_validate(row["goal"]) if row.get("goal") else None,
     )
-    return Labelled.model_validate(
-        {
-            "agent_at_fault": blamed,
+    return Labelled(
+        **{
+            "agent_at_fault": row["label"] == "NEG" and (known is None or known.agent_at_fault),
             "stated_bucket": row.get("bucket", "") if known is None or row.get("bucket") != known.bucket else "",
             "scenario": key.get("scenario", "") if isinstance(key, dict) else str(key),
             **own,
-            "id": str(row.get("id") or number),
-            "case": case,
-        }
+        },
+        id=str(row.get("id") or number),
+        case=case,
     )
 
 

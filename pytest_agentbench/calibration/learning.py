@@ -21,11 +21,10 @@ from pytest_agentbench.calibration.asking import (
     CLEAR_CUT,
     DIVERSE,
     PROMPTS,
-    PROVEN,
     WORDS,
+    is_disproved,
     seeded,
     shown,
-    signals,
     usable,
     with_signals,
 )
@@ -141,17 +140,11 @@ class Learner(Contender):
     branch: str
     """Contenders of one branch ask the same questions about the same division, as ablations do."""
 
-    def __init__(self, chat: Chat, *, seed: int = 0, teacher: Chat | None = None) -> None:
-        super().__init__(seed)
-        self._chat = chat
-        self._teacher = teacher or chat
-        self._division = -1
-
-    @property
-    def mark(self) -> str:
-        """A hash of models, prompts and parts."""
+    def __init__(self, chat: Chat, *, name: str = "spur", seed: int = 0, teacher: Chat | None = None) -> None:
+        self._chat, self._teacher, self._seed = chat, teacher or chat, seed
         models = [self._teacher.spec.model, self._chat.spec.model]
-        return digest([*models, digest([PROMPTS.text(name) for name in self.templates]), self.name])
+        super().__init__(name, digest([*models, digest([PROMPTS.text(one) for one in self.templates]), name]))
+        self._division = -1
 
     async def fit(self, training: Sequence[Labelled]) -> Estimate:
         """Learn criteria from the training set and give what estimates by them.
@@ -259,7 +252,6 @@ class Learner(Contender):
 class Spur(Learner):
     """SPUR: SAT iff the impacts of its rubrics exceed those of DSAT in sum."""
 
-    name = "spur"
     branch = "spur"
     templates = ("spur_reasons.v1", "summary.v1", "spur_estimate.v1")
 
@@ -316,9 +308,8 @@ class Scope(Learner):
     templates = ("areas.v1", "reasons.v1", "summary.v1", "weights.v1", "estimate.v1")
 
     def __init__(self, chat: Chat, *, parts: Parts | None = None, seed: int = 0, teacher: Chat | None = None) -> None:
-        super().__init__(chat, seed=seed, teacher=teacher)
         self._parts = parts or Parts()
-        self.name = self._parts.name
+        super().__init__(chat, name=self._parts.name, seed=seed, teacher=teacher)
         self.branch = "areas" if self._parts.areas else "whole"
         self.rubrics: list[Rubric] = []
         self._overruled = 0
@@ -393,7 +384,7 @@ class Scope(Learner):
         return with_signals(case) if self._parts.evidence else super()._shown(case)
 
     def _label(self, case: Case, scores: Sequence[Score]) -> Label | None:
-        if self._parts.evidence and any(one.name in PROVEN for one in signals(case)):
+        if self._parts.evidence and is_disproved(case):
             scores = [*scores, Score(criterion=_STATE, value=_STATE.max_score)]
         label = rate(Rubric(criteria=tuple(one.criterion for one in scores), formula="scope"), scores).label
         breaks = any(one.criterion.make_or_break and (one.share or 0) > VETO for one in scores)

@@ -1,7 +1,6 @@
 """Scenes: the right run of a scenario, played once, which is the gold that every conversation is held against."""
 
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,6 +8,7 @@ from functools import cache, cached_property
 from importlib.resources import files
 from typing import cast
 
+from pytest_agentbench.calibration.labelled import data
 from pytest_agentbench.checks.judges.evidence import Goal, goal_of
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.scenario import Instructions
@@ -81,11 +81,9 @@ def languages() -> tuple[str, ...]:
     return tuple(sorted(one.name.removesuffix(".toml") for one in (files(__package__) / "wordings").iterdir()))
 
 
-@cache
 def phrases(language: str) -> Mapping[str, list[str]]:
     """Give the plain phrases of a language by kind, the English ones where it has none."""
-    name = language if language in languages() else "en"
-    return tomllib.loads((files(__package__) / "wordings" / f"{name}.toml").read_text(encoding="utf-8"))
+    return data(f"wordings/{language if language in languages() else 'en'}")
 
 
 def spoken(name: str) -> str:

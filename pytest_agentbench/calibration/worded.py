@@ -8,7 +8,7 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise, zip_longest
+from itertools import pairwise
 from typing import Literal
 
 from pydantic import Field
@@ -228,14 +228,6 @@ class _Plan:
                 yield f"the agent says {_quoted(one.instead_of)}, too"
         if given and self.answered and not any(one.instead_of for one in given):
             yield "`instead_of` names the value that a call returned for the same thing"
-
-
-def spread_out(cases: Sequence[Labelled], count: int) -> list[Labelled]:
-    """Give `count` conversations, of each situation one before of any two."""
-    of_each: dict[str, list[Labelled]] = {}
-    for case in cases:
-        of_each.setdefault(case.situation, []).append(case)
-    return [case for round_ in zip_longest(*of_each.values()) for case in round_ if case is not None][:count]
 
 
 async def worded(

@@ -13,6 +13,7 @@ from pydantic import Field, ValidationError, model_validator
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import loads
 from pytest_agentbench.core.rubric import Label
+from pytest_agentbench.results.intervals import wilson
 
 FIGURES = ("accuracy", "precision", "recall", "f1", "kappa")
 
@@ -49,6 +50,12 @@ class Slice(Model):
     n: int
     figures: dict[str, Spread]
 
+    @classmethod
+    def of(cls, divisions: Sequence[Agreement]) -> Self:
+        """Give the figures over divisions."""
+        figures = {name: spread([getattr(one, name) for one in divisions]) for name in FIGURES}
+        return cls(n=sum(one.n for one in divisions), figures=figures)
+
 
 class Calibrated(Model):
     """What came of one contender: `slices` by the overall label, `blame` by whether the agent is at fault.
@@ -77,6 +84,13 @@ class AuditorFigures(Model):
     false_alarms: Annotated[int, Field(strict=True, ge=0)]
     upper: float = 1.0
     parts: dict[str, str] = {}
+
+    @classmethod
+    def of(cls, said: Sequence[Label], parts: dict[str, str]) -> Self:
+        """Give the figures of an auditor by what it said of runs that are right."""
+        alarms = said.count("NEG")
+        _, upper = wilson(alarms, len(said)) or (0.0, 1.0)
+        return cls(runs=len(said), false_alarms=alarms, upper=upper, parts=parts)
 
     @model_validator(mode="after")
     def _counts_fit(self) -> Self:

@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
 
-from pytest_agentbench.calibration.calibrate import Baseline, calibrate, folds, seeded_splits
+from pytest_agentbench.calibration.calibrate import baseline, calibrate, folds, seeded_splits
 from pytest_agentbench.calibration.learning import Parts, Scope, Spur
 from pytest_agentbench.cli.calibrate import rubric_text
 from pytest_agentbench.core.model import ModelSpec
@@ -177,7 +177,7 @@ def test_judges_are_calibrated_side_by_side() -> None:
     cases = few()
 
     async def scene(chat: Chat) -> Any:
-        contenders = [Spur(chat), Scope(chat), Scope(chat, parts=Parts(evidence=True)), Baseline()]
+        contenders = [Spur(chat), Scope(chat), Scope(chat, parts=Parts(evidence=True)), baseline()]
         return await calibrate(contenders, cases, seeded_splits(cases, count=2))
 
     found, requests = asked(scene)
