@@ -110,19 +110,13 @@ def _report_unseen(play: Play) -> None:
         play.say("agent", "done_bare")
 
 
-def _misread(play: Play) -> None:
-    told, wrong = play.wrong(play.facts(figure=True, rightly=True))
-    play.report(told, [wrong])
-
-
 def _make_up(play: Play) -> None:
     told, wrong = play.wrong(play.facts(play.right, figure=True), play.right.content)
-    play.report(told[:2] if wrong in told[:2] else [wrong], [wrong])
+    play.report(told[:2] if wrong[0] in told[:2] else wrong, wrong)
 
 
 def _dump(play: Play) -> None:
-    results = [one.result.content for one in play.transcript.trajectory if one.result]
-    facts = tuple(fact for text in results for fact in facts_of(text))[:_DUMPED]
+    facts = tuple(fact for one in play.transcript.trajectory for fact in facts_of(one.answer))[:_DUMPED]
     if not facts:
         raise InexpressibleError("the answers hold nothing that could be told")
     told = "; ".join(map(str, facts))
@@ -133,7 +127,7 @@ def _show_logs(play: Play) -> None:
     logs = []
     for one in play.transcript.trajectory:
         request = json.dumps({"tool": one.call.name, "arguments": one.call.arguments}, ensure_ascii=False)
-        logs.append(f">>> {request}\n<<< {one.result.content[:_LOG] if one.result else ''}")
+        logs.append(f">>> {request}\n<<< {one.answer[:_LOG]}")
     play.say("agent", "logs", "\n".join(logs), is_fixed=True)
 
 
@@ -174,7 +168,7 @@ _MOVES: dict[str, Move] = {
     "report rightly": lambda play: play.report(play.facts(rightly=True), play.wanted()),
     "report another": lambda play: play.report(play.facts(), task=spoken(play.transcript.trajectory[-1].call.name)),
     "report unseen": _report_unseen,
-    "misread": _misread,
+    "misread": lambda play: play.report(*play.wrong(play.facts(figure=True, rightly=True))),
     "make up": _make_up,
     "dump": _dump,
     "show logs": _show_logs,

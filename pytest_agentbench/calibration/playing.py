@@ -142,7 +142,8 @@ class Play:
         """
         scene, asked = self.scene, self.asked
         says = " ".join(scene.plan.scenario.lines)
-        is_own = asked is None and says and scene.language == self.language and self.random.random() < _OWN_LINES
+        is_native = self.language == (scene.plan.scenario.language or scene.plan.suite.language)
+        is_own = asked is None and says and is_native and self.random.random() < _OWN_LINES
         text = says if is_own else self.phrase("task_request", task=self.task)
         self.wish = scene.wish or self.task
         for one, other in zip(scene.calls, asked or (), strict=False):
@@ -194,7 +195,7 @@ class Play:
             found[fact] = None
         return list(found)
 
-    def wrong(self, facts: Sequence[Fact], elsewhere: str = "") -> tuple[list[Fact], Fact]:
+    def wrong(self, facts: Sequence[Fact], elsewhere: str = "") -> tuple[list[Fact], list[Fact]]:
         """Give facts with one digit changed to what stands nowhere in the conversation or `elsewhere`, and that one."""
         known = flat(dumps([message.model_dump(mode="json") for message in self.messages]) + elsewhere)
         for number, fact in enumerate(facts):
@@ -206,7 +207,7 @@ class Play:
                 text = fact.text[:place] + digit + fact.text[place + 1 :]
                 if flat(text[run.start() : run.end()]).lstrip("0") not in known:
                     other = replace(fact, value=text)
-                    return [*facts[:number], other, *facts[number + 1 :]], other
+                    return [*facts[:number], other, *facts[number + 1 :]], [other]
         raise InexpressibleError("no figure of the answer that counts can be got wrong")
 
     # what is called

@@ -15,7 +15,6 @@ from pytest_agentbench.core.scenario import Instructions
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.tool import ToolCall, ToolSpec
 from pytest_agentbench.core.values import JsonValue, decoded, same
-from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.replay import prepare
 from pytest_agentbench.runs.expected import ExpectedStates
@@ -125,7 +124,8 @@ def facts_of(content: str) -> list[Fact]:
 class Scene:
     """The right run of a scenario: its calls with what they gave.
 
-    `pool` are argument values used in the suite, `goal` is what a judge that sees the goal is shown.
+    `pool` are argument values used in the suite, `goal` is what a judge that sees the goal is shown. In the scenario's
+    own words, `wish` is what the user wants, "" where it does not say, and `known` what the user knows besides.
     """
 
     plan: RunPlan
@@ -134,6 +134,8 @@ class Scene:
     initial: State | None
     final: State | None
     goal: Goal
+    wish: str
+    known: tuple[str, ...]
     pool: dict[str, list[JsonValue]] = field(default_factory=dict)
     siblings: tuple["Scene", ...] = field(default=(), repr=False)
 
@@ -146,26 +148,6 @@ class Scene:
     def values_at_hand(self) -> str:
         """Everything in the right calls and their answers, to look values up in."""
         return flat(" ".join(dumps([one.call.arguments, one.result.content]) for one in self.heard))
-
-    @property
-    def language(self) -> str:
-        """The language of the scenario's own lines, as scenario or suite say."""
-        return self.plan.scenario.language or self.plan.suite.language
-
-    @property
-    def _instructions(self) -> Instructions:
-        user = self.plan.scenario.task.user_scenario
-        return user.instructions if user and isinstance(user.instructions, Instructions) else Instructions()
-
-    @property
-    def wish(self) -> str:
-        """What the user wants, in the scenario's words: its lines, else the reason for its call; "" without either."""
-        return " / ".join(self.plan.scenario.lines) or self._instructions.reason_for_call or ""
-
-    @property
-    def known(self) -> tuple[str, ...]:
-        """What the user knows besides, in the scenario's words."""
-        return tuple(filter(None, [self._instructions.known_info]))
 
     def schema(self, call: ToolCall) -> Mapping[str, JsonValue]:
         """Give the schemas of a tool's arguments."""
@@ -209,10 +191,8 @@ async def scene_of(plan: RunPlan, isolation: IsolationGate, now: Callable[[], fl
         plan=plan, isolation=isolation, now=now, slot=None, expected=ExpectedStates(), all_blocked=Counter
     )
 
-    def resolve(path: str) -> Callable[[JsonValue], object]:
-        return cast("Callable[[JsonValue], object]", load_object(path, plan.suite.root))
-
-    writer = Writer(plan.scenario, Rules(plan.policies, plan.toolset, resolve, plan.suite.now), plan.toolset, resolve)
+    rules = Rules(plan.policies, plan.toolset, plan.resolve, plan.suite.now)
+    writer = Writer(plan.scenario, rules, plan.toolset, plan.resolve)
     async with player.new_environment(f"{player.name}-first") as world:
         await prepare(world, plan.scenario)
         initial = await world.snapshot()
@@ -224,4 +204,8 @@ async def scene_of(plan: RunPlan, isolation: IsolationGate, now: Callable[[], fl
         raise InexpressibleError("the user makes calls of its own")
     state = plan.suite.environment.state
     goal = goal_of(plan.scenario, plan.policies, (initial, final), ignore=state.ignore if state else ())
-    return Scene(plan, player, tuple(oracle.heard), initial, final, goal)
+    user = plan.scenario.task.user_scenario
+    told = user.instructions if user and isinstance(user.instructions, Instructions) else Instructions()
+    wish = " / ".join(plan.scenario.lines) or told.reason_for_call or ""
+    known = tuple(filter(None, [told.known_info]))
+    return Scene(plan, player, tuple(oracle.heard), initial, final, goal, wish, known)

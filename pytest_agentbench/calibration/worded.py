@@ -107,23 +107,19 @@ class _Plan:
             rows.append(f"Call {number}: {call.name} {json.dumps(call.arguments, ensure_ascii=False)}")
             rows.append(f"   {'it failed' if result.error else 'it returned'}: {shorten(result.text, _SHOWN)}")
         rows += [f"The log, shown by the agent as it is:\n{shorten(self.log, _SHOWN)}"] if self.log else []
-        musts = [
-            (self.first, f"by the user, before the call that uses it: {_listed(self.first)}"),
-            (self.asks_first, "before the first call, the agent asks for a verification, and the user gives it"),
-            (
-                self.again,
-                f"by the user, and again in another turn since the agent asks for it again: {_listed(self.again)}",
-            ),
-            (self.later, f"by the user at the end, who knows it from elsewhere: {_listed(self.later)}"),
-            (self.told, f"by the agent, who has it from a call: {_listed(self.told)}"),
-            (
-                self.load,
-                f"by the agent in one long technical message: at least {self.load_size} values of what calls returned",
-            ),
-            (True, f"the user ends {self.end}"),
-        ]
-        said = "What has to be said (a sentence in any words, with its figures):"
-        return "\n".join([*rows, said, *(f"- {text}" for is_wanted, text in musts if is_wanted)])
+        musts: dict[str, Iterable[str] | bool] = {
+            "first": self.first,
+            "asks_first": self.asks_first,
+            "again": self.again,
+            "later": self.later,
+            "told": self.told,
+            "load": self.load,
+            "end": True,
+        }
+        fills = {name: _listed(values) for name, values in musts.items() if not isinstance(values, bool)}
+        fills |= {"load": str(self.load_size), "end": self.end}
+        said = [WORDS["musts"][name].format(fills.get(name)) for name, is_wanted in musts.items() if is_wanted]
+        return "\n".join([*rows, WORDS["musts"]["lead"], *(f"- {text}" for text in said)])
 
     def messages(self, given: Conversation) -> tuple[Message, ...]:
         """Give the conversation, calls and results as they were."""
@@ -197,11 +193,12 @@ class _Plan:
             yield f"the user ends {given.ends}, wanted: {self.end}"
         if not any(step.by in ("agent", "log") for step in after):
             yield "the agent says nothing after the last call"
-        yield from (f"the user does not say {one!r}" for one in self.first if not _stands(one, users))
-        yield from (
-            f"the user does not say {one!r} after the last call" for one in self.later if not _stands(one, last)
-        )
-        yield from (f"the agent does not say {one!r}" for one in self.told if not _stands(one, agents))
+        for wants, values, texts in (
+            ("the user does not say {!r}", self.first, users),
+            ("the user does not say {!r} after the last call", self.later, last),
+            ("the agent does not say {!r}", self.told, agents),
+        ):
+            yield from (wants.format(one) for one in values if not _stands(one, texts))
         for one in self.again:
             if sum(_stands(one, [text]) for text in users) < _AGAIN:
                 yield f"the user does not say {one!r} in {_AGAIN} turns"
