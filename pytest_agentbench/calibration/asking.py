@@ -8,7 +8,7 @@ conversation against which they say nothing is POS.
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 from random import Random
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from pytest_agentbench.calibration.checking import contradictions
 from pytest_agentbench.calibration.labelled import Case, data, run_of
@@ -33,6 +33,10 @@ WORDS = data("prompts/words")
 DIVERSE, CLEAR_CUT, INVENTIVE = (Manner(PROMPTS, temperature) for temperature in (0.7, 0.0, 1.0))
 """How area discovery and supervised extraction are asked, all else (SCOPE, appendix C.2), and what writes conversations
 (TRACE, B.1, for Claude)."""
+
+Shown = Literal["none", "state", "notes", "signals"]
+"""Evidence, each with what stands before it: how the state changed, of each call how it went, where its arguments came
+from and its use, and all other signals."""
 
 NAME = "signals"
 _LONGEST = 200
@@ -134,23 +138,17 @@ def is_disproved(case: Case) -> bool:
     return any(one.name in _PROVEN for one in signals(case))
 
 
-def shown(case: Case, *, with_evidence: bool, notes: bool = True, sees: Sees = "conversation") -> Evidence:
-    """Give what a model sees of a conversation: what was said and called, and with evidence what is known of it.
+def shown(case: Case, evidence: Shown = "none", sees: Sees = "conversation") -> Evidence:
+    """Give what a model sees of a conversation: what was said and called, and what code knows of it besides.
 
-    Evidence is the state difference, and with `notes` of each call how it went, where its arguments came from, and its
-    use. Raise `ValueError` where it is to see the goal and there is none.
+    Raise `ValueError` where it is to see the goal and there is none.
     """
     if sees == "goal" and case.goal is None:
         raise ValueError("the conversation has no goal")
     run = run_of(case)
-    if not with_evidence:
+    if evidence == "none":
         run = run.model_copy(update={"initial_state": None, "final_state": None})
-    return of_run(run, notes=with_evidence and notes, goal=case.goal if sees == "goal" else None)
-
-
-def with_signals(case: Case) -> Evidence:
-    """Give a conversation with all the evidence that code has: the state difference, notes on calls, and signals."""
-    evidence = shown(case, with_evidence=True)
-    found = [one.text for one in signals(case) if not one.is_noted]
-    noted = (Piece(turn=evidence.last_turn, by="tool", head="noted", text=text, heard=False) for text in found)
-    return replace(evidence, pieces=(*evidence.pieces, *noted))
+    seen = of_run(run, notes=evidence in ("notes", "signals"), goal=case.goal if sees == "goal" else None)
+    found = [one.text for one in signals(case) if not one.is_noted] if evidence == "signals" else []
+    noted = (Piece(turn=seen.last_turn, by="tool", head="noted", text=text, heard=False) for text in found)
+    return replace(seen, pieces=(*seen.pieces, *noted))

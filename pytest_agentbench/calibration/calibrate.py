@@ -86,7 +86,7 @@ def by_rubric(
     """
 
     async def estimate(case: Case) -> Label | None:
-        evidence = shown(case, with_evidence=True, notes=notes, sees=sees)
+        evidence = shown(case, "notes" if notes else "state", sees)
         random = seeded(seed, "estimate", digest(case.transcript))
         return rate(rubric, await judge_criteria(chat, rubric.judged, evidence, random=random)).label
 

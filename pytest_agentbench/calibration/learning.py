@@ -17,21 +17,10 @@ from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import Field
 
-from pytest_agentbench.calibration.asking import (
-    CLEAR_CUT,
-    DIVERSE,
-    PROMPTS,
-    WORDS,
-    is_disproved,
-    seeded,
-    shown,
-    usable,
-    with_signals,
-)
+from pytest_agentbench.calibration.asking import CLEAR_CUT, DIVERSE, WORDS, Shown, is_disproved, seeded, shown, usable
 from pytest_agentbench.calibration.calibrate import Contender, Estimate
 from pytest_agentbench.calibration.labelled import Case, Labelled
 from pytest_agentbench.checks.judges.asking import Answer, ask
-from pytest_agentbench.checks.judges.evidence import Evidence
 from pytest_agentbench.checks.judges.judge import id_faults
 from pytest_agentbench.checks.judges.scoring import Score, rate
 from pytest_agentbench.core.codec import digest
@@ -143,8 +132,11 @@ class Learner(Contender):
     def __init__(self, chat: Chat, *, name: str = "spur", seed: int = 0, teacher: Chat | None = None) -> None:
         self._chat, self._teacher, self._seed = chat, teacher or chat, seed
         models = [self._teacher.spec.model, self._chat.spec.model]
-        super().__init__(name, digest([*models, digest([PROMPTS.text(one) for one in self.templates]), name]))
+        super().__init__(
+            name, digest([*models, digest([CLEAR_CUT.templates.text(one) for one in self.templates]), name])
+        )
         self._division = -1
+        self._evidence: Shown = "none"
 
     async def fit(self, training: Sequence[Labelled]) -> Estimate:
         """Learn criteria from the training set and give what estimates by them.
@@ -183,7 +175,7 @@ class Learner(Contender):
                 instead,
                 task,
                 "conversations to learn from",
-                data=[shown(case.case, with_evidence=False)],
+                data=[shown(case.case)],
                 random=self._random("extract", case.id),
                 values={"label": case.label, **_WORDS[case.label], **values},
                 how=DIVERSE,
@@ -231,7 +223,7 @@ class Learner(Contender):
             self._chat,
             Estimated,
             self.templates[-1],
-            data=[self._shown(case)],
+            data=[shown(case, self._evidence)],
             random=seeded(self._seed, "estimate", digest(case.transcript)),
             faults=faults,
             values={"criteria": "\n".join(listed)},
@@ -239,9 +231,6 @@ class Learner(Contender):
         )
         of = {one.criterion: one.score for one in given.scores}
         return [Score(criterion=one, value=of.get(one.id, 0) * one.max_score / MOST) for one in criteria]
-
-    def _shown(self, case: Case) -> Evidence:
-        return shown(case, with_evidence=False)
 
     def _label(self, case: Case, scores: Sequence[Score]) -> Label | None:
         """Give the label that scores come to: that whose sum is greater, NEG of two equal ones."""
@@ -311,6 +300,7 @@ class Scope(Learner):
         self._parts = parts or Parts()
         super().__init__(chat, name=self._parts.name, seed=seed, teacher=teacher)
         self.branch = "areas" if self._parts.areas else "whole"
+        self._evidence = "signals" if self._parts.evidence else "none"
         self.rubrics: list[Rubric] = []
         self._overruled = 0
 
@@ -349,7 +339,7 @@ class Scope(Learner):
             Areas(areas=[]),
             "areas.v1",
             "discoveries of areas",
-            data=[shown(case.case, with_evidence=False) for case in drawn],
+            data=[shown(case.case) for case in drawn],
             random=random,
             values={"most": str(MOST_AREAS)},
             how=DIVERSE,
@@ -379,9 +369,6 @@ class Scope(Learner):
             more[one.number] = {"make_or_break": True} if breaks else {"weight": min(10, max(1, one.weight))}
         plain = {} if self._parts.weights else {"weight": 1}
         return [_criterion(label, n, line, **more.get(n, plain)) for n, line in enumerate(lines, start=1)]
-
-    def _shown(self, case: Case) -> Evidence:
-        return with_signals(case) if self._parts.evidence else super()._shown(case)
 
     def _label(self, case: Case, scores: Sequence[Score]) -> Label | None:
         if self._parts.evidence and is_disproved(case):

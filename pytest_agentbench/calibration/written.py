@@ -186,7 +186,7 @@ async def written(
     """
 
     async def reviewed(given: Offered) -> Fits:
-        data, random = [shown(given.case, with_evidence=False)], seeded(seed, "filter", digest(given))
+        data, random = [shown(given.case)], seeded(seed, "filter", digest(given))
         values = {"situation": situations()[given.situation].text}
         return await ask(reviewer, Fits, "filter.v1", data=data, random=random, values=values, how=CLEAR_CUT)
 
@@ -221,7 +221,7 @@ async def _written(number: int, given: Commission, chat: Chat, seed: int) -> Lab
         chat,
         Dialogue,
         "dialogue.v1",
-        data=[f"The tools:\n{tools}", *([shown(given.example, with_evidence=False)] if given.example else [])],
+        data=[f"The tools:\n{tools}", *([shown(given.example)] if given.example else [])],
         random=seeded(seed, "write", digest(given)),
         faults=lambda answer: list(_faults(answer.steps, given.toolset)),
         values={
