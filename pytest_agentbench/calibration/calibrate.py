@@ -49,6 +49,7 @@ class Contender:
     """
 
     learns = False
+    is_auditor = False
 
     def __init__(self, name: str, mark: str, parts: dict[str, str] | None = None, estimate: Estimate | None = None):
         self.name, self.mark, self.parts = name, mark, parts or {}
@@ -108,7 +109,9 @@ def auditor(chat: Chat, *, seed: int = 0) -> Contender:
         return "NEG" if judged.verdict is Verdict.FAILED else "POS"
 
     parts = {"model": chat.spec.model, "prompt": TEMPLATE}
-    return Contender(AUDITOR, digest(parts), parts, estimate)
+    found = Contender(AUDITOR, digest(parts), parts, estimate)
+    found.is_auditor = True
+    return found
 
 
 @dataclass(frozen=True)
@@ -152,7 +155,7 @@ async def calibrate(
     trials = [_Trial(contender) for contender in contenders]
     done = await asyncio.gather(*(one.calibrated(splits) for one in trials))
     own = [case for case in cases if case.is_own and not case.agent_at_fault]
-    auditors = [await one.audited(own) for one in trials if one.contender.name == AUDITOR]
+    auditors = [await one.audited(own) for one in trials if one.contender.is_auditor]
     return Calibration(
         data=digest([[case.id, case.label, case.case.transcript.model_dump(mode="json")] for case in cases]),
         cases=len(cases),
