@@ -4,6 +4,7 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Literal
 
@@ -94,6 +95,7 @@ class Bench:
     metas: dict[str, Meta] = field(default_factory=dict)
     variants: set[str] = field(default_factory=set)
     told: list[str] = field(default_factory=list)
+    today: date = field(default_factory=lambda: datetime.now(UTC).date())
     early_stop: EarlyStop = field(default_factory=EarlyStop)
     _redactor: tuple[int, Redactor] | None = None
     _directory: RunDirectory | None = None
@@ -202,7 +204,13 @@ class Bench:
             return None
         if (found.scenario_hash, found.suite_hash) != (scenario_hash, plan.suite.content_hash):
             return None
-        return found.model_copy(update={"nodeid": nodeid, "pending": plan.suite.is_pending(plan.scenario)})
+        return found.model_copy(
+            update={
+                "nodeid": nodeid,
+                "pending": plan.suite.is_pending(plan.scenario),
+                "quarantine": plan.scenario.quarantine,
+            }
+        )
 
     def is_suspect(self, key: RunKey) -> bool:
         """Whether the run was in flight when a process died, so that it must run with nothing beside it."""
@@ -252,8 +260,10 @@ class Bench:
             writer.ended(plan.key)
             raise
         result = result_of(plan, judged, known)
+        keeps = {"all": True, "failed": not result.passed, "none": False}[self.options.transcripts]
+        transcript = judged.run.transcript if keeps else None
         # files take their time, and the other runs go on meanwhile; what is cancelled from here on is kept all the same
-        storing = asyncio.get_running_loop().run_in_executor(self._writes, writer.append, result, judged.run.transcript)
+        storing = asyncio.get_running_loop().run_in_executor(self._writes, writer.append, result, transcript)
         return Finished(
             result=await asyncio.shield(storing),
             run=judged.run,

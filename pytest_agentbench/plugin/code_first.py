@@ -163,7 +163,7 @@ class AgentBench:
         own = blank_of(self.item).key
         name = own.scenario if begun == 1 else f"{own.scenario}-{begun}"
         # whoever asserts on a scenario vouches for it, so that a test of the user's own waits for no reviewer
-        scenario = _changed(plan.scenario, given).model_copy(update={"id": name, "review": None})
+        scenario = _changed(plan.scenario, given).model_copy(update={"id": name, "review": None, "quarantine": None})
         return replace(plan, suite_key=own.suite, scenario=scenario)
 
     def _known(self, plan: RunPlan) -> Result:

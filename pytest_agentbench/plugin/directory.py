@@ -38,7 +38,7 @@ def new_directory(options: Options, *, told: list[str]) -> RunDirectory:
     now = datetime.now(UTC)
     run_id = new_run_id(now, uuid4().hex)
     directory = RunDirectory.create(options.directory, run_id, {"created": now.isoformat()})
-    directory.prune()
+    directory.prune(before=None if options.keep is None else now - options.keep)
     return directory
 
 

@@ -16,7 +16,7 @@ from pytest_agentbench.plugin.bench import Bench
 from pytest_agentbench.plugin.directory import PLAN, SEQUENTIAL
 from pytest_agentbench.plugin.hosts import Division, Posting, is_elsewhere, sees
 from pytest_agentbench.plugin.mirror import Mirror, attach_parcel, unpack
-from pytest_agentbench.plugin.playing import mark_missed
+from pytest_agentbench.plugin.playing import aside_text, mark_missed
 from pytest_agentbench.plugin.tally import Tally
 from pytest_agentbench.results.store import without_attempt
 
@@ -126,8 +126,8 @@ class ControllerSide:
         if meta is None or meta.suite is None:
             return
         report.longrepr = f"worker {worker.id!r} died while running {crashitem!r}: the agent ended its process"
-        if meta.suite.gated or meta.blank.pending:
-            mark_missed(report, str(report.longrepr), pending=meta.blank.pending)
+        if meta.suite.gated or meta.blank.set_aside:
+            mark_missed(report, str(report.longrepr), aside=aside_text(meta.blank))
 
     def _account(self, node: Node) -> str:
         """Give the name of a worker's ledger: that of one on the same host which died, and may have spent of it."""

@@ -10,6 +10,7 @@ import pytest
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.report.failure import failure_text
 from pytest_agentbench.report.worst import rerun_command
+from pytest_agentbench.results.document import policy_record
 from pytest_agentbench.results.standing import standing_of
 from pytest_agentbench.results.store import read_transcript
 
@@ -58,4 +59,5 @@ def failure_of(config: pytest.Config, bench: Bench, finished: Finished, plan: Ru
         ),
         transcript_path=path_shown(config, bench, result),
         standing=standing_of(plan.suite),
+        policies=tuple(map(policy_record, plan.suite.policies)),
     )

@@ -29,9 +29,10 @@ from pytest_agentbench.plugin.failing import ScenarioFailed
 from pytest_agentbench.plugin.keys import BENCH
 from pytest_agentbench.plugin.reading import is_base, key_of, planned, read_suite
 from pytest_agentbench.plugin.wire import Meta, SuiteInfo
-from pytest_agentbench.results.document import PolicyRecord
+from pytest_agentbench.results.document import policy_record
 from pytest_agentbench.results.standing import standing_of
 from pytest_agentbench.runs.forecast import unmeasurable_gates
+from pytest_agentbench.runs.gates import expired, impossible_gates
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.result import blank
 from pytest_agentbench.suites.script_lines import Unlabelled, unlabelled
@@ -65,6 +66,8 @@ class SuiteModule(pytest.Module):
             return
         suite, toolset = read_suite(self.suite_path)
         self.suite = suite
+        if problems := list(expired(suite, bench.today)):
+            raise SuiteError(problems)
         bench.secrets |= {*suite.secrets, *secrets_of(suite)}
         bench.public |= spelled_in(suite)
         is_recorded = self._recorded(suite, Mode(bench.options.cassette))
@@ -83,7 +86,7 @@ class SuiteModule(pytest.Module):
                 extensions=extensions_of(self.ihook),
             )
         )
-        if problems := list(unmeasurable_gates(suite, plans)):
+        if problems := [*impossible_gates(suite, plans, toolset), *unmeasurable_gates(suite, plans)]:
             raise SuiteError(problems)
         recorded = suite.agent.kind == "transcripts"
         self.declared = tuple(dict.fromkeys(plan.variant for plan in plans)) if recorded else tuple(suite.variants)
@@ -93,6 +96,7 @@ class SuiteModule(pytest.Module):
         self.info = SuiteInfo(
             key=key,
             name=suite.name,
+            owner=suite.owner,
             content_hash=suite.content_hash,
             gates=suite.gates,
             variants=self.declared,
@@ -103,10 +107,7 @@ class SuiteModule(pytest.Module):
             unlabelled=len(self.unlabelled),
             auditor=standing_of(suite),
             review=reviews_of(suite),
-            policies=tuple(
-                PolicyRecord(id=policy.id, challenge=policy.challenge, category=policy.category)
-                for policy in suite.policies
-            ),
+            policies=tuple(map(policy_record, suite.policies)),
         )
         policies = {policy.id: policy for policy in suite.policies}
         self.names = tuple(plan.name for plan in plans)
@@ -206,6 +207,8 @@ def marks(plan: RunPlan, policies: dict[str, Policy]) -> Iterator[pytest.MarkDec
         common["complexity"] = complexity[0]
     if plan.suite.is_pending(scenario):
         common["review"] = "pending"
+    if scenario.quarantine:
+        common["quarantine"] = scenario.quarantine.owner
     several = [*({"policy": policy} for policy in scenario.policies), *({"tag": tag} for tag in scenario.tags)]
     for own in several or [{}]:
         yield pytest.mark.agentbench(**common, **own)

@@ -25,7 +25,7 @@ from pytest_agentbench.results.standing import AuditorStanding
 from pytest_agentbench.runs.process_guard import ProcessGuard
 
 MISSED = "missed"
-"""The status of a failed run whose suite's gates decide, or whose scenario nobody has reviewed yet."""
+"""The status of a failed run whose suite's gates decide, or whose scenario is set aside."""
 
 
 class Playing:
@@ -112,23 +112,28 @@ class Playing:
         if result.transcript and self._bench.run_path:
             file = os.path.relpath(self._bench.run_path / result.transcript, self._config.rootpath)
             item.user_properties.append(("agentbench.transcript", Path(file).as_posix()))
-        if result.pending:
-            report.__dict__["agentbench_pending"] = True
+        if result.set_aside:
+            report.__dict__["agentbench_aside"] = aside_text(result)
         if report.outcome == "passed":
             report.__dict__["agentbench_open"] = len(result.unmeasured)
             report.__dict__["agentbench_noted"] = marked(result, standing)
         if call.excinfo is None or not isinstance(call.excinfo.value, ScenarioFailed):
             return
-        if report.outcome == "failed" and (result.pending or item_is_gated(item)):
-            mark_missed(report, str(call.excinfo.value).splitlines()[0], pending=result.pending)
+        if report.outcome == "failed" and (result.set_aside or item_is_gated(item)):
+            mark_missed(report, str(call.excinfo.value).splitlines()[0], aside=aside_text(result))
 
 
-def mark_missed(report: pytest.TestReport, why: str, *, pending: bool) -> None:
-    """Turn a failed report into one of a run that does not fail the session itself."""
+def aside_text(result: Result) -> str:
+    """Say why a run decides nothing, "" where it counts."""
+    return "pending review" if result.pending else "quarantine" if result.quarantine else ""
+
+
+def mark_missed(report: pytest.TestReport, why: str, *, aside: str) -> None:
+    """Turn a failed report into one of a run that does not fail the session; `aside` says why it counts nowhere."""
     report.outcome = "skipped"
-    report.__dict__["wasxfail"] = f"{MISSED}{' (pending review)' if pending else ''}: {why}"
+    report.__dict__["wasxfail"] = f"{MISSED}{f' ({aside})' if aside else ''}: {why}"
     report.__dict__["agentbench_missed"] = True
-    report.__dict__["agentbench_pending"] = pending
+    report.__dict__["agentbench_aside"] = aside
 
 
 def by_outcome(result: Result, report: pytest.TestReport) -> Result:
@@ -146,11 +151,18 @@ def item_is_gated(item: pytest.Item) -> bool:
     return is_scenario(item) and item.suite.info.gated
 
 
+def _aside(result: Result) -> Iterable[tuple[str, str]]:
+    if result.pending:
+        yield "agentbench.review", "pending"
+    if result.quarantine:
+        yield "agentbench.quarantine", f"{result.quarantine.owner}, until {result.quarantine.until.isoformat()}"
+
+
 def junit_properties(result: Result, standing: AuditorStanding | None = None) -> Iterable[tuple[str, str]]:
     """Give the JUnit properties of a run, short strings all; `standing` is how its auditor did on labelled runs."""
     yield "agentbench.verdict", str(result.verdict)
-    if result.pending:
-        yield "agentbench.review", "pending"
+    if result.set_aside:
+        yield from _aside(result)
     if result.blame:
         yield "agentbench.blame", str(result.blame)
     if result.termination:

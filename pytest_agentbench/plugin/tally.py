@@ -20,6 +20,7 @@ from pytest_agentbench.report.glyphs import glyphs
 from pytest_agentbench.report.measured import open_text
 from pytest_agentbench.results.document import Document
 from pytest_agentbench.results.gates import GateVerdict, evaluate_gates
+from pytest_agentbench.results.table import Facts
 from pytest_agentbench.runs.result import crash_result
 
 Status = tuple[str, str, tuple[str, dict[str, bool]]]
@@ -96,7 +97,7 @@ class Tally:
         self.broken |= dict.fromkeys(lost, NOT_RERUN)
         self._evaluate_gates()
         failed = [verdict for verdict in self.verdicts if verdict.failed]
-        undecided = [nodeid for nodeid, suite in self._missed.items() if suite in self._ungated]  # "": pending review
+        undecided = [nodeid for nodeid, suite in self._missed.items() if suite in self._ungated]  # "": set aside
         simulated = (result for results in self.simulated.values() for result in results)
         everything = (*self.results.values(), *simulated)
         unpaid = [result for result in everything if (result.not_run or "").startswith(BUDGET)]
@@ -117,15 +118,15 @@ class Tally:
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> Status | None:
         """Show a missed run as `m`, a suspect that is rerun alone as `R`, and say what a passed run left open."""
-        pending = " (pending review)" if report.__dict__.get("agentbench_pending") else ""
+        aside = report.__dict__.get("agentbench_aside") or ""
         if report.__dict__.get("agentbench_missed"):
-            return MISSED, "m", (f"MISSED{pending}", {"yellow": True})
+            return MISSED, "m", (f"MISSED ({aside})" if aside else "MISSED", {"yellow": True})
         if report.__dict__.get("agentbench_rerun"):
             return "rerun", "R", ("RERUN", {"yellow": True})
         if report.when == "call" and report.passed:
             count, noted = report.__dict__.get("agentbench_open"), report.__dict__.get("agentbench_noted")
             left = open_text(count, glyphs(unicode=compat.shows_unicode(self._config))) if count else ""
-            if told := ", ".join(part for part in (pending.strip(" ()"), left, noted) if part):
+            if told := ", ".join(part for part in (aside, left, noted) if part):
                 return "passed", ".", (f"PASSED ({told})", {"green": True})
         return None
 
@@ -154,7 +155,7 @@ class Tally:
         """Note what a report says of a run beside its result."""
         meta = self.meta(report.nodeid) if report.when not in ("setup", "call", "teardown") or name else None
         if report.__dict__.get("agentbench_missed") and meta and meta.suite:
-            self._missed[report.nodeid] = "" if meta.blank.pending else meta.suite.key
+            self._missed[report.nodeid] = "" if meta.blank.set_aside else meta.suite.key
         elif report.__dict__.get("agentbench_rerun") and meta:
             self._rerun.add(meta.name)
         elif report.failed and name and not results:
@@ -204,7 +205,8 @@ class Tally:
             if mode == "always" or (suite.gated and len(results) + excused == suite.selected):
                 before = self.baseline.results if self.baseline else ()
                 texts = gates_of(suite.gates, self._bench.options)
-                self.verdicts += evaluate_gates(key, texts, results, baseline=before)
+                facts = Facts(categories={(key, policy.id): policy.category for policy in suite.policies})
+                self.verdicts += evaluate_gates(key, texts, results, baseline=before, facts=facts)
             else:
                 self._ungated.append(key)
 

@@ -29,6 +29,7 @@ class SuiteInfo(Model):
 
     key: str
     name: str
+    owner: str = ""
     content_hash: str = ""
     gates: tuple[str, ...] = ()
     variants: tuple[str, ...] = ()

@@ -31,6 +31,9 @@ def blank(plan: RunPlan, *, nodeid: str = "") -> Result:
         trials=plan.trials,
         stops_early=plan.stops_early,
         pending=plan.suite.is_pending(plan.scenario),
+        quarantine=plan.scenario.quarantine,
+        plain=plan.scenario.provenance.get("worded") == "plain",
+        language=plan.scenario.language or plan.suite.language,
         tags=plan.scenario.tags,
         tools=tuple(dict.fromkeys(call.name for call in plan.scenario.expected_calls)),
         faults=tuple(fault.name for fault in plan.strikes),
@@ -42,7 +45,7 @@ def _as_run(plan: RunPlan) -> Scenario:
     return plan.scenario.model_copy(update={"faults": plan.strikes}) if plan.faults else plan.scenario
 
 
-_OF_RUN = ("session_id", "termination", "stop_reason", "error", "reported", "seconds")
+_OF_RUN = ("session_id", "termination", "stop_reason", "error", "reported", "seconds", "turn_seconds")
 
 
 def result_of(plan: RunPlan, judged: Judged, known: Result) -> Result:
