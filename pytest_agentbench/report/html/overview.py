@@ -14,13 +14,15 @@ from pytest_agentbench.report.breakdown import (
     shows,
     worst_rows_first,
 )
+from pytest_agentbench.report.failures import policy_of
 from pytest_agentbench.report.glyphs import UNICODE
 from pytest_agentbench.report.html.beyond import faults, trials
 from pytest_agentbench.report.html.shown import number, shown
 from pytest_agentbench.report.html.variants import figures
 from pytest_agentbench.report.reviews import quarantine_texts, review_texts
+from pytest_agentbench.report.worst import by_check, worst_first
 from pytest_agentbench.results.aggregate import BlameCount, aggregate
-from pytest_agentbench.results.document import Document
+from pytest_agentbench.results.document import Document, policy_words
 from pytest_agentbench.results.gates import GateVerdict
 from pytest_agentbench.results.table import Facts, Row, Table, complexity_groups, make_row
 
@@ -55,6 +57,7 @@ def overview(document: Document) -> dict[str, JsonValue]:
         ],
         "audits": [[name, shown(told, 400)] for name, told in audit_rows(document, UNICODE)],
         "seen": [shown(text, 400) for text in kind_texts(document, UNICODE)],
+        "broken": _broken(document),
         "all": {**_row(sums.all, document.gates), "pooled": len(apart) > 1},
         "groups": groups,
         "gates": [_gate(verdict, document) for verdict in document.gates],
@@ -119,6 +122,16 @@ def _gate(verdict: GateVerdict, document: Document) -> dict[str, JsonValue]:
         "failed": verdict.failed,
         "near": number(verdict.near_miss),
     }
+
+
+def _broken(document: Document) -> list[JsonValue]:
+    """Give what was broken, worst first: of a policy its own text, and its rule in words."""
+    listed: list[JsonValue] = []
+    for (suite, name), runs in by_check(worst_first(document.results)).items():
+        policy = policy_of(document, suite, name)
+        told = policy_words(policy) if policy is not None else []
+        listed.append([shown(name, 200), len(runs), [shown(text, 600) for text in told]])
+    return listed[:_MOST_PARTS]
 
 
 def _groups(section: Section, gates: Sequence[GateVerdict]) -> list[dict[str, JsonValue]]:

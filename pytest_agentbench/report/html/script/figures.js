@@ -70,6 +70,13 @@ function blamed(blame) {
   return parts.join(", ");
 }
 
+function broken() {
+  if (!DATA.broken.length) return null;
+  return h("section", { class: "card wide" }, h("h2", {}, "What was broken"),
+    h("ul", { class: "blames" }, DATA.broken.map(([name, runs, told]) =>
+      h("li", {}, h("strong", {}, name), ` ${plural(runs, "run")}`, told.map((text) => h("div", { class: "muted" }, text))))));
+}
+
 function worst() {
   const shown = ROWS.map((row, place) => [row, place]).filter(([row]) => row.verdict === "failed").slice(0, 6);
   if (!shown.length) return null;
@@ -130,7 +137,7 @@ const ofKind = (kind) => DATA.groups.filter((one) => one.title.split(" ")[0] ===
 
 function overview() {
   return h("div", { class: "overview" }, hero(),
-    h("div", { class: "cards" }, gates(), changes(), endings(), ofKind("complexity").map(group), worst(), unmeasured(), audits(), trials(), DATA.heat.map(heat), variants(), faults(), DATA.groups.filter((one) => !["tool", "variant", "complexity"].includes(one.title.split(" ")[0])).map(group)),
+    h("div", { class: "cards" }, gates(), broken(), worst(), changes(), endings(), ofKind("complexity").map(group), unmeasured(), audits(), trials(), DATA.heat.map(heat), variants(), faults(), DATA.groups.filter((one) => !["tool", "variant", "complexity"].includes(one.title.split(" ")[0])).map(group)),
     about());
 }
 
