@@ -64,6 +64,11 @@ def sections_of(runs: Sequence[Result], retried: Sequence[Result], facts: Facts)
     return found
 
 
+def sums_of(sections: Sequence[Section], runs: Sequence[Result], retried: Sequence[Result]) -> Aggregate:
+    """Add up the runs of all sections: for counts, since a rate over several variants would be that of no agent."""
+    return sections[0].sums if len(sections) == 1 else aggregate(runs, retried)
+
+
 def breakdown(
     section: Section,
     gates: Sequence[GateVerdict],

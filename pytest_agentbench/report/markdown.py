@@ -19,6 +19,7 @@ from pytest_agentbench.report.breakdown import (
     own_rows,
     percent,
     sections_of,
+    sums_of,
     worst_rows_first,
 )
 from pytest_agentbench.report.comparison import compared, p_text, points
@@ -36,7 +37,7 @@ from pytest_agentbench.report.worst import (
     rerun_command,
     worst_first,
 )
-from pytest_agentbench.results.aggregate import Aggregate, aggregate
+from pytest_agentbench.results.aggregate import Aggregate
 from pytest_agentbench.results.audits import auditor_flags
 from pytest_agentbench.results.comparison import Comparison
 from pytest_agentbench.results.document import Document
@@ -63,8 +64,8 @@ def markdown_report(document: Document, *, baseline: Document | None = None, lim
     everything, document = document, document.counted
     runs = [run for run in everything.results if run.key.suite in known]
     own = [run for run in everything.results if run.key.suite not in known]
-    sums = aggregate(runs or own, everything.retried, facts=everything.facts)
     apart = sections_of(runs or own, everything.retried, everything.facts)
+    sums = sums_of(apart, runs or own, everything.retried)
     sections = [
         _head(everything, sums, apart),
         _gates(document),

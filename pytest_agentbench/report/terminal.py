@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.report.auditor import audit_lines, mark_of_gate, marks_of
-from pytest_agentbench.report.breakdown import breakdown, own_rows, percent, sections_of
+from pytest_agentbench.report.breakdown import Section, breakdown, own_rows, percent, sections_of, sums_of
 from pytest_agentbench.report.failures import MOST_LINES, failures_lines, run_name
 from pytest_agentbench.report.glyphs import Line, Style, cells, glyphs
 from pytest_agentbench.report.measured import counts_text, measured_lines
@@ -15,7 +15,7 @@ from pytest_agentbench.report.spending import spending
 from pytest_agentbench.report.table import Layout, count
 from pytest_agentbench.report.variants import variants_lines
 from pytest_agentbench.report.worst import failed_findings, finding_text, no_finding_text
-from pytest_agentbench.results.aggregate import Aggregate, BlameCount, aggregate
+from pytest_agentbench.results.aggregate import Aggregate, BlameCount
 from pytest_agentbench.results.document import Document, SuiteRecord
 from pytest_agentbench.results.gates import GateVerdict
 from pytest_agentbench.results.trials import trials_report
@@ -38,13 +38,14 @@ def terminal_report(
     everything, document = document, document.counted
     runs = [run for run in everything.results if run.key.suite in known]
     own = [run for run in everything.results if run.key.suite not in known]
-    sums = aggregate(runs or own, everything.retried, facts=everything.facts)
+    sections = sections_of(runs or own, everything.retried, everything.facts)
+    sums = sums_of(sections, runs or own, everything.retried)
     lines = [_title(document, layout), *_header(everything, sums, layout)]
     lines += failures_lines(document, layout)
     lines += failures_lines(everything.pending, layout, title="missed, pending review")
     lines += failures_lines(everything.quarantined, layout, title="missed, in quarantine")
     lines += _unscored(document, layout)
-    lines += _tables(everything, runs or own, own if runs else (), layout)
+    lines += _tables(document, sections if everything.results else (), own if runs else (), layout)
     runs = [run for run in runs if not run.set_aside]
     left_out = sum(suite.stopped for suite in document.suites)
     lines += trials_lines(trials_report(runs, left_out=left_out), layout)
@@ -103,9 +104,8 @@ def _header(document: Document, sums: Aggregate, layout: Layout) -> list[Line]:
     return lines
 
 
-def _tables(document: Document, runs: Sequence[Result], own: Sequence[Result], layout: Layout) -> Iterable[Line]:
+def _tables(document: Document, sections: Sequence[Section], own: Sequence[Result], layout: Layout) -> Iterable[Line]:
     """Give the rows, those of each variant apart, with how its runs ended."""
-    sections = sections_of(runs, document.retried, document.facts) if document.results else []
     for place, section in enumerate(sections):
         sums = section.sums
         brief = not layout.verbose and sums.all.n > 0 and sums.all.passed == sums.all.n

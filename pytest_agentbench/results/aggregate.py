@@ -45,7 +45,7 @@ class Aggregate(Model):
     Nothing counts the runs of scenarios that nobody reviewed, or that are in quarantine, but `pending` and
     `quarantined`, a row of theirs, None where there are none. `plain` counts runs of plainly worded scenarios, whose
     lines name the tools. `first_attempts` is what `all` would be had no attempt been run again; None when none was.
-    `policies_listed` are those that no run measured. `levels` are the runs at a complexity and above. `partly` counts
+    `policies_listed` are those that no run measured. `partly` counts
     runs that passed with something not measured, `unmeasured` says what. Of the `asked` parts that runs were asked for,
     `open_parts` were not measured.
     """
@@ -60,12 +60,10 @@ class Aggregate(Model):
     plain: int = 0
     first_attempts: Row | None = None
     suites: tuple[Row, ...] = ()
-    variants: tuple[Row, ...] = ()
     policies_exercised: tuple[Row, ...] = ()
     policies_listed: tuple[Row, ...] = ()
     categories: tuple[Row, ...] = ()
     complexities: tuple[Row, ...] = ()
-    levels: tuple[Row, ...] = ()
     tools: tuple[Row, ...] = ()
     agents: tuple[Row, ...] = ()
     tags: tuple[Row, ...] = ()
@@ -91,12 +89,10 @@ def aggregate(results: Iterable[Result], retried: Iterable[Result] = (), *, fact
         plain=sum(run.plain for run in runs),
         first_attempts=make_row("all", "first attempts", _first(runs, earlier)) if earlier else None,
         suites=table.by("suite"),
-        variants=table.by("variant"),
         policies_exercised=table.policies(),
         policies_listed=table.listed_policies(),
         categories=table.by("category") if any(facts.categories.values()) else (),
         complexities=table.by("complexity"),
-        levels=table.levels(),
         tools=table.by("tool"),
         agents=table.by("agent"),
         tags=table.by("tag"),

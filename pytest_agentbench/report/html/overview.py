@@ -12,6 +12,7 @@ from pytest_agentbench.report.breakdown import (
     own_rows,
     sections_of,
     shows,
+    sums_of,
     worst_rows_first,
 )
 from pytest_agentbench.report.failures import policy_of
@@ -40,8 +41,8 @@ def overview(document: Document) -> dict[str, JsonValue]:
     known = {suite.path for suite in document.suites}
     runs = [run for run in document.results if run.key.suite in known]
     own = [run for run in document.results if run.key.suite not in known]
-    sums = aggregate(runs or own, document.retried, facts=document.facts)
     apart = sections_of(runs or own, document.retried, document.facts)
+    sums = sums_of(apart, runs or own, document.retried)
     everything, document = document, document.counted
     groups = [one for section in apart for one in _groups(section, document.gates)]
     groups += [_group("tests of your own", own_rows(own))] if runs and own else []
