@@ -83,7 +83,7 @@ def breakdown(
     below `all` stand where a gate is about the row, or where everything is asked for.
     """
     listed = groups_of(section.sums, brief=brief)
-    if not layout.verbose:  # rows without a figure; what was not measured is listed apart, with what would measure it
+    if not layout.verbose:  # rows without a figure: their names follow the table
         listed = [(heading, rows) for heading, rows in listed if heading != "policy (listed)"]
     groups = [*listed, *([("tests of your own", tests)] if tests else [])]
     partly = any((row.mean("measured") or 1) < 1 for _, rows in groups for row in rows)

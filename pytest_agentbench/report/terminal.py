@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.report.auditor import audit_lines, mark_of_gate, marks_of
-from pytest_agentbench.report.breakdown import Section, breakdown, own_rows, percent, sections_of, sums_of
+from pytest_agentbench.report.breakdown import MOST_ROWS, Section, breakdown, own_rows, percent, sections_of, sums_of
 from pytest_agentbench.report.failures import MOST_LINES, failures_lines, run_name
 from pytest_agentbench.report.glyphs import Line, Style, cells, glyphs
 from pytest_agentbench.report.measured import counts_text, measured_lines
@@ -125,6 +125,11 @@ def _endings(sums: Aggregate, layout: Layout, *, brief: bool) -> list[Line]:
         joined = f"{text}{' ' * 10}{others}".rstrip()
         parts = [joined] if cells(joined) <= layout.width else [text, others]
         lines += [Line(layout.marks.cut(part, layout.width)) for part in parts if part]
+    unread = [row.label for row in sums.policies_listed]
+    if unread and not brief and not layout.verbose:
+        shown, rest = layout.listed(unread, MOST_ROWS)
+        told = ", ".join([*shown, *([rest] if rest else [])])
+        lines += layout.wrapped(f"policies that no run measured: {told}", style="warn")
     idle = [row.label for row in sums.policies_exercised if not row.n]
     if brief and idle:
         lines += layout.wrapped(f"policies never exercised: {', '.join(idle)}", style="warn")
