@@ -24,7 +24,7 @@ from pytest_agentbench.report.glyphs import ASCII
 from pytest_agentbench.report.sections import faults_lines
 from pytest_agentbench.report.table import Layout
 from pytest_agentbench.results.document import read as read_results
-from pytest_agentbench.suites.yaml_reader import read_yaml
+from pytest_agentbench.spec.yaml_text import read_yaml
 
 PROJECT = Path(__file__).parents[1] / "example_project"
 SUITES = ("support", "weather")

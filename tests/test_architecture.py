@@ -11,7 +11,7 @@ PROJECT = PACKAGE.parent
 
 FLOORS = (
     {"core"},
-    {"messages"},
+    {"messages", "spec"},
     {"suites", "environment", "llm", "testing"},
     {"agents", "users"},
     {"simulation", "checks"},

@@ -28,7 +28,7 @@ from pytest_agentbench.cli.recording import add_recording, mode_of, recording
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import Problem, SuiteError
 from pytest_agentbench.core.model import ModelSpec
-from pytest_agentbench.core.rubric import Rubric, Sees
+from pytest_agentbench.core.rubric import Rubric, Sees, WrittenRubric
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.llm.asked_once import AskedOnce
 from pytest_agentbench.llm.caller import Caller
@@ -42,8 +42,7 @@ from pytest_agentbench.results.calibration import FIGURES, Calibrated, Calibrati
 from pytest_agentbench.results.files import write_atomic
 from pytest_agentbench.results.intervals import corrected_rate
 from pytest_agentbench.results.standing import LEAST_RUNS
-from pytest_agentbench.suites.files import read_document
-from pytest_agentbench.suites.schema_rubric import rubric_at
+from pytest_agentbench.spec.loading import read_document, read_part
 
 WIDTH = 100
 _ALIGN: tuple[Align, ...] = ("<", "<", ">", ">", ">", ">", ">", ">")
@@ -176,13 +175,12 @@ def _positive(text: str) -> int:
 
 def _rubric(path: Path) -> Rubric:
     try:
-        rubric, problems = rubric_at(read_document(path))
+        document = read_document(path)
     except SuiteError as error:
         hint = f"JUDGE is {NAME}, {', '.join(_LEARNED)}, {AUDITOR}, or the path of a rubric file"
         told = [replace(one, message=f"no rubric: {one.message}", hint=hint) for one in error.problems]
         raise SuiteError(told) from error
-    if rubric is None:
-        raise SuiteError(problems)
+    rubric: Rubric = read_part(document, WrittenRubric)
     if len(rubric.judged) < len(rubric.criteria):
         message = "a criterion with `check` is decided by a whole run, not by a recorded conversation"
         raise SuiteError([Problem(file=path, message=message, hint="leave such criteria out to calibrate the others")])

@@ -10,7 +10,7 @@ from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.values import JsonValue, to_json
 from pytest_agentbench.generation.recipe import PROVENANCE, generated_scenarios
 from pytest_agentbench.generation.review import read_surroundings, rows_with_owners
-from pytest_agentbench.suites.files import YAML_SUFFIXES, read_document
+from pytest_agentbench.spec.loading import YAML_SUFFIXES, read_document
 from pytest_agentbench.suites.scenario_files import is_suite_file, load_scenarios
 from pytest_agentbench.suites.suite_file import load_suite
 from pytest_agentbench.suites.tau2 import EXTRAS_KEY, export_tasks

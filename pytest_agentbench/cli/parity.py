@@ -18,7 +18,7 @@ from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.environment.schema_tools import read_schema_tools
 from pytest_agentbench.environment.tau2_bridge.replay import Replayed, Replayer
 from pytest_agentbench.environment.tau2_bridge.source import find_source
-from pytest_agentbench.suites.files import read_text
+from pytest_agentbench.spec.loading import read_text
 from pytest_agentbench.suites.recording import Recording, ScenarioIndex
 from pytest_agentbench.suites.scenario_files import load_scenarios
 from pytest_agentbench.suites.tau2 import task_to_scenario

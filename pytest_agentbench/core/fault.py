@@ -1,14 +1,14 @@
 """Faults: what is to go wrong at the boundary between agent and tools, where, and what of it came to pass."""
 
 import re
-from collections.abc import Sequence
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
-from pydantic import model_serializer, model_validator
+from pydantic import Field, model_serializer
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.values import same, to_json
+from pytest_agentbench.core.written import Becomes, Choice, Filled, Flag, Holds, Number, OneOf, Positive, Says, Written
 
 FaultKind = Literal[
     "timeout", "error", "rate_limit", "empty", "truncated",
@@ -31,24 +31,46 @@ SHORT_FORM = rf"(?P<kind>{'|'.join(FAULT_KINDS)})(@(?P<tool>[^\s#@]+))?(#(?P<cal
 """How a fault is written in one word: `timeout@lookup#2`."""
 
 
-class FaultSpec(Model):
-    """One fault. `tool` is a name or `*`; `calls` are the positions among the calls it fits, from 1, empty for all.
+_Position = Annotated[Positive, Says("a whole number, 1 or more")]
+_Positions = Annotated[
+    tuple[int, ...],
+    Becomes(
+        Annotated[
+            Annotated[Literal["every"], Choice()] | Annotated[tuple[_Position, ...], Holds("a list of positions", 1)],
+            OneOf("which of the calls it fits: a list of positions from 1, or every"),
+        ],
+        lambda calls: () if calls == "every" else calls,
+    ),
+]
 
-    `where` are argument values that a call must have. `message` is what an error says, `seconds` how long a latency
-    takes; `done` tells of a timeout or an error that it strikes after the effect took place.
-    """
+
+class FaultOptions(Written):
+    """What a fault may say beside its kind: which calls it is about, and how it shows."""
+
+    expected: ClassVar[str] = "{tool: …, calls: [2], where: {…}, message: …, seconds: …, done: true}"
+
+    tool: Annotated[str, Field(pattern=r"^[^\s#@]+$"), Says("the name of a tool, or * for any")] = "*"
+    """The tool that it strikes, or `*`."""
+    calls: _Positions = (1,)
+    """The positions among the calls it fits, from 1, empty for all."""
+    where: Annotated[dict[str, Any], Holds("a mapping of argument values that a call must have")] = {}
+    """Argument values that a call must have."""
+    message: Annotated[Filled, Says("what the error says")] = ""
+    """What the error says."""
+    seconds: Annotated[Number, Field(ge=0, le=3600), Says("seconds, from 0 to 3600")] = 1.0
+    """How long a latency takes."""
+    done: Annotated[Flag, Says("true: it strikes after the effect took place")] = False
+    """Whether a timeout or an error strikes after the effect took place."""
+
+
+class FaultSpec(FaultOptions):
+    """One fault: its kind and the options."""
 
     kind: FaultKind
-    tool: str = "*"
-    calls: tuple[int, ...] = (1,)
-    where: dict[str, Any] = {}
-    message: str = ""
-    seconds: float = 1.0
-    done: bool = False
 
-    @model_validator(mode="before")
     @classmethod
-    def _short_forms(cls, value: Any) -> Any:
+    def long_form(cls, value: Any) -> Any:
+        """Read `timeout@lookup#2` and `{timeout: {…}}`."""
         if isinstance(value, str):
             found = re.fullmatch(SHORT_FORM, value)
             if found is None:
@@ -108,14 +130,6 @@ class FaultHit(Model):
     arguments: dict[str, Any] = {}
 
 
-def read_axis(entries: Sequence[Any]) -> tuple[tuple[FaultSpec, ...], ...]:
-    """Read the entries of an axis: `none`, a fault, or a list of faults that strike together."""
-    return tuple(
-        () if entry == NONE else tuple(map(FaultSpec.model_validate, entry if isinstance(entry, list) else [entry]))
-        for entry in entries
-    )
-
-
 def axis_id(faults: tuple[FaultSpec, ...]) -> str:
     """Give the part of a run's id that names its faults, in letters that node ids may hold; no faults are `none`."""
     if not faults:
@@ -131,3 +145,88 @@ def _calls(calls: tuple[int, ...]) -> str:
     if calls == (1,):
         return ""
     return f"#{','.join(map(str, calls))}" if calls else "#every"
+
+
+_KINDS = ", ".join(FAULT_KINDS)
+_PATTERN = "^" + re.sub(r"\?P<\w+>", "", SHORT_FORM) + "$"
+
+
+class FaultByKind(Written):
+    """A fault with options: `{timeout: {tool: …, calls: [2]}}`."""
+
+    expected: ClassVar[str] = f"a fault with options; kinds: {_KINDS}"
+    one_key: ClassVar[bool] = True
+
+    timeout: FaultOptions | None = None
+    """No answer, as if the caller had given up."""
+    error: FaultOptions | None = None
+    """The tool raises."""
+    rate_limit: FaultOptions | None = None
+    """The tool refuses for now."""
+    empty: FaultOptions | None = None
+    """The answer holds nothing."""
+    truncated: FaultOptions | None = None
+    """The answer breaks off."""
+    stale: FaultOptions | None = None
+    """The answer is as of the start of the run."""
+    wrong_row: FaultOptions | None = None
+    """The answer is about something else."""
+    corrupted: FaultOptions | None = None
+    """One value in the answer is wrong."""
+    no_op: FaultOptions | None = None
+    """Nothing was done, though the answer says so."""
+    duplicate: FaultOptions | None = None
+    """It was done twice."""
+    latency: FaultOptions | None = None
+    """It takes longer."""
+
+
+def _spec(written: str | FaultByKind) -> FaultSpec:
+    if isinstance(written, str):
+        return FaultSpec.model_validate(written)
+    (kind,) = written.model_fields_set
+    options = getattr(written, kind)
+    return FaultSpec.model_validate(
+        {"kind": kind} | {name: getattr(options, name) for name in options.model_fields_set}
+    )
+
+
+WrittenFault = Annotated[
+    FaultSpec,
+    Becomes(
+        Annotated[
+            Annotated[str, Field(pattern=_PATTERN), Says(f"kind, kind@tool or kind@tool#2; kinds: {_KINDS}")]
+            | FaultByKind,
+            OneOf(f"a fault such as timeout@lookup, or {{timeout: {{tool: …, calls: [2]}}}}; kinds: {_KINDS}"),
+        ],
+        _spec,
+    ),
+]
+ScenarioFaults = Annotated[
+    tuple[WrittenFault, ...], Holds("a list of faults, all of which strike in each run of the scenario")
+]
+"""`faults` of a scenario."""
+
+
+def _struck(entry: Any) -> tuple[FaultSpec, ...]:
+    """Give the faults of an entry of an axis."""
+    return () if entry == NONE else entry if isinstance(entry, tuple) else (entry,)
+
+
+_Entry = Annotated[
+    tuple[FaultSpec, ...],
+    Becomes(
+        Annotated[
+            Annotated[Literal["none"], Choice()]
+            | WrittenFault
+            | Annotated[tuple[WrittenFault, ...], Holds("a list of faults that strike together", 1)],
+            OneOf(f"{NONE}, a fault such as timeout@lookup, or a list of faults that strike together"),
+        ],
+        _struck,
+    ),
+]
+FaultAxis = Annotated[
+    tuple[_Entry, ...],
+    Holds(f"a list of faults; each scenario runs once under each of them ({NONE}: without any)", 1),
+]
+"""`faults` of a suite: an axis, along which every scenario runs once under each entry."""

@@ -1,53 +1,107 @@
 """How a role reaches its model, and what calling it took."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import SerializerFunctionWrapHandler, model_serializer
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.errors import SuiteFaultError, with_hint
 from pytest_agentbench.core.providers import PYDANTIC_AI, misspelt, provider_of, reached
+from pytest_agentbench.core.written import (
+    Address,
+    Choice,
+    Count,
+    Filled,
+    Free,
+    Headers,
+    Holds,
+    Number,
+    Positive,
+    Says,
+    Seconds,
+    Whole,
+    Written,
+)
+
+_PerMillion = Annotated[
+    Number, Field(ge=0, le=1_000_000_000), Says("US dollars per million tokens, from 0 to a billion")
+]
 
 
-class Price(Model):
-    """US dollars per million tokens; `cached_input` None means that cached tokens cost what others do."""
+class Price(Written):
+    """US dollars per million tokens."""
 
-    input: float
-    output: float
-    cached_input: float | None = None
+    expected: ClassVar[str] = "{input: …, output: …} in US dollars per million tokens"
+
+    input: _PerMillion
+    """What a million tokens of input cost."""
+    output: _PerMillion
+    """What a million tokens of output cost."""
+    cached_input: _PerMillion | None = None
+    """What a million cached tokens cost; without it, what others do."""
 
 
-class ModelSpec(Model):
+class Reach(Written):
+    """How a model is reached and asked, all but its name."""
+
+    expected: ClassVar[str] = "a mapping such as {model: …, base_url: …, temperature: …}"
+
+    base_url: Address = ""
+    """The address of the server; without it the provider's, else `OPENAI_BASE_URL`, else OpenAI's own."""
+    api_key: Annotated[Filled, Says("a key, best written as ${VARIABLE}")] = ""
+    """The key, best written as `${VARIABLE}`."""
+    api_key_env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$"), Says("a variable's name")] = (
+        "OPENAI_API_KEY"
+    )
+    """The variable of the environment that holds the key."""
+    temperature: Annotated[Number, Field(ge=0, le=2), Says("a number from 0 to 2")] | None = None
+    """The temperature, from 0 to 2."""
+    seed: Whole | None = None
+    """The seed of the server's sampling."""
+    max_tokens: Positive | None = None
+    """The most tokens of an answer."""
+    effort: (
+        Annotated[
+            Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"],
+            Choice("how long a reasoning model may think: none, minimal, low, medium, high, xhigh or max"),
+        ]
+        | None
+    ) = None
+    """How long a reasoning model may think."""
+    seconds: Annotated[Seconds, Says("seconds that one request may take, more than 0")] = 60.0
+    """Seconds that one request may take."""
+    retries: Count = 4
+    """How often a request is sent again after the first."""
+    extra_body: Annotated[Free, Holds("a mapping of further keys of the request")] = {}
+    """Further keys of the request."""
+    headers: Headers = {}
+    """Headers of the request."""
+    price: Price | None = None
+    """What tokens cost, where no price list knows it."""
+    in_flight: Positive | None = None
+    """Requests at a time, of all who share the server."""
+    requests_per_minute: Positive | None = None
+    """Requests a minute, of all who share the server."""
+    tokens_per_minute: Positive | None = None
+    """Tokens a minute, of all who share the server."""
+    structured: Annotated[
+        Literal["auto", "json_schema", "tool", "json", "prompt"], Choice("how JSON answers are asked for")
+    ] = "auto"
+    """How the server is asked for JSON of a given form."""
+    transport: Annotated[Literal["direct", "openai", "pydantic_ai"], Choice("who posts requests")] = "direct"
+    """Who posts: ourselves, the `openai` client, or `pydantic_ai`, which finds server and key by itself."""
+
+
+class ModelSpec(Reach):
     """Which model plays a role, and how it is reached.
 
-    `provider` is a row of the table of providers, `model` the name on its server. `base_url` "" means the provider's,
-    and without one `OPENAI_BASE_URL`, else OpenAI's own. The key is `api_key`, else the first set of `key_variables`.
-    `seconds` bounds one request, `retries` counts what is sent again after the first.
-    `in_flight`, `requests_per_minute` and `tokens_per_minute` bound all who share `base_url`. `structured` says how the
-    server is asked for JSON of a given form; `transport` who posts: `direct`, the `openai` client, or `pydantic_ai`,
-    which takes the whole name, provider and all, and finds server and key by itself. `effort` is how long a reasoning
-    model may think.
+    `provider` is a row of the table of providers, `model` the name on its server; with `transport: pydantic_ai` it is
+    the whole name, provider and all. The key is `api_key`, else the first set of `key_variables`.
     """
 
     model: str
     provider: str = ""
-    base_url: str = ""
-    api_key: str = ""
-    api_key_env: str = "OPENAI_API_KEY"
-    temperature: float | None = None
-    seed: int | None = None
-    max_tokens: int | None = None
-    effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = None
-    seconds: float = 60.0
-    retries: int = 4
-    extra_body: dict[str, Any] = {}
-    headers: dict[str, str] = {}
-    price: Price | None = None
-    in_flight: int | None = None
-    requests_per_minute: int | None = None
-    tokens_per_minute: int | None = None
-    structured: Literal["auto", "json_schema", "tool", "json", "prompt"] = "auto"
-    transport: Literal["direct", "openai", "pydantic_ai"] = "direct"
+    base_url: str = ""  # of a variant or of code it is told when it is called
 
     @classmethod
     def named(cls, model: str, **more: Any) -> "ModelSpec":

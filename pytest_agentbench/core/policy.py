@@ -1,23 +1,32 @@
 """Policies: the rules an agent must keep."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
-from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.written import Filled, Holds, Named, Names, Says, Text, Whole, Written
+
+Rule = Annotated[dict[str, Any], Holds("a rule: a mapping with one operator"), WithJsonSchema({"x-definition": "rule"})]
+"""The rule of a policy, whose own form is described with the rules."""
 
 
-class Policy(Model):
-    """A rule the agent must keep: text for people, a challenge from 1 to 5, optionally a rule for the machine.
+class Policy(Written):
+    """A rule the agent must keep; `tools` and `source` are for those who review it, no verdict depends on them."""
 
-    `tools` are those that it concerns, `source` is the sentence of a document that `rule` and `challenge` were read
-    from. Both are for those who review the policy; no verdict depends on them.
-    """
+    expected: ClassVar[str] = "a policy: {id: …, text: …, challenge: 1 to 5, category: …}"
+    nullable: ClassVar[frozenset[str]] = frozenset({"challenge", "rule"})
 
-    id: str
-    text: str
-    challenge: Annotated[int, Field(ge=1, le=5)] | None = None
-    category: str = ""
-    rule: dict[str, Any] | None = None
-    tools: tuple[str, ...] = ()
-    source: str = ""
+    id: Annotated[Named, Says("the name of the policy, unique in the suite")]
+    """The name of the policy, unique in the suite."""
+    text: Annotated[Filled, Says("the rule in words")]
+    """The rule in words."""
+    challenge: Annotated[Whole, Field(ge=1, le=5), Says("a whole number from 1 to 5")] | None = None
+    """How hard it is to keep, from 1 to 5."""
+    category: Text = ""
+    """What it is about, for the report."""
+    rule: Rule | None = None
+    """The rule for the machine."""
+    tools: Annotated[Names, Holds("a list of the tools that it concerns, for people")] = ()
+    """The tools that it concerns, for people."""
+    source: Annotated[Text, Says("the sentence of a document that rule and challenge were read from")] = ""
+    """The sentence of a document that rule and challenge were read from."""

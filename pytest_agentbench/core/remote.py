@@ -1,28 +1,47 @@
 """Tools that another process executes: a REST service by its OpenAPI document, or an MCP server."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.core.written import (
+    Address,
+    Choice,
+    Filled,
+    Holds,
+    Names,
+    Says,
+    Seconds,
+    Text,
+    Variables,
+    Written,
+)
 
 Sharing = Literal["run", "session"]
 """Whether each run has a process of its own, or all runs of a session share one."""
 
+_Share = Annotated[Sharing, Choice("run (a process for each run) or session (one for all)")]
+_Command = Annotated[tuple[Text, ...], Holds("a command, as a list of its words", 1)]
 
-class ServiceSpec(Model):
-    """A service that is started for the runs: `{port}`, `{run_dir}`, `{python}` in `command` and `env` are filled in.
 
-    `ready` is the path that answers once the service is up, for which `seconds` are waited.
-    """
+class ServiceSpec(Written):
+    """A service that is started for the runs; `{port}`, `{run_dir}`, `{python}` in its words are filled in."""
 
-    command: tuple[str, ...]
-    env: dict[str, str] = {}
-    ready: str = "/"
-    share: Sharing = "run"
-    seconds: float = 30.0
+    expected: ClassVar[str] = "{command: […], ready: /path, share: run or session}"
+
+    command: _Command
+    """The command, as a list of its words."""
+    env: Variables = {}
+    """Variables of its environment."""
+    ready: Annotated[Filled, Says("the path that answers once the service is up")] = "/"
+    """The path that answers once the service is up."""
+    share: _Share = "run"
+    """Whether each run has a service of its own, or all share one."""
+    seconds: Seconds = 30.0
+    """Seconds that are waited for `ready`."""
 
 
 class AuthSpec(Model):
@@ -41,41 +60,80 @@ class AuthSpec(Model):
     scope: str = ""
 
 
-class OpenApiSpec(Model):
+class Offered(Written):
+    """What is offered of the tools of a service or a server."""
+
+    only: Annotated[Names, Holds("a list of names and patterns of the tools that are offered")] = ()
+    """Names and patterns of the tools that are offered."""
+    seconds: Seconds = 30.0
+    """Seconds that a start, and a call, may take."""
+
+
+class RestKeys(Offered):
+    """How a REST service is asked."""
+
+    base_url: Address = ""
+    """The address that stands for the servers that the document names."""
+    headers: Variables = {}
+    """Headers of every request."""
+    reset: Annotated[
+        str, Field(pattern=r"^(?i:GET|POST|PUT|PATCH|DELETE) /\S*$"), Says("a request such as POST /reset")
+    ] = ""
+    """A request, as `POST /path`, made before each run."""
+
+
+class OpenApiSpec(RestKeys):
     """A REST service. `document` is a file below the suite's folder, or an address.
 
-    `base_url` stands for the servers that the document names. `reset` is a request, as `POST /path`, made before each
-    run. `only` are names and patterns of the operations that are offered, `tools` is a committed list of tools. A
-    request may take `seconds`.
+    `service` is started for the runs; `tools` is a committed list of tools.
     """
 
     document: str
-    base_url: str = ""
-    headers: dict[str, str] = {}
     auth: AuthSpec | None = None
-    reset: str = ""
     service: ServiceSpec | None = None
-    only: tuple[str, ...] = ()
     tools: Path | None = None
-    seconds: float = 30.0
 
 
-class McpSpec(Model):
-    """An MCP server: a `command` that speaks it on its standard streams, or the `url` of one (streamable HTTP).
+class McpCommand(Written):
+    """An MCP server that speaks on its standard streams; `{run_dir}` and `{python}` are filled in."""
 
-    `{run_dir}` in `command` and `env` is a fresh folder, `{python}` this interpreter. `inherit` names variables of the
-    process environment that the server gets besides. A start, and a call, may take `seconds`.
-    """
+    expected: ClassVar[str] = "{command: […], env: {…}}"
+
+    command: _Command
+    """The command, as a list of its words."""
+    env: Variables = {}
+    """Variables of its environment."""
+    inherit: Annotated[Names, Holds("a list of names of variables")] = ()
+    """Names of variables of the process environment that the server gets besides."""
+
+
+class McpAddress(Written):
+    """An MCP server behind an address (streamable HTTP)."""
+
+    expected: ClassVar[str] = "{url: …, headers: {…}}"
+
+    url: Address
+    """The address."""
+    headers: Variables = {}
+    """Headers of every request."""
+
+
+class McpKeys(Offered):
+    """How the process of an MCP server is shared."""
+
+    share: _Share = "run"
+    """Whether each run has a server of its own, or all share one."""
+
+
+class McpSpec(McpKeys):
+    """An MCP server: one that is started by a `command`, or one at a `url`; `tools` is a committed list of tools."""
 
     command: tuple[str, ...] = ()
     env: dict[str, str] = {}
     inherit: tuple[str, ...] = ()
     url: str = ""
     headers: dict[str, str] = {}
-    share: Sharing = "run"
-    only: tuple[str, ...] = ()
     tools: Path | None = None
-    seconds: float = 30.0
 
 
 RemoteSpec = OpenApiSpec | McpSpec

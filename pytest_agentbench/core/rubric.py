@@ -1,12 +1,25 @@
 """Rubrics: criteria by which a run is judged, some of which must hold, and the formula that decides by them."""
 
 import re
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 
-from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.expression import check_expression
+from pytest_agentbench.core.written import (
+    Becomes,
+    Choice,
+    Filled,
+    Flag,
+    Holds,
+    OneOf,
+    Says,
+    Share,
+    Whole,
+    Written,
+    misfit,
+    misfits_of,
+)
 
 Label = Literal["POS", "NEG"]
 """POS: what a good run shows. NEG: a fault. Of a whole run: passed, or failed."""
@@ -26,7 +39,7 @@ LEAST_SCORE = 0.5
 _IMPORT_PATH = re.compile(r"[^\s:/]+:[^\s:/]+")
 
 
-class Criterion(Model):
+class Criterion(Written):
     """One thing that a run is judged by: a `must`, or scored from 0 (does not show) to `max_score` (shows fully).
 
     A `must` is true of a run or is not: a POS one has to be true, a NEG one must not. `met` and `unmet` are its
@@ -35,16 +48,40 @@ class Criterion(Model):
     (`core.expression`).
     """
 
-    id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$")]
-    text: Annotated[str, Field(pattern=r"\S")]
-    label: Label = "POS"
-    weight: Annotated[int, Field(ge=1, le=10)] = 5
-    must: bool = False
-    make_or_break: bool = False
-    met: str = ""
-    unmet: str = ""
-    max_score: Annotated[int, Field(ge=1, le=100)] = 10
-    check: str | None = None
+    expected: ClassVar[str] = "a criterion: {id: …, text: …, label: POS, weight: 5}"
+
+    id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$"), Says("a name of letters, digits, `_.-`")]
+    """The name of the criterion, unique in its rubric."""
+    text: Annotated[Filled, Says("what the criterion looks for, in words")]
+    """What the criterion looks for, in words."""
+    label: Annotated[Label, Choice("POS: a good run shows it; NEG: a fault")] = "POS"
+    """POS: a good run shows it. NEG: a fault."""
+    weight: Annotated[Whole, Field(ge=1, le=10), Says("a whole number from 1 to 10")] = 5
+    """What the criterion counts beside the others."""
+    must: Annotated[Flag, Says("true: it must hold, whatever else is scored (`formula: must`)")] = False
+    """Whether it must hold, whatever else is scored (`formula: must`)."""
+    make_or_break: Annotated[
+        Flag, Says("true: a fault that weighs 100 (`formula: scope`), or must not show (`formula: must`)")
+    ] = False
+    """Whether it is a fault that weighs 100 (`formula: scope`), or must not show (`formula: must`)."""
+    met: Annotated[Filled, Says("when a `must` is true of a run, in words")] = ""
+    """When a `must` is true of a run, in words."""
+    unmet: Annotated[Filled, Says("when a `must` is not true of a run, in words")] = ""
+    """When a `must` is not true of a run, in words."""
+    max_score: Annotated[Whole, Field(ge=1, le=100), Says("a whole number from 1 to 100")] = 10
+    """The score of a criterion that shows fully."""
+    check: (
+        Annotated[
+            Filled, Says("an expression such as `tool_errors == 0`, or an import path such as package.module:name")
+        ]
+        | None
+    ) = None
+    """What decides without a model: an expression over metrics, or the import path of a function of the run."""
+
+    @classmethod
+    def long_form(cls, value: Any) -> Any:
+        """Take a make-or-break criterion for a fault where it does not say its label."""
+        return {"label": "NEG", **value} if isinstance(value, dict) and value.get("make_or_break") is True else value
 
     @property
     def rated_weight(self) -> int:
@@ -83,7 +120,10 @@ class Criterion(Model):
                 raise ValueError(f"a `must` is true or is not, and nothing outweighs it: leave `{key}` out")
 
 
-class Rubric(Model):
+Criteria = Annotated[tuple[Criterion, ...], Holds("a list of criteria", 1)]
+
+
+class Rubric(Written):
     """Criteria and how they decide; ids are unique.
 
     `must`: a run is POS where every `must` holds and the score, a weighted mean of the other criteria, reaches
@@ -91,9 +131,18 @@ class Rubric(Model):
     exactly as SCOPE does.
     """
 
-    formula: Formula = "must"
-    criteria: tuple[Criterion, ...]
-    threshold: Annotated[float, Field(ge=0, le=1)] | None = None
+    expected: ClassVar[str] = "{criteria: […], formula: must}"
+    instead: ClassVar[dict[str, str]] = {
+        "mode": "write `formula: must` (the default) or `formula: scope`",
+        "veto": "write `formula: must`, under which each `must` decides alone",
+    }
+
+    formula: Annotated[Formula, Choice("must: every `must` holds; scope: averages, exactly as SCOPE")] = "must"
+    """must: every `must` holds. scope: averages, exactly as SCOPE."""
+    criteria: Criteria
+    """What a run is judged by."""
+    threshold: Annotated[Share, Says("the score below which a run fails (`formula: must`), from 0 to 1")] | None = None
+    """The score below which a run fails (`formula: must`), from 0 to 1."""
 
     def of(self, label: Label) -> tuple[Criterion, ...]:
         """Give the criteria of one label."""
@@ -124,12 +173,12 @@ class Rubric(Model):
         if twice:
             raise ValueError(f"criteria share the id {', '.join(map(repr, twice))}: give each its own")
         is_scope = info.data.get("formula") == "scope"
-        foreign = next((one for one in criteria if (one.must if is_scope else one.make_or_break)), None)
-        if foreign is not None and is_scope:
+        if not is_scope:
+            return tuple(map(_as_must, criteria))
+        foreign = next((one for one in criteria if one.must), None)
+        if foreign is not None:
             instead = "write `make_or_break: true` for a fault (`label: NEG`), or `formula: must`"
             raise ValueError(f"criterion {foreign.id!r}: SCOPE has no `must`; {instead}")
-        if foreign is not None:
-            raise ValueError(f"criterion {foreign.id!r}: under `formula: must` make-or-break is `must: true`")
         if is_scope and all(criterion.label == "NEG" for criterion in criteria):
             raise ValueError("no criterion is POS, so that no run could pass: add one, such as 'does what was asked'")
         return criteria
@@ -143,3 +192,33 @@ class Rubric(Model):
         if threshold is not None and criteria and all(criterion.must for criterion in criteria):
             raise ValueError("every criterion is a `must`, so that there is no score: add a scored one")
         return threshold
+
+
+def _as_must(criterion: Criterion) -> Criterion:
+    """Give a make-or-break criterion as a `must`, so that a rubric that was learnt loads under either formula."""
+    if not criterion.make_or_break:
+        return criterion
+    kept = criterion.model_dump(exclude_unset=True, exclude={"make_or_break", "max_score"})
+    return Criterion.model_validate({**kept, "must": True})
+
+
+def _of_list(written: Any) -> Rubric | str:
+    """Give the rubric whose criteria are all that is written; a file is left to whoever reads it."""
+    if isinstance(written, Rubric | str):
+        return written
+    try:
+        return Rubric(criteria=written)
+    except ValidationError as error:
+        raise misfit(misfits_of(error)[0].message) from None  # a list has no key `criteria` to point at
+
+
+_WrittenRubric = Annotated[Criteria | Rubric, OneOf("a list of criteria, or {criteria: […], formula: …}")]
+WrittenRubric = Annotated[Rubric, Becomes(_WrittenRubric, _of_list)]
+"""What a rubric file holds, and the `rubric` of a scenario."""
+
+_RubricOrFile = Annotated[
+    Annotated[Filled, Says("the path of a rubric file")] | Criteria | Rubric,
+    OneOf("the path of a rubric file, a list of criteria, or {criteria: […], formula: …}"),
+]
+RubricOrFile = Annotated[Rubric | str, Becomes(_RubricOrFile, _of_list)]
+"""The `rubric` of a suite."""

@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from datetime import date, timedelta
 from itertools import accumulate, groupby
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -17,14 +17,28 @@ from pytest_agentbench.core.approvals import Standing
 from pytest_agentbench.core.base import Model, OpenModel
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.events import ExpectedHandoff
-from pytest_agentbench.core.fault import FaultSpec
-from pytest_agentbench.core.modifier import ModifierSpec
+from pytest_agentbench.core.fault import ScenarioFaults
+from pytest_agentbench.core.modifier import Modifiers
 from pytest_agentbench.core.moments import span_of
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.replies import ExpectedReply
 from pytest_agentbench.core.review import Review
-from pytest_agentbench.core.rubric import Rubric
+from pytest_agentbench.core.rubric import WrittenRubric
+from pytest_agentbench.core.termination import Dollars, Limits, ModelCalls, ToolCalls, Turns
 from pytest_agentbench.core.tool import Requestor
+from pytest_agentbench.core.written import (
+    Becomes,
+    Choice,
+    Count,
+    Filled,
+    Holds,
+    ImportPath,
+    Named,
+    Says,
+    Seconds,
+    Written,
+    misfit,
+)
 
 OrderMode = Literal["any_order", "in_order", "exact"]
 """any_order: each expected call is made. in_order: and in this order. exact: and nothing besides."""
@@ -94,21 +108,37 @@ class Task(OpenModel):
     evaluation_criteria: EvaluationCriteria | None = None
 
 
-class Match(Model):
-    """How expected calls are matched: the order mode, and whether missing reads fail a run (`expected_calls: all`)."""
+class Match(Written):
+    """How expected calls are matched."""
 
-    order: OrderMode = "any_order"
-    expected_calls: Literal["writes", "all"] = "writes"
+    expected: ClassVar[str] = "how expected calls are matched"
+
+    order: Annotated[
+        OrderMode,
+        Choice("any_order: each expected call is made; in_order: in this order; exact: and no other call"),
+    ] = "any_order"
+    """Whether each expected call is made, in this order, or with no other call besides."""
+    expected_calls: Annotated[
+        Literal["writes", "all"], Choice("writes: missing reads are measured only; all: they fail the run")
+    ] = "writes"
+    """Whether missing reads fail a run."""
 
 
-class ScenarioLimits(Model):
-    """A scenario's own limits; what is None is the suite's."""
+class ScenarioLimits(Written):
+    """A scenario's own limits; what is left out is the suite's."""
 
-    turns: Annotated[int, Field(gt=0)] | None = None
-    tool_calls: Annotated[int, Field(ge=0)] | None = None
-    seconds: Annotated[float, Field(gt=0)] | None = None
-    cost_usd: Annotated[float, Field(ge=0)] | None = None
-    model_calls: Annotated[int, Field(ge=0)] | None = None
+    expected: ClassVar[str] = Limits.expected
+
+    turns: Turns | None = None
+    """Turns of the agent."""
+    tool_calls: ToolCalls | None = None
+    """Tool calls of both parties."""
+    seconds: Seconds | None = None
+    """Seconds of wall time."""
+    cost_usd: Dollars | None = None
+    """What the models may cost, in US dollars."""
+    model_calls: ModelCalls | None = None
+    """Calls to models."""
 
 
 class Session(Model):
@@ -122,27 +152,102 @@ class Session(Model):
     after: str = ""
 
 
-class Quarantine(Model):
-    """Why a scenario decides nothing for a while: whose task it is, the reason, and the last day of it."""
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise misfit(f"{text}: there is no such date") from None
 
-    owner: str
-    reason: str
-    until: date
+
+_Day = Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"), Says("the last day of it, such as 2026-12-31")]
+_Reason = Annotated[str, Field(min_length=1)]
 
 
-class Scenario(Model):
+class Quarantine(Written):
+    """Why a scenario decides nothing for a while: it is played and shown."""
+
+    expected: ClassVar[str] = (
+        "{owner: …, reason: …, until: 2026-12-31}: the scenario is played and shown, and decides nothing"
+    )
+
+    owner: Annotated[_Reason, Says("who sees to it")]
+    """Who sees to it."""
+    reason: Annotated[_Reason, Says("why the scenario decides nothing for now, in words")]
+    """Why the scenario decides nothing for now."""
+    until: Annotated[date, Becomes(_Day, _day)]
+    """The last day of it."""
+
+
+Language = Annotated[
+    Filled,
+    Says("the language of the scripted user's lines, such as en, or a .toml file of a language of your own"),
+]
+Approvals = Annotated[
+    Standing, Choice("approve or reject: what the user decides about an approval that nothing else decides")
+]
+Context = Annotated[
+    dict[str, Any],
+    Holds(
+        "a mapping that the agent, its framework and the tools get, never the user; {make: package.module:name} names "
+        "a function that makes it of the other values"
+    ),
+]
+
+
+class ScenarioKeys(Written):
+    """What a scenario says in the same words in every form of it."""
+
+    language: Language | None = None
+    """The language of the scripted user's lines; without it, the suite's."""
+    modifiers: Modifiers | None = None
+    """Ways in which an LLM-backed user behaves; without it, the suite's."""
+    approvals: Approvals | None = None
+    """What the user decides about an approval that nothing else decides; without it, as the suite says."""
+    output: (
+        Annotated[dict[str, Any], Holds("a mapping of parts of the agent's typed answer to values or matchers")] | None
+    ) = None
+    """Parts of the agent's typed answer, with values or matchers."""
+    faults: ScenarioFaults = ()
+    """Faults, all of which strike in each run."""
+    match: Match = Match.model_construct()
+    """How expected calls are matched."""
+    policies: Annotated[
+        tuple[Annotated[Named, Says("the id of a policy")], ...],
+        Holds("a list of ids of the policies that this scenario exercises"),
+    ] = ()
+    """The policies that this scenario exercises."""
+    checks: Annotated[tuple[ImportPath, ...], Holds("a list of import paths of further checks")] = ()
+    """Import paths of further checks."""
+    rubric: WrittenRubric | None = None
+    """A rubric in place of the suite's."""
+    complexity: Annotated[Count, Says("a whole number, 0 or more: how hard the scenario is")] | None = None
+    """How hard the scenario is; without it, the sum of its policies' challenges, else the number of expected calls."""
+    context: Context = {}
+    """What the agent, its framework and the tools get, never the user; laid over the suite's."""
+    limits: ScenarioLimits = ScenarioLimits.model_construct()
+    """Limits of its own."""
+    tags: Annotated[tuple[Annotated[Filled, Says("a tag")], ...], Holds("a list of tags")] = ()
+    """Tags, by which scenarios are selected and counted."""
+    quarantine: Quarantine | None = None
+    """Why it decides nothing for a while."""
+    skip: Annotated[_Reason, Says("the reason why this scenario is not run")] | None = None
+    """The reason why this scenario is not run."""
+    xfail: Annotated[_Reason, Says("the reason why this scenario is expected to fail")] | None = None
+    """The reason why this scenario is expected to fail."""
+    provenance: Annotated[dict[str, Any], Holds("a mapping that says where this scenario comes from")] = {}
+    """Where this scenario comes from."""
+
+
+class Scenario(ScenarioKeys):
     """One test definition. `id` is the slug that pytest shows, `title` the id as the file spells it.
 
-    `says` are the scripted user's lines, of all `sessions` where there are several, in `language` (None: the suite's).
-    `knows` maps the name of a value to the value the user gives when asked, `also` the same name to others by which it
-    may be asked for; `unknown` lists what it answers that it does not know. `modifiers` are ways in which an LLM-backed
-    user behaves; None takes the suite's. `expect_any` are other ways that are as right as the expected calls. `never`
-    lists forbidden calls (name, or name with arguments). `asks` are the approvals that a right run asks for,
-    `never_asks` those that it must not ask for, `approvals` what the user decides where nothing else says it (None: the
-    suite's). `handoffs` are expected from one agent to another, `never_handoffs` are forbidden; `output` holds parts of
-    the typed answer, `replies` what texts are like. `faults` strike in every run. `checks` are import paths of further
-    checks. `skip` and `xfail` are reasons. In `quarantine` it is played and decides nothing. `review` is what people
-    said of a generated scenario, None where nobody is asked.
+    `says` are the scripted user's lines, of all `sessions` where there are several. `knows` maps the name of a value to
+    the value the user gives when asked, `also` the same name to others by which it may be asked for; `unknown` lists
+    what it answers that it does not know.
+    `expect_any` are other ways that are as right as the expected calls. `never` lists forbidden calls. `asks` are the
+    approvals that a right run asks for, `never_asks` those that it must not ask for. `handoffs` are expected from one
+    agent to another, `never_handoffs` are forbidden; `replies` say what texts are like. `review` is what people said of
+    a generated scenario, None where nobody is asked.
     """
 
     id: str
@@ -150,33 +255,16 @@ class Scenario(Model):
     task: Task
     says: tuple[Line, ...] = ()
     sessions: tuple[Session, ...] = ()
-    language: str | None = None
     knows: dict[str, Any] = {}
     also: dict[str, tuple[str, ...]] = {}
     unknown: tuple[str, ...] = ()
-    modifiers: tuple[ModifierSpec, ...] | None = None
     expect_any: tuple[tuple[ExpectedCall, ...], ...] = ()
     never: tuple[ExpectedCall, ...] = ()
     handoffs: tuple[ExpectedHandoff, ...] = ()
     never_handoffs: tuple[ExpectedHandoff, ...] = ()
-    output: dict[str, Any] | None = None
     replies: tuple[ExpectedReply, ...] = ()
     asks: tuple[ExpectedCall, ...] = ()
     never_asks: tuple[ExpectedCall, ...] = ()
-    approvals: Standing | None = None
-    faults: tuple[FaultSpec, ...] = ()
-    match: Match = Match()
-    policies: tuple[str, ...] = ()
-    checks: tuple[str, ...] = ()
-    rubric: Rubric | None = None
-    complexity: int | None = None
-    context: dict[str, Any] = {}
-    limits: ScenarioLimits = ScenarioLimits()
-    tags: tuple[str, ...] = ()
-    quarantine: Quarantine | None = None
-    skip: str | None = None
-    xfail: str | None = None
-    provenance: dict[str, Any] = {}
     review: Review | None = None
     file: str = ""
     line: int = 0

@@ -2,56 +2,99 @@
 
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.fault import FaultSpec
 from pytest_agentbench.core.model import ModelSpec, Price
-from pytest_agentbench.core.modifier import ModifierSpec
+from pytest_agentbench.core.modifier import Modifiers
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.remote import McpSpec, OpenApiSpec
 from pytest_agentbench.core.review import ReviewMode
 from pytest_agentbench.core.rubric import Rubric, Sees
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.termination import Limits, Thresholds
+from pytest_agentbench.core.written import (
+    Choice,
+    Filled,
+    Flag,
+    Free,
+    Headers,
+    Holds,
+    ImportPath,
+    Names,
+    Positive,
+    Says,
+    Seconds,
+    Share,
+    Text,
+    ToolName,
+    Whole,
+    Written,
+)
 
 
-class OpenAIAgentSpec(Model):
-    """A chat model as the agent: its system prompt, and the tools of the environment.
+class ChatKeys(Written):
+    """What a chat agent has beside its model."""
 
-    `rounds` bounds the model calls of one turn.
-    """
+    rounds: Annotated[Positive, Says("a whole number, 1 or more: model calls per turn")] = 20
+    """The most model calls of one turn."""
+
+
+class OpenAIAgentSpec(ChatKeys):
+    """A chat model as the agent: its system prompt, and the tools of the environment."""
 
     model: ModelSpec
     system: str = ""
-    rounds: int = 20
 
 
-class HttpAgentSpec(Model):
-    """An agent behind an HTTP endpoint: what is posted each turn, and where its answer holds what.
+_Path = Annotated[Text, Says("a dotted path into the answer, such as choices.0.message.content")]
+
+
+class Posted(Written):
+    """What is posted to an endpoint each turn, and where its answer holds what; dotted paths lead into the answer."""
+
+    headers: Headers = {}
+    """Headers of every request."""
+    body: Annotated[Free, Holds("a mapping to post, with $message, $messages, $session_id and others in it")] = {
+        "message": "$message",
+        "session_id": "$session_id",
+    }
+    """The JSON to post; `$message`, `$messages`, `$session_id`, `$session`, `$context`, `$tools` and `$decisions` stand
+    for values."""
+    reply: _Path = "reply"
+    """Where the text of the reply stands."""
+    calls: _Path = ""
+    """Where the list of the tool calls stands."""
+    call: Annotated[
+        dict[Annotated[str, Choice(values=("name", "arguments", "result", "error", "id"))], _Path],
+        Holds("{name: …, arguments: …, result: …, error: …, id: …}: paths within each call"),
+    ] = {}
+    """Where each call holds name, arguments, result, error and id."""
+    approvals: _Path = ""
+    """Where the list of the approvals stands that the agent asks for."""
+    session: _Path = ""
+    """Where the server names the session."""
+    stop: _Path = ""
+    """Where it stands that the agent closed the conversation."""
+    output: _Path = ""
+    """Where a typed answer stands."""
+    seconds: Seconds = 60.0
+    """Seconds that a turn may take."""
+
+
+class HttpAgentSpec(Posted):
+    """An agent behind an HTTP endpoint.
 
     `app` is the import path of an ASGI app that is played in this process, of a `factory` that gives one where that is
     set; `url` may then be a path of it.
-    `body` is a JSON template in which `$message`, `$messages`, `$session_id`, `$session`, `$context` and `$tools` stand
-    for values, and `$decisions`. `reply`, `calls`, `approvals`, `session`, `stop` and `output` (a typed answer) are
-    dotted paths into the answer;
-    `call` maps name, arguments, result, error and id to paths within each call. `session` is what the server called the
-    session in its last answer.
     """
 
     url: str = "/"
     app: str = ""
     factory: bool = False
-    headers: dict[str, str] = {}
-    body: dict[str, Any] = {"message": "$message", "session_id": "$session_id"}
-    reply: str = "reply"
-    calls: str = ""
-    call: dict[str, str] = {}
-    approvals: str = ""
-    session: str = ""
-    stop: str = ""
-    output: str = ""
-    seconds: float = 60.0
 
     @property
     def address(self) -> str:
@@ -82,16 +125,20 @@ AuditorMode = Literal["off", "flags", "decide"]
 """What an auditor may do: nothing since it is not asked, flag what it sees, or decide by it."""
 
 
-class UserSpec(Model):
-    """Who plays the simulated user: the script, or a model; `modifiers` apply to every scenario they fit.
+class UserKeys(Written):
+    """How a model plays the simulated user."""
 
-    A conversation that a model closes is resumed at most `critique` times where a judge says that it is not over.
-    """
+    modifiers: Modifiers = ()
+    """Ways in which it behaves, in every scenario that they fit."""
+    critique: Annotated[int, Choice("how often a conversation that is not over goes on: 1 or 2", (1, 2))] = 0
+    """How often a conversation that the user closes is resumed where a judge says that it is not over."""
+
+
+class UserSpec(UserKeys):
+    """Who plays the simulated user: the script, or a model."""
 
     kind: Literal["scripted", "llm"] = "scripted"
     model: ModelSpec | None = None
-    modifiers: tuple[ModifierSpec, ...] = ()
-    critique: int = 0
 
 
 class CalibrationSpec(Model):
@@ -101,30 +148,46 @@ class CalibrationSpec(Model):
     kappa: float | None = None
 
 
-class JudgeSpec(Model):
-    """The model that judges what code cannot, and how often it is asked: an odd number of votes.
+class JudgeKeys(Written):
+    """How the judge's model is asked."""
 
-    `sees` says what a rubric's judge is shown beside the conversation, `notes` shows it notes on calls. Without figures
-    as `calibration` asks for, no session is judged by it.
-    """
+    votes: Annotated[Literal[1, 3, 5, 7, 9], Choice("how often a judge is asked: 1, 3, 5, 7 or 9")] = 1
+    """How often it is asked; the majority counts."""
+    sees: Annotated[
+        Sees,
+        Choice("goal: also what the user wants, policies and expected effects; conversation: not these"),
+    ] = "goal"
+    """What a rubric's judge is shown beside the conversation."""
+    notes: Annotated[Flag, Says("true or false: whether it is shown notes on each call")] = False
+    """Whether it is shown notes on each call."""
+
+
+class JudgeSpec(JudgeKeys):
+    """The model that judges what code cannot; without figures as `calibration` asks for, no session is judged by it."""
 
     model: ModelSpec
-    votes: int = 1
-    sees: Sees = "goal"
-    notes: bool = False
     calibration: CalibrationSpec | None = None
 
 
-class CassetteSpec(Model):
-    """Where model calls are recorded (None: beside the suite file), and what requests are compared without.
+class CassetteKeys(Written):
+    """How requests are compared with recorded ones."""
 
-    `ignore` are regular expressions: what they match, times and ids say, makes no difference between two requests.
-    `unrecorded` says what a replay does with runs of which nothing is recorded.
-    """
+    expected: ClassVar[str] = "{file: …, ignore: […], unrecorded: skip}"
+
+    ignore: Annotated[
+        Names, Holds("a list of regular expressions for what makes no difference between two requests")
+    ] = ()
+    """Regular expressions: what they match, times and ids say, makes no difference between two requests."""
+    unrecorded: Annotated[
+        Literal["fail", "skip"], Choice("what a replay does with runs of which nothing is recorded: fail or skip")
+    ] = "fail"
+    """What a replay does with runs of which nothing is recorded."""
+
+
+class CassetteSpec(CassetteKeys):
+    """Where model calls are recorded (None: beside the suite file), and what requests are compared without."""
 
     file: Path | None = None
-    ignore: tuple[str, ...] = ()
-    unrecorded: Literal["fail", "skip"] = "fail"
 
 
 class ToolsSpec(Model):
@@ -140,18 +203,26 @@ class ToolsSpec(Model):
     prefix: str = ""
 
 
-class StateSpec(Model):
-    """Where state comes from: `sqlite`, `json`, the import path of a state provider (`own`), a τ² domain, or what
-    remote `tools` tell of it.
+class Compared(Written):
+    """How two states are compared."""
 
-    `options` are the provider's own. `ignore` are path patterns (`orders.*.updated_at`) left out of comparisons,
-    `unordered` those of lists whose order makes no difference.
+    expected: ClassVar[str] = "{ignore: […], unordered: […]} beside tau2"
+
+    ignore: Annotated[Names, Holds("a list of path patterns left out of comparisons, such as orders.*.updated_at")] = ()
+    """Path patterns left out of comparisons, such as `orders.*.updated_at`."""
+    unordered: Annotated[
+        Names, Holds("a list of path patterns of lists whose order makes no difference, such as orders.*.items")
+    ] = ()
+    """Path patterns of lists whose order makes no difference, such as `orders.*.items`."""
+
+
+class StateSpec(Compared):
+    """Where state comes from: `sqlite`, `json`, the import path of a state provider (`own`), a τ² domain, or what
+    remote `tools` tell of it; `options` are the provider's own.
     """
 
     kind: Literal["sqlite", "json", "own", "plugin", "tau2", "tools"]
     options: dict[str, Any] = {}
-    ignore: tuple[str, ...] = ()
-    unordered: tuple[str, ...] = ()
 
 
 class Tau2Spec(Model):
@@ -184,55 +255,108 @@ class EnvironmentSpec(Model):
         return (*self.tools, *self.user_tools)
 
 
-class GenerateSpec(Model):
+class RecipeKeys(Written):
+    """What a recipe says of the scenarios, how they are made, and of what may be called for it."""
+
+    count: Annotated[Whole, Field(ge=1, le=100_000), Says("how many scenarios, from 1 to 100000")] = 50
+    """How many scenarios."""
+    seed: Whole = 0
+    """The seed: the same one gives the same bytes."""
+    languages: Annotated[
+        tuple[Annotated[str, Field(pattern=r"^[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*$"), Says("a language")], ...],
+        Holds("a list of the users' languages, such as [en, fr]", 1),
+    ] = ()
+    """The languages of the users; without it the suite's own."""
+    shape: Annotated[
+        Literal["conversation", "react"],
+        Choice("conversation (the user speaks again and again), or react (once, then calls to the end)"),
+    ] = "conversation"
+    """Whether the user speaks again and again, or once, and the agent calls to the end (tool-to-scenario §6)."""
+    chains: Annotated[
+        Literal["walks", "goals"],
+        Choice("where chains of calls come from: walks (through the tool graph), or goals (a model plays)"),
+    ] = "walks"
+    """Where chains of calls come from: walks through the tool graph, or goals that a model pursues."""
+    walk: Annotated[
+        Literal["exact", "paper"],
+        Choice("exact (sets of exactly the level), or paper (IntellAgent's Algorithm 1, which overshoots)"),
+    ] = "exact"
+    """How sets of policies are drawn."""
+    steps: Annotated[
+        Literal["weighted", "uniform", "max"],
+        Choice("how the next policy of a set is chosen: by the weights, evenly, or the highest weight"),
+    ] = "weighted"
+    """How the next policy of a set is chosen."""
+    validators: Annotated[
+        tuple[ImportPath, ...], Holds("a list of import paths of functions that check generated rows", 1)
+    ] = ()
+    """Import paths of functions that check generated rows."""
+    enriched: Annotated[Share, Says("the share of scenarios with a planned failure, from 0 to 1")] = 0.1
+    """The share of scenarios with a planned failure."""
+    personas: Annotated[Whole, Field(ge=1, le=20), Says("users per scenario, from 1 to 20")] = 1
+    """Users per scenario."""
+    pool: Annotated[Whole, Field(ge=1, le=1000), Says("verified calls per tool, from 1 to 1000")] = 12
+    """Verified calls per tool."""
+    allow_writes: Annotated[Flag, Says("true: tools that change state may be tried")] = False
+    """Whether tools that write may be tried where nothing can be reset."""
+    trust_annotations: Annotated[
+        Flag, Says("true: what servers tell of their tools (readOnlyHint, GET) counts as declared")
+    ] = False
+    """Whether what servers tell of their tools counts as declared."""
+    allow: Annotated[tuple[ToolName, ...], Holds("a list of tools that may be called whatever they do", 1)] = ()
+    """Tools that may be called whatever they do."""
+    weights: Annotated[
+        Literal["uniform", "conditioned", "prompting", "empirical", "traces"],
+        Choice("where transition probabilities come from"),
+    ] = "uniform"
+    """Where transition probabilities come from."""
+    candidates: Annotated[
+        Whole,
+        Field(ge=1, le=20),
+        Says("walks drawn for each scenario, of which the most plausible are kept, from 1 to 20"),
+    ] = 1
+    """Walks drawn for each scenario, of which a judge keeps the plausible ones."""
+    values: Annotated[
+        dict[
+            str,
+            Annotated[
+                tuple[Any, ...], Holds("a list of values (an empty one: an optional argument that no user gives)")
+            ],
+        ],
+        Holds("a mapping of arguments, or tool.argument, to lists of values that exist", 1),
+    ] = {}
+    """Known values by argument, or by `tool.argument`; none where no user gives an optional argument."""
+    review: Annotated[
+        ReviewMode, Choice("pending: a scenario counts once a reviewer accepted it; off: it counts at once")
+    ] = "pending"
+    """Whether a scenario counts once a reviewer accepted it, or at once."""
+    roles: Annotated[
+        tuple[Annotated[Filled, Says("the name of a role")], ...],
+        Holds("a list of the roles that the model plays; without it, all", 1),
+    ] = ()
+    """The roles that the model plays; without it, all."""
+
+
+class GenerateSpec(RecipeKeys):
     """The recipe of `agentbench generate`: what scenarios are made from, how many, and where they are written.
 
-    `out` is a folder. `languages` are those of the users, () takes the suite's own. With `shape: react` the user speaks
-    once, and the agent calls to the end (tool-to-scenario §6). `chains` of calls come from walks through the tool
-    graph, or from goals that a model pursues. `shortest` and `longest` bound a walk in nodes (§4.4). `complexity` maps
-    classes or levels to shares of the
-    scenarios, {} leaves them to the pipeline. `levels` are the least and the most complexity of scenarios of policies
-    (None: not written), `walk` and `steps` say how their sets are drawn, `document` is where these are read from (None:
-    the suite's own), `validators` are import paths of checks of rows.
-    `enriched` is the share of scenarios with a planned failure, `personas` the users per scenario, `pool` the verified
-    calls per tool. Where nothing can be reset, `allow_writes` admits calls of tools that write, `trust_annotations`
-    takes what servers tell of their tools for declared, and `allow` names tools that may be called whatever they do.
-    `weights` says where transition probabilities come from, `traces` from which logs; of `candidates` walks drawn a
-    scenario a judge keeps the plausible ones. `agents` are the suites of other agents by name, whose graphs stand in
-    the place of tools. `values` are known ones by argument, or by `tool.argument`.
-    With `review: off` scenarios that nobody reviewed count.
-    `model` plays `roles` (() means all of them); with None, code does what it can without them.
+    `out` is a folder. `shortest` and `longest` bound a walk in nodes (§4.4). `complexity` maps classes or levels to
+    shares of the scenarios, {} leaves them to the pipeline. `levels` are the least and the most complexity of scenarios
+    of policies (None: not written), `document` is where these are read from (None: the suite's own), `traces` are the
+    logs that weights come from. `agents` are the suites of other agents by name, whose graphs stand in
+    the place of tools. `model` plays the roles; with None, code does what it can without them.
     """
 
     source: Literal["tools", "policies"]
-    count: int = 50
-    seed: int = 0
     out: Path = Path("generated")
-    languages: tuple[str, ...] = ()
-    shape: Literal["conversation", "react"] = "conversation"
-    chains: Literal["walks", "goals"] = "walks"
     shortest: int = 6
     longest: int = 25
     complexity: dict[str, float] = {}
     levels: tuple[int, int] | None = None
-    walk: Literal["exact", "paper"] = "exact"
-    steps: Literal["weighted", "uniform", "max"] = "weighted"
     document: Path | None = None
-    validators: tuple[str, ...] = ()
-    enriched: float = 0.1
-    personas: int = 1
-    pool: int = 12
-    allow_writes: bool = False
-    trust_annotations: bool = False
-    allow: tuple[str, ...] = ()
-    weights: Literal["uniform", "conditioned", "prompting", "empirical", "traces"] = "uniform"
-    candidates: int = 1
     traces: tuple[Path, ...] = ()
     agents: dict[str, Path] = {}
-    values: dict[str, tuple[Any, ...]] = {}
-    review: ReviewMode = "pending"
     model: ModelSpec | None = None
-    roles: tuple[str, ...] = ()
 
 
 class Suite(Model):

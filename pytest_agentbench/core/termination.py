@@ -1,9 +1,12 @@
 """How a run closed; never whether it was right."""
 
 from enum import StrEnum
+from typing import Annotated, ClassVar
+
+from pydantic import Field
 
 from pytest_agentbench.core.alike import SAME
-from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.written import Count, Number, Positive, Says, Seconds, Share, Written
 
 
 class Termination(StrEnum):
@@ -15,33 +18,46 @@ class Termination(StrEnum):
     SAFETY_TIMEOUT = "SAFETY_TIMEOUT"
 
 
-class Thresholds(Model):
-    """When a conversation counts as STALLED; `stall:` in a suite, else as docs/understand/judged.md says.
+class Thresholds(Written):
+    """When a conversation counts as STALLED; `stall:` in a suite, else as docs/understand/judged.md says."""
 
-    `similarity`: ratio (0 to 1, of `difflib.SequenceMatcher`) from which two texts are the same; texts with different
-    numbers never are. `repeats`: how often in a row both parties must repeat themselves. `mirrors`: how many texts in a
-    row, of both parties, must repeat the text before. `mirrored_turns`: how many turns of one party in a row must
-    repeat the other party's text. `idle_turns`: turns of each party without a new call, value, fact, step of the goal
-    or text. `new_text`: share (0 to 1) of the pieces of a text, runs of four signs, that were never seen before, from
-    which it is new.
-    """
+    expected: ClassVar[str] = "a mapping of thresholds from which a conversation counts as STALLED"
 
-    similarity: float = SAME
-    repeats: int = 2
-    mirrors: int = 2
-    mirrored_turns: int = 3
-    idle_turns: int = 6
-    new_text: float = 0.25
+    similarity: Annotated[Number, Field(ge=0.5, le=1), Says("a number from 0.5 to 1")] = SAME
+    """The ratio (of `difflib.SequenceMatcher`) from which two texts are the same; with other numbers they never are."""
+    repeats: Positive = 2
+    """How often in a row both parties must repeat themselves."""
+    mirrors: Positive = 2
+    """How many texts in a row, of both parties, must repeat the text before."""
+    mirrored_turns: Positive = 3
+    """How many turns of one party in a row must repeat the other party's text."""
+    idle_turns: Positive = 6
+    """Turns of each party without a new call, value, fact, step of the goal or text."""
+    new_text: Annotated[Share, Says("a number from 0 to 1")] = 0.25
+    """The share of the pieces of a text, runs of four signs, that were never seen before, from which it is new."""
 
 
-class Limits(Model):
+Turns = Annotated[Positive, Says("a whole number, 1 or more: agent turns")]
+ToolCalls = Annotated[Count, Says("a whole number, 0 or more: tool calls of both parties")]
+Dollars = Annotated[Number, Field(ge=0, le=1_000_000_000), Says("US dollars, from 0 to a billion: what models cost")]
+ModelCalls = Annotated[Count, Says("a whole number, 0 or more: calls to models")]
+
+
+class Limits(Written):
     """What a run may spend before SAFETY_TIMEOUT: agent turns, tool calls of both parties, wall seconds, model use.
 
     `cost_usd` and `model_calls` count every model call that can be seen; None is no limit.
     """
 
-    turns: int = 40
-    tool_calls: int = 60
-    seconds: float = 120.0
-    cost_usd: float | None = None
-    model_calls: int | None = None
+    expected: ClassVar[str] = "limits of one run: turns, tool_calls, seconds, cost_usd, model_calls"
+
+    turns: Turns = 40
+    """Turns of the agent."""
+    tool_calls: ToolCalls = 60
+    """Tool calls of both parties."""
+    seconds: Seconds = 120.0
+    """Seconds of wall time, without waits for a slot or a limiter."""
+    cost_usd: Dollars | None = None
+    """What the models may cost, in US dollars."""
+    model_calls: ModelCalls | None = None
+    """Calls to models."""

@@ -7,11 +7,11 @@ from pydantic import ValidationError
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.errors import SuiteFaultError, with_hint
-from pytest_agentbench.core.misfit import dotted, shown
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.names import suggestion
 from pytest_agentbench.core.providers import PYDANTIC_AI, inherited, misspelt, reached
 from pytest_agentbench.core.suite import HttpAgentSpec, OpenAIAgentSpec
+from pytest_agentbench.core.written import misfits_of
 
 M = TypeVar("M", bound=Model)
 
@@ -25,7 +25,7 @@ def vary_chat(spec: OpenAIAgentSpec, keywords: Mapping[str, object]) -> OpenAIAg
     if not keywords:
         return spec
     own = [name for name in OpenAIAgentSpec.model_fields if name != "model"]
-    _refuse_unknown("a chat model", keywords, [name for name in ModelSpec.model_fields if name != "provider"] + own)
+    _refuse_unknown("a chat model", keywords, [name for name in list(ModelSpec.keys()) if name != "provider"] + own)
     about_model = {name: value for name, value in keywords.items() if name not in own}
     if keywords.get("model", spec.model.model) != spec.model.model:
         about_model = {"price": None, **about_model}
@@ -49,7 +49,7 @@ def _elsewhere(spec: ModelSpec, keywords: Mapping[str, object]) -> ModelSpec:
 
 def vary_http(spec: HttpAgentSpec, keywords: Mapping[str, object]) -> HttpAgentSpec:
     """Give the HTTP agent of a variant; raise `SuiteFaultError` for a keyword or a value that does not fit."""
-    _refuse_unknown("an agent behind HTTP", keywords, list(HttpAgentSpec.model_fields))
+    _refuse_unknown("an agent behind HTTP", keywords, list(HttpAgentSpec.keys()))
     return _replaced(spec, keywords)
 
 
@@ -71,5 +71,5 @@ def _replaced(spec: M, keywords: Mapping[str, object]) -> M:
     try:
         return type(spec).model_validate(values)
     except ValidationError as error:
-        wrong = "; ".join(f"{dotted(e['loc'])}: {e['msg']}, got {shown(e['input'])}" for e in error.errors())
+        wrong = "; ".join(map(str, misfits_of(error)))
         raise SuiteFaultError(f"the variant does not fit its agent: {wrong}") from None

@@ -19,8 +19,8 @@ from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation.recipe import PROVENANCE
 from pytest_agentbench.generation.tools.probing.seeding import state_of
 from pytest_agentbench.generation.tools.world import World, world_of
+from pytest_agentbench.spec.loading import YAML_SUFFIXES
 from pytest_agentbench.suites.call_check import check_calls
-from pytest_agentbench.suites.files import YAML_SUFFIXES
 from pytest_agentbench.suites.scenario_files import Entry, is_suite_file, read_scenario, read_scenario_file
 from pytest_agentbench.suites.substitution import Substitution
 from pytest_agentbench.suites.suite_file import load_suite

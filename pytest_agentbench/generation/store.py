@@ -17,7 +17,7 @@ from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.assemble import HEAD, yaml_text
 from pytest_agentbench.generation.draft import Draft, Loss
 from pytest_agentbench.results.files import LineLog, read_lines, write_atomic
-from pytest_agentbench.suites.files import read_document
+from pytest_agentbench.spec.loading import read_document
 from pytest_agentbench.suites.review_form import KEY as REVIEW
 from pytest_agentbench.suites.review_form import was_decided
 

@@ -16,9 +16,9 @@ from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.results.redact import Redactor
 from pytest_agentbench.runs.plan import RunPlan, plans
 from pytest_agentbench.runs.recorded import recorded_plans
+from pytest_agentbench.spec.loading import read_document
 from pytest_agentbench.suites.call_check import check_calls
 from pytest_agentbench.suites.extended import extended_file, read_suite_document
-from pytest_agentbench.suites.files import read_document
 from pytest_agentbench.suites.scenario_files import find_scenario_files, is_suite_file
 from pytest_agentbench.suites.suite_file import load_suite
 

@@ -11,12 +11,12 @@ from pytest_agentbench.core.scenario import ExpectedCall, Scenario
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import Requestor, Toolset, ToolSpec
 from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.spec.document import Document
+from pytest_agentbench.spec.loading import read_document
 from pytest_agentbench.suites.argument_schema import argument_misfits
 from pytest_agentbench.suites.calls import HANDOFF, arguments_path, calls_of, is_approval, stated_calls
-from pytest_agentbench.suites.document import Document
 from pytest_agentbench.suites.extended import read_suite_document
 from pytest_agentbench.suites.fault_check import fault_problems
-from pytest_agentbench.suites.files import read_document
 from pytest_agentbench.suites.rule_check import rule_faults
 from pytest_agentbench.suites.scenario_files import Entry, read_scenario_file
 

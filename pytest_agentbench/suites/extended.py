@@ -9,8 +9,8 @@ from pathlib import Path
 from pytest_agentbench.core.errors import Problem, SuiteError
 from pytest_agentbench.core.misfit import Keys
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.suites.document import Document, Place
-from pytest_agentbench.suites.files import read_document
+from pytest_agentbench.spec.document import Document, Place
+from pytest_agentbench.spec.loading import read_document
 
 KEY = "extends"
 

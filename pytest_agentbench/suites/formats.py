@@ -9,9 +9,9 @@ from pytest_agentbench.core.codec import loads
 from pytest_agentbench.core.errors import Problem, SuiteError
 from pytest_agentbench.core.misfit import Keys, dotted, shown
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.suites.document import MAX_DEPTH, too_deep
-from pytest_agentbench.suites.files import read_lines, read_text
-from pytest_agentbench.suites.json_reader import read_json
+from pytest_agentbench.spec.document import MAX_DEPTH, too_deep
+from pytest_agentbench.spec.json_text import read_json
+from pytest_agentbench.spec.loading import read_lines, read_text
 from pytest_agentbench.suites.message_log import StopCalls, holds_messages, read_log
 from pytest_agentbench.suites.own_transcript import is_own_transcript, read_own_transcript
 from pytest_agentbench.suites.record import MalformedError, Record

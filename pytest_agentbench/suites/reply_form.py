@@ -9,7 +9,7 @@ from pytest_agentbench.core.matchers import matcher_misfits, regex_misfits
 from pytest_agentbench.core.misfit import Keys, Misfit, shown
 from pytest_agentbench.core.replies import ExpectedReply
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.suites.json_reader import read_json
+from pytest_agentbench.spec.json_text import read_json
 
 
 def answer_misfits(form: Mapping[str, JsonValue], path: Keys) -> Iterator[Misfit]:

@@ -10,46 +10,11 @@ from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import AgentBenchError, SuiteError
 from pytest_agentbench.core.review import Review
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.suites.schema_forms import REASON, Schema, mapping
-from pytest_agentbench.suites.shape import misfits
-from pytest_agentbench.suites.yaml_reader import read_yaml
+from pytest_agentbench.core.written import form_misfits
+from pytest_agentbench.spec.scenario import ReviewForm
+from pytest_agentbench.spec.yaml_text import read_yaml
 
 KEY = "review"
-
-_BY: Schema = {"type": "string", "pattern": r"\S", "description": "who decided, a name"}
-_ON: Schema = {"type": "string", "pattern": r"^\d{4}-\d{2}-\d{2}$", "description": "a date such as 2026-11-24"}
-_HASH: Schema = {
-    "type": "string",
-    "pattern": "^[0-9a-f]{16}$",
-    "description": "the 16 hex digits that `agentbench review` writes, in quotes",
-}
-
-REVIEW: Schema = {
-    "anyOf": [
-        {"enum": ["pending"], "description": "pending"},
-        mapping(
-            {
-                "accepted": mapping(
-                    {"by": _BY, "on": _ON, "hash": _HASH}, "{by: name, on: date, hash: …}", ("by", "on", "hash")
-                )
-            },
-            "{accepted: {by: name, on: date, hash: …}}, which `agentbench review` writes",
-            ("accepted",),
-        ),
-        mapping(
-            {
-                "rejected": mapping(
-                    {"by": _BY, "on": _ON, "reason": {**REASON, "description": "why, in words"}},
-                    "{by: name, on: date, reason: words}",
-                    ("by", "on", "reason"),
-                )
-            },
-            "{rejected: {by: name, on: date, reason: words}}",
-            ("rejected",),
-        ),
-    ],
-    "description": "pending, {accepted: {by, on, hash}} or {rejected: {by, on, reason}}",
-}
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -100,7 +65,7 @@ def with_review(text: str, file: Path, index: int | None, value: JsonValue) -> s
 
     What the form refuses is not written: the file would load no more.
     """
-    for wrong in misfits(value, REVIEW, path=(KEY,)):
+    for wrong in form_misfits(value, ReviewForm, (KEY,)):
         raise ReviewError(f"{file}: {'.'.join(map(str, wrong.path))}: {wrong.message}")
     node = _scenario_node(text, index)
     if node is None or node.flow_style or not node.value:

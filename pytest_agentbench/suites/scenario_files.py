@@ -8,15 +8,15 @@ from pytest_agentbench.core.errors import Problem, SuiteError
 from pytest_agentbench.core.misfit import Keys, Misfit, shown
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.suites.document import Document
-from pytest_agentbench.suites.files import YAML_SUFFIXES, read_document, read_lines
+from pytest_agentbench.core.written import form_misfits
+from pytest_agentbench.spec.document import Document
+from pytest_agentbench.spec.json_text import read_json
+from pytest_agentbench.spec.loading import YAML_SUFFIXES, read_document, read_lines
+from pytest_agentbench.spec.scenario import ScenarioForm
 from pytest_agentbench.suites.ids import is_reserved, scenario_slug
-from pytest_agentbench.suites.json_reader import read_json
 from pytest_agentbench.suites.reply_form import with_schemas
 from pytest_agentbench.suites.review_form import KEY, review_of
 from pytest_agentbench.suites.scenario_form import form_to_scenario
-from pytest_agentbench.suites.schema_scenario import DEFINITIONS, SCENARIO_FILE
-from pytest_agentbench.suites.shape import misfits
 from pytest_agentbench.suites.substitution import Substitution
 from pytest_agentbench.suites.tau2 import EXTRAS_KEY, task_to_scenario
 
@@ -70,8 +70,7 @@ def read_scenario(entry: Entry, problems: list[Problem], *, checked: bool = Fals
     """Turn an entry into a scenario, or add what is wrong with it; `checked` means that its form fits the schema."""
     found: Scenario | list[Misfit]
     if entry.is_own:
-        schema = DEFINITIONS["scenario"]
-        wrong = [] if checked else list(misfits(entry.value, schema, root=SCENARIO_FILE, path=entry.path))
+        wrong = [] if checked else form_misfits(entry.value, ScenarioForm, entry.path)
         found = wrong or form_to_scenario(entry.value, entry.path)
     else:
         found = _converter_hint(entry) or task_to_scenario(entry.value, path=entry.path)

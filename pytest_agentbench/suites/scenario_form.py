@@ -8,7 +8,6 @@ from pytest_agentbench.core.misfit import Keys, Misfit
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.suites.calls import (
-    HANDOFF,
     arguments_path,
     call_form,
     handoffs_of,
@@ -19,11 +18,7 @@ from pytest_agentbench.suites.calls import (
 )
 from pytest_agentbench.suites.ids import scenario_slug
 from pytest_agentbench.suites.reply_form import answer_misfits
-from pytest_agentbench.suites.schema_forms import HANDOFF_BODY
-from pytest_agentbench.suites.schema_rubric import rubric_misfits
-from pytest_agentbench.suites.schema_scenario import APPROVAL
-from pytest_agentbench.suites.shape import misfits
-from pytest_agentbench.suites.tau2 import checked_task, date_misfits, fact_text, line_misfits, scenario_fields, value_of
+from pytest_agentbench.suites.tau2 import checked_task, fact_text, line_misfits, scenario_fields, value_of
 
 _LONG_FORMS = ("description", "ticket", "user_scenario", "initial_state", "evaluation_criteria")
 _USER_KEYS = frozenset({"persona", "goal", "instructions"})
@@ -36,10 +31,7 @@ def form_to_scenario(form: dict[str, JsonValue], path: Keys) -> Scenario | list[
     wrong = [*_contradictions(form, path), *_matchers(form, path), *line_misfits(form.get("says", ()), (*path, "says"))]
     wrong += _in_sessions(form, path)
     wrong += answer_misfits(form, path)
-    wrong += date_misfits(form, path)
     wrong += way_misfits(form.get("expect_any", ()), (*path, "expect_any"))
-    if "rubric" in form:
-        wrong += rubric_misfits(form["rubric"], (*path, "rubric"))
     if wrong:
         return wrong
     task = checked_task(_task(form), path)
@@ -102,11 +94,6 @@ def _matchers(form: dict[str, JsonValue], path: Keys) -> Iterator[Misfit]:
     for key in ("expect", "never"):
         for index, item in enumerate(form.get(key, ())):
             if is_handoff(item):
-                where = (*path, key, index, HANDOFF)
-                yield from misfits(item[HANDOFF], HANDOFF_BODY, path=where)
-                continue
-            if is_approval(item) and (wrong := list(misfits(item, APPROVAL, path=(*path, key, index)))):
-                yield from wrong
                 continue
             arguments = call_form(item["approval"] if is_approval(item) else item)["arguments"]
             where = (*path, key, index, *arguments_path(item))

@@ -15,8 +15,8 @@ from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import ToolCall, Toolset, ToolSpec
-from pytest_agentbench.suites.document import Document
-from pytest_agentbench.suites.files import read_document
+from pytest_agentbench.spec.document import Document
+from pytest_agentbench.spec.loading import read_document
 from pytest_agentbench.suites.language import Language, language_of
 from pytest_agentbench.suites.scenario_files import Entry, read_scenario_file
 

@@ -1,8 +1,4 @@
-"""Checks a document against a JSON Schema and says what is wrong in words of the file.
-
-The schemas in `schema_suite` and `schema_scenario` are the one description of the file forms: this check reads them,
-and editors get them as JSON. Only the keywords that those schemas use are known here.
-"""
+"""Checks the rule of a policy against its JSON Schema and says what is wrong in words of the file."""
 
 import math
 import re

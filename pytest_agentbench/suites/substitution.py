@@ -8,7 +8,7 @@ from pytest_agentbench.core.errors import Problem
 from pytest_agentbench.core.misfit import Keys
 from pytest_agentbench.core.names import suggestion
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.suites.document import Document
+from pytest_agentbench.spec.document import Document
 
 _VARIABLE = re.compile(r"(\$?)\$\{([^}]*)\}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")

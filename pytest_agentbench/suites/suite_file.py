@@ -1,29 +1,32 @@
 """Suite files: read, checked as a whole, and turned into a `Suite`."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
 from pytest_agentbench.core.errors import GateError, Problem, SuiteError, SuiteFaultError
-from pytest_agentbench.core.fault import FaultSpec, axis_id, read_axis
+from pytest_agentbench.core.fault import FaultSpec, axis_id
 from pytest_agentbench.core.gates import Known, parse_gate
-from pytest_agentbench.core.misfit import Keys
+from pytest_agentbench.core.misfit import Keys, Misfit
 from pytest_agentbench.core.moments import clock_misfits, clock_of, dated
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.policy import Policy
-from pytest_agentbench.core.rubric import Rubric
+from pytest_agentbench.core.rubric import Rubric, WrittenRubric
 from pytest_agentbench.core.scenario import Scenario
-from pytest_agentbench.core.suite import AgentSpec, EnvironmentSpec, GenerateSpec, Suite, UserSpec
-from pytest_agentbench.core.termination import Limits, Thresholds
+from pytest_agentbench.core.suite import AgentSpec, EnvironmentSpec, GenerateSpec, JudgeSpec, Suite, UserSpec
 from pytest_agentbench.core.values import JsonValue, to_json
 from pytest_agentbench.core.variants import vary_chat, vary_http
-from pytest_agentbench.suites.document import Document
+from pytest_agentbench.core.written import IN_FILE, read_form
+from pytest_agentbench.spec.document import Document
+from pytest_agentbench.spec.loading import read_document, read_part
+from pytest_agentbench.spec.roles import ChatAgentForm
+from pytest_agentbench.spec.suite import Policies, SuiteFile, TrialsForm
 from pytest_agentbench.suites.extended import read_suite_document
-from pytest_agentbench.suites.files import read_document
 from pytest_agentbench.suites.hashes import suite_hash
 from pytest_agentbench.suites.language import LanguageError, language_of
+from pytest_agentbench.suites.parts import PartReader
 from pytest_agentbench.suites.rule_check import rule_misfits, state_misfits
 from pytest_agentbench.suites.scenario_files import (
     Entry,
@@ -33,12 +36,11 @@ from pytest_agentbench.suites.scenario_files import (
     read_scenario,
     read_scenario_file,
 )
-from pytest_agentbench.suites.schema_rubric import rubric_at
-from pytest_agentbench.suites.schema_suite import SUITE_FILE
 from pytest_agentbench.suites.seen_writes import read_seen
-from pytest_agentbench.suites.shape import misfits
 from pytest_agentbench.suites.substitution import Substitution
-from pytest_agentbench.suites.suite_form import PartReader
+
+_NOTHING = "nothing:here"
+"""Stands for an agent, or for all scenarios, that do not fit, so that what else is there is read."""
 
 _HASHED_PARTS = ("agent", "variants", "environment", "context", "now")
 
@@ -65,55 +67,82 @@ class _SuiteReader:
         self._problems: list[Problem] = []
         written = read_suite_document(path)
         self._document = substitution.apply(written)
-        self._parts = PartReader(self._document, self._root, self._problems, written)
         self._broken: set[Keys] = set()
+        self._form = self._checked()
+        self._parts = PartReader(self._document, self._root, self._problems, written, self._form.llm)
         self._now: datetime | None = None
 
     def read(self) -> Suite:
         """Read all parts."""
-        form = self._document.value
-        for one in misfits(form, SUITE_FILE):
-            self._broken |= {one.path[:1], one.path[:2]}
-            self._problems.append(self._document.problem(one.path, one.message, one.hint, at_key=one.at_key))
-        if not isinstance(form, dict):
-            self._raise()
+        form = self._form
         self._now = self._clock()
         policies = self._policies()
-        given = self._given("generate") if self._fits("llm") else None
-        self._recipe = self._parts.generate(given) if given is not None else None
+        if form.generate and self._fits("llm"):
+            self._recipe = self._parts.generate(form.generate)
+        trials = form.trials if isinstance(form.trials, TrialsForm) else TrialsForm.model_construct(most=form.trials)
         suite = Suite(
-            name=str(form.get("name", self._default_name())) if self._fits("name") else "",
-            owner=str(self._given("owner") or ""),
+            name=form.name or self._default_name(),
+            owner=form.owner,
             path=self._path,
             root=self._root,
-            agent=self._agent(form),
-            variants={name: keywords or {} for name, keywords in (self._given("variants") or {}).items()},
-            environment=self._environment(form),
+            agent=self._agent(),
+            variants={name: keywords or {} for name, keywords in form.variants.items()},
+            environment=self._environment(),
             language=self._language(),
-            user=self._parts.models.user(form.get("user")) if self._fits("user") and self._fits("llm") else UserSpec(),
-            cassette=self._parts.models.cassette(self._given("cassette") or {}),
-            judge=self._parts.models.judge(self._given("judge")) if self._fits("llm") else None,
-            auditor=self._parts.models.auditor(self._given("auditor")),
+            user=self._user(),
+            cassette=self._parts.roles.cassette(form.cassette),
+            judge=self._judge(),
+            auditor=self._parts.roles.auditor(form.auditor),
             rubric=self._rubric(),
             policies=policies,
             scenarios=self._scenarios(policies),
-            limits=Limits.model_validate(form.get("limits", {})) if self._fits("limits") else Limits(),
-            stall=Thresholds.model_validate(self._given("stall") or {}),
+            limits=form.limits,
+            stall=form.stall,
             gates=self._gates(policies),
-            **self._trials(),
+            trials=trials.most,
+            stops_early=trials.stop == "sequential",
             faults=self._faults(),
-            context=self._dated(self._given("context") or {}, self._document, ("context",)),
+            context=self._dated(form.context, self._document, ("context",)),
             generate=self._recipe,
         )
         self._check_variants(suite)
         if self._problems or self._substitution.problems:
             self._raise()
-        parts: dict[str, JsonValue] = {key: form[key] for key in _HASHED_PARTS if key in form}
+        parts: dict[str, JsonValue] = {key: one for key, one in self._document.value.items() if key in _HASHED_PARTS}
         content_hash = suite_hash(suite, parts, self._parts.files, self._substitution.mask)
         environment = suite.environment.model_copy(update={"seen": read_seen(self._path)})
         return _without_rejected(suite).model_copy(
             update={"content_hash": content_hash, "secrets": self._substitution.secrets, "environment": environment}
         )
+
+    def _checked(self) -> SuiteFile:
+        """Give the keys of the file that fit their models, and note all that does not."""
+        form = self._document.value
+        found, wrong = read_form(form, SuiteFile)
+        for one in wrong:
+            self._broken |= {one.path[:1], one.path[:2]}
+            self._note(one, self._document)
+        if wrong and not isinstance(form, dict):
+            self._raise()
+        if wrong:
+            self._check_rules_of_wrong_policies()
+            whole: dict[str, JsonValue] = {"agent": _NOTHING, "scenarios": [_NOTHING]}
+            whole |= {key: value for key, value in form.items() if (key,) not in self._broken}
+            found = SuiteFile.model_validate(whole, context=IN_FILE)
+        return cast("SuiteFile", found)
+
+    def _check_rules_of_wrong_policies(self) -> None:
+        """Note what is wrong with rules beside a policy that does not fit, since none of these is looked at again."""
+        policies = self._document.value.get("policies")
+        for index, policy in enumerate(
+            policies if isinstance(policies, list) and ("policies",) in self._broken else ()
+        ):
+            if isinstance(policy, dict) and isinstance(policy.get("rule"), dict):
+                for one in rule_misfits(policy["rule"], ("policies", index, "rule")):
+                    self._note(one, self._document)
+
+    def _note(self, one: Misfit, document: Document) -> None:
+        self._problems.append(document.problem(one.path, one.message, one.hint, at_key=one.at_key))
 
     def _raise(self) -> NoReturn:
         problems = {str(problem): problem for problem in (*self._substitution.problems, *self._problems)}
@@ -123,21 +152,18 @@ class _SuiteReader:
     def _fits(self, key: str) -> bool:
         return (key,) not in self._broken and (key in self._document.value or key != "agent")
 
-    def _given(self, key: str) -> Any:
-        return self._document.value.get(key) if self._fits(key) else None
+    def _user(self) -> UserSpec:
+        return self._parts.roles.user(self._form.user) if self._fits("llm") else UserSpec()
 
-    def _trials(self) -> dict[str, Any]:
-        given = self._given("trials")
-        if isinstance(given, dict):
-            return {"trials": given["most"], "stops_early": given.get("stop") == "sequential"}
-        return {"trials": given}
+    def _judge(self) -> JudgeSpec | None:
+        return self._parts.roles.judge(self._form.judge) if self._fits("llm") else None
 
     def _default_name(self) -> str:
         stem = self._path.name.removesuffix(".yaml").removesuffix("agentbench").rstrip(".")
         return stem or self._path.parent.name or "suite"
 
     def _faults(self) -> tuple[tuple[FaultSpec, ...], ...]:
-        axis = read_axis(self._given("faults") or ())
+        axis = self._form.faults
         names = [axis_id(entry) for entry in axis]
         for index, name in enumerate(names):
             if name in names[:index]:
@@ -145,18 +171,15 @@ class _SuiteReader:
                 self._problems.append(self._document.problem(("faults", index), message, ""))
         return axis
 
-    def _environment(self, form: dict[str, JsonValue]) -> EnvironmentSpec:
-        spec = self._parts.environment(form.get("environment", {})) if self._fits("environment") else EnvironmentSpec()
-        return spec.model_copy(update={"now": self._now})
+    def _environment(self) -> EnvironmentSpec:
+        return self._parts.environment(self._form.environment).model_copy(update={"now": self._now})
 
     def _has_state(self) -> bool:
-        environment = self._document.value.get("environment")
-        return not self._fits("environment") or (
-            isinstance(environment, dict) and bool(environment.keys() & {"state", "tau2"})
-        )
+        environment = self._form.environment
+        return not self._fits("environment") or bool(environment.state or environment.tau2)
 
     def _clock(self) -> datetime | None:
-        written = self._given("now")
+        written = self._form.now
         now = None if written is None else clock_of(written)
         if written is not None and now is None:
             self._broken.add(("now",))
@@ -166,18 +189,18 @@ class _SuiteReader:
     def _dated(self, value: dict[str, Any], document: Document, path: Keys) -> dict[str, Any]:
         """Put dates in the place of `{$today: …}` and `{$now: …}`; note those that nobody can tell."""
         wrong = list(clock_misfits(value, path, self._now, checked=False))
-        if ("now",) not in self._broken:
-            self._problems += [document.problem(one.path, one.message, one.hint, at_key=one.at_key) for one in wrong]
+        for one in wrong if ("now",) not in self._broken else ():
+            self._note(one, document)
         return value if wrong or self._now is None else dict(dated(value, self._now))
 
-    def _agent(self, form: dict[str, JsonValue]) -> AgentSpec:
-        takes_from_llm = isinstance(form.get("agent"), dict) and "openai" in form["agent"]
+    def _agent(self) -> AgentSpec:
+        takes_from_llm = isinstance(self._form.agent, ChatAgentForm)
         if not self._fits("agent") or (takes_from_llm and not self._fits("llm")):
             return AgentSpec(kind="factory")
-        return self._parts.agent(form["agent"])
+        return self._parts.agent(self._form.agent)
 
     def _language(self) -> str:
-        name = str(self._given("language") or "en")
+        name = self._form.language
         self._check_language(name, self._document, ("language",))
         return name
 
@@ -188,70 +211,57 @@ class _SuiteReader:
             self._problems.append(document.problem(path, str(error)))
 
     def _rubric(self) -> Rubric | None:
-        form = self._given("rubric")
-        document, path = self._document, cast("Keys", ("rubric",))
-        if isinstance(form, str):
-            file = self._parts.file(form, path)
-            if file not in self._parts.files.values():
-                return None
-            try:
-                document, path = read_document(file), ()
-            except SuiteError as error:
-                self._problems += error.problems
-                return None
-        elif form is None:
-            return None
-        rubric, problems = rubric_at(document, path)
-        self._problems += problems
-        return rubric
-
-    def _policies(self) -> tuple[Policy, ...]:
-        form = self._given("policies")
+        form = self._form.rubric
         if form is None:
-            return ()
-        if isinstance(form, str):
-            document = self._policies_file(form)
-            if document is None:
-                self._broken.add(("policies",))
-                return ()
-            return self._distinct_policies(document.value, document, ())
-        return self._distinct_policies(form, self._document, ("policies",))
-
-    def _policies_file(self, name: str) -> Document | None:
-        file = self._parts.file(name, ("policies",))
+            return None
+        if not isinstance(form, str):
+            return form
+        file = self._parts.file(form, ("rubric",))
         if file not in self._parts.files.values():
             return None
         try:
-            document = read_document(file)
+            rubric: Rubric = read_part(read_document(file), WrittenRubric)
         except SuiteError as error:
             self._problems += error.problems
             return None
-        wrong = list(misfits(document.value, SUITE_FILE["$defs"]["policies"], root=SUITE_FILE))
-        self._problems += [document.problem(one.path, one.message, one.hint, at_key=one.at_key) for one in wrong]
-        return None if wrong else document
+        return rubric
 
-    def _distinct_policies(
-        self, forms: list[dict[str, JsonValue]], document: Document, path: Keys
-    ) -> tuple[Policy, ...]:
+    def _policies(self) -> tuple[Policy, ...]:
+        form = self._form.policies
+        if not isinstance(form, str):
+            return self._distinct_policies(form, self._document, ("policies",))
+        file = self._parts.file(form, ("policies",))
+        try:
+            document = read_document(file) if file in self._parts.files.values() else None
+            found = read_part(document, Policies) if document else ()
+        except SuiteError as error:
+            self._problems += error.problems
+            document = None
+        if document is None:
+            self._broken.add(("policies",))
+            return ()
+        return self._distinct_policies(found, document, ())
+
+    def _distinct_policies(self, found: Iterable[Policy], document: Document, path: Keys) -> tuple[Policy, ...]:
         policies: dict[str, Policy] = {}
-        for index, form in enumerate(forms):
-            policy = Policy.model_validate({**form, "id": str(form["id"])})
+        for index, policy in enumerate(found):
             if policy.id in policies:
                 message = f"the policy {policy.id!r} stands twice"
                 self._problems.append(document.problem((*path, index, "id"), message, "ids of policies are unique"))
             policies.setdefault(policy.id, policy)
             rule: Keys = (*path, index, "rule")
-            found = list(rule_misfits(policy.rule, rule)) if policy.rule is not None else []
-            if policy.rule is not None and not found and ("now",) not in self._broken:
-                found = list(clock_misfits(policy.rule, rule, self._now))
-            if policy.rule is not None and not found and not self._has_state():
-                found = list(state_misfits(to_json(policy.rule), rule))
-            self._problems += [document.problem(one.path, one.message, one.hint, at_key=one.at_key) for one in found]
+            wrong = list(rule_misfits(policy.rule, rule)) if policy.rule is not None else []
+            if policy.rule is not None and not wrong and ("now",) not in self._broken:
+                wrong = list(clock_misfits(policy.rule, rule, self._now))
+            if policy.rule is not None and not wrong and not self._has_state():
+                wrong = list(state_misfits(to_json(policy.rule), rule))
+            for one in wrong:
+                self._note(one, document)
         return tuple(policies.values())
 
     def _scenarios(self, policies: tuple[Policy, ...]) -> tuple[Scenario, ...]:
         forms, language = (self._document.value.get(key) for key in ("scenarios", "language"))
-        approvals = self._given("approvals")
+        approvals = self._form.approvals
         found: list[tuple[Scenario, Entry]] = []
         entries = self._entries(forms if isinstance(forms, list) else [])
         self._problems += id_problems(entries)
@@ -340,7 +350,6 @@ class _SuiteReader:
                     self._problems.append(entry.document.problem(path, message, suggestion(name, known)))
 
     def _gates(self, policies: tuple[Policy, ...]) -> tuple[str, ...]:
-        gates: list[str] = self._given("gates") or []
         known: Known = (
             {}
             if ("policies",) in self._broken
@@ -349,12 +358,12 @@ class _SuiteReader:
                 "category": {policy.category for policy in policies if policy.category},
             }
         )
-        for index, gate in enumerate(gates):
+        for index, gate in enumerate(self._form.gates):
             try:
                 parse_gate(gate, known=known)
             except GateError as error:
                 self._problems.append(self._document.problem(("gates", index), error.message, error.hint))
-        return tuple(gates)
+        return self._form.gates
 
     def _check_variants(self, suite: Suite) -> None:
         names: dict[str, str] = {}

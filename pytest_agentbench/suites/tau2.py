@@ -3,8 +3,7 @@
 What τ² does not know stands under one key, `agentbench`, which τ² ignores.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from datetime import date
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -14,13 +13,13 @@ from pytest_agentbench.core.acts import ACT_KINDS, Line
 from pytest_agentbench.core.approvals import DECISIONS
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.events import ExpectedHandoff
-from pytest_agentbench.core.fault import FaultSpec
 from pytest_agentbench.core.misfit import Keys, Misfit, shown
-from pytest_agentbench.core.modifier import ModifierSpec
-from pytest_agentbench.core.scenario import ExpectedCall, Match, Quarantine, Scenario, ScenarioLimits, Session, Task
+from pytest_agentbench.core.scenario import ExpectedCall, Scenario, ScenarioKeys, Session, Task
 from pytest_agentbench.core.values import JsonValue, to_json
+from pytest_agentbench.core.written import Written, form_misfits
 from pytest_agentbench.messages.content import UnreadableError
 from pytest_agentbench.messages.reading import read
+from pytest_agentbench.spec.scenario import ExtrasForm
 from pytest_agentbench.suites.calls import (
     HANDOFF,
     approval_form,
@@ -32,15 +31,12 @@ from pytest_agentbench.suites.calls import (
 )
 from pytest_agentbench.suites.ids import scenario_slug
 from pytest_agentbench.suites.reply_form import answer_misfits, read_replies, reply_forms
-from pytest_agentbench.suites.schema_rubric import read_rubric
-from pytest_agentbench.suites.schema_scenario import DEFINITIONS, SCENARIO_FILE
-from pytest_agentbench.suites.shape import misfits
 
 EXTRAS_KEY = "agentbench"
 """The key of a τ² task under which our own fields stand."""
 
-_TUPLES = ("unknown", "policies", "checks", "tags")
-_PLAIN = ("language", "approvals", "output", "complexity", "context", "skip", "xfail", "provenance")
+_PLAIN = ("unknown", *(name for name in ScenarioKeys.model_fields if name not in ("faults", "modifiers", "rubric")))
+"""Keys of a scenario that a task holds as they are, once they are set."""
 
 
 def task_to_scenario(task: JsonValue, *, path: Keys = ()) -> Scenario | list[Misfit]:
@@ -49,10 +45,9 @@ def task_to_scenario(task: JsonValue, *, path: Keys = ()) -> Scenario | list[Mis
         return [Misfit(path=path, message=f"found {shown(task)}, expected a τ² task: a mapping with an id")]
     content = {key: value for key, value in task.items() if key != EXTRAS_KEY}
     extras = task.get(EXTRAS_KEY, {})
-    wrong = list(misfits(extras, DEFINITIONS["extras"], root=SCENARIO_FILE, path=(*path, EXTRAS_KEY)))
+    wrong = form_misfits(extras, ExtrasForm, (*path, EXTRAS_KEY))
     wrong = wrong or list(line_misfits(extras.get("says", ()), (*path, EXTRAS_KEY, "says")))
     wrong = wrong or list(answer_misfits(extras, (*path, EXTRAS_KEY)))
-    wrong = wrong or list(date_misfits(extras, (*path, EXTRAS_KEY)))
     if not wrong:
         content = _as_it_was(content, extras)
     checked = checked_task(content, path)
@@ -64,15 +59,6 @@ def task_to_scenario(task: JsonValue, *, path: Keys = ()) -> Scenario | list[Mis
         task=checked,
         title=str(extras.get("title", checked.id)),
     )
-
-
-def date_misfits(form: Mapping[str, JsonValue], path: Keys) -> Iterator[Misfit]:
-    """Yield a last day of quarantine that is no day; the form fits the schema."""
-    until = (form.get("quarantine") or {}).get("until")
-    try:
-        date.fromisoformat(until or "2000-01-01")
-    except ValueError:
-        yield Misfit(path=(*path, "quarantine", "until"), message=f"{until}: there is no such date")
 
 
 def checked_task(content: dict[str, JsonValue], path: Keys) -> Task | list[Misfit]:
@@ -94,8 +80,9 @@ def checked_task(content: dict[str, JsonValue], path: Keys) -> Task | list[Misfi
 
 def scenario_fields(extras: dict[str, JsonValue]) -> dict[str, Any]:
     """Give the fields of `Scenario` that are ours, from a mapping that fits the schema."""
-    fields: dict[str, Any] = {key: extras[key] for key in _PLAIN if key in extras}
-    fields |= {key: tuple(map(str, extras[key])) for key in _TUPLES if key in extras}
+    fields: dict[str, Any] = {key: extras[key] for key in ScenarioKeys.model_fields if key in extras}
+    if "unknown" in extras:
+        fields["unknown"] = tuple(extras["unknown"])
     if "says" in extras:
         fields["says"] = tuple(map(Line.model_validate, extras["says"]))
     if sessions := extras.get("sessions"):
@@ -109,20 +96,8 @@ def scenario_fields(extras: dict[str, JsonValue]) -> dict[str, Any]:
         also = {name: tuple(map(str, fact["also"])) for name, fact in extras["knows"].items() if _has_names(fact)}
         fields |= {"also": also} if also else {}
     fields |= _steps(extras)
-    if "quarantine" in extras:
-        fields["quarantine"] = Quarantine.model_validate(extras["quarantine"])
     if "replies" in extras:
         fields["replies"] = read_replies(extras["replies"])
-    if "faults" in extras:
-        fields["faults"] = tuple(FaultSpec.model_validate(item) for item in extras["faults"])
-    if "modifiers" in extras:
-        fields["modifiers"] = tuple(ModifierSpec.model_validate(item) for item in extras["modifiers"])
-    if "rubric" in extras:
-        fields["rubric"] = read_rubric(extras["rubric"])
-    if "match" in extras:
-        fields["match"] = Match.model_validate(extras["match"])
-    if "limits" in extras:
-        fields["limits"] = ScenarioLimits.model_validate(extras["limits"])
     return fields
 
 
@@ -182,8 +157,7 @@ def scenario_to_task(scenario: Scenario) -> dict[str, JsonValue]:
     task = scenario.task.model_dump(exclude_unset=True)
     ours: dict[str, Any] = {} if scenario.title == scenario.task.id else {"title": scenario.title}
     given = scenario.model_fields_set
-    ours |= {key: getattr(scenario, key) for key in (*_TUPLES, *_PLAIN) if key in given}
-    ours |= _quarantine(scenario)
+    ours |= {key: _written(getattr(scenario, key)) for key in _PLAIN if key in given}
     if scenario.sessions:
         ours["sessions"] = list(_sessions(scenario))
     elif "says" in given:
@@ -205,7 +179,6 @@ def scenario_to_task(scenario: Scenario) -> dict[str, JsonValue]:
         ours["replies"] = reply_forms(scenario.replies)
     if scenario.expect_any:
         ours["expect_any"] = [[call.model_dump(exclude_unset=True) for call in calls] for calls in scenario.expect_any]
-    ours |= {key: getattr(scenario, key).model_dump(exclude_unset=True) for key in ("match", "limits") if key in given}
     if scenario.rubric is not None:
         ours["rubric"] = scenario.rubric.model_dump(exclude_unset=True)
     if scenario.faults:
@@ -220,17 +193,15 @@ def scenario_to_task(scenario: Scenario) -> dict[str, JsonValue]:
     return exported
 
 
-def _quarantine(scenario: Scenario) -> dict[str, Any]:
-    if scenario.quarantine is None:
-        return {}
-    return {"quarantine": {**scenario.quarantine.model_dump(), "until": scenario.quarantine.until.isoformat()}}
-
-
 def _sessions(scenario: Scenario) -> Iterator[dict[str, Any]]:
     lines = iter(scenario.says)
     for one in scenario.sessions:
         said = {"says": list(islice(lines, one.lines))} if one.lines else {}
         yield said | one.model_dump(exclude={"lines"}, exclude_defaults=True)
+
+
+def _written(value: Any) -> JsonValue:
+    return value.model_dump(exclude_unset=True) if isinstance(value, Written) else value
 
 
 def export_tasks(scenarios: Iterable[Scenario]) -> list[dict[str, JsonValue]]:

@@ -3,37 +3,40 @@
 import ast
 import json
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar
+
+from pydantic import ConfigDict
 
 from pytest_agentbench.core.errors import Problem, SuiteError
 from pytest_agentbench.core.misfit import shown
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.suites.document import Document, Place
-from pytest_agentbench.suites.files import read_text
-from pytest_agentbench.suites.json_reader import read_json
-from pytest_agentbench.suites.shape import Schema, misfits
+from pytest_agentbench.core.written import Free, Holds, Text, Written
+from pytest_agentbench.spec.document import Document, Place
+from pytest_agentbench.spec.json_text import read_json
+from pytest_agentbench.spec.loading import read_part, read_text
 from pytest_agentbench.suites.tau2 import task_to_scenario
 
-_TASK: Schema = {
-    "type": "object",
-    "required": ["user_id", "instruction", "actions"],
-    "properties": {
-        "user_id": {"type": "string"},
-        "instruction": {"type": "string"},
-        "actions": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": ["name"],
-                "properties": {"name": {"type": "string"}, "kwargs": {"type": "object"}},
-            },
-        },
-        "outputs": {"type": "array", "items": {"type": "string"}},
-    },
-    "description": "a τ-bench task: {user_id, instruction, actions, outputs}",
-}
-_TASKS: Schema = {"type": "array", "minItems": 1, "items": _TASK, "description": "a list of τ-bench tasks"}
+
+class _Action(Written):
+    model_config = ConfigDict(extra="allow")
+
+    name: Text
+    kwargs: Free = {}
+
+
+class _Task(Written):
+    model_config = ConfigDict(extra="allow")
+
+    expected: ClassVar[str] = "a τ-bench task: {user_id, instruction, actions, outputs}"
+
+    user_id: Text
+    instruction: Text
+    actions: Annotated[tuple[_Action, ...], Holds("a list of actions")]
+    outputs: Annotated[tuple[Text, ...], Holds("a list of texts")] = ()
+
+
+_Tasks = Annotated[tuple[_Task, ...], Holds("a list of τ-bench tasks", 1)]
 
 
 def read_tau_bench(file: Path) -> list[Scenario]:
@@ -43,9 +46,7 @@ def read_tau_bench(file: Path) -> list[Scenario]:
     """
     text = read_text(file)
     document = read_json(text, file) if file.suffix.lower() == ".json" else _read_module(text, file)
-    wrong = list(misfits(document.value, _TASKS))
-    if wrong:
-        raise SuiteError([document.problem(one.path, one.message, one.hint) for one in wrong])
+    read_part(document, _Tasks)
     found = [task_to_scenario(_tau2_task(task, index)) for index, task in enumerate(document.value)]
     problems = [document.problem((), one.message) for item in found if isinstance(item, list) for one in item]
     if problems:

@@ -12,12 +12,12 @@ from pytest_agentbench.calibration.calibrate import baseline, calibrate, folds, 
 from pytest_agentbench.calibration.learning import Parts, Scope, Spur
 from pytest_agentbench.cli.calibrate import rubric_text
 from pytest_agentbench.core.model import ModelSpec
-from pytest_agentbench.core.rubric import Rubric
+from pytest_agentbench.core.rubric import Rubric, WrittenRubric
+from pytest_agentbench.core.written import read_form
 from pytest_agentbench.llm.asked_once import AskedOnce
 from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.models import Models
 from pytest_agentbench.llm.seams import Chat
-from pytest_agentbench.suites.schema_rubric import read_rubric
 from pytest_agentbench.suites.suite_file import load_suite
 from pytest_agentbench.testing import ModelRequest, ModelServer
 from tests.calibration.service import conversations
@@ -92,7 +92,7 @@ def test_scope_learns_a_rubric_that_a_suite_can_use() -> None:
     assert rubric.of("NEG")[0].rated_weight == 100
     import yaml
 
-    assert read_rubric(yaml.safe_load(rubric_text(rubric))) == rubric
+    assert read_form(yaml.safe_load(rubric_text(rubric)), WrittenRubric) == (rubric, [])
     temperatures = {
         "Name at most": 0.7,
         "in these areas": 0.7,

@@ -11,7 +11,7 @@ from pytest_agentbench.checks.policies import PolicyReport, check_policies
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.tool import Toolset, ToolSpec
-from pytest_agentbench.suites.files import read_document
+from pytest_agentbench.spec.loading import read_document
 from pytest_agentbench.suites.rule_check import rule_faults, rule_misfits
 from tests.checks.tau2 import recordings
 from tests.shared_data import SHARED, needs_shared

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_agentbench.cli import main
 from pytest_agentbench.results.json_schema import json_schema
-from pytest_agentbench.suites.schema_suite import SCHEMAS
+from pytest_agentbench.suites.json_schemas import file_schema
 
 SUITE = "agent: a:b\ncontext: {token: '${TOKEN}'}\nscenarios:\n  - {id: one, says: ['Hi ${NAME}'], expect: [look]}\n"
 TASKS = '[{"user_id": "a", "instruction": "x", "actions": []}]'
@@ -55,7 +55,7 @@ def test_schema_prints_the_schema_with_its_name(kind: str, capsys: pytest.Captur
     printed = json.loads(capsys.readouterr().out)
     home = distribution("pytest-agentbench").metadata.get_all("Project-URL") or []
     assert printed.pop("$id") == f"{home[0].partition(', ')[2]}/schema/v1/{kind}.json"
-    assert printed == (json_schema() if kind == "results" else SCHEMAS[kind])
+    assert printed == (json_schema() if kind == "results" else file_schema(kind))
 
 
 @pytest.mark.parametrize(

@@ -47,8 +47,8 @@ def test_an_endpoint_varies_alike() -> None:
     ("keywords", "says"),
     [
         ({"temprature": 1}, r"sets 'temprature', but a chat model has only model, .*\(did you mean 'temperature'\?\)"),
-        ({"temperature": "hot"}, r"does not fit its agent: temperature: Input should be a valid number.* got 'hot'"),
-        ({"price": {"input": 1}}, r"price.output: Field required"),
+        ({"temperature": "hot"}, "does not fit its agent: temperature: found 'hot', expected a number from 0 to 2"),
+        ({"price": {"input": 1}}, "price: the key 'output' is missing"),
     ],
 )
 def test_what_does_not_fit_is_the_suites_fault(keywords: dict[str, Any], says: str) -> None:

@@ -23,15 +23,16 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 from pytest_agentbench.core.gates import KINDS, parse_gate
-from pytest_agentbench.suites.schema_forms import Schema
-from pytest_agentbench.suites.schema_scenario import DEFINITIONS, SCENARIO_FILE
-from pytest_agentbench.suites.schema_suite import SUITE_FILE
-from pytest_agentbench.suites.shape import misfits
+from pytest_agentbench.core.written import form_misfits
+from pytest_agentbench.spec.scenario import ScenarioForm
+from pytest_agentbench.spec.suite import SuiteFile
+from pytest_agentbench.suites.json_schemas import file_schema
 from tests.docs.pages import ROOT, Block, Command, blocks, codes, commands, first_cells, name_of, pages, prose
 
 PAGES = {name_of(page): page for page in pages()}
@@ -96,12 +97,10 @@ def test_every_option_is_documented_and_no_other() -> None:
 def test_every_key_is_documented_and_no_other() -> None:
     """The tables of the page on keys list the keys of the schemas; nested keys stand somewhere on the pages."""
     text = PAGES["reference/suite"].read_text(encoding="utf-8")
-    suite = set(SUITE_FILE["properties"])
-    scenario = set(DEFINITIONS["scenario"]["properties"])
-    nested = set(property_names(SUITE_FILE)) | set(property_names(SCENARIO_FILE))
+    nested = set(property_names(file_schema("suite"))) | set(property_names(file_schema("scenario")))
 
-    assert set(first_cells(text, "## Suite files")) == suite
-    assert set(first_cells(text, "## Scenarios")) == scenario
+    assert set(first_cells(text, "## Suite files")) == set(SuiteFile.keys())
+    assert set(first_cells(text, "## Scenarios")) == set(ScenarioForm.keys())
     assert nested - codes(everything()) == set()
 
 
@@ -199,14 +198,13 @@ def check_yaml(block: Block) -> None:
     value = yaml.safe_load(block.text)
     if "scenario" in block.words:
         for one in value if isinstance(value, list) else [value]:
-            found = misfits({"id": "part", **one}, DEFINITIONS["scenario"], root=SCENARIO_FILE)
-            assert not list(found), block
+            assert not form_misfits({"id": "part", **one}, ScenarioForm), block
     elif "suite" in block.words:
         whole = {"agent": "agent:build", "scenarios": [{"id": "part"}], **value}
-        assert not list(misfits(whole, SUITE_FILE)), block
+        assert not form_misfits(whole, SuiteFile), block
 
 
-def property_names(schema: Schema) -> Iterator[str]:
+def property_names(schema: dict[str, Any]) -> Iterator[str]:
     """The keys that a schema knows, at any depth."""
     for key, value in schema.items():
         if key == "properties":

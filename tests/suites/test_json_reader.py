@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pytest_agentbench.core.errors import SuiteError
-from pytest_agentbench.suites.json_reader import read_json
+from pytest_agentbench.spec.json_text import read_json
 
 FILE = Path("f.json")
 

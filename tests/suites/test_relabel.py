@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_agentbench.suites.files import read_document
+from pytest_agentbench.spec.loading import read_document
 from pytest_agentbench.suites.relabel import ByHandError, write_act
 from pytest_agentbench.suites.scenario_files import read_scenario_file
 

@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.core.errors import SuiteError
-from pytest_agentbench.core.rubric import Criterion, Rubric
-from pytest_agentbench.suites.schema_criteria import RUBRIC_FILE
-from pytest_agentbench.suites.schema_rubric import JUDGE, RUBRIC, read_rubric, rubric_misfits
-from pytest_agentbench.suites.shape import misfits
+from pytest_agentbench.core.rubric import Criterion, Rubric, WrittenRubric
+from pytest_agentbench.core.written import form_misfits, read_form
+from pytest_agentbench.spec.roles import JudgeForm
 from pytest_agentbench.suites.suite_file import load_suite
 
 GOOD: dict[str, Any] = {"id": "done", "text": "Does it."}
@@ -19,12 +18,18 @@ LIES: dict[str, Any] = {"id": "lies", "text": "Lies.", "make_or_break": True}
 LEARNT: dict[str, Any] = {"id": "fault", "text": "Is rude.", "label": "NEG", "weight": 3}
 
 
+def read_rubric(form: Any) -> Rubric:
+    """Read a rubric that fits."""
+    rubric, wrong = read_form(form, WrittenRubric)
+    assert not wrong
+    assert isinstance(rubric, Rubric)
+    return rubric
+
+
 def test_a_list_of_criteria_is_a_rubric_whose_formula_is_must() -> None:
     """What decides is a `must`, a thing to show or, with NEG, a fault not to."""
     form = [{**GOOD, "must": True, "met": "It is done.", "unmet": "It is promised."}, LEARNT]
 
-    assert not list(misfits(form, RUBRIC_FILE))
-    assert not list(rubric_misfits(form))
     must = Criterion(**GOOD, must=True, met="It is done.", unmet="It is promised.")
     assert read_rubric(form) == Rubric(criteria=(must, Criterion(**LEARNT)), formula="must")
 
@@ -34,9 +39,6 @@ def test_a_learnt_rubric_loads_under_either_formula(written: dict[str, Any]) -> 
     """Make-or-break weighs 100 in SCOPE's formula, and is a fault that must not show in the other."""
     forms = {name: {"criteria": [GOOD, written, LEARNT], "formula": name} for name in ("must", "scope")}
 
-    for form in forms.values():
-        assert not list(misfits(form, RUBRIC_FILE))
-        assert not list(rubric_misfits(form))
     scope, must = read_rubric(forms["scope"]), read_rubric(forms["must"])
     assert [one.rated_weight for one in scope.criteria] == [5, 100, 3]
     assert [(one.id, one.label, one.highest) for one in must.musts] == [("lies", "NEG", 1)]
@@ -47,7 +49,6 @@ def test_a_rubric_in_full_has_a_formula_and_a_threshold() -> None:
     """They stand beside the criteria."""
     form = {"criteria": [GOOD], "formula": "must", "threshold": 0.8}
 
-    assert not list(misfits(form, RUBRIC))
     assert (read_rubric(form).formula, read_rubric(form).threshold) == ("must", 0.8)
 
 
@@ -67,7 +68,7 @@ def test_a_rubric_in_full_has_a_formula_and_a_threshold() -> None:
 )
 def test_what_does_not_fit_the_form_is_found(form: Any) -> None:
     """Allowed values and keys are those of the schema."""
-    assert list(misfits(form, RUBRIC_FILE))
+    assert form_misfits(form, WrittenRubric)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +113,7 @@ SCOPE = {"formula": "scope"}
 )
 def test_what_makes_no_rubric_is_found_where_it_stands(form: Any, path: tuple[Any, ...], message: str) -> None:
     """The message says what to write."""
-    (found,) = rubric_misfits(form, ("rubric",))
+    (found,) = form_misfits(form, WrittenRubric, ("rubric",))
 
     assert found.path == ("rubric", *path)
     assert message in found.message
@@ -120,9 +121,9 @@ def test_what_makes_no_rubric_is_found_where_it_stands(form: Any, path: tuple[An
 
 def test_the_judge_has_a_model_and_an_odd_number_of_votes() -> None:
     """An even number could tie."""
-    assert not list(misfits({"llm": {"model": "m"}, "votes": 3}, JUDGE))
-    assert list(misfits({"llm": {"model": "m"}, "votes": 2}, JUDGE))
-    assert list(misfits({"votes": 1}, JUDGE))
+    assert not form_misfits({"llm": {"model": "m"}, "votes": 3}, JudgeForm)
+    assert form_misfits({"llm": {"model": "m"}, "votes": 2}, JudgeForm)
+    assert form_misfits({"votes": 1}, JudgeForm)
 
 
 @pytest.mark.parametrize("sees", ["goal", "conversation"])
@@ -137,4 +138,4 @@ def test_what_the_judge_sees_is_said(tmp_path: Path, sees: str) -> None:
 
     assert judge is not None
     assert judge.sees == sees
-    assert list(misfits({"llm": {"model": "m"}, "sees": "everything"}, JUDGE))
+    assert form_misfits({"llm": {"model": "m"}, "sees": "everything"}, JudgeForm)

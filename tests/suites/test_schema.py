@@ -11,38 +11,50 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import pytest_agentbench.suites as floor
-from pytest_agentbench.suites.files import read_document
-from pytest_agentbench.suites.schema_suite import SCHEMAS
+from pytest_agentbench.core.written import form_misfits
+from pytest_agentbench.spec.loading import read_document
+from pytest_agentbench.spec.scenario import ScenarioFile
+from pytest_agentbench.spec.suite import SuiteFile
+from pytest_agentbench.suites.json_schemas import KINDS, file_schema
+from pytest_agentbench.suites.schema_rules import RULE, RULE_DEFINITIONS
 from pytest_agentbench.suites.shape import misfits
 from tests.suites.forms import SCENARIO, SUITE
 from tests.suites.test_malformed import mutated
 
 EXAMPLES = Path(__file__).resolve().parents[2]
 FORMS = {"suite": SUITE, "scenario": SCENARIO}
+MODELS: dict[str, Any] = {"suite": SuiteFile, "scenario": ScenarioFile}
 
 
-@pytest.mark.parametrize("kind", SCHEMAS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_the_shipped_file_is_the_schema_the_reader_uses(kind: str) -> None:
     """`agentbench schema` and the file in the package agree; regenerate it with `agentbench schema KIND -o FILE`."""
     shipped = Path(str(floor.__file__)).parent / "schema" / f"{kind}.schema.json"
-    assert json.loads(shipped.read_text(encoding="utf-8")) == SCHEMAS[kind]
+    assert json.loads(shipped.read_text(encoding="utf-8")) == file_schema(kind)
 
 
-@pytest.mark.parametrize("kind", SCHEMAS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_schemas_are_valid_schemas(kind: str) -> None:
     """Both schemas fit the JSON Schema draft that they name."""
-    jsonschema.Draft202012Validator.check_schema(SCHEMAS[kind])
+    jsonschema.Draft202012Validator.check_schema(file_schema(kind))
 
 
-@pytest.mark.parametrize("kind", SCHEMAS)
+@pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_reader_and_json_schema_agree(kind: str, data: st.DataObject) -> None:
     """What our own check of the form refuses, a JSON Schema validator refuses, and the other way round."""
     form = data.draw(mutated(FORMS[kind]))
     assume(not _infinite_numbers(form))  # JSON has none, so validators let them pass where a number is wanted
-    valid = jsonschema.Draft202012Validator(SCHEMAS[kind]).is_valid(form)
-    assert valid == (not list(misfits(form, SCHEMAS[kind])))
+    valid = jsonschema.Draft202012Validator(file_schema(kind)).is_valid(form)
+    assert valid == (not form_misfits(form, MODELS[kind]) and not _wrong_rules(form))
+
+
+def _wrong_rules(form: Any) -> bool:
+    """Whether a policy has a rule that is not of the form that the rules describe."""
+    policies = form.get("policies") if isinstance(form, dict) else None
+    rules = [one.get("rule") for one in policies if isinstance(one, dict)] if isinstance(policies, list) else []
+    return any(list(misfits(one, RULE, root={"$defs": RULE_DEFINITIONS})) for one in rules if one is not None)
 
 
 def _infinite_numbers(value: Any) -> bool:
@@ -60,6 +72,6 @@ def _example_files() -> list[Path]:
 
 def test_example_suites_fit_the_schema() -> None:
     """Every suite that the project ships fits the schema that editors get."""
-    validator = jsonschema.Draft202012Validator(SCHEMAS["suite"])
+    validator = jsonschema.Draft202012Validator(file_schema("suite"))
     for file in _example_files():
         validator.validate(read_document(file).value)

@@ -21,7 +21,7 @@ from pytest_agentbench.generation.policies.facts import Facts
 from pytest_agentbench.generation.policies.identity import key_of
 from pytest_agentbench.generation.policies.values import Challenge, ExtractedPolicy
 from pytest_agentbench.llm.seams import Chat
-from pytest_agentbench.suites.yaml_reader import read_yaml
+from pytest_agentbench.spec.yaml_text import read_yaml
 
 _BATCH = 8
 """Entries in one question."""

@@ -16,9 +16,9 @@ from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.errors import SuiteError
 from pytest_agentbench.generation.policies.values import ExtractedPolicy
 from pytest_agentbench.results.files import write_atomic
-from pytest_agentbench.suites.files import read_document
-from pytest_agentbench.suites.schema_suite import SUITE_FILE
-from pytest_agentbench.suites.shape import misfits
+from pytest_agentbench.spec.loading import read_document, read_part
+from pytest_agentbench.spec.suite import Policies
+from pytest_agentbench.suites.rule_check import rule_misfits
 
 _HEAD = """\
 # Policies of {document}, for review. What you change stays as you write it; what you remove stays away.
@@ -38,7 +38,13 @@ def read_forms(file: Path) -> list[dict[str, Any]] | None:
     if not file.is_file():
         return None
     document = read_document(file)
-    wrong = list(misfits(document.value, SUITE_FILE["$defs"]["policies"], root=SUITE_FILE))
+    found = read_part(document, Policies)
+    wrong = [
+        one
+        for index, policy in enumerate(found)
+        if policy.rule is not None
+        for one in rule_misfits(policy.rule, (index, "rule"))
+    ]
     if wrong:
         raise SuiteError([document.problem(one.path, one.message, one.hint, at_key=one.at_key) for one in wrong])
     return [{**one, "id": str(one["id"])} for one in document.value or []]

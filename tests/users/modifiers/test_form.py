@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
-from pytest_agentbench.core.modifier import MODIFIER_NAMES, ModifierSpec
+from pytest_agentbench.core.modifier import MODIFIER_NAMES, Modifiers, ModifierSpec
 from pytest_agentbench.core.suite import UserSpec
-from pytest_agentbench.suites.schema_modifiers import MODIFIERS
-from pytest_agentbench.suites.shape import misfits
+from pytest_agentbench.core.written import form_misfits
 
 
 def test_names_and_options_are_read_and_written_back() -> None:
@@ -23,7 +22,7 @@ def test_names_and_options_are_read_and_written_back() -> None:
 @pytest.mark.parametrize("name", MODIFIER_NAMES)
 def test_every_name_fits_with_and_without_options(name: str) -> None:
     """Each modifier is written as a name, or as a name with options."""
-    assert not list(misfits([name, {name: {}}], MODIFIERS))
+    assert not form_misfits([name, {name: {}}], Modifiers)
 
 
 @pytest.mark.parametrize(
@@ -39,6 +38,6 @@ def test_every_name_fits_with_and_without_options(name: str) -> None:
 )
 def test_what_does_not_fit_is_told(form: list[Any], said: str) -> None:
     """A mistyped name, option or value is told with what is allowed."""
-    (found,) = misfits(form, MODIFIERS)
+    (found,) = form_misfits(form, Modifiers)
 
     assert said in str(found)

@@ -2,11 +2,14 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from pytest_agentbench.core.errors import Problem, SuiteError
-from pytest_agentbench.suites.document import Document
-from pytest_agentbench.suites.json_reader import read_json
-from pytest_agentbench.suites.yaml_reader import read_yaml
+from pytest_agentbench.core.misfit import Keys
+from pytest_agentbench.core.written import read_form
+from pytest_agentbench.spec.document import Document
+from pytest_agentbench.spec.json_text import read_json
+from pytest_agentbench.spec.yaml_text import read_yaml
 
 YAML_SUFFIXES = frozenset({".yaml", ".yml"})
 
@@ -15,6 +18,17 @@ def read_document(file: Path) -> Document:
     """Read a `.json` file as JSON and any other as YAML; raise `SuiteError` on whatever is wrong with it."""
     text = read_text(file)
     return read_json(text, file) if file.suffix.lower() == ".json" else read_yaml(text, file)
+
+
+def read_part(document: Document, kind: Any, path: Keys = ()) -> Any:
+    """Give what stands at `path` of a document as a model or a type; raise `SuiteError` with all that does not fit."""
+    value = document.value
+    for step in path:
+        value = value[step]
+    found, wrong = read_form(value, kind, path)
+    if wrong:
+        raise SuiteError([document.problem(one.path, one.message, one.hint, at_key=one.at_key) for one in wrong])
+    return found
 
 
 def read_lines(file: Path) -> Iterator[tuple[int, str]]:

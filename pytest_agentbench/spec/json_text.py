@@ -9,7 +9,7 @@ from typing import NoReturn
 from pytest_agentbench.core.errors import Problem, SuiteError
 from pytest_agentbench.core.misfit import Keys
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.suites.document import MAX_DEPTH, Document, Place, too_deep
+from pytest_agentbench.spec.document import MAX_DEPTH, Document, Place, too_deep
 
 _BLANK = re.compile(r"[ \t\n\r]*")
 

@@ -12,7 +12,7 @@ MAX_DEPTH = 100
 """How deep mappings and lists may nest; deeper files are refused before anything recurses over them."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Place:
     """Where a part of a file stands: line and column of its key (its own, where it has none) and of its value.
 
@@ -28,7 +28,7 @@ class Place:
 
 @dataclass(frozen=True, kw_only=True)
 class Document:
-    """A file that was read; `locate` finds the place of a path, re-reading the text if it must."""
+    """A file that was read; `locate` finds the place of a path."""
 
     file: Path
     value: JsonValue

@@ -1,0 +1,284 @@
+"""The parts of a suite file that say where agent, tools and state come from."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from pytest_agentbench.core.errors import Problem
+from pytest_agentbench.core.misfit import Keys
+from pytest_agentbench.core.placeholders import misplaced
+from pytest_agentbench.core.remote import AuthSpec, McpSpec, OpenApiSpec
+from pytest_agentbench.core.suite import (
+    AgentSpec,
+    Compared,
+    EnvironmentSpec,
+    GenerateSpec,
+    RecipeKeys,
+    StateSpec,
+    Tau2Spec,
+    ToolsSpec,
+)
+from pytest_agentbench.spec.document import Document
+from pytest_agentbench.spec.environment import (
+    ApiKey,
+    Basic,
+    Bearer,
+    ClientCredentials,
+    CookieKey,
+    DescribedTools,
+    EnvironmentForm,
+    HeaderKey,
+    JsonState,
+    McpTools,
+    OpenApiTools,
+    OwnState,
+    PluginState,
+    PythonTools,
+    SqliteState,
+    ToldState,
+)
+from pytest_agentbench.spec.roles import (
+    CallableForm,
+    ChatAgentForm,
+    FactoryForm,
+    HttpAgentForm,
+    ModelForm,
+    RecordedForm,
+)
+from pytest_agentbench.spec.suite import RecipeForm
+from pytest_agentbench.suites.roles import RoleReader, given
+
+_SUITES_FOLDER = "paths are relative to the suite's folder"
+
+
+class PartReader:
+    """Turns parts of a suite file into what they mean, notes what is wrong there, and the files they name (`files`)."""
+
+    def __init__(
+        self, document: Document, root: Path, problems: list[Problem], written: Document, common: ModelForm | None
+    ) -> None:
+        """Read parts of `document`; `written` is the same with its `${VAR}`s in place, `common` the suite's `llm`."""
+        self._document = document
+        self._written = written
+        self._root = root
+        self._problems = problems
+        self.files: dict[str, Path] = {}
+        self.roles = RoleReader(document, root, problems, common, self.file)
+
+    def agent(self, form: Any) -> AgentSpec:
+        """Read `agent:`."""
+        match form:
+            case str():
+                return AgentSpec(kind="factory", target=form)
+            case RecordedForm():
+                return AgentSpec(kind="transcripts", files=self._transcripts(form.transcripts))
+            case ChatAgentForm():
+                return self.roles.chat_agent(form.openai)
+            case HttpAgentForm():
+                for one in misplaced(self._written.value["agent"]["http"]):
+                    self._wrong(("agent", "http", *one.path), one.message, one.hint)
+                return self.roles.http_agent(form.http, serial=form.serial)
+            case FactoryForm():
+                return AgentSpec(kind="factory", target=form.factory, **given(form, but=("factory",)))
+            case CallableForm():
+                return AgentSpec(kind="callable", target=form.callable, serial=form.serial)
+        raise TypeError(form)
+
+    def environment(self, form: EnvironmentForm) -> EnvironmentSpec:
+        """Read `environment:`."""
+        for name in sorted(set(form.reads) & set(form.writes)):
+            self._wrong(("environment", "writes"), f"{name!r} stands in reads and in writes", "keep one of them")
+        if form.tau2 is not None or form.checkout is not None:
+            return self._tau2(form)
+        return EnvironmentSpec(
+            tools=self._tools(form.tools, ("environment", "tools")),
+            user_tools=self._tools(form.user_tools, ("environment", "user_tools")),
+            state=self._state(form.state) if form.state is not None else None,
+            reads=form.reads,
+            writes=form.writes,
+        )
+
+    def _tau2(self, form: EnvironmentForm) -> EnvironmentSpec:
+        """Read an environment that is a τ² domain, which has tools and state of its own."""
+        if form.tau2 is None:
+            self._wrong(("environment", "checkout"), "checkout stands beside tau2", "write tau2: DOMAIN")
+            return EnvironmentSpec()
+        for key in ("tools", "user_tools"):
+            if key in form.model_fields_set:
+                self._wrong(("environment", key), f"tau2: {form.tau2} brings its own {key}", "keep one of them")
+        compared = form.state or Compared()
+        for key in sorted(_keys(compared) - {"ignore", "unordered"}):
+            message = f"tau2: {form.tau2} brings its own state"
+            self._wrong(("environment", "state", key), message, "beside tau2, state takes ignore and unordered")
+        checkout = self._folder(form.checkout, ("environment", "checkout")) if form.checkout is not None else None
+        options = {"domain": form.tau2, "checkout": str(checkout) if checkout else None}
+        state = StateSpec(kind="tau2", options=options, ignore=compared.ignore, unordered=compared.unordered)
+        tau2 = Tau2Spec(domain=form.tau2, checkout=checkout)
+        return EnvironmentSpec(tau2=tau2, state=state, reads=form.reads, writes=form.writes)
+
+    def _folder(self, name: str, path: Keys) -> Path:
+        folder = self._beside(path) / name
+        if not folder.is_dir():
+            self._wrong(path, f"there is no folder {name!r} in {self._beside(path)}", _SUITES_FOLDER)
+        return folder
+
+    def _beside(self, path: Keys) -> Path:
+        """Give the folder that paths at `path` are seen from: that of the file in which they are written."""
+        return self._document.file_of(path).parent
+
+    def generate(self, form: RecipeForm) -> GenerateSpec:
+        """Read `generate:`; a folder outside the suite's own is refused, since what is written is the suite's."""
+        out = (self._root / form.out).resolve()
+        if not out.is_relative_to(self._root.resolve()) or out == self._root.resolve():
+            written = form.out if "out" in form.model_fields_set else None
+            message = f"{written!r} is not a folder below that of the suite"
+            self._wrong(("generate", "out"), message, "what is generated belongs to its suite")
+        shortest = form.nodes.min or (4 if form.shape == "react" else 6)  # two calls, each with a turn unless react
+        self._in_order("nodes", shortest, form.nodes.max)
+        if form.levels:
+            self._in_order("levels", form.levels.min, form.levels.max)
+        for key in ("agents", "chains"):
+            if key in form.model_fields_set and form.source != "tools":
+                message = f"{key} are made of tools, and the recipe is from policies"
+                self._wrong(("generate", key), message, f"write `from: tools`, or leave {key} out")
+        traces = (self.file(name, ("generate", "traces", n)) for n, name in enumerate(form.traces))
+        return GenerateSpec(
+            **{name: one for name, one in given(form).items() if name in RecipeKeys.model_fields},
+            source=form.source,
+            out=out,
+            shortest=shortest,
+            longest=form.nodes.max,
+            levels=(form.levels.min, form.levels.max) if form.levels else None,
+            document=self.file(form.document, ("generate", "document")) if form.document is not None else None,
+            complexity=form.complexity,
+            traces=tuple(traces),
+            agents={name: self.file(file, ("generate", "agents", name)) for name, file in form.agents.items()},
+            model=self.roles.generator(form.llm) if form.llm else None,
+        )
+
+    def _in_order(self, key: str, least: int, most: int) -> None:
+        if least > most:
+            self._wrong(("generate", key), f"min is {least}, more than max, which is {most}")
+
+    def file(self, name: str, path: Keys) -> Path:
+        """Give the file that a key names, seen from the folder of its file; note it when it is not there."""
+        folder = self._beside(path)
+        file = folder / name
+        try:
+            if file.is_file():
+                self.files[name if folder == self._root else os.path.relpath(file, self._root)] = file
+            else:
+                self._wrong(path, f"there is no file {name!r} in {folder}", _SUITES_FOLDER)
+        except (OSError, ValueError) as error:
+            self._wrong(path, f"{name!r} is not a path: {error}")
+        return file
+
+    def _transcripts(self, names: str | tuple[str, ...]) -> tuple[Path, ...]:
+        path: Keys = ("agent", "transcripts")
+        if isinstance(names, str):
+            return tuple(self._matching(names, path))
+        files = [file for index, name in enumerate(names) for file in self._matching(name, (*path, index))]
+        return tuple(dict.fromkeys(files))
+
+    def _matching(self, name: str, path: Keys) -> list[Path]:
+        if "*" not in name:
+            return [self.file(name, path)]
+        try:
+            files = sorted(file for file in self._beside(path).glob(name) if file.is_file())
+        except (OSError, ValueError, NotImplementedError, IndexError) as error:
+            self._wrong(path, f"{name!r} is not a pattern: {error}")
+            return []
+        if not files:
+            self._wrong(path, f"no file matches {name!r} in {self._beside(path)}")
+        self.files |= {Path(os.path.relpath(file, self._root)).as_posix(): file for file in files}
+        return files
+
+    def _tools(self, form: Any, path: Keys) -> tuple[ToolsSpec, ...]:
+        if form is None:
+            return ()
+        if isinstance(form, tuple):
+            return tuple(self._provider(one, (*path, at)) for at, one in enumerate(form))
+        return (self._provider(form, path),)
+
+    def _provider(self, form: Any, path: Keys) -> ToolsSpec:
+        match form:
+            case PythonTools():
+                return ToolsSpec(kind="python", target=form.python, prefix=form.prefix)
+            case DescribedTools():
+                return ToolsSpec(kind="schema", target=str(self.file(form.file, (*path, "schema"))), prefix=form.prefix)
+            case McpTools():
+                keys = {**_shared(form, McpSpec), **given(form.mcp), "tools": self._tool_list(form, path)}
+                mcp = McpSpec(**keys)
+                return ToolsSpec(kind="mcp", target=mcp.url or " ".join(mcp.command), remote=mcp, prefix=form.prefix)
+            case OpenApiTools():
+                if not form.openapi.startswith(("http://", "https://")):
+                    self.file(form.openapi, (*path, "openapi"))
+                rest = OpenApiSpec(
+                    document=form.openapi,
+                    tools=self._tool_list(form, path),
+                    service=form.serve,
+                    **{**_shared(form, OpenApiSpec), "auth": _auth(form.auth)},
+                )
+                return ToolsSpec(kind="openapi", target=form.openapi, remote=rest, prefix=form.prefix)
+        if form.lower().endswith(".json"):
+            return ToolsSpec(kind="schema", target=str(self.file(form, path)))
+        return ToolsSpec(kind="python", target=form)
+
+    def _tool_list(self, form: OpenApiTools | McpTools, path: Keys) -> Path | None:
+        return self.file(form.tool_list, (*path, "list")) if form.tool_list is not None else None
+
+    def _state(self, form: Compared) -> StateSpec:
+        path = ("environment", "state")
+        compared: dict[str, Any] = {"ignore": form.ignore, "unordered": form.unordered}
+        match form:
+            case SqliteState():
+                names = form.sqlite.model_dump(by_alias=True, exclude_unset=True)
+                files = {key: str(self.file(name, (*path, "sqlite", key))) for key, name in names.items()}
+                return StateSpec(kind="sqlite", options=files, **compared)
+            case JsonState():
+                return StateSpec(kind="json", options={"file": str(self.file(form.file, (*path, "json")))}, **compared)
+            case ToldState():
+                return StateSpec(kind="tools", options={"tools": list(form.tools)}, **compared)
+            case OwnState():
+                return StateSpec(kind="own", options={"own": form.own, **(form.model_extra or {})}, **compared)
+            case PluginState():
+                return StateSpec(kind="plugin", options={"plugin": form.plugin, **(form.model_extra or {})}, **compared)
+        self._wrong(path, "the state has no sqlite, json, own or plugin", "name where the state comes from")
+        return StateSpec(kind="own", **compared)
+
+    def _wrong(self, path: Keys, message: str, hint: str = "") -> None:
+        self._problems.append(self._document.problem(path, message, hint))
+
+
+def _keys(form: Compared) -> set[str]:
+    """Give the keys of a form as its file has them."""
+    names = {name: key for key, name in type(form).keys().items()}
+    return {names.get(name, name) for name in form.model_fields_set}
+
+
+def _shared(form: Any, kind: type[OpenApiSpec] | type[McpSpec]) -> dict[str, Any]:
+    """Give what a provider says in the words of its spec."""
+    return {name: one for name, one in given(form).items() if name in kind.model_fields}
+
+
+def _auth(form: Any) -> AuthSpec | None:
+    match form:
+        case Bearer():
+            return AuthSpec(kind="bearer", value=form.bearer)
+        case Basic():
+            return AuthSpec(kind="basic", user=form.basic.user, value=form.basic.password)
+        case ApiKey(api_key=key):
+            if isinstance(key, HeaderKey):
+                return AuthSpec(kind="api_key", value=key.value, place="header", name=key.header)
+            if isinstance(key, CookieKey):
+                return AuthSpec(kind="api_key", value=key.value, place="cookie", name=key.cookie)
+            return AuthSpec(kind="api_key", value=key.value, place="query", name=key.query)
+        case ClientCredentials(client_credentials=told):
+            return AuthSpec(
+                kind="client_credentials",
+                user=told.client_id,
+                value=told.client_secret,
+                token_url=told.token_url,
+                scope=told.scope,
+            )
+    return None
