@@ -74,6 +74,11 @@ def _keys_of(model: "type[Written]") -> dict[str, str]:
     return {fields[name].alias or name: name for name in names if name in fields}
 
 
+@cache
+def _required_of(model: "type[Written]") -> tuple[str, ...]:
+    return tuple(field.alias or name for name, field in model.model_fields.items() if field.is_required())
+
+
 @lru_cache
 def _adapter(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
@@ -276,6 +281,9 @@ def _chosen(value: Any, branches: list[_Branch]) -> int | PydanticCustomError | 
         named = (at for at, one in enumerate(branches) if isinstance(value, str) and _resembles(value, one.values))
         return fitting[0] if fitting else next(named, None)
     models = [(at, branches[at].model) for at in fitting]
+    whole = [at for at, model in models if model is not None and model.takes_keys_of(value)]
+    if len(whole) == 1:
+        return whole[0]
     ranked = [(at, _Likeness.of(value, model)) for at, model in models if model is not None]
     if not ranked:
         return fitting[0] if fitting else None
@@ -343,14 +351,20 @@ class Written(Model):
         return _keys_of(cls)
 
     @classmethod
+    def takes_keys_of(cls, value: dict[str, Any]) -> bool:
+        """Whether a mapping has all the keys that are needed, and none that is not known."""
+        keys = cls.keys()
+        return all(key in value for key in cls.required_keys()) and (cls.is_open() or all(key in keys for key in value))
+
+    @classmethod
     def resembles(cls, value: dict[str, Any]) -> bool:
         """Whether a mapping has a key of these, or one that was mistyped."""
         return _Likeness.of(value, cls).shared > 0
 
     @classmethod
-    def required_keys(cls) -> list[str]:
+    def required_keys(cls) -> tuple[str, ...]:
         """Give the keys that have to be there."""
-        return [field.alias or name for name, field in cls.model_fields.items() if field.is_required()]
+        return _required_of(cls)
 
     @classmethod
     def is_open(cls) -> bool:

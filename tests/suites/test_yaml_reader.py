@@ -40,6 +40,7 @@ def problem(text: str) -> Problem:
         ("'5'", "5"),
         ("!!str 5", "5"),
         ("!!float 5", 5.0),
+        ("! 5", "5"),
     ],
 )
 def test_scalars_are_those_of_yaml_1_2(text: str, value: object) -> None:
@@ -92,7 +93,7 @@ def test_deep_nesting_is_refused(text: str) -> None:
         ("a: 1\nb: 2\na: 3\n", 3, 1, "the key 'a' stands twice, first on line 1"),
         ("a: [1\n", 2, 1, "this is not YAML"),
         ("a: *b\n", 1, 4, "the alias *b has no anchor before it"),
-        ("a: &b [*b]\n", 1, 4, "it contains itself"),
+        ("a: &b [*b]\n", 1, 8, "the alias *b contains itself"),
         ("a: !!python/object:os.system x\n", 1, 4, "the tag '!!python/object:os.system' does not fit here"),
         ("a: !!int x\n", 1, 4, "the tag '!!int' does not fit here"),
         ("a: 1\n---\nb: 2\n", 2, 1, "a second document begins here"),
