@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 from pytest_agentbench.core.expression import check_expression
+from pytest_agentbench.core.wording import misfit, misfits_of
 from pytest_agentbench.core.written import (
     Becomes,
     Choice,
@@ -17,8 +18,6 @@ from pytest_agentbench.core.written import (
     Share,
     Whole,
     Written,
-    misfit,
-    misfits_of,
 )
 
 Label = Literal["POS", "NEG"]

@@ -26,6 +26,7 @@ from pytest_agentbench.core.review import Review
 from pytest_agentbench.core.rubric import WrittenRubric
 from pytest_agentbench.core.termination import Dollars, Limits, ModelCalls, ToolCalls, Turns
 from pytest_agentbench.core.tool import Requestor
+from pytest_agentbench.core.wording import misfit
 from pytest_agentbench.core.written import (
     Becomes,
     Choice,
@@ -37,7 +38,6 @@ from pytest_agentbench.core.written import (
     Says,
     Seconds,
     Written,
-    misfit,
 )
 
 OrderMode = Literal["any_order", "in_order", "exact"]

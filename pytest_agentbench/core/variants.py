@@ -11,7 +11,7 @@ from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.names import suggestion
 from pytest_agentbench.core.providers import PYDANTIC_AI, inherited, misspelt, reached
 from pytest_agentbench.core.suite import HttpAgentSpec, OpenAIAgentSpec
-from pytest_agentbench.core.written import misfits_of
+from pytest_agentbench.core.wording import misfits_of
 
 M = TypeVar("M", bound=Model)
 

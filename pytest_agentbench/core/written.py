@@ -5,7 +5,6 @@ messages, JSON Schema and the tables of the documentation come from these alone.
 """
 
 import inspect
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -31,40 +30,10 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.misfit import Keys, Misfit, shown
 from pytest_agentbench.core.names import listing, suggestion
-from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.core.wording import TAG, meant, misfit, misfits_of, told_of, unexpected
 
 IN_FILE = {"in_file": True}
 """The context of a validation of what stands in a file, where a key may be left out and not be null."""
-
-_TAG = "\0"
-"""Begins the tags of unions in pydantic's paths: no key of a file holds it."""
-
-_OLD_BOOLEANS = ("yes", "on", "y", "true", "no", "off", "n", "false")
-"""Words that YAML 1.1 takes for booleans: those that mean true, then those that mean false."""
-
-
-def misfit(message: str, hint: str = "", *, at: Keys = (), at_key: bool = False) -> PydanticCustomError:
-    """Give what a validator raises: `at` leads from the value to the part that is wrong."""
-    context = {"message": message, "hint": hint, "at": at, "at_key": at_key}
-    return PydanticCustomError("misfit", "{message}", context)
-
-
-def unexpected(value: object, words: str, hint: str = "") -> PydanticCustomError:
-    """Give the error of a value that is not what these words say."""
-    return misfit(f"found {shown(value)}, expected {words}", hint)
-
-
-def misfits_of(error: ValidationError, path: Keys = ()) -> list[Misfit]:
-    """Give what pydantic refused in words of the file; `path` leads to the value that was validated."""
-    found: list[Misfit] = []
-    for item in error.errors(include_url=False):
-        told = _told(item)
-        where = tuple(step for step in item["loc"] if not str(step).startswith(_TAG) and step != "[key]")
-        at = told["at"]
-        message, hint = str(told["message"]), str(told["hint"])
-        at_key = bool(told["at_key"]) or item["loc"][-1:] == ("[key]",)
-        found.append(Misfit(path=(*path, *where, *at), message=message, hint=hint, at_key=at_key))
-    return found
 
 
 @cache
@@ -140,7 +109,7 @@ class Choice:
                 return value
             texts = [one for one in values if isinstance(one, str)]
             hint = suggestion(value, texts) if isinstance(value, str) else ""
-            hint = hint or (_meant(value) if True in values else "")
+            hint = hint or (meant(value) if True in values else "")
             raise misfit(f"found {shown(value)}, allowed: {listing(map(repr, values))}", hint)
 
         return core_schema.no_info_before_validator_function(check, handler(source))
@@ -196,7 +165,7 @@ class OneOf:
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
         """Build a tagged union, whose branch is chosen before anything in it is looked at."""
         branches = [_Branch.of(kind) for kind in get_args(source)]
-        choices = {f"{_TAG}{at}": handler.generate_schema(kind) for at, kind in enumerate(get_args(source))}
+        choices = {f"{TAG}{at}": handler.generate_schema(kind) for at, kind in enumerate(get_args(source))}
 
         def choose(value: Any) -> int | PydanticCustomError | None:
             return self.form(value) if self.form and isinstance(value, dict) else _chosen(value, branches)
@@ -207,10 +176,10 @@ class OneOf:
                 raise chosen
             if chosen is None:
                 is_flag = any(True in branch.values for branch in branches)
-                raise unexpected(value, self.words, _meant(value) if is_flag else "")
+                raise unexpected(value, self.words, meant(value) if is_flag else "")
             return value
 
-        union = core_schema.tagged_union_schema(choices, discriminator=lambda value: f"{_TAG}{choose(value)}")
+        union = core_schema.tagged_union_schema(choices, discriminator=lambda value: f"{TAG}{choose(value)}")
         return core_schema.no_info_before_validator_function(check, union)
 
     def __get_pydantic_json_schema__(
@@ -426,7 +395,7 @@ class Written(Model):
         keys = cls.keys()
         for item in error.errors(include_url=False):
             where = item["loc"]
-            told = item.get("ctx", {}) if item["type"] == "misfit" else _told(item)
+            told = item.get("ctx", {}) if item["type"] == "misfit" else told_of(item)
             if item["type"] == "extra_forbidden" and len(where) == 1:
                 key = str(where[0])
                 message = f"unknown key {key!r}, allowed: {listing(keys, 40)}"
@@ -458,32 +427,6 @@ def _words_in(kind: Any) -> Iterator[str]:
         for part in get_args(kind):
             if part is not NoneType:
                 yield from _words_in(part)
-
-
-def _told(item: Any) -> dict[str, Any]:
-    """Say in words what pydantic says of one value."""
-    value, context = item["input"], item.get("ctx", {})
-    is_key = item["loc"][-1:] == ("[key]",)
-    told: dict[str, Any] = {"hint": "", "at": (), "at_key": False}
-    if item["type"] == "misfit":
-        return {**told, **context}
-    if item["type"] == "expected":
-        hint = _meant(value) if context.get("kind") == "bool" else ""
-        if context.get("kind") == "str" and isinstance(value, bool | int | float):
-            # YAML reads 3.50 as a number: whoever means the text has to say so
-            hint = "put it in quotes to make it text" if re.search(context["pattern"], str(value)) else ""
-        found = f"the name {shown(value)}" if is_key else shown(value)
-        return told | {"message": f"found {found}, expected {context['words']}", "hint": hint}
-    if item["type"] == "value_error":
-        return told | {"message": str(context["error"])}
-    return told | {"message": f"found {shown(value)}: {item['msg']}"}
-
-
-def _meant(value: JsonValue) -> str:
-    """Say what to write for a word that older YAML took for a boolean."""
-    if not isinstance(value, str) or value.lower() not in _OLD_BOOLEANS:
-        return ""
-    return f"YAML 1.2 reads {value} as a text: write {'true' if value.lower() in _OLD_BOOLEANS[:4] else 'false'}"
 
 
 def _whole(value: Any) -> Any:

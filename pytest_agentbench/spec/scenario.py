@@ -9,6 +9,7 @@ from pytest_agentbench.core.misfit import shown
 from pytest_agentbench.core.names import suggestion
 from pytest_agentbench.core.scenario import ScenarioKeys
 from pytest_agentbench.core.tool import Requestor
+from pytest_agentbench.core.wording import misfit
 from pytest_agentbench.core.written import (
     Choice,
     Count,
@@ -22,7 +23,6 @@ from pytest_agentbench.core.written import (
     Says,
     Text,
     Written,
-    misfit,
 )
 
 _Tool = Annotated[str, Field(min_length=1), Says("the name of a tool")]

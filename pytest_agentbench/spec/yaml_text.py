@@ -47,8 +47,8 @@ def read_yaml(text: str, file: Path) -> Document:
 class _Spot(NamedTuple):
     """Where a value begins, where its key does, and the spots of what is in it."""
 
-    mark: "_Mark"
-    key: "_Mark"
+    mark: "_Mark | None"
+    key: "_Mark | None"
     inside: "dict[str, _Spot] | list[_Spot] | None" = None
 
 
@@ -121,7 +121,7 @@ class _Composer:
         return value, spot
 
     def _node(
-        self, event: yaml.Event, events: Iterator[yaml.Event], path: Keys, key: "_Mark"
+        self, event: yaml.Event, events: Iterator[yaml.Event], path: Keys, key: "_Mark | None"
     ) -> tuple[JsonValue, _Spot]:
         mark = event.start_mark
         if isinstance(event, yaml.AliasEvent):

@@ -153,7 +153,7 @@ scenarios:
     ("text", "message"),
     [
         ("enviroment: {}", "limits, stall, gates, trials, context, extends (did you mean 'environment'?)"),
-        ("variant: {}", "unknown key 'variant', allowed: name, agent, variants, environment, user, language,"),
+        ("variant: {}", "unknown key 'variant', allowed: name, owner, agent, variants, environment, user, language,"),
         ("trials: two", "found 'two', expected a whole number, 1 or more"),
         ("trials: true", "found True, expected a whole number"),
         ("user: scriptd", "found 'scriptd', allowed: 'scripted', 'llm' (did you mean 'scripted'?)"),
@@ -174,7 +174,7 @@ scenarios:
         ("gates: ['errors > 0.1']", "compares with '>', allowed: <= and <, since fewer is better"),
         ("gates: ['crashed <= 0.5']", "compares with '0.5', expected a number of runs"),
         ("gates: ['polic.x < 1']", "the gate 'polic.x < 1' names the metric 'polic.x'"),
-        ("gates: ['policy.x < 1']", "the gate 'policy.x < 1' names the policy 'x', which is not listed; listed: none"),
+        ("gates: ['policy.x > 0.1']", "the gate 'policy.x > 0.1' names the policy 'x', which is not listed"),
         ("gates: ['complexity.many < 1']", "names the complexity 'many', expected a whole number"),
         ("policies: none.yaml", "there is no file 'none.yaml'"),
         ("policies: [{id: a, text: x}, {id: a, text: y}]", "the policy 'a' stands twice"),

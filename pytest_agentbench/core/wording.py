@@ -1,0 +1,66 @@
+"""What pydantic refused, in words of the file."""
+
+import re
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import PydanticCustomError
+
+from pytest_agentbench.core.misfit import Keys, Misfit, shown
+from pytest_agentbench.core.values import JsonValue
+
+TAG = "\0"
+"""Begins the tags of unions in pydantic's paths: no key of a file holds it."""
+
+_OLD_BOOLEANS = ("yes", "on", "y", "true", "no", "off", "n", "false")
+"""Words that YAML 1.1 takes for booleans: those that mean true, then those that mean false."""
+
+
+def misfit(message: str, hint: str = "", *, at: Keys = (), at_key: bool = False) -> PydanticCustomError:
+    """Give what a validator raises: `at` leads from the value to the part that is wrong."""
+    context = {"message": message, "hint": hint, "at": at, "at_key": at_key}
+    return PydanticCustomError("misfit", "{message}", context)
+
+
+def unexpected(value: object, words: str, hint: str = "") -> PydanticCustomError:
+    """Give the error of a value that is not what these words say."""
+    return misfit(f"found {shown(value)}, expected {words}", hint)
+
+
+def misfits_of(error: ValidationError, path: Keys = ()) -> list[Misfit]:
+    """Give what pydantic refused in words of the file; `path` leads to the value that was validated."""
+    found: list[Misfit] = []
+    for item in error.errors(include_url=False):
+        told = told_of(item)
+        where = tuple(step for step in item["loc"] if not str(step).startswith(TAG) and step != "[key]")
+        at = told["at"]
+        message, hint = str(told["message"]), str(told["hint"])
+        at_key = bool(told["at_key"]) or item["loc"][-1:] == ("[key]",)
+        found.append(Misfit(path=(*path, *where, *at), message=message, hint=hint, at_key=at_key))
+    return found
+
+
+def told_of(item: Any) -> dict[str, Any]:
+    """Say in words what pydantic says of one value."""
+    value, context = item["input"], item.get("ctx", {})
+    is_key = item["loc"][-1:] == ("[key]",)
+    told: dict[str, Any] = {"hint": "", "at": (), "at_key": False}
+    if item["type"] == "misfit":
+        return {**told, **context}
+    if item["type"] == "expected":
+        hint = meant(value) if context.get("kind") == "bool" else ""
+        if context.get("kind") == "str" and isinstance(value, bool | int | float):
+            # YAML reads 3.50 as a number: whoever means the text has to say so
+            hint = "put it in quotes to make it text" if re.search(context["pattern"], str(value)) else ""
+        found = f"the name {shown(value)}" if is_key else shown(value)
+        return told | {"message": f"found {found}, expected {context['words']}", "hint": hint}
+    if item["type"] == "value_error":
+        return told | {"message": str(context["error"])}
+    return told | {"message": f"found {shown(value)}: {item['msg']}"}
+
+
+def meant(value: JsonValue) -> str:
+    """Say what to write for a word that older YAML took for a boolean."""
+    if not isinstance(value, str) or value.lower() not in _OLD_BOOLEANS:
+        return ""
+    return f"YAML 1.2 reads {value} as a text: write {'true' if value.lower() in _OLD_BOOLEANS[:4] else 'false'}"
