@@ -20,6 +20,7 @@ FLOORS = (
     {"results"},
     {"generation", "calibration"},
     {"report"},
+    {"api"},
     {"plugin", "cli"},
 )
 HEIGHT = {folder: height for height, folders in enumerate(FLOORS) for folder in folders}

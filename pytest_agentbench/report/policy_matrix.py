@@ -10,12 +10,13 @@ from itertools import combinations
 from operator import eq, ge
 
 from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.scenario import ComplexityScale
 from pytest_agentbench.report.breakdown import percent
 from pytest_agentbench.report.glyphs import Glyphs, Line
 from pytest_agentbench.report.table import Layout
-from pytest_agentbench.results.document import Document, PolicyRecord
+from pytest_agentbench.results.document import Document
 from pytest_agentbench.results.grouping import kept
 from pytest_agentbench.results.intervals import wilson
 
@@ -110,7 +111,7 @@ def matrices(document: Document) -> tuple[PolicyMatrices, ...]:
     return tuple(found)
 
 
-def of_suite(name: str, stated: Sequence[PolicyRecord], results: Sequence[Result]) -> PolicyMatrices:
+def of_suite(name: str, stated: Sequence[Policy], results: Sequence[Result]) -> PolicyMatrices:
     """Work out the matrices of one suite from the policies that it states and its runs."""
     runs = [one for one in results if one.scored]
     names = [policy.id for policy in stated]
@@ -170,10 +171,10 @@ def matrix_lines(found: PolicyMatrices, marks: Glyphs, *, width: int = 100) -> l
     return lines
 
 
-def _stated_by(results: Iterable[Result]) -> tuple[PolicyRecord, ...]:
+def _stated_by(results: Iterable[Result]) -> tuple[Policy, ...]:
     """Give the policies that runs name, for results that say nothing of their suites' policies."""
     names = {policy for one in results for policy in one.listed_policies}
-    return tuple(PolicyRecord(id=name) for name in sorted(names))
+    return tuple(Policy(id=name) for name in sorted(names))
 
 
 def _by_category(names: Sequence[str], categories: dict[str, str]) -> dict[str, list[str]]:

@@ -1,14 +1,16 @@
 """The results file: one versioned JSON document per session."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Self
 
 from pydantic import ValidationError
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps, loads
 from pytest_agentbench.core.errors import ResultsError
+from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.results.files import write_atomic
@@ -18,14 +20,6 @@ from pytest_agentbench.results.standing import AuditorStanding
 SCHEMA = "agentbench-results/1"
 
 _PLACES_AND_TIMES = ("created", "seconds", "run", "root", "command", "versions", "cassette")
-
-
-class PolicyRecord(Model):
-    """What the results say about a policy of a suite, so that they can be broken down by it."""
-
-    id: str
-    challenge: int | None = None
-    category: str = ""
 
 
 class ReviewRecord(Model):
@@ -59,9 +53,14 @@ class SuiteRecord(Model):
     total: int = 0
     selected: int = 0
     stopped: int = 0
-    policies: tuple[PolicyRecord, ...] = ()
+    policies: tuple[Policy, ...] = ()
     auditor: AuditorStanding | None = None
     review: ReviewRecord = ReviewRecord()
+
+    def redacted(self, redact: Callable[[JsonValue], JsonValue]) -> Self:
+        """Give it as it may be written: its policies are the suite's own words, and may hold secrets of it."""
+        policies = tuple(Policy.model_validate(redact(policy.model_dump())) for policy in self.policies)
+        return self.model_copy(update={"policies": policies})
 
 
 class Document(Model):

@@ -47,8 +47,8 @@ async def test_the_committed_scenarios_play(tmp_path: Path) -> None:
 
     judged = await played(suite, tmp_path, "careful")
 
-    verdicts = Counter(one.judgement.verdict for one in judged.values())
-    blamed = {one.judgement.blame for one in judged.values() if one.judgement.verdict is not Verdict.PASSED}
+    verdicts = Counter(one.verdict for one in judged.values())
+    blamed = {one.blame for one in judged.values() if one.verdict is not Verdict.PASSED}
     assert len(judged) == 100
     assert verdicts[Verdict.PASSED] >= 90
     assert Blame.AGENT not in blamed

@@ -3,17 +3,18 @@
 import pytest
 
 from pytest_agentbench.cli import main
+from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import PolicyOutcome
 from pytest_agentbench.report.glyphs import ASCII, UNICODE
 from pytest_agentbench.report.policy_matrix import matrices, matrix_lines
-from pytest_agentbench.results.document import Document, PolicyRecord, SuiteRecord, write
+from pytest_agentbench.results.document import Document, SuiteRecord, write
 from tests.results.make import SUITE, result
 
 POLICIES = (
-    PolicyRecord(id="ask-first", challenge=2, category="consent"),
-    PolicyRecord(id="window", challenge=3, category="eligibility"),
-    PolicyRecord(id="kind", challenge=1, category="eligibility"),
-    PolicyRecord(id="unused", challenge=1),
+    Policy(id="ask-first", challenge=2, category="consent"),
+    Policy(id="window", challenge=3, category="eligibility"),
+    Policy(id="kind", challenge=1, category="eligibility"),
+    Policy(id="unused", challenge=1),
 )
 
 
