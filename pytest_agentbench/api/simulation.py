@@ -170,10 +170,10 @@ class Simulation:
     def __repr__(self) -> str:
         wrong = [shorten(printable(finding.message), _WIDTH) for finding in self.findings if finding.passed is False]
         why = f": {'; '.join(wrong[:3])}" if wrong else ""
-        ended = shorten(printable(self.run.stop_reason), _WIDTH)
         turns = self.transcript.turns
-        last = f" in turn {turns[-1]}, {quoted(self.transcript, turns[-1])}" if turns else ""
-        return f"<Simulation {self.termination} ({ended}){last}; {self.verdict}{why}>"
+        last = f"; the last turn, {turns[-1]}, {quoted(self.transcript, turns[-1])}" if turns else ""
+        ended = shorten(printable(self.run.stop_reason), _WIDTH)
+        return f"<Simulation {self.termination}, {self.verdict}{why}; it closed: {ended}{last}>"
 
 
 def simulation_of(plan: RunPlan, run: Run | None, result: Result) -> Simulation:

@@ -2,7 +2,22 @@
 
 | class | hooks of pytest and xdist that it answers |
 |---|---|
-HOOKS
+| `Collecting` | pytest_collect_file, pytest_collection, pytest_generate_tests, pytest_collection_modifyitems |
+| `Collecting` | pytest_collection_finish, pytest_report_collectionfinish |
+| `Playing` | pytest_runtest_protocol, pytest_runtest_setup, pytest_runtest_makereport, pytest_runtestloop |
+| `Tally` | pytest_runtest_logreport, pytest_runtestloop, pytest_sessionfinish, pytest_report_teststatus |
+| `Writing` | pytest_sessionfinish |
+| `Summary` | pytest_report_header, pytest_terminal_summary |
+| `Watching` | pytest_sessionstart |
+| `LiveLine` | pytest_runtest_logstart, pytest_runtest_logreport, pytest_runtest_logfinish, pytest_runtestloop |
+| `LiveLine` | pytest_unconfigure |
+| `Garbage` | pytest_runtestloop |
+| `Ending` | pytest_sessionfinish, pytest_unconfigure |
+| `Generating` | pytest_sessionstart |
+| `ControllerSide` | pytest_configure_node, pytest_testnodedown, pytest_runtest_logreport |
+| `ControllerSide` | pytest_xdist_make_scheduler, pytest_handlecrashitem |
+| `WorkerSide` | pytest_sessionstart, pytest_runtest_makereport, pytest_sessionfinish |
+
 The hooks of any session stand in `__init__.py`, those that others may implement in `hookspecs.py`.
 One process has all, an xdist worker plays, the controller counts.
 """

@@ -207,7 +207,7 @@ class RunContext:
             stack.push_async_callback(self._bounded_close, stack.pop_all())
         return self._run(closed, agent, seconds).model_copy(update={"initial_state": initial, "final_state": final})
 
-    def _goes_on(self, closed: Closed) -> bool:
+    def _goes_on(self, closed: Stop) -> bool:
         """Whether another session follows one that closed in order."""
         left = len(self.plan.scenario.sessions) - self.recording.session
         return left > 0 and closed.termination is Termination.FINISHED and closed.blame is None
