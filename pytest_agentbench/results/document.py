@@ -108,14 +108,16 @@ def write(document: Document, path: Path) -> None:
 
 def text_of(document: Document) -> str:
     """Give the document as the results file holds it."""
-    fields = {"schema": SCHEMA, **document.model_dump()}
+    fields = {"schema": SCHEMA, **dict(document)}
     return "{\n" + ",\n".join(f" {dumps(name)}: {_laid_out(value)}" for name, value in fields.items()) + "\n}\n"
 
 
 def _laid_out(value: object) -> str:
     """Write what a document holds of one kind, one entry a line: the encoder that indents takes ten times as long."""
     if isinstance(value, list | tuple) and value:
-        return "[\n" + ",\n".join(f"  {dumps(entry)}" for entry in value) + "\n ]"
+        # an entry at a time: thousands of results as plain values take more room than all else of a session
+        plain = (entry.model_dump() if isinstance(entry, Model) else entry for entry in value)
+        return "[\n" + ",\n".join(f"  {dumps(entry)}" for entry in plain) + "\n ]"
     return dumps(value)
 
 
