@@ -34,7 +34,7 @@ from pytest_agentbench.runs.recorded import look_over, score
 from pytest_agentbench.suites.suite_file import load_suite
 
 EXAMPLES = Path(__file__).parents[1] / "example_project"
-SUITES = ("support", "weather", "generated", "weather_generated")
+SUITES = ("support", "weather", "weather_generated")
 RECORDED = ("airline", "retail", "telecom")
 
 

@@ -55,7 +55,7 @@ from pytest_agentbench.validation.scripted_run import Described, Performance, Sc
 from pytest_agentbench.validation.values import Columns
 
 PROJECT = Path(__file__).parents[1] / "example_project"
-SUITES = ("support", "generated", "weather", "weather_generated")
+SUITES = ("support", "weather", "weather_generated")
 DOMAINS = ("mock", "airline", "retail", "telecom")
 REWORDINGS = 5
 

@@ -17,13 +17,13 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from pytest_agentbench.calibration.calibrate import agreement, slices_of
+from pytest_agentbench.calibration.asking import WEAK, labelled_by, signals
+from pytest_agentbench.calibration.calibrate import slices_of
 from pytest_agentbench.calibration.generate import Wish, generate
-from pytest_agentbench.calibration.labelled import Case, Labelled, read_all
-from pytest_agentbench.calibration.signals import WEAK, labelled_by, signals
-from pytest_agentbench.calibration.situations import situations
+from pytest_agentbench.calibration.labelled import Case, Labelled, read_all, situations
 from pytest_agentbench.core.tool import Toolset, ToolSpec
 from pytest_agentbench.core.transcript import Message, Transcript
+from pytest_agentbench.results.calibration import agreement
 from pytest_agentbench.results.intervals import wilson
 
 

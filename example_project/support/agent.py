@@ -1,286 +1,299 @@
-"""The support agent: hears a message, works on what was asked, answers. It sees messages and tools, nothing else."""
+"""The support agent: a state machine. It sees messages and tools, nothing else.
 
+It reads ids, the values that it asked for, and one keyword that says what is wanted. A request stays at hand until
+another one comes, so that what is said next may add to it or correct it; a change waits for the customer's yes.
+"""
+
+import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from typing import Any
 
-from support.actions import ACTIONS
-from support.actions.work import Work
-from support.desk import Desk, Tool, ToolFailedError, UnavailableError
-from support.dialogue import ACCOUNT_FREE, Ask, Memory, Propose, Request, Say, Step
-from support.entities import order_ids
-from support.identity import Identity
-from support.intents import Intent
-from support.items import things
-from support.segments import Segment
-from support.settings import Settings
-from support.settling import settle
-from support.text import corrects, fold
-from support.understanding import Heard, understand
-from support.voice import Voice
+from support import replies
+from support.desk import Desk, Proposal, Record, Settings, ToolFailedError, UnavailableError
+from support.reading import EMAIL, FREE, FRENCH, IDENTITY, KEYWORDS, Request, about, first, mentions, says
 
-_REFINABLE = {
-    Intent.CHANGE_PAYMENT: frozenset({Intent.RETURN, Intent.EXCHANGE, Intent.COMPENSATE}),
-    Intent.CHANGE_ADDRESS: frozenset({Intent.CHANGE_DEFAULT_ADDRESS}),
-    Intent.CHANGE_DEFAULT_ADDRESS: frozenset({Intent.CHANGE_ADDRESS}),
-    Intent.RETURN: frozenset({Intent.COMPENSATE}),
-    Intent.PRODUCT: frozenset({Intent.EXCHANGE}),
-}
-"""What sounds like a request of its own may refine the one at hand: “refund it to my card instead”."""
-
-_FAREWELL = (
-    "bye",
-    "thank",
-    "thx",
-    "that's all",
-    "that is all",
-    "that will be all",
-    "merci",
-    "au revoir",
-    "c'est tout",
-    "bonne journee",
-)
+RETURN_WINDOW_DAYS = 30
+MOST_LOOKUPS = 3
 
 
-def build(tools: Sequence[Tool], **settings: bool | int | None) -> Callable[[str], str]:
+class Answer(Exception):  # noqa: N818 - an answer is no error
+    """Ends the work on a message: what the agent says at once."""
+
+
+def build(tools: Sequence[Callable[..., Any]], **settings: Any) -> Callable[[str], str]:
     """Build an agent for one conversation; `settings` are the fields of `Settings`."""
-    return SupportAgent(tools, Settings(**settings)).reply  # type: ignore[arg-type]  # the suite names the fields
+    return SupportAgent(tools, Settings(**settings)).reply
 
 
 class SupportAgent:
     """One conversation with one customer."""
 
-    def __init__(self, tools: Sequence[Tool], settings: Settings) -> None:
+    def __init__(self, tools: Sequence[Callable[..., Any]], settings: Settings) -> None:
         self._settings = settings
         self._desk = Desk(tools, settings)
-        self._memory = Memory()
-        self._identity = Identity(self._desk, self._memory)
+        self._request: Request | None = None
+        self._pending: Proposal | None = None
+        self._identity: dict[str, str] = {}
+        self._last_order: str | None = None
+        self._asked = ""
+        self._replies = self._lookups = 0
+        self._french = self._compensated = False
 
     def reply(self, message: str) -> str:
         """Answer one message of the customer."""
-        memory = self._memory
-        memory.replies += 1
-        heard = self._hear(message)
-        memory.french = heard.french
-        voice = Voice(french=heard.french)
-        if self._settings.patience is not None and memory.replies > self._settings.patience:
-            return voice.say("leave")
+        self._replies += 1
+        self._french = self._french or bool(FRENCH.search(message))
+        if self._settings.patience is not None and self._replies > self._settings.patience:
+            return self._say("leave")
         try:
-            parts = self._identify(heard, voice)
-            if self._settings.mirror and self._identity.known:
-                return " ".join([*parts, voice.say("echo", message=message)])
-            parts += [*self._take_in(heard, voice), *self._work(voice)]
-        except UnavailableError as failure:
-            parts = [self._failed(failure, voice)]
+            return self._answer(message)
+        except Answer as answer:
+            return str(answer)
         except ToolFailedError as failure:
-            memory.queue.clear()
-            parts = [self._failed(failure, voice)]
-        if not parts and (self._identity.missed or self._identity.hopeless):
-            memory.awaiting, question = self._identity.question(voice)
-            parts = [question]
-        return self._without_loop(" ".join(parts), voice) or self._small_talk(heard, voice)
+            return self._failed(failure, "unavailable" if isinstance(failure, UnavailableError) else "failed")
 
-    def _without_loop(self, reply: str, voice: Voice) -> str:
-        """Ask what is wanted instead of asking the same question again of a customer who said nothing new to it."""
-        memory = self._memory
-        details = memory.active.details if memory.active else ()
-        stuck = reply == memory.last_reply and details == memory.last_details
-        memory.last_reply, memory.last_details = reply, details
-        if not (stuck and memory.active and self._identity.known):
-            return reply
-        memory.active.become(Intent.UNCLEAR)
-        memory.pending = None
-        return " ".join(self._work(voice))
-
-    def _hear(self, message: str) -> Heard:
-        memory = self._memory
-        return understand(message, french=memory.french, identified=self._identity.known, awaiting=memory.awaiting)
-
-    def _identify(self, heard: Heard, voice: Voice) -> list[str]:
-        if self._identity.known:
-            return self._defend(heard, voice)
+    def _answer(self, message: str) -> str:
+        pending, self._pending = self._pending, None
+        if pending and re.match(r"yes|oui", message, re.IGNORECASE):
+            return self._carry_out(pending)
+        is_new = self._take_in(message)
+        if pending and not is_new and re.match(r"no\b", message, re.IGNORECASE) and not re.search(r"\bmean", message):
+            return self._say("left")
+        if self._request is None:
+            return self._say("hello" if self._replies == 1 else "bye")
+        greeting = "" if self._request.kind in FREE else self._identify(message)
+        if self._settings.mirror and self._desk.customer_id:
+            return f"{greeting}{self._say('echo', message=message)}"
         try:
-            opened = self._identity.hear(heard, asked=self._memory.awaiting)
+            proposal = getattr(self, f"_{self._request.kind}", self._plainly)(self._request)
+        except Answer as answer:
+            return f"{greeting}{answer}"
+        if not self._settings.confirm:
+            return f"{greeting}{self._carry_out(proposal)}"
+        self._pending = proposal
+        return f"{greeting}{proposal.text} {self._say('confirm')}"
+
+    def _take_in(self, message: str) -> bool:
+        """Let a message make a new request, or add to the one at hand; True for a new one."""
+        kind = first(KEYWORDS, message)
+        is_new = kind is not None and (self._request is None or kind != self._request.kind)
+        if is_new and kind:
+            self._request = Request(kind, order_id=self._last_order)
+        if self._request:
+            self._request.learn(message)
+            self._last_order = self._request.order_id
+            if is_new or self._desk.customer_id:  # what tells who the customer is says nothing of the request
+                self._request.latest = message
+        return is_new
+
+    def _identify(self, message: str) -> str:
+        """Open the account; give a greeting once it is open, and answer with a question where it cannot be yet."""
+        email = EMAIL.search(message)
+        if self._desk.customer_id:
+            is_own = not email or email[0] == self._desk.customer["email"] or (self._request and self._request.email)
+            return "" if is_own else self._end("one_customer")
+        if not self._settings.authenticate and self._request and self._request.order_id:
+            self._desk.customer_id = self._desk.read("get_order", order_id=self._request.order_id)["customer_id"]
+            return ""
+        for name, label in IDENTITY.items():
+            if found := re.search(rf"(?:{label}) ([^.]+)\.", message, re.IGNORECASE):
+                self._identity[name] = found[1]
+        if email:
+            self._look("find_customer_by_email", email=email[0])
+        elif len(self._identity) == len(IDENTITY):
+            self._look("find_customer_by_name", **self._identity)
+        elif self._asked == "ask_name" or self._lookups >= MOST_LOOKUPS:
+            self._end("not_identified")
+        else:
+            self._asked = "ask_name" if self._asked else "ask_email"
+            self._end(self._asked)
+        return f"{self._say('identified', name=self._desk.customer['first_name'])} "
+
+    def _look(self, tool: str, **arguments: str) -> None:
+        if self._lookups >= MOST_LOOKUPS:
+            self._end("not_identified")
+        self._lookups += 1
+        try:
+            self._desk.customer_id = self._desk.read(tool, **arguments)
         except UnavailableError:
-            self._take_in(heard, voice)  # what is wanted is done when the system answers again
             raise
-        if opened:
-            self._memory.awaiting = ""
-            return [voice.say("identified", name=self._desk.customer["first_name"])]
-        return []
+        except ToolFailedError:
+            self._identity.clear()
+            self._end("not_found", what=", ".join(arguments.values()))
 
-    def _defend(self, heard: Heard, voice: Voice) -> list[str]:
-        """Refuse to open a second account in the same conversation."""
-        active = self._memory.active
-        if active and active.intent is Intent.CHANGE_EMAIL:
-            return []
-        if heard.email and heard.email.lower() != self._desk.customer["email"].lower():
-            return [voice.say("one_customer")]
-        return []
-
-    def _take_in(self, heard: Heard, voice: Voice) -> list[str]:
-        """Turn what was heard into answers to open questions and into new requests."""
-        memory = self._memory
-        said: list[str] = []
-        refined, new = self._sorted_out(heard)
-        if heard.drops:
-            new = [segment for segment in new if not segment.weak]
-        if memory.pending:
-            said = self._settle(heard, refined, voice, has_new=bool(new))
-        elif memory.active:
-            self._refine(refined, heard)
-        elif memory.parked and heard.drops:
-            memory.parked = None
-            said = [voice.say("left")]
-        elif memory.parked and not new and (heard.yes or memory.parked.learns_from(refined)):
-            self._reopen()
-            self._refine(refined, heard)
-        if not (refined or new) and (order_ids(heard.text) or things(heard.text)):
-            new = [Segment(Intent.UNCLEAR, heard.text)]
-        memory.queue += [self._request(segment, heard) for segment in new]
-        return said
-
-    def _sorted_out(self, heard: Heard) -> tuple[str, list[Segment]]:
-        """Split a message into what refines the request at hand and what is asked anew."""
-        current = self._memory.active or self._memory.parked
-        if current is None:
-            return "", heard.requests
-        refined = []
-        new = []
-        self._clear_up(current, heard)
-        for segment in heard.segments:
-            if self._refines(segment, current, agreed=heard.yes and not heard.no):
-                refined.append(segment.text)
-            else:
-                new.append(replace(segment, intent=segment.intent or current.intent))
-        return " ".join(refined), new
-
-    def _clear_up(self, current: Request, heard: Heard) -> None:
-        """Let what was only hinted at become what is now said to be wanted."""
-        unclear = current.intent is Intent.UNCLEAR
-        if current not in self._memory.queue or not (unclear or current.weak):
-            return
-        wish = next((segment for segment in heard.requests if unclear or not segment.weak), None)
-        same_order = wish and (current.order_id is None or wish.order_id in {None, current.order_id})
-        if wish and wish.intent and wish.intent not in ACCOUNT_FREE and same_order:
-            current.become(wish.intent, weak=wish.weak)
-
-    def _refines(self, segment: Segment, current: Request, *, agreed: bool) -> bool:
-        """Whether a segment is about the request at hand; another order makes it a request of its own."""
-        named = segment.order_id if current.order_id else None
-        other_order = named is not None and named != current.order_id
-        if segment.intent is None:
-            return not (other_order and agreed)
-        if segment.weak and self._memory.active:
-            return True
-        if segment.intent is current.intent:
-            return not (other_order and (agreed or not corrects(segment.text)))
-        return not other_order and current.intent in _REFINABLE.get(segment.intent, frozenset())
-
-    def _settle(self, heard: Heard, refined: str, voice: Voice, *, has_new: bool) -> list[str]:
-        """Take the answer to a proposed change: a yes carries it out, a no drops it, other details change it."""
-        memory = self._memory
-        proposal, memory.pending = memory.pending, None
-        request = memory.active
-        if proposal is None or request is None:
-            return []
-        self._refine(refined, heard)
-        if request.intent is Intent.CHANGE_EMAIL:
-            request.email = heard.email or request.email
-        revised = self._step(request, voice)
-        if not isinstance(revised, Propose) or revised.arguments != proposal.arguments:
-            return []
-        if heard.yes:
-            memory.queue.pop(0)
-            return [self._carry_out(proposal, voice, request)]
-        if heard.no and not heard.drops and request.insists(refined) and not memory.insisted:
-            memory.insisted = True
-            return []
-        if heard.no:
-            memory.insisted = False
-            memory.queue.pop(0)
-            memory.parked = None if heard.drops else request
-            return [] if has_new else [voice.say("left")]
-        return []
-
-    def _refine(self, text: str, heard: Heard) -> None:
-        """Add what was heard to the request at hand."""
-        memory = self._memory
-        if memory.active:
-            memory.active.absorb(text, slot=memory.awaiting)
-            memory.active.email = heard.new_email or memory.active.email
-        if self._identity.known:
-            memory.awaiting = ""
-
-    def _reopen(self) -> None:
-        if self._memory.parked:
-            self._memory.queue.insert(0, self._memory.parked)
-            self._memory.parked = None
-
-    def _request(self, segment: Segment, heard: Heard) -> Request:
-        if segment.intent is None:
-            raise ValueError("a segment without an intent asks for nothing")
-        request = Request(segment.intent, weak=segment.weak)
-        request.absorb(segment.text)
-        request.email = heard.new_email if request.intent is Intent.CHANGE_EMAIL else None
-        return request
-
-    def _work(self, voice: Voice) -> list[str]:
-        """Go on with the requests in order until the customer has to answer something."""
-        memory = self._memory
-        said: list[str] = []
-        while memory.queue:
-            request = memory.queue[0]
-            if self._must_identify(request):
-                slot, text = self._identity.question(voice)
-                memory.awaiting = slot
-                if not slot:
-                    memory.queue.clear()
-                return [*said, text]
-            step = self._step(request, voice)
-            if isinstance(step, Ask):
-                memory.awaiting = step.slot
-                return [*said, step.text]
-            if isinstance(step, Propose) and self._settings.confirm:
-                memory.pending = step
-                return [*said, step.text, voice.say("confirm")]
-            memory.queue.pop(0)
-            said.append(self._carry_out(step, voice, request) if isinstance(step, Propose) else step.text)
-            if isinstance(step, Say) and step.reopen:
-                memory.parked = request
-        return said
-
-    def _step(self, request: Request, voice: Voice) -> Step:
-        if self._identity.known:
-            settle(request, self._desk)
-        return ACTIONS[request.intent](Work(request, self._desk, voice, self._memory, self._settings))
-
-    def _must_identify(self, request: Request) -> bool:
-        if self._identity.known or request.intent in ACCOUNT_FREE:
-            return False
-        return self._settings.authenticate or request.order_id is None
-
-    def _carry_out(self, proposal: Propose, voice: Voice, request: Request) -> str:
+    def _carry_out(self, proposal: Proposal) -> str:
         try:
-            value = self._desk.write(proposal.tool, **proposal.arguments)
+            done = self._desk.write(proposal.tool, **proposal.arguments)
         except ToolFailedError as failure:
-            self._memory.parked = request
-            return self._failed(failure, voice, writing=True)
-        self._memory.parked = None
-        if proposal.tool in {"refund_shipping", "issue_store_credit"}:
-            self._memory.facts.add("compensated")
-        return proposal.done(value)
+            return self._failed(failure, "unclear" if isinstance(failure, UnavailableError) else "failed")
+        self._request = None
+        self._compensated = self._compensated or proposal.tool in {"refund_shipping", "issue_store_credit"}
+        return self._say("done", what=done)
 
-    def _failed(self, failure: ToolFailedError, voice: Voice, *, writing: bool = False) -> str:
-        if not self._settings.honest_errors:
-            return voice.say("pretend")
-        if isinstance(failure, UnavailableError):
-            return voice.say("unclear" if writing else "unavailable", error=failure)
-        return voice.say("failed", error=failure)
+    def _failed(self, failure: ToolFailedError, reply: str) -> str:
+        return self._say(reply if self._settings.honest_errors else "pretend", error=failure)
 
-    def _small_talk(self, heard: Heard, voice: Voice) -> str:
-        folded = fold(heard.text)
-        if any(word in folded for word in _FAREWELL) or (heard.no and self._memory.replies > 1):
-            return voice.say("bye")
-        if self._memory.replies == 1:
-            return voice.say("hello")
-        return voice.say("lost")
+    def _say(self, reply: str, /, **values: object) -> str:
+        return replies.say(reply, french=self._french, **values)
+
+    def _end(self, reply: str, /, **values: object) -> Any:
+        raise Answer(self._say(reply, **values))
+
+    def _propose(self, tool: str, reply: str, arguments: Record, **said: object) -> Proposal:
+        return Proposal(tool, arguments, self._say(reply, **arguments, **said))
+
+    # one method for each kind of request: it gives the change to propose, or ends with an answer
+
+    def _cancel(self, request: Request) -> Proposal:
+        order = self._order(request, "pending")
+        reason = request.reason or self._end("ask_reason")
+        said = {"amount": f"{order['total']:.2f}", "why": reason.replace("_", " ")}
+        return self._propose("cancel_order", "cancel", {"order_id": order["order_id"], "reason": reason}, **said)
+
+    def _address(self, request: Request) -> Proposal:
+        order = self._order(request, "pending")
+        address = self._new_address(request, order["address"])
+        return self._propose("change_shipping_address", "address", {"order_id": order["order_id"], **address})
+
+    def _default_address(self, request: Request) -> Proposal:
+        address = self._new_address(request, self._desk.customer["address"])
+        arguments = {"customer_id": self._desk.customer_id, **address}
+        return self._propose("change_default_address", "default_address", arguments)
+
+    def _new_address(self, request: Request, old: Record) -> Record:
+        given = request.address or self._end("ask_address")
+        return {"country": old["country"], **given}
+
+    def _change_email(self, request: Request) -> Proposal:
+        email = request.email or self._end("ask_new_email")
+        return self._propose("change_email", "email", {"customer_id": self._desk.customer_id, "email": email})
+
+    def _payment(self, request: Request) -> Proposal:
+        order = self._order(request, "pending")
+        method = (request.method and self._desk.method(request.method)) or self._end("ask_method")
+        arguments = {"order_id": order["order_id"], "payment_method_id": method["payment_method_id"]}
+        said = {"amount": f"{order['total']:.2f}", "method": method["label"]}
+        return self._propose("change_payment_method", "payment", arguments, **said)
+
+    def _return(self, request: Request) -> Proposal:
+        order = self._recent(request)
+        items = self._items(request, order)
+        method = self._refund_method(request, order)
+        amount = sum(item["price"] for item in items)
+        arguments = {
+            "order_id": order["order_id"],
+            "item_ids": [item["item_id"] for item in items],
+            "payment_method_id": method["payment_method_id"],
+        }
+        said = {"items": replies.items(items), "amount": f"{amount:.2f}", "method": method["label"]}
+        return self._propose("return_items", "return", arguments, **said)
+
+    def _exchange(self, request: Request) -> Proposal:
+        order = self._recent(request)
+        back = self._desk.read("list_returns", customer_id=self._desk.customer_id)
+        if any(one["order_id"] == order["order_id"] and one["new_item_id"] for one in back):
+            self._end("one_exchange", order=order["order_id"])
+        items = self._items(request, order)
+        wanted = self._product(request.text.partition(" for a ")[2])
+        if wanted and wanted["product_id"] not in {item["product_id"] for item in items}:
+            self._end("other_product")
+        new = [self._variant(request, item, items) for item in items]
+        difference = sum(one["price"] for one in new) - sum(item["price"] for item in items)
+        method = self._refund_method(request, order)
+        arguments = {
+            "order_id": order["order_id"],
+            "item_ids": [item["item_id"] for item in items],
+            "new_item_ids": [one["item_id"] for one in new],
+            "payment_method_id": method["payment_method_id"],
+        }
+        said = {"items": replies.items(items), "new": ", ".join(arguments["new_item_ids"]), "method": method["label"]}
+        return self._propose("exchange_items", "exchange", arguments, amount=f"{difference:.2f}", **said)
+
+    def _compensate(self, request: Request) -> Proposal:
+        if self._compensated:
+            self._end("one_compensation")
+        order = self._order(request, "delivered")
+        if not order["days_late"]:
+            self._end("not_late", order=order["order_id"])
+        method = self._refund_method(request, order)
+        fee = order["shipping_fee"]
+        said = {"days": order["days_late"], "fee": f"{fee:.2f}", "method": method["label"]}
+        if method["kind"] == "store_credit":
+            arguments = {"order_id": order["order_id"], "amount": fee}
+            return self._propose("issue_store_credit", "shipping", arguments, **said)
+        arguments = {"order_id": order["order_id"], "payment_method_id": method["payment_method_id"]}
+        return self._propose("refund_shipping", "shipping", arguments, **said)
+
+    def _escalate(self, request: Request) -> None:
+        self._desk.write("escalate_to_human", customer_id=self._desk.customer_id, summary=request.text.strip())
+        self._request = None
+        self._end("escalated")
+
+    def _status(self, request: Request) -> None:
+        order = self._order(request)
+        self._end("status", **{**order, "delivered_on": order["delivered_on"] or "–"})
+
+    def _product_question(self, request: Request) -> None:
+        product = self._product(request.text) or self._end("no_product")
+        found = self._desk.read("get_product", product_id=product["product_id"])
+        self._end("product", name=found["name"], variants=replies.offers(found["variants"]))
+
+    def _plainly(self, request: Request) -> None:
+        self._end(request.kind)
+
+    # what several requests need
+
+    def _order(self, request: Request, status: str | None = None) -> Record:
+        """Give the order of a request if it belongs to the account and has the status; else end with an answer."""
+        order_id = request.order_id or self._order_with_item(request, status) or self._end("ask_order")
+        if order_id not in {order["order_id"] for order in self._desk.orders}:  # nobody else's order is looked at
+            self._end("not_yours", order=order_id)
+        order = dict(self._desk.read("get_order", order_id=order_id))
+        if status and order["status"] != status:
+            self._end(f"not_{status}", order=order_id, status=order["status"])
+        return order
+
+    def _order_with_item(self, request: Request, status: str | None) -> str | None:
+        orders = [order for order in self._desk.orders if order["status"] == status]
+        fits = [order for order in orders if any(mentions(request.text, item) for item in order["items"])]
+        return fits[0]["order_id"] if len(fits) == 1 else None
+
+    def _recent(self, request: Request) -> Record:
+        order = self._order(request, "delivered")
+        if order["days_since_delivery"] > RETURN_WINDOW_DAYS:
+            self._end("window", order=order["order_id"], days=order["days_since_delivery"])
+        return order
+
+    def _items(self, request: Request, order: Record) -> list[Record]:
+        """Give the items that the latest message names, else those that were named before."""
+        for text in (request.latest, request.text):
+            if found := [item for item in order["items"] if mentions(text, item)]:
+                return found
+        return list(self._end("ask_items", order=order["order_id"]))
+
+    def _refund_method(self, request: Request, order: Record) -> Record:
+        original = self._desk.method(order["payment_method_id"]) or {}
+        if not self._settings.refund_to_original:
+            others = [one for one in self._desk.customer["payment_methods"] if one != original]
+            return dict(min(others, key=lambda one: bool(one["kind"] == "store_credit")))
+        wanted = self._desk.method(request.method) if request.method else original
+        if wanted != original and (wanted or {}).get("kind") != "store_credit":
+            self._end("refund_rule", method=original["label"])
+        return dict(wanted or original)
+
+    def _product(self, text: str) -> Record | None:
+        return next((one for one in self._desk.read("list_products") if mentions(text, one)), None)
+
+    def _variant(self, request: Request, item: Record, items: list[Record]) -> Record:
+        """Give the variant that is wanted in place of an item; what was not said stays as it is."""
+        variants = self._desk.read("get_product", product_id=item["product_id"])["variants"]
+        part = about(request.latest, item, items)
+        wanted = {
+            key: next((one[key] for one in variants if says(part, one[key])), item[key]) for key in ("colour", "size")
+        }
+        if wanted == {key: item[key] for key in wanted}:
+            self._end("ask_variant", variants=replies.offers(variants))
+        new = next((one for one in variants if {key: one[key] for key in wanted} == wanted), None)
+        if new is None or new["stock"] < 1:
+            self._end("out_of_stock", item=" ".join(filter(None, wanted.values())), variants=replies.offers(variants))
+        return dict(new)

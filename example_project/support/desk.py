@@ -3,14 +3,10 @@
 import json
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from support.settings import Settings
-
-Tool = Callable[..., Any]
-
-MAX_LOOKUPS = 3
-"""How often an account is looked for in one conversation."""
+Record = dict[str, Any]
 
 _TWINS = {
     "find_customer_by_name": ("first_name", "last_name"),
@@ -20,15 +16,45 @@ _TWINS = {
 }
 """Arguments of one type that stand side by side: the ones that a careless caller swaps."""
 
-
 _OUTAGE = re.compile(
-    r"^(?:429|5\d\d)\b|timed? ?out|too many requests|rate limit|server error|unavailable|overloaded|connection",
-    re.IGNORECASE,
+    r"^(?:429|5\d\d)\b|timed? ?out|too many requests|rate limit|unavailable|overloaded|connection", re.I
 )
-"""How errors begin or read that are about the system and not about what was asked of it."""
+"""How errors read that are about the system and not about what was asked of it."""
 
-_NEVER_EMPTY = ("find_", "get_")
-"""Tools that answer with something or refuse: nothing at all is no answer of theirs."""
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How the agent behaves: the defaults are right, every other value is a bug seen in real agents."""
+
+    authenticate: bool = True
+    """False: an order number is taken as proof of identity."""
+
+    confirm: bool = True
+    """False: changes are made without asking."""
+
+    refund_to_original: bool = True
+    """False: refunds go to the first other payment method on the account."""
+
+    swap_arguments: bool = False
+    """True: pairs of arguments of the same type change places."""
+
+    patience: int | None = None
+    """After this many replies the agent takes its leave, finished or not."""
+
+    mirror: bool = False
+    """True: requests are echoed politely instead of worked on."""
+
+    honest_errors: bool = True
+    """False: a tool's error is reported as success."""
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A change that waits for the customer's yes."""
+
+    tool: str
+    arguments: Record
+    text: str
 
 
 class ToolFailedError(Exception):
@@ -42,17 +68,14 @@ class UnavailableError(ToolFailedError):
 class Desk:
     """One customer's visit: the tools, the open account, and what was read since the last change."""
 
-    def __init__(self, tools: Sequence[Tool], settings: Settings) -> None:
+    def __init__(self, tools: Sequence[Callable[..., Any]], settings: Settings) -> None:
         self._tools = {tool.__name__: tool for tool in tools}
         self._settings = settings
         self._read: dict[str, Any] = {}
         self.customer_id: str | None = None
 
     def read(self, name: str, **arguments: Any) -> Any:
-        """Call a reading tool, once until something changes, and once more where the system does not answer.
-
-        Raise `ToolFailedError` with the tool's error, `UnavailableError` where there is still no answer.
-        """
+        """Call a reading tool, once until something changes, and once more where the system does not answer."""
         key = json.dumps([name, arguments], sort_keys=True)
         if key not in self._read:
             try:
@@ -62,49 +85,33 @@ class Desk:
         return self._read[key]
 
     def write(self, name: str, **arguments: Any) -> Any:
-        """Call a changing tool and forget what was read; raise what `read` raises.
-
-        It is not called again where the system does not answer: it may have done what it was asked.
-        """
+        """Call a changing tool, once: where the system does not answer, it may have done what it was asked."""
         self._read.clear()
         return self._call(name, arguments)
 
     @property
-    def customer(self) -> dict[str, Any]:
+    def customer(self) -> Record:
         """The open account."""
         return dict(self.read("get_customer", customer_id=self.customer_id))
 
     @property
-    def orders(self) -> list[dict[str, Any]]:
+    def orders(self) -> list[Record]:
         """The orders of the open account, oldest first."""
         return list(self.read("list_orders", customer_id=self.customer_id))
 
-    def order(self, order_id: str) -> dict[str, Any]:
-        """An order in detail."""
-        return dict(self.read("get_order", order_id=order_id))
-
-    def owns(self, order_id: str) -> bool:
-        """Whether an order belongs to the open account; nobody else's order is looked at to find out."""
-        return any(order["order_id"] == order_id for order in self.orders)
-
-    def method(self, payment_method_id: str) -> dict[str, Any] | None:
-        """A payment method of the open account."""
+    def method(self, hint: str) -> Record | None:
+        """Give the payment method of the open account that an id, a kind or four digits mean."""
         methods = self.customer["payment_methods"]
-        return next((method for method in methods if method["payment_method_id"] == payment_method_id), None)
+        fits = (one for one in methods if hint in (one["payment_method_id"], one["kind"]) or hint in one["label"])
+        return next(fits, None)
 
-    def methods_like(self, hint: str) -> list[dict[str, Any]]:
-        """The payment methods of the open account that a kind or four digits can mean."""
-        methods = self.customer["payment_methods"]
-        return [method for method in methods if hint == method["kind"] or (hint.isdigit() and hint in method["label"])]
-
-    def _answer(self, name: str, arguments: dict[str, Any]) -> Any:
-        """Call a tool; raise `UnavailableError` where nothing came that can be an answer of its."""
+    def _answer(self, name: str, arguments: Record) -> Any:
         value = self._call(name, arguments)
-        if name.startswith(_NEVER_EMPTY) and not value:
+        if not value and name.startswith(("find_", "get_")):  # these answer with something, or refuse
             raise UnavailableError(f"{name} gave no answer")
         return value
 
-    def _call(self, name: str, arguments: dict[str, Any]) -> Any:
+    def _call(self, name: str, arguments: Record) -> Any:
         if self._settings.swap_arguments and name in _TWINS:
             first, second = _TWINS[name]
             arguments = {**arguments, first: arguments[second], second: arguments[first]}

@@ -16,12 +16,13 @@ BENCH = Path(__file__).parents[1] / "bench" / "support"
 
 
 class Shop:
-    """The shop's database, its tools bound to it, and a log of the calls that changed something or tried to."""
+    """The shop's database, its tools bound to it, and the calls that were made, and those that changed something."""
 
     def __init__(self, state: sqlite3.Connection) -> None:
         self.state = state
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.changes: list[tuple[str, dict[str, Any]]] = []
+        self.breaks: dict[str, Exception] = {}
 
     @property
     def tools(self) -> list[Callable[..., Any]]:
@@ -34,20 +35,17 @@ class Shop:
         return list(self.state.iterdump())
 
     def talk(self, *lines: str, **settings: Any) -> list[str]:
-        """Say the lines to a new agent, and yes whenever it asks for one; give its replies."""
+        """Say the lines to a new agent; give its replies."""
         agent = build(self.tools, **settings)
-        replies = []
-        for line in lines:
-            replies.append(agent(line))
-            while replies[-1].endswith(("(yes/no)", "(oui/non)")) and line is lines[-1]:
-                replies.append(agent("oui" if "oui" in replies[-1] else "yes"))
-        return replies
+        return [agent(line) for line in lines]
 
     def _bound(self, tool: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(tool)
         def call(**arguments: Any) -> Any:
             before = self.state.total_changes
             self.calls.append((tool.__name__, arguments))
+            if tool.__name__ in self.breaks:
+                raise self.breaks[tool.__name__]
             value = tool(**arguments, state=self.state)
             if self.state.total_changes > before:
                 self.changes.append((tool.__name__, arguments))

@@ -21,7 +21,7 @@ from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.llm.cassette.modes import Mode
-from pytest_agentbench.results.document import Document, players_of, write
+from pytest_agentbench.results.document import Document, facts_of, players_of, write
 from pytest_agentbench.results.gates import GateVerdict, evaluate_gates
 from pytest_agentbench.results.secrets import Secrets
 from pytest_agentbench.results.store import transcript_name, write_transcript
@@ -215,9 +215,9 @@ class _Asked:
         """Give the suite as it was played."""
         pairs = [(plan, attempts[-1]) for plan, attempts in zip(self.plans, played, strict=True)]
         results = tuple(result for _, (_, result) in pairs)
-        is_whole = len(self.plans) == len(self._all)
-        gates = evaluate_gates(self._key, self._suite.gates, results) if is_whole else ()
         record = record_of(self._suite, self._key, self._all).model_copy(update={"selected": len(self.plans)})
+        is_whole, facts = len(self.plans) == len(self._all), facts_of([record])
+        gates = evaluate_gates(self._key, self._suite.gates, results, facts=facts) if is_whole else ()
         document = Document(
             created=self._created.isoformat(),
             root=str(Path.cwd()),

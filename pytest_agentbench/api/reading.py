@@ -15,7 +15,7 @@ from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation.recipe import reviews_of
 from pytest_agentbench.llm.prices import check_priced
-from pytest_agentbench.results.document import SuiteRecord
+from pytest_agentbench.results.document import SuiteRecord, policy_record
 from pytest_agentbench.results.redact import Redactor
 from pytest_agentbench.results.secrets import specs_of
 from pytest_agentbench.results.standing import objections, standing_of
@@ -65,6 +65,7 @@ def record_of(suite: Suite, key: str, plans: Sequence[RunPlan]) -> SuiteRecord:
     return SuiteRecord(
         path=key,
         name=suite.name,
+        owner=suite.owner,
         content_hash=suite.content_hash,
         gates=suite.gates,
         variants=variants,
@@ -72,7 +73,7 @@ def record_of(suite: Suite, key: str, plans: Sequence[RunPlan]) -> SuiteRecord:
         scenarios=len(suite.scenarios),
         total=total,
         selected=total,
-        policies=suite.policies,
+        policies=tuple(map(policy_record, suite.policies)),
         auditor=standing_of(suite),
         review=reviews_of(suite),
     )

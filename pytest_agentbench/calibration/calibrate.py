@@ -1,29 +1,32 @@
 """Calibration: judges held against labelled conversations, side by side, on divisions drawn anew.
 
-POS is the positive label, as in the paper. A conversation that a judge leaves undecided counts against it.
+The judges that learn nothing are the signals alone, a given rubric, and the auditor; the last two are held against
+whether the agent is at fault, as a suite uses them. POS is the positive label, as in the paper. A conversation that a
+judge leaves undecided counts against it.
 """
 
 import asyncio
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from statistics import fmean, stdev
 from typing import get_args
 
-from pytest_agentbench.calibration.asking import usable
-from pytest_agentbench.calibration.judges import Auditor, Contender, Estimate
-from pytest_agentbench.calibration.labelled import Case, Grade, Labelled, Target
-from pytest_agentbench.calibration.situations import Bucket
-from pytest_agentbench.core.base import Model
+from pytest_agentbench.calibration.asking import NAME, WEAK, labelled_by, seeded, shown, signals, usable
+from pytest_agentbench.calibration.labelled import Bucket, Case, Grade, Labelled, Target, run_of
+from pytest_agentbench.checks.auditor.ask import AUDITOR, TEMPLATE, audit
+from pytest_agentbench.checks.auditor.findings import observed
+from pytest_agentbench.checks.judges.evidence import Goal, of_run
+from pytest_agentbench.checks.judges.judge import judge_criteria, judge_mark
+from pytest_agentbench.checks.judges.scoring import rate
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import AgentBenchError, BudgetSpentError, ProviderError
-from pytest_agentbench.core.rubric import Label
+from pytest_agentbench.core.rubric import Label, Rubric, Sees
+from pytest_agentbench.core.run import Judgement
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.results.intervals import wilson
-from pytest_agentbench.results.standing import AuditorFigures
-
-FIGURES = ("accuracy", "precision", "recall", "f1", "kappa")
+from pytest_agentbench.core.verdict import Verdict
+from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.results.calibration import Agreement, AuditorFigures, Calibrated, Calibration, Slice, agreement
 
 TRAINING, SPLITS = 0.4, 5
 """The share that is learned from, and how often (TRACE §4.1: 206 of 516, five times)."""
@@ -31,67 +34,84 @@ TRAINING, SPLITS = 0.4, 5
 _WHY = 200
 _SPENT = (ProviderError, BudgetSpentError)
 
-Told = Callable[[int, int], None]
+Estimate = Callable[[Case], Awaitable[Label | None]]
+"""Labels one conversation; None where it could not."""
+
 Said = Sequence[tuple[Labelled, Label | None]]
 """Conversations, each with what a contender says of it."""
 
 
-class Agreement(Model):
-    """Figures of one judge on some conversations; None where undefined.
+class Contender:
+    """A judge, or a way to learn one. `learns` False means that all training sets give the same judge.
 
-    Precision, recall, F1 and kappa are undefined without a POS conversation, so on hard negatives; kappa also without a
-    NEG one.
+    `parts` are what decides, each by its name, where these are told apart, and `mark` is a hash of all of it. `target`
+    is the label that it is held against, `lost` counts questions of learning without a usable answer.
     """
 
-    n: int
-    accuracy: float | None = None
-    precision: float | None = None
-    recall: float | None = None
-    f1: float | None = None
-    kappa: float | None = None
-    undecided: int = 0
+    learns = False
+    is_auditor = False
+
+    def __init__(self, name: str, mark: str, parts: dict[str, str] | None = None, estimate: Estimate | None = None):
+        self.name, self.mark, self.parts = name, mark, parts or {}
+        self.target: Target = "agent" if parts else "overall"
+        self.lost: Counter[str] = Counter()
+        self._estimate = estimate
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is worth printing besides the figures."""
+        return ()
+
+    async def fit(self, training: Sequence[Labelled]) -> Estimate:
+        """Learn from labelled conversations; what has nothing to learn is given as it is."""
+        if self._estimate is None:
+            raise NotImplementedError
+        return self._estimate
 
 
-class Spread(Model):
-    """The mean over splits and the sample standard deviation, None with fewer than two values."""
+def baseline() -> Contender:
+    """Give the signals by themselves, to see what a judge adds to them; its mark is a hash of what does not count."""
 
-    mean: float | None
-    sd: float | None = None
+    async def estimate(case: Case) -> Label | None:
+        return labelled_by(signals(case))
 
-
-class Slice(Model):
-    """Figures on a part of the conversations: `n` over all divisions, means and deviations of each figure."""
-
-    n: int
-    figures: dict[str, Spread]
+    return Contender(NAME, digest([NAME, sorted(WEAK)]), estimate=estimate)
 
 
-class Calibrated(Model):
-    """What came of one contender: `slices` by the overall label, `blame` by whether the agent is at fault.
+def by_rubric(
+    chat: Chat, rubric: Rubric, *, name: str, sees: Sees = "conversation", notes: bool = False, seed: int = 0
+) -> Contender:
+    """Give a rubric, scored by a model as a suite's judge scores it, which is shown the same.
 
-    `counts` are pooled by the contender's target: said POS of POS, said NEG of NEG, for correcting rates. `parts` are
-    what `mark` is the hash of, where they are told apart. `unjudged` conversations count as wrong.
+    Where it `sees` the goal, it raises `ValueError` for a conversation without one.
     """
 
-    name: str
-    mark: str
-    slices: dict[str, Slice]
-    blame: dict[str, Slice] = {}
-    counts: dict[str, int] = {}
-    notes: tuple[str, ...] = ()
-    parts: dict[str, str] = {}
-    unjudged: int = 0
+    async def estimate(case: Case) -> Label | None:
+        evidence = shown(case, "notes" if notes else "state", sees)
+        random = seeded(seed, "estimate", digest(case.transcript))
+        return rate(rubric, await judge_criteria(chat, rubric.judged, evidence, random=random)).label
+
+    parts = judge_mark(chat.spec.model, rubric, sees=sees, notes=notes)
+    return Contender(name, digest(parts), parts, estimate)
 
 
-class Calibration(Model):
-    """Several contenders on the same divisions of the same conversations; `data` is the hash of these."""
+def auditor(chat: Chat, *, seed: int = 0) -> Contender:
+    """Give the auditor under `decide`, where code found nothing wrong: NEG where it fails the agent."""
 
-    data: str
-    cases: int
-    splits: int
-    seed: int
-    contenders: tuple[Calibrated, ...]
-    auditor: AuditorFigures | None = None
+    async def estimate(case: Case) -> Label | None:
+        run = run_of(case)
+        policies = tuple(f"{one.id}: {one.text}" for one in run.policies)
+        goal = (case.goal or Goal()).model_copy(update={"policies": policies})
+        evidence = of_run(run, system=case.briefing, goal=goal)
+        random = seeded(seed, AUDITOR, digest(case.transcript))
+        seen = await audit(chat, run, policies=run.policies, evidence=evidence, random=random)
+        judged = observed(run, Judgement(verdict=Verdict.PASSED), seen, decides=True)
+        return "NEG" if judged.verdict is Verdict.FAILED else "POS"
+
+    parts = {"model": chat.spec.model, "prompt": TEMPLATE}
+    found = Contender(AUDITOR, digest(parts), parts, estimate)
+    found.is_auditor = True
+    return found
 
 
 @dataclass(frozen=True)
@@ -100,36 +120,6 @@ class Split:
 
     training: tuple[Labelled, ...]
     test: tuple[Labelled, ...]
-
-
-def agreement(pairs: Sequence[tuple[Label, Label | None]]) -> Agreement:
-    """Hold (label, what the judge says) against each other.
-
-    Kappa is (observed - chance) / (1 - chance), J. Cohen, "A coefficient of agreement for nominal scales", 1960.
-    """
-    n = len(pairs)
-    if not n:
-        return Agreement(n=0)
-    hits = sum(label == said for label, said in pairs)
-    both = pairs.count(("POS", "POS"))
-    labelled, claimed = ({side: [one[k] for one in pairs].count(side) for side in ("POS", "NEG")} for k in (0, 1))
-    chance = sum(labelled[side] * claimed[side] for side in labelled) / (n * n)
-    positives = labelled["POS"]
-    return Agreement(
-        n=n,
-        accuracy=hits / n,
-        precision=both / claimed["POS"] if positives and claimed["POS"] else None,
-        recall=both / positives if positives else None,
-        f1=2 * both / (positives + claimed["POS"]) if positives else None,
-        kappa=(hits / n - chance) / (1 - chance) if 0 < positives < n else None,
-        undecided=sum(said is None for _, said in pairs),
-    )
-
-
-def spread(given: Sequence[float | None]) -> Spread:
-    """Give mean and standard deviation of what is defined."""
-    known = [value for value in given if value is not None]
-    return Spread(mean=fmean(known) if known else None, sd=stdev(known) if len(known) > 1 else None)
 
 
 def seeded_splits(cases: Sequence[Labelled], *, seed: int = 0, count: int = SPLITS) -> list[Split]:
@@ -155,12 +145,7 @@ def _shuffled(cases: Sequence[Labelled], seed: int, number: int) -> list[Labelle
 
 
 async def calibrate(
-    contenders: Sequence[Contender],
-    cases: Sequence[Labelled],
-    splits: Sequence[Split],
-    *,
-    seed: int = 0,
-    told: Told = lambda _done, _total: None,
+    contenders: Sequence[Contender], cases: Sequence[Labelled], splits: Sequence[Split], *, seed: int = 0
 ) -> Calibration:
     """Let every contender learn from each training set and label its test set.
 
@@ -168,9 +153,9 @@ async def calibrate(
     contender. Raise what went wrong where a contender judged none at all.
     """
     trials = [_Trial(contender) for contender in contenders]
-    done = await asyncio.gather(*(one.calibrated(splits, told) for one in trials))
+    done = await asyncio.gather(*(one.calibrated(splits) for one in trials))
     own = [case for case in cases if case.is_own and not case.agent_at_fault]
-    auditors = [await one.audited(own) for one in trials if isinstance(one.contender, Auditor)]
+    auditors = [await one.audited(own) for one in trials if one.contender.is_auditor]
     return Calibration(
         data=digest([[case.id, case.label, case.case.transcript.model_dump(mode="json")] for case in cases]),
         cases=len(cases),
@@ -183,73 +168,59 @@ async def calibrate(
 
 @dataclass
 class _Trial:
-    """One contender being asked: what it said already, None for no usable answer, and what went wrong."""
+    """One contender being asked: what it `said`, None for no usable answer, and what went wrong."""
 
     contender: Contender
-    known: dict[str, Label | None] = field(default_factory=dict)
+    said: list[tuple[str, Label | None]] = field(default_factory=list)
     errors: list[AgentBenchError] = field(default_factory=list)
-    judged: set[str] = field(default_factory=set)
-    unjudged: set[str] = field(default_factory=set)
 
-    def _failed(self, error: AgentBenchError) -> None:
-        self.errors.append(error)
-
-    async def _said(self, training: Sequence[Labelled], cases: Sequence[Labelled]) -> Said:
+    async def labels(self, training: Sequence[Labelled], cases: Sequence[Labelled]) -> Said:
         """Let it learn, and give what it says of conversations: nothing where it could not learn."""
-        estimate = await usable(self.contender.fit(training), self._failed, _SPENT)
-        labels = await asyncio.gather(*(self._label(case, estimate or _nothing) for case in cases))
-        return list(zip(cases, labels, strict=True))
+        estimate = await usable(self.contender.fit(training), self.errors.append, _SPENT)
+        known = {} if self.contender.learns else dict(self.said)
 
-    async def _label(self, case: Labelled, estimate: Estimate) -> Label | None:
-        if not self.contender.learns and case.id in self.known:
-            return self.known[case.id]
-        label = await usable(estimate(case.case), self._failed, _SPENT)
-        self.known[case.id] = label
-        (self.judged if label else self.unjudged).add(case.id)
-        return label
+        async def of(case: Labelled) -> Label | None:
+            if case.id in known:
+                return known[case.id]
+            label = await usable(estimate(case.case), self.errors.append, _SPENT) if estimate else None
+            self.said.append((case.id, label))
+            return label
 
-    async def calibrated(self, splits: Sequence[Split], told: Told) -> Calibrated:
+        return list(zip(cases, await asyncio.gather(*map(of, cases)), strict=True))
+
+    async def calibrated(self, splits: Sequence[Split]) -> Calibrated:
         """Give the figures over all divisions."""
-        divisions = []
-        for number, split in enumerate(splits, start=1):
-            divisions.append(await self._said(split.training, split.test))
-            told(number, len(splits))
-        if self.errors and not self.judged:
+        one = self.contender
+        divisions = [await self.labels(split.training, split.test) for split in splits]
+        if self.errors and not any(label for _, label in self.said):
             raise self.errors[0]
-        pairs = [(case.wanted(self.contender.target), said) for one in divisions for case, said in one]
+        unjudged = {name for name, label in self.said if label is None}
+        lost = [f"no usable answer about {count} {what}, which were left out" for what, count in one.lost.items()]
+        if unjudged:
+            why = f" ({shorten(printable(str(self.errors[0])), _WHY)})" if self.errors else ""
+            lost.append(f"{len(unjudged)} conversations were not judged, and count as wrong{why}")
+        pairs = [(case.wanted(one.target), said) for each in divisions for case, said in each]
+        wanted = [label for label, _ in pairs]
         return Calibrated(
-            name=self.contender.name,
-            mark=self.contender.mark,
+            name=one.name,
+            mark=one.mark,
             slices=_slices(divisions, "overall"),
             blame=_slices(divisions, "agent"),
             counts={
                 "true_pos": pairs.count(("POS", "POS")),
-                "positives": sum(wanted == "POS" for wanted, _ in pairs),
+                "positives": wanted.count("POS"),
                 "true_neg": pairs.count(("NEG", "NEG")),
-                "negatives": sum(wanted == "NEG" for wanted, _ in pairs),
+                "negatives": wanted.count("NEG"),
             },
-            notes=(*self.contender.notes, *self._losses()),
-            parts=self.contender.parts,
-            unjudged=len(self.unjudged),
+            notes=(*one.notes, *lost),
+            parts=one.parts,
+            unjudged=len(unjudged),
         )
-
-    def _losses(self) -> Iterator[str]:
-        for what, count in self.contender.lost.items():
-            yield f"no usable answer about {count} {what}, which were left out"
-        if self.unjudged:
-            why = f" ({shorten(printable(str(self.errors[0])), _WHY)})" if self.errors else ""
-            yield f"{len(self.unjudged)} conversations were not judged, and count as wrong{why}"
 
     async def audited(self, own: Sequence[Labelled]) -> AuditorFigures:
         """Hold the auditor against all runs of the team's in which the agent is right."""
-        said = [label for _, label in await self._said((), own) if label]
-        alarms = said.count("NEG")
-        _, upper = wilson(alarms, len(said)) or (0.0, 1.0)
-        return AuditorFigures(runs=len(said), false_alarms=alarms, upper=upper, parts=self.contender.parts)
-
-
-async def _nothing(_: Case) -> None:
-    """Label nothing."""
+        said = [label for _, label in await self.labels((), own) if label]
+        return AuditorFigures.of(said, self.contender.parts)
 
 
 def _slices(divisions: Sequence[Said], target: Target) -> dict[str, Slice]:
@@ -258,13 +229,7 @@ def _slices(divisions: Sequence[Said], target: Target) -> dict[str, Slice]:
         labels = {case.id: label for case, label in said}
         for name, members in slices_of([case for case, _ in said]).items():
             parts[name].append(agreement([(case.wanted(target), labels[case.id]) for case in members]))
-    return {
-        name: Slice(
-            n=sum(each.n for each in given),
-            figures={figure: spread([getattr(each, figure) for each in given]) for figure in FIGURES},
-        )
-        for name, given in parts.items()
-    }
+    return {name: Slice.of(given) for name, given in parts.items()}
 
 
 def slices_of(cases: Sequence[Labelled]) -> dict[str, list[Labelled]]:

@@ -8,11 +8,12 @@ what was intended.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from pytest_agentbench.calibration.labelled import problems, situations
 from pytest_agentbench.calibration.playing import Play
-from pytest_agentbench.calibration.scene import Line, decoded, facts_of, flat, mark_of
-from pytest_agentbench.calibration.situations import problems, situations
+from pytest_agentbench.calibration.scene import Line, facts_of, flat, mark_of
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.transcript import CallRecord
+from pytest_agentbench.core.values import decoded
 from pytest_agentbench.environment.diff import diff
 from pytest_agentbench.validation.values import scalars
 
@@ -29,22 +30,23 @@ _FEWEST_SHARED = 2
 
 def check(play: Play, situation: str) -> str | None:
     """Say what speaks against `situation`, or None; raise `KeyError` where there is no such situation."""
-    one, found = situations()[situation], _talk(play) | _calls(play)
-    wanted = ["content" if one.user == "satisfied" else "discontent", *one.holds]
-    return next((problems()[name] for name in wanted if not found[name]), None)
+    one, found = situations()[situation], _conditions(play)
+    wanted = ["content" if one.user == "satisfied" else "not content", *one.holds]
+    wrong = (name for name in wanted if found[name.removeprefix("not ")] is name.startswith("not "))
+    return next((problems()[name] for name in wrong), None)
 
 
 def invented(play: Play) -> list[str]:
     """Give the values told at the end that no call, answer or user turn holds."""
     calls = play.transcript.trajectory
     said = [value for line in play.lines if line.by == "user" for value in line.said]
-    known = flat(" ".join([*said, *(mark_of(one.call) for one in calls), *map(_answer, calls)]))
+    known = flat(" ".join([*said, *(mark_of(one.call) for one in calls), *(one.answer for one in calls)]))
     return [fact.text for fact in _last(play, "agent").told if flat(fact.text) not in known]
 
 
 def gives_nothing(calls: Sequence[CallRecord]) -> bool:
     """Whether some call gave nothing, or failed."""
-    return any(one.failed or _answer(one).strip() in _EMPTY for one in calls)
+    return any(one.failed or one.answer.strip() in _EMPTY for one in calls)
 
 
 def contradictions(calls: Sequence[CallRecord], state: State | None) -> Iterator[str]:
@@ -55,7 +57,7 @@ def contradictions(calls: Sequence[CallRecord], state: State | None) -> Iterator
     tables = [table for table in (state or {}).values() if isinstance(table, dict)]
     rows = [row for table in tables for row in table.values() if isinstance(row, dict)]
     for number, one in enumerate(calls, start=1):
-        for item in _objects(decoded(_answer(one))):
+        for item in _objects(decoded(one.answer)):
             shared = [(item.keys() & row.keys(), row) for row in rows]
             most = max((len(names) for names, _ in shared), default=0)
             near = [
@@ -68,47 +70,36 @@ def contradictions(calls: Sequence[CallRecord], state: State | None) -> Iterator
                 yield f"call {number} gave {names[0]} {item[names[0]]!r}, the stored row has {row[names[0]]!r}"
 
 
-def _talk(play: Play) -> dict[str, bool]:
-    """Give the conditions that `situations.toml` names, of what is said."""
-    calls = play.transcript.trajectory
-    answers = flat(" ".join(map(_answer, calls)))
-    gold = flat(" ".join(one.result.content for one in play.scene.heard))
+def _conditions(play: Play) -> dict[str, bool]:
+    """Give the conditions that `situations.toml` names: of what is said, of calls and state against the gold log."""
+    scene, calls = play.scene, play.transcript.trajectory
     user, agent = _last(play, "user"), _last(play, "agent")
     first, *later = [set(line.said) for line in play.lines if line.by == "user"]
-    return {
-        "content": user.kind == _SATISFIED,
-        "discontent": user.kind != _SATISFIED,
-        "faithful": not invented(play),
-        "invents": bool(invented(play)),
-        "tells": bool(agent.told),
-        "silent": not agent.told,
-        "dump": agent.is_fixed,
-        "logs": all(_answer(one)[:100] in agent.text for one in calls),
-        "gate": len(play.lines) > _FEWEST_LINES,
-        "said again": any(first & values for values in later),
-        "corrected": any(value in gold and value not in answers for value in map(flat, user.said)),
-    }
-
-
-def _calls(play: Play) -> dict[str, bool]:
-    """Give the conditions on calls and state, held against those of the right run."""
-    scene, calls = play.scene, play.transcript.trajectory
     right, made = list(map(mark_of, scene.calls)), [mark_of(one.call) for one in calls]
     gold = dict(zip(right, (one.result.content for one in scene.heard), strict=True))
-    held = [(_answer(one), gold.get(mark, _answer(one))) for mark, one in zip(made, calls, strict=True)]
+    told, answered = flat(" ".join(gold.values())), flat(" ".join(one.answer for one in calls))
+    held = [(one.answer, gold.get(mark, one.answer)) for mark, one in zip(made, calls, strict=True)]
     struck = [(given, wanted) for given, wanted in held if given != wanted]
     others = {one.call.name for one in calls} - {call.name for call in scene.calls}
     extra = (Counter(made) - Counter(right)).total()
-    changed, gold_changed = (_changed(scene.initial, final) for final in (play.final, scene.final))
+    changed, gold_changed = (
+        None if scene.initial is None or final is None else bool(diff(scene.initial, final))
+        for final in (play.final, scene.final)
+    )
     nothing = gives_nothing(calls)
-    is_visible = nothing or any(map(_is_of_another, calls))
     return {
+        "content": user.kind == _SATISFIED,
+        "faithful": not invented(play),
+        "tells": bool(agent.told),
+        "dump": agent.is_fixed,
+        "logs": all(one.answer[:100] in agent.text for one in calls),
+        "gate": len(play.lines) > _FEWEST_LINES,
+        "said again": any(first & values for values in later),
+        "corrected": any(value in told and value not in answered for value in map(flat, user.said)),
         "works": not nothing,
-        "breaks": nothing,
         "fails": any(one.failed for one in calls),
         "gold calls": made == right,
         "gold answers": not struck,
-        "struck": bool(struck),
         "cut": any(len(facts_of(one)) < len(facts_of(all_)) or len(one) < len(all_) for one, all_ in struck),
         "no target": right[scene.target] not in made,
         "all made": set(right) <= set(made),
@@ -117,19 +108,17 @@ def _calls(play: Play) -> dict[str, bool]:
         "supplied": _is_supplied(play),
         "extra call": extra > 0,
         "extra calls": extra > 1,
-        "no extra call": not extra,
         "effect": changed == gold_changed,
         "gold effect": gold_changed is True,
         "no effect": changed is False,
         "contradicted": any(contradictions(calls, scene.initial)),
-        "visible": is_visible,
-        "not visible": not is_visible,
+        "visible": nothing or any(map(_is_of_another, calls)),
     }
 
 
 def _is_of_another(one: CallRecord) -> bool:
     """Whether an answer shows that it is about something else: another value under the name of an argument."""
-    answer, given = decoded(_answer(one)), one.call.arguments
+    answer, given = decoded(one.answer), one.call.arguments
     return isinstance(answer, dict) and any(flat(answer[name]) != flat(given[name]) for name in answer.keys() & given)
 
 
@@ -139,20 +128,12 @@ def _is_supplied(play: Play) -> bool:
     for one in play.transcript.trajectory:
         if any(flat(value) not in known for _, value in scalars(one.call.arguments)):
             return False
-        known += flat(_answer(one))
+        known += flat(one.answer)
     return True
 
 
 def _last(play: Play, by: str) -> Line:
     return [line for line in play.lines if line.by == by][-1]
-
-
-def _changed(initial: State | None, final: State | None) -> bool | None:
-    return None if initial is None or final is None else bool(diff(initial, final))
-
-
-def _answer(one: CallRecord) -> str:
-    return one.result.content if one.result else ""
 
 
 def _objects(value: object) -> Iterator[dict[str, object]]:

@@ -16,11 +16,10 @@ from pathlib import Path
 from random import Random
 
 from pytest_agentbench.calibration.checking import check
-from pytest_agentbench.calibration.labelled import Case, Folder, GoldCall, Labelled
+from pytest_agentbench.calibration.labelled import Case, Folder, GoldCall, Labelled, Situation, situations
 from pytest_agentbench.calibration.moves import played
 from pytest_agentbench.calibration.playing import Play
 from pytest_agentbench.calibration.scene import InexpressibleError, Scene, holds, languages, scene_of
-from pytest_agentbench.calibration.situations import Situation, situations
 from pytest_agentbench.checks.judges.evidence import Goal
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import AgentBenchError

@@ -1,12 +1,19 @@
-"""Labelled conversations: what a judge may read of one, what it is labelled with, and the files that hold them."""
+"""Labelled conversations: the 26 situations that they are of, what a judge may read of one, and the files they are in.
 
+A label is derived from four dimensions (TRACE §2.1 and appendix G). Eight of their twelve combinations are plausible;
+others are refused. Superfluous, skipped and misread calls that nobody notices count as tool use gone wrong by the
+agent, which is how the catalogue arrives at eight.
+"""
+
+import tomllib
 from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import SerializerFunctionWrapHandler, ValidationError, model_serializer
+from pydantic import SerializerFunctionWrapHandler, ValidationError, model_serializer, model_validator
 
-from pytest_agentbench.calibration.situations import Bucket, Situation, situations
 from pytest_agentbench.checks.judges.evidence import Goal
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import digest, dumps, loads
@@ -23,6 +30,110 @@ from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.environment.schema_tools import read_schema_tools
 from pytest_agentbench.messages.reading import read
 from pytest_agentbench.results.files import write_atomic
+
+ToolExecution = Literal["correct", "agent", "tool"]
+"""correct; incorrect by the agent's misuse; incorrect by the tool."""
+
+Behaviour = Literal["appropriate", "inappropriate"]
+Satisfaction = Literal["satisfied", "dissatisfied"]
+
+Bucket = Literal["easy", "hard", "dissatisfied-yet-appropriate"]
+"""hard: satisfied yet NEG. dissatisfied-yet-appropriate: neither easy nor hard. easy: satisfaction tells the label."""
+
+
+class Situation(Model):
+    """One situation; each `..._reason` says why its dimension has the value, `means` what decides an ambiguous one.
+
+    It is played by `moves`, struck by `fault`; what the user `asks` for, if not the scenario's request, is cut short or
+    will be refused; the user `closes` with a phrase. What it `holds` is checked.
+    Refused where the combination is not plausible.
+    """
+
+    id: str
+    tool: ToolExecution
+    agent: Behaviour
+    user: Satisfaction
+    details: str
+    tool_reason: str
+    agent_reason: str
+    user_reason: str
+    means: str = ""
+    moves: tuple[str, ...]
+    closes: str = ""
+    fault: str = ""
+    asks: Literal["", "cut", "refused"] = ""
+    holds: tuple[str, ...]
+
+    @property
+    def dimensions(self) -> tuple[str, ...]:
+        """How tools, agent and user were."""
+        return self.tool, self.agent, self.user
+
+    @property
+    def label(self) -> Label:
+        """Whether the conversation is desirable overall: POS where all three are right.
+
+        That an appropriate agent with a dissatisfied user is NEG follows from table 3: a judge of satisfaction alone
+        has a recall of 1.00 on POS there, so no POS conversation has a dissatisfied user.
+        """
+        return plausible()[self.dimensions][0]
+
+    @property
+    def bucket(self) -> Bucket:
+        """How far the user's satisfaction tells the label."""
+        return plausible()[self.dimensions][1]
+
+    @property
+    def agent_at_fault(self) -> bool:
+        """Whether the agent is to blame: not where a tool failed and the agent did what could be done."""
+        return self.agent == "inappropriate"
+
+    @property
+    def reason(self) -> str:
+        """Why it has its label."""
+        return f"tools: {self.tool_reason}; agent: {self.agent_reason}; user: {self.user_reason}"
+
+    @property
+    def text(self) -> str:
+        """It in words: what happens, and what of tools, agent and user."""
+        decides = f"\nWhat decides: {self.means}" if self.means else ""
+        return (
+            f"{self.details}\nTools ({self.tool}): {self.tool_reason}.\nAgent ({self.agent}): {self.agent_reason}.\n"
+            f"User ({self.user}): {self.user_reason}.{decides}"
+        )
+
+    @model_validator(mode="after")
+    def _is_plausible(self) -> Self:
+        if self.dimensions not in plausible():
+            allowed = ", ".join(map("/".join, plausible()))
+            raise ValueError(
+                f"tool, agent and user do not go together: {'/'.join(self.dimensions)}; allowed: {allowed}"
+            )
+        return self
+
+
+@cache
+def data(name: str) -> dict[str, Any]:
+    """Read a data file of calibration."""
+    return tomllib.loads((files(__package__) / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def plausible() -> dict[tuple[str, ...], tuple[Label, Bucket]]:
+    """Give label and bucket of the combinations of dimensions that go together (TRACE §2.1)."""
+    return {tuple(dimensions): (label, bucket) for *dimensions, label, bucket in data("situations")["plausible"]}
+
+
+@cache
+def situations() -> dict[str, Situation]:
+    """Give the catalogue by id, in its order."""
+    return {one["id"]: Situation.model_validate(one) for one in data("situations")["situation"]}
+
+
+def problems() -> dict[str, str]:
+    """Give what speaks against a conversation that lacks what its situation `holds`."""
+    return dict(data("situations")["problems"])
+
 
 TRANSCRIPTS = "transcripts.jsonl"
 STATES = "states.json"
@@ -127,31 +238,29 @@ class Folder(Model):
         folder, file = (path, path / TRANSCRIPTS) if path.is_dir() else (path.parent, path)
         states, tools = _json(folder / STATES), _json(folder / TOOLS)
         is_ours = isinstance(tools, dict) and (not tools or "specs" in tools)
-        cases: list[Labelled] = []
-        number = 0
+        number, rows = 0, list[Labelled]()
         try:
             specs = tools.get("specs", []) if is_ours else read_schema_tools(folder / TOOLS)
             toolset = Toolset.model_validate({"specs": specs})
             for number, text in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
-                cases += [_labelled(loads(text), number, states, toolset)] if text.strip() else []
+                rows += [_labelled(loads(text), number, states, toolset)] if text.strip() else []
         except OSError as error:
             raise _refused(file, f"it cannot be read: {error.strerror}") from error
         except (ValidationError, ValueError, KeyError, TypeError, AttributeError) as error:
             what = "no labelled conversation" if number else "it holds no labelled conversations"
             raise _refused(file, f"{what}: {shorten(printable(str(error)), 300)}", number) from error
-        if not cases:
+        if not rows:
             raise _refused(file, "it holds no conversation")
-        return cls(cases=tuple(cases), inexpressible=tools.get("inexpressible", {}) if is_ours else {})
+        return cls(cases=tuple(rows), inexpressible=tools.get("inexpressible", {}) if is_ours else {})
 
     def write(self, folder: Path) -> None:
         """Write conversations, states and tools, each whole or not at all."""
-        states: dict[str, State] = {}
-        lines = [dumps(_line(one, states)) for one in self.cases]
-        toolset = self.cases[0].case.toolset if self.cases else Toolset()
+        known = [state for one in self.cases for state in (one.case.initial, one.case.final)]
+        states = {_mark(state): state for state in known if state is not None}
+        specs = self.cases[0].case.toolset.model_dump(mode="json")["specs"] if self.cases else []
         write_atomic(folder / STATES, dumps(states) + "\n")
-        specs = [spec.model_dump(mode="json") for spec in toolset]
         write_atomic(folder / TOOLS, dumps({"specs": specs, "inexpressible": self.inexpressible}, indent=1) + "\n")
-        write_atomic(folder / TRANSCRIPTS, "".join(f"{line}\n" for line in lines))
+        write_atomic(folder / TRANSCRIPTS, "".join(f"{dumps(_row(one))}\n" for one in self.cases))
 
 
 def run_of(case: Case) -> Run:
@@ -178,29 +287,27 @@ def read_all(paths: Sequence[Path]) -> tuple[Labelled, ...]:
     return tuple(found)
 
 
-def _line(one: Labelled, states: dict[str, State]) -> dict[str, Any]:
-    found = situations().get(one.situation)
-    case = one.case
-    messages: list[Any] = [{"role": "system", "content": case.briefing}] if case.briefing else []
-    messages += [each.model_dump(mode="json", exclude_defaults=True) for each in case.transcript.messages]
-
-    def kept(state: State | None) -> str | None:
-        if state is not None:
-            states.setdefault(mark := digest(state), state)
-        return None if state is None else mark
-
+def _row(one: Labelled) -> dict[str, Any]:
+    found, case = situations().get(one.situation), one.case
+    briefing = [Message(role="system", content=case.briefing)] if case.briefing else []
     return {
         "key": {"scenario": one.scenario or one.id},
         **one.model_dump(mode="json", exclude={"case", "scenario", "stated_bucket"}),
         "bucket": one.bucket,
-        "dimensions": {"tool": found.tool, "agent": found.agent, "user": found.user} if found else {},
+        "dimensions": found.model_dump(include={"tool", "agent", "user"}) if found else {},
         "termination": "FINISHED",
         "stop_reason": "done",
-        "messages": messages,
-        "initial": kept(case.initial),
-        "final": kept(case.final),
+        "messages": [
+            each.model_dump(mode="json", exclude_defaults=True) for each in (*briefing, *case.transcript.messages)
+        ],
+        "initial": _mark(case.initial),
+        "final": _mark(case.final),
         **({"goal": case.goal.model_dump(mode="json")} if case.goal else {}),
     }
+
+
+def _mark(state: State | None) -> str | None:
+    return None if state is None else digest(state)
 
 
 def _labelled(row: dict[str, Any], number: int, states: Mapping[str, State], toolset: Toolset) -> Labelled:
@@ -208,9 +315,7 @@ def _labelled(row: dict[str, Any], number: int, states: Mapping[str, State], too
         messages = [Message.model_validate(message) for message in row["messages"]]
     except ValidationError:  # they are not as we write them
         messages = read(row["messages"])
-    key = row.get("key") or {}
-    known = situations().get(row.get("situation", ""))
-    blamed = row["label"] == "NEG" and (known is None or known.agent_at_fault)
+    key, known = row.get("key") or {}, situations().get(row.get("situation", ""))
     own = {name: row[name] for name in Labelled.model_fields.keys() & row.keys() if name not in ("id", "case")}
     case = Case(
         transcript=Transcript(messages=tuple(one for one in messages if one.role != "system")),
@@ -220,15 +325,15 @@ def _labelled(row: dict[str, Any], number: int, states: Mapping[str, State], too
         final=states[row["final"]] if row.get("final") else None,
         goal=Goal.model_validate(row["goal"]) if row.get("goal") else None,
     )
-    return Labelled.model_validate(
-        {
-            "agent_at_fault": blamed,
+    return Labelled(
+        **{
+            "agent_at_fault": row["label"] == "NEG" and (known is None or known.agent_at_fault),
             "stated_bucket": row.get("bucket", "") if known is None or row.get("bucket") != known.bucket else "",
             "scenario": key.get("scenario", "") if isinstance(key, dict) else str(key),
             **own,
-            "id": str(row.get("id") or number),
-            "case": case,
-        }
+        },
+        id=str(row.get("id") or number),
+        case=case,
     )
 
 

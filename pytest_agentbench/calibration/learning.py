@@ -7,8 +7,8 @@ a suite.
 """
 
 import asyncio
-from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections import defaultdict
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -17,11 +17,10 @@ from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import Field
 
-from pytest_agentbench.calibration.asking import DIVERSE, Answer, ask, prompts_mark, seeded, shown, usable, with_signals
-from pytest_agentbench.calibration.judges import Contender, Estimate
+from pytest_agentbench.calibration.asking import CLEAR_CUT, DIVERSE, WORDS, Shown, is_disproved, seeded, shown, usable
+from pytest_agentbench.calibration.calibrate import Contender, Estimate
 from pytest_agentbench.calibration.labelled import Case, Labelled
-from pytest_agentbench.calibration.signals import PROVEN, signals
-from pytest_agentbench.checks.judges.evidence import Evidence
+from pytest_agentbench.checks.judges.asking import Answer, ask
 from pytest_agentbench.checks.judges.judge import id_faults
 from pytest_agentbench.checks.judges.scoring import Score, rate
 from pytest_agentbench.core.codec import digest
@@ -51,16 +50,7 @@ _LONGEST = 400
 """Characters of a criterion."""
 
 _LABELS: tuple[Label, Label] = ("POS", "NEG")
-_MEANING: dict[Label, str] = {"POS": "desirable overall", "NEG": "undesirable overall"}
-_FEELING: dict[Label, str] = {"POS": "satisfied", "NEG": "dissatisfied"}
-_SATISFYING: dict[Label, str] = {"POS": "satisfying for the user", "NEG": "dissatisfying for the user"}
-_BREAKS: dict[Label, str] = {
-    "NEG": (
-        "Mark as make-or-break those of which a single instance makes a conversation undesirable whatever else is good "
-        "about it, and no others."
-    ),
-    "POS": "None of them is make-or-break.",
-}
+_WORDS: dict[Label, dict[str, str]] = WORDS["labels"]
 
 
 class Criteria(Answer):
@@ -130,41 +120,65 @@ _STATE = Criterion(id="neg-state", text="The stored data show otherwise.", label
 """What the state proves, scored by code: a rubric that was learned from talk and calls has no criterion for it."""
 
 
-@dataclass(frozen=True)
-class Teacher:
-    """A model that is asked about one training set; `lost` counts its answers that could not be used.
+class Learner(Contender):
+    """A contender that learns criteria; `teacher` learns in the place of the model that estimates, unless None."""
 
-    `random` gives the randomness of a question by the parts of its name.
-    """
+    learns = True
+    templates: ClassVar[tuple[str, ...]]
+    """Of its questions, that of the estimate last."""
+    branch: str
+    """Contenders of one branch ask the same questions about the same division, as ablations do."""
 
-    chat: Chat
-    random: Callable[..., Random]
-    lost: Counter[str]
+    def __init__(self, chat: Chat, *, name: str = "spur", seed: int = 0, teacher: Chat | None = None) -> None:
+        self._chat, self._teacher, self._seed = chat, teacher or chat, seed
+        models = [self._teacher.spec.model, self._chat.spec.model]
+        super().__init__(
+            name, digest([*models, digest([CLEAR_CUT.templates.text(one) for one in self.templates]), name])
+        )
+        self._division = -1
+        self._evidence: Shown = "none"
 
-    async def ask(self, instead: A, task: str, what: str, **question: Any) -> A:
+    async def fit(self, training: Sequence[Labelled]) -> Estimate:
+        """Learn criteria from the training set and give what estimates by them.
+
+        Raise `UnusableAnswerError` where nothing came of it.
+        """
+        self._division += 1
+        criteria = await self._learned(training)
+
+        async def estimate(case: Case) -> Label | None:
+            return self._label(case, await self._scores(criteria, case))
+
+        return estimate
+
+    async def _learned(self, training: Sequence[Labelled]) -> Sequence[Criterion]:
+        raise NotImplementedError
+
+    def _random(self, *parts: str) -> Random:
+        """Give the randomness of a question about the training set, by the parts of its name."""
+        return seeded(self._seed, self._division, self.branch, *parts)
+
+    async def _taught(self, instead: A, task: str, what: str, **question: Any) -> A:
         """Ask for an answer of the type of `instead`; where none is usable give that, and count `what` as lost."""
 
         def count(_: AgentBenchError) -> A:
             self.lost[what] += 1
             return instead
 
-        return await usable(ask(self.chat, type(instead), task, **question), count)
+        return await usable(ask(self._teacher, type(instead), task, **{"how": CLEAR_CUT, **question}), count)
 
-    async def reasons(self, training: Sequence[Labelled], instead: A, task: str, **values: str) -> list[A]:
+    async def _reasons(self, training: Sequence[Labelled], instead: A, task: str, **values: str) -> list[A]:
         """Give the reasons for the label of each conversation, all asked at once."""
 
         def of(case: Labelled) -> Awaitable[A]:
-            return self.ask(
+            return self._taught(
                 instead,
                 task,
                 "conversations to learn from",
-                data=[shown(case.case, with_evidence=False)],
-                random=self.random("extract", case.id),
-                temperature=DIVERSE,
-                label=case.label,
-                meaning=_MEANING[case.label],
-                feeling=_FEELING[case.label],
-                **values,
+                data=[shown(case.case)],
+                random=self._random("extract", case.id),
+                values={"label": case.label, **_WORDS[case.label], **values},
+                how=DIVERSE,
             )
 
         return await asyncio.gather(*map(of, training))
@@ -176,103 +190,57 @@ class Teacher:
 
         Each batch is summed up together with what came of those before; one without a usable answer changes nothing.
         """
+
+        def line(text: str) -> str:
+            return shorten(" ".join(text.split()), _LONGEST)
+
         criteria: list[str] = []
+        values = {"most": str(most), "meaning": meaning}
         for start in range(0, len(reasons), batch):
             lines = [f"criterion so far: {one}" for one in criteria]
-            lines += [f"observation: {_line(one)}" for one in reasons[start : start + batch]]
-            question = {"data": ["\n".join(lines)], "random": random, "most": str(most), "meaning": meaning}
-            given = await self.ask(Criteria(criteria=criteria), "summary.v1", "batches of reasons", **question)
-            criteria = [_line(one) for one in given.criteria if one.strip()][:most]
+            lines += [f"observation: {line(one)}" for one in reasons[start : start + batch]]
+            question = {"data": ["\n".join(lines)], "random": random, "values": values}
+            given = await self._taught(Criteria(criteria=criteria), "summary.v1", "batches of reasons", **question)
+            criteria = [line(one) for one in given.criteria if one.strip()][:most]
         return criteria
-
-
-def _line(text: str) -> str:
-    return shorten(" ".join(text.split()), _LONGEST)
-
-
-class Learner(Contender):
-    """A contender that learns criteria; `teacher` learns in the place of the model that estimates, unless None."""
-
-    learns = True
-    templates: ClassVar[tuple[str, ...]]
-    """Of its questions, that of the estimate last."""
-    branch: str
-    """Contenders of one branch ask the same questions about the same division, as ablations do."""
-
-    def __init__(self, chat: Chat, *, seed: int = 0, teacher: Chat | None = None) -> None:
-        super().__init__(seed)
-        self._chat = chat
-        self._teacher = teacher or chat
-        self._divisions = 0
-
-    @property
-    def mark(self) -> str:
-        """A hash of models, prompts and parts."""
-        models = [self._teacher.spec.model, self._chat.spec.model]
-        return digest([*models, prompts_mark(*self.templates), self.name])
-
-    async def fit(self, training: Sequence[Labelled]) -> Estimate:
-        """Learn criteria from the training set and give what estimates by them.
-
-        Raise `UnusableAnswerError` where nothing came of it.
-        """
-        of = partial(seeded, self._seed, self._divisions, self.branch)
-        self._divisions += 1
-        criteria = await self._learned(Teacher(self._teacher, of, self.lost), training)
-
-        async def estimate(case: Case) -> Label | None:
-            return self._label(case, await self._scores(criteria, case))
-
-        return estimate
-
-    def _label(self, case: Case, scores: Sequence[Score]) -> Label | None:
-        """Give the label that scores come to: that whose sum is greater, NEG of two equal ones."""
-        pos, neg = (sum(one.value or 0 for one in scores if one.criterion.label == label) for label in _LABELS)
-        return "POS" if pos > neg else "NEG"
-
-    async def _learned(self, teacher: Teacher, training: Sequence[Labelled]) -> Sequence[Criterion]:
-        raise NotImplementedError
-
-    def _shown(self, case: Case) -> Evidence:
-        return shown(case, with_evidence=False)
 
     async def _scores(self, criteria: Sequence[Criterion], case: Case) -> list[Score]:
         """Score every criterion; one that is left out does not apply and has 0.
 
         Raise `UnusableAnswerError` where unknown ids, doubles or scores out of range are given twice in a row.
         """
-        listed = [
-            f"- `{one.id}` ({'good' if one.label == 'POS' else 'bad'}): {' '.join(one.text.split())}"
-            for one in criteria
-        ]
+
+        def faults(answer: Estimated) -> list[str]:
+            named = [one.criterion for one in answer.scores]
+            out = [one for one in answer.scores if not 0 <= one.score <= MOST]
+            wrong = [f"{one.criterion}: the score {one.score} is not between 0 and {MOST}" for one in out]
+            # what is left out does not apply, so only what is named can be wrong
+            return id_faults(named, [one.id for one in criteria if one.id in named]) + wrong
+
+        kinds = {"POS": "good", "NEG": "bad"}
+        listed = [f"- `{one.id}` ({kinds[one.label]}): {' '.join(one.text.split())}" for one in criteria]
         given = await ask(
             self._chat,
             Estimated,
             self.templates[-1],
-            data=[self._shown(case)],
+            data=[shown(case, self._evidence)],
             random=seeded(self._seed, "estimate", digest(case.transcript)),
-            faults=lambda answer: _faults(answer, criteria),
-            criteria="\n".join(listed),
+            faults=faults,
+            values={"criteria": "\n".join(listed)},
+            how=CLEAR_CUT,
         )
-        scores = {one.criterion: one.score for one in given.scores}
-        return [
-            Score(criterion=one, value=scores.get(one.id, 0) * one.max_score / MOST, reason=given.reason)
-            for one in criteria
-        ]
+        of = {one.criterion: one.score for one in given.scores}
+        return [Score(criterion=one, value=of.get(one.id, 0) * one.max_score / MOST) for one in criteria]
 
-
-def _faults(given: Estimated, criteria: Sequence[Criterion]) -> list[str]:
-    named = [one.criterion for one in given.scores]
-    # what is left out does not apply, so only what is named can be wrong
-    faults = id_faults(named, [one.id for one in criteria if one.id in named])
-    out = [one for one in given.scores if not 0 <= one.score <= MOST]
-    return faults + [f"{one.criterion}: the score {one.score} is not between 0 and {MOST}" for one in out]
+    def _label(self, case: Case, scores: Sequence[Score]) -> Label | None:
+        """Give the label that scores come to: that whose sum is greater, NEG of two equal ones."""
+        pos, neg = (sum(one.value or 0 for one in scores if one.criterion.label == label) for label in _LABELS)
+        return "POS" if pos > neg else "NEG"
 
 
 class Spur(Learner):
     """SPUR: SAT iff the impacts of its rubrics exceed those of DSAT in sum."""
 
-    name = "spur"
     branch = "spur"
     templates = ("spur_reasons.v1", "summary.v1", "spur_estimate.v1")
 
@@ -281,21 +249,17 @@ class Spur(Learner):
 
         reasons: list[str]
 
-    async def _learned(self, teacher: Teacher, training: Sequence[Labelled]) -> Sequence[Criterion]:
-        given = await teacher.reasons(training, self.Reasons(reasons=[]), "spur_reasons.v1", most=str(SPUR_REASONS))
+    async def _learned(self, training: Sequence[Labelled]) -> Sequence[Criterion]:
+        given = await self._reasons(training, self.Reasons(reasons=[]), "spur_reasons.v1", most=str(SPUR_REASONS))
         pairs = list(zip(training, given, strict=True))
 
-        def rubrics_of(label: Label) -> Awaitable[list[str]]:
+        async def rubrics_of(label: Label) -> list[Criterion]:
             reasons = [one for case, each in pairs if case.label == label for one in each.reasons[:SPUR_REASONS]]
-            random = teacher.random("sum up", label)
-            return teacher.summed_up(reasons, meaning=_SATISFYING[label], most=SPUR_RUBRICS, random=random)
+            meaning, random = _WORDS[label]["satisfying"], self._random("sum up", label)
+            texts = await self.summed_up(reasons, meaning=meaning, most=SPUR_RUBRICS, random=random)
+            return [_criterion(label, number, text) for number, text in enumerate(texts, start=1)]
 
-        found = zip(_LABELS, await asyncio.gather(*map(rubrics_of, _LABELS)), strict=True)
-        criteria = [
-            Criterion(id=f"{label.lower()}-{number}", text=text, label=label)
-            for label, texts in found
-            for number, text in enumerate(texts, start=1)
-        ]
+        criteria = [one for found in await asyncio.gather(*map(rubrics_of, _LABELS)) for one in found]
         if not criteria:
             raise UnusableAnswerError("no rubric came of the training conversations")
         return criteria
@@ -333,10 +297,10 @@ class Scope(Learner):
     templates = ("areas.v1", "reasons.v1", "summary.v1", "weights.v1", "estimate.v1")
 
     def __init__(self, chat: Chat, *, parts: Parts | None = None, seed: int = 0, teacher: Chat | None = None) -> None:
-        super().__init__(chat, seed=seed, teacher=teacher)
         self._parts = parts or Parts()
-        self.name = self._parts.name
+        super().__init__(chat, name=self._parts.name, seed=seed, teacher=teacher)
         self.branch = "areas" if self._parts.areas else "whole"
+        self._evidence = "signals" if self._parts.evidence else "none"
         self.rubrics: list[Rubric] = []
         self._overruled = 0
 
@@ -348,49 +312,47 @@ class Scope(Learner):
         who = "the veto decided" if self._parts.veto else "it did not decide"
         return (f"{self._overruled} times a make-or-break criterion showed, the sums said POS, and {who}",)
 
-    async def _learned(self, teacher: Teacher, training: Sequence[Labelled]) -> Sequence[Criterion]:
-        areas = await self._areas(teacher, training) if self._parts.areas else [WHOLE]
+    async def _learned(self, training: Sequence[Labelled]) -> Sequence[Criterion]:
+        areas = await self._areas(training) if self._parts.areas else [WHOLE]
         names = {area.name.casefold(): area.name for area in areas}
         listed = "\n".join(f"- {area.name}: {area.description}" for area in areas)
-        given = await teacher.reasons(training, Reasons(reasons=[]), "reasons.v1", areas=listed)
-        reasons = [
-            (case.label, names[one.area.casefold()], one.reason)
-            for case, each in zip(training, given, strict=True)
-            for one in each.reasons
-            if one.area.casefold() in names and one.reason.strip()
-        ]
-
-        def texts_of(label: Label) -> list[tuple[str, list[str]]]:
-            return [(area.name, [text for *of, text in reasons if of == [label, area.name]]) for area in areas]
-
-        found = await asyncio.gather(*(self._criteria(teacher, label, texts_of(label)) for label in _LABELS))
+        given = await self._reasons(training, Reasons(reasons=[]), "reasons.v1", areas=listed)
+        texts: dict[tuple[Label, str], list[str]] = defaultdict(list)
+        for case, each in zip(training, given, strict=True):
+            for one in each.reasons:
+                if one.area.casefold() in names and one.reason.strip():
+                    texts[case.label, names[one.area.casefold()]].append(one.reason)
+        found = await asyncio.gather(
+            *(self._criteria(label, [(area.name, texts[label, area.name]) for area in areas]) for label in _LABELS)
+        )
         rubric = [criterion for each in found for criterion in each]
         if not any(one.label == "POS" for one in rubric):
             raise UnusableAnswerError("no criterion for desirable conversations came of the training conversations")
         self.rubrics.append(Rubric(criteria=tuple(rubric), formula="scope"))
         return rubric
 
-    async def _areas(self, teacher: Teacher, training: Sequence[Labelled]) -> list[Area]:
+    async def _areas(self, training: Sequence[Labelled]) -> list[Area]:
         """Name at most five areas, from ten conversations drawn at random."""
-        random = teacher.random("discover")
+        random = self._random("discover")
         drawn = random.sample(list(training), min(SAMPLE, len(training)))
-        given = await teacher.ask(
+        given = await self._taught(
             Areas(areas=[]),
             "areas.v1",
             "discoveries of areas",
-            data=[shown(case.case, with_evidence=False) for case in drawn],
+            data=[shown(case.case) for case in drawn],
             random=random,
-            temperature=DIVERSE,
-            most=str(MOST_AREAS),
+            values={"most": str(MOST_AREAS)},
+            how=DIVERSE,
         )
         return given.areas[:MOST_AREAS] or [WHOLE]
 
-    async def _criteria(
-        self, teacher: Teacher, label: Label, texts: Sequence[tuple[str, Sequence[str]]]
-    ) -> list[Criterion]:
-        """Give the weighed criteria of one label; areas are summed up at the same time, then merged."""
-        of = partial(teacher.random, "generate")
-        sum_up = partial(teacher.summed_up, meaning=_MEANING[label])
+    async def _criteria(self, label: Label, texts: Sequence[tuple[str, Sequence[str]]]) -> list[Criterion]:
+        """Give the weighed criteria of one label; areas are summed up at the same time, then merged.
+
+        Without `weights` all weigh 1 and none is make-or-break; without `make_or_break` those weigh what else was said.
+        """
+        of = partial(self._random, "generate")
+        sum_up = partial(self.summed_up, meaning=_WORDS[label]["meaning"])
         by_area = (sum_up(listed, most=PER_AREA, random=of(f"{label}/{area}")) for area, listed in texts)
         lines = [line for found in await asyncio.gather(*by_area) for line in found]
         random, most = of(f"{label}/all"), max(len(lines) // 2, LEAST_KEPT)
@@ -398,40 +360,26 @@ class Scope(Learner):
             lines = await sum_up(lines, most=most, random=random, batch=len(lines)) or lines[:most]
         if not lines:
             return []
-        given = await teacher.ask(
-            Weights(weights=[]),
-            "weights.v1",
-            "weights",
-            data=["\n".join(f"{number}. {line}" for number, line in enumerate(lines, start=1))],
-            random=random,
-            meaning=_MEANING[label],
-            make_or_break=_BREAKS[label],
-        )
-        weights = {one.number: one for one in given.weights}
-        return [self._weighed(label, place, line, weights.get(place)) for place, line in enumerate(lines, start=1)]
-
-    def _weighed(self, label: Label, place: int, text: str, said: Weight | None) -> Criterion:
-        """Give a criterion with what was said of its weight.
-
-        Without `weights` all weigh 1 and none is make-or-break; without `make_or_break` those weigh what else was said.
-        """
-        more: dict[str, Any] = {}
-        if not self._parts.weights:
-            more = {"weight": 1}
-        elif said is not None:
-            breaks = self._parts.make_or_break and said.make_or_break and label == "NEG"
-            more = {"make_or_break": True} if breaks else {"weight": min(10, max(1, said.weight))}
-        return Criterion(id=f"{label.lower()}-{place}", text=text, label=label, **more)
-
-    def _shown(self, case: Case) -> Evidence:
-        return with_signals(case) if self._parts.evidence else super()._shown(case)
+        numbered = "\n".join(f"{number}. {line}" for number, line in enumerate(lines, start=1))
+        question = {"data": [numbered], "random": random, "values": _WORDS[label]}
+        given = await self._taught(Weights(weights=[]), "weights.v1", "weights", **question)
+        more: dict[int, dict[str, Any]] = {}
+        for one in given.weights if self._parts.weights else ():
+            breaks = self._parts.make_or_break and one.make_or_break and label == "NEG"
+            more[one.number] = {"make_or_break": True} if breaks else {"weight": min(10, max(1, one.weight))}
+        plain = {} if self._parts.weights else {"weight": 1}
+        return [_criterion(label, n, line, **more.get(n, plain)) for n, line in enumerate(lines, start=1)]
 
     def _label(self, case: Case, scores: Sequence[Score]) -> Label | None:
-        if self._parts.evidence and any(one.name in PROVEN for one in signals(case)):
-            scores = [*scores, Score(criterion=_STATE, value=_STATE.max_score, reason="by code")]
+        if self._parts.evidence and is_disproved(case):
+            scores = [*scores, Score(criterion=_STATE, value=_STATE.max_score)]
         label = rate(Rubric(criteria=tuple(one.criterion for one in scores), formula="scope"), scores).label
         breaks = any(one.criterion.make_or_break and (one.share or 0) > VETO for one in scores)
         if label != "POS" or not breaks:
             return label
         self._overruled += 1
         return "NEG" if self._parts.veto else label
+
+
+def _criterion(label: Label, number: int, text: str, **weighed: Any) -> Criterion:
+    return Criterion(id=f"{label.lower()}-{number}", text=text, label=label, **weighed)

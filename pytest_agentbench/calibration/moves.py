@@ -1,15 +1,14 @@
 """The moves that `situations.toml` lists, each something that is called or said, and the play that they make."""
 
 import json
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 from inspect import isawaitable
 from random import Random
 
+from pytest_agentbench.calibration.labelled import Situation
 from pytest_agentbench.calibration.playing import Play
-from pytest_agentbench.calibration.scene import InexpressibleError, Line, Scene, facts_of, spoken
-from pytest_agentbench.calibration.situations import Situation
+from pytest_agentbench.calibration.scene import InexpressibleError, Scene, facts_of, spoken
 from pytest_agentbench.core.tool import ToolCall, ToolResult
 from pytest_agentbench.validation.values import scalars
 
@@ -19,14 +18,8 @@ Move = Callable[[Play], Awaitable[ToolResult | None] | None]
 Each raises `InexpressibleError` where a scene does not lend itself to it.
 """
 
-_ERROR, _LOG, _DUMPED = 200, 1500, 60
-"""Characters of an error and of an answer in a log that are shown, and facts of a dump."""
-
-_REQUESTS: dict[str, Callable[[Play], Sequence[None] | Iterator[Sequence[ToolCall]]]] = {
-    "": lambda _: [None],
-    "cut": Play.cut_requests,
-    "refused": Play.refusable,
-}
+_LOG, _DUMPED = 1500, 60
+"""Characters of an answer in a log that are shown, and facts of a dump."""
 
 
 async def played(scene: Scene, language: str, situation: Situation, random: Random, *, is_near: bool = False) -> Play:
@@ -34,26 +27,24 @@ async def played(scene: Scene, language: str, situation: Situation, random: Rand
     first = Play(scene, language, random, is_near)
     if "checks of people" in situation.moves and not first.checks:  # before a world is opened in vain
         raise InexpressibleError("no tool checks, registers or looks up people, or the request changes something")
-    for asked in _REQUESTS[situation.asks](first):
+    requests: dict[str, Iterable[Sequence[ToolCall]]] = {"cut": first.cut_requests(), "refused": first.refusable()}
+    for asked in requests.get(situation.asks, [None]):
         play = first if asked is None else replace(first, asked=asked)
         faults = play.faults(situation.fault)
         async with play.opened(faults):
             for name in situation.moves:
-                move: Move = partial(_say, kind=name[4:]) if name.startswith("say ") else _MOVES[name]
-                given = move(play)
-                play.result = (await given if isawaitable(given) else given) or play.result
+                if " says " in name:
+                    play.say(*name.split(" says "))
+                else:
+                    given = _MOVES[name](play)
+                    play.result = (await given if isawaitable(given) else given) or play.result
             if faults and not play.schedule.met:
                 raise InexpressibleError(f"{faults[0].kind} finds nothing to change in the answer that counts")
             if situation.closes:
-                play.user(situation.closes)
+                play.say("user", situation.closes)
         if play.result.error or (situation.asks == "cut" and not facts_of(play.result.content)) or not situation.asks:
             return play
     raise InexpressibleError("no request with another value comes to nothing")
-
-
-def _say(play: Play, kind: str) -> None:
-    error = play.result.content.removeprefix("Error: ").rstrip(".")[:_ERROR]
-    play.agent(kind, task=play.task, error=f"{error}.")
 
 
 async def _asked(play: Play) -> ToolResult:
@@ -101,11 +92,6 @@ async def _checks(play: Play) -> None:
         raise InexpressibleError("no checking tool succeeds with the values at hand")
 
 
-def _gate(play: Play) -> None:
-    play.agent("gate_ask")
-    play.user("gate_user")
-
-
 def _ask_again(play: Play) -> None:
     given = play.scene.supplied(play.scene.calls)
     said = [(key, item) for name, value in given for key, item in scalars(value, name) if len(str(item)) > 1]
@@ -113,42 +99,36 @@ def _ask_again(play: Play) -> None:
         raise InexpressibleError("the user gives no value that could be asked for again")
     name, value = play.random.choice(said)
     for _ in range(2):
-        play.agent("ask_again", key=spoken(name))
-        play.user("said_already", value=str(value))
+        play.say("agent", "ask_again", play.phrase("ask_again", key=spoken(name)))
+        play.answer("said_already", value=str(value))
 
 
 def _report_unseen(play: Play) -> None:
     if facts_of(play.result.content):
         play.report(play.facts())
     else:
-        play.agent("done_bare", task=play.task)
-
-
-def _misread(play: Play) -> None:
-    told, wrong = play.wrong(play.facts(figure=True, rightly=True))
-    play.report(told, [wrong])
+        play.say("agent", "done_bare")
 
 
 def _make_up(play: Play) -> None:
     told, wrong = play.wrong(play.facts(play.right, figure=True), play.right.content)
-    play.report(told[:2] if wrong in told[:2] else [wrong], [wrong])
+    play.report(told[:2] if wrong[0] in told[:2] else wrong, wrong)
 
 
 def _dump(play: Play) -> None:
-    results = [one.result.content for one in play.transcript.trajectory if one.result]
-    facts = tuple(fact for text in results for fact in facts_of(text))[:_DUMPED]
+    facts = tuple(fact for one in play.transcript.trajectory for fact in facts_of(one.answer))[:_DUMPED]
     if not facts:
         raise InexpressibleError("the answers hold nothing that could be told")
     told = "; ".join(map(str, facts))
-    play.say(Line("agent", "dump", f"{play.phrase('overload_lead')} {told}", told=facts, is_fixed=True))
+    play.say("agent", "dump", f"{play.phrase('overload_lead')} {told}", told=facts, is_fixed=True)
 
 
 def _show_logs(play: Play) -> None:
     logs = []
     for one in play.transcript.trajectory:
         request = json.dumps({"tool": one.call.name, "arguments": one.call.arguments}, ensure_ascii=False)
-        logs.append(f">>> {request}\n<<< {one.result.content[:_LOG] if one.result else ''}")
-    play.say(Line("agent", "logs", "\n".join(logs), is_fixed=True))
+        logs.append(f">>> {request}\n<<< {one.answer[:_LOG]}")
+    play.say("agent", "logs", "\n".join(logs), is_fixed=True)
 
 
 def _report_spoilt(play: Play) -> None:
@@ -159,14 +139,14 @@ def _report_spoilt(play: Play) -> None:
 def _report_corrected(play: Play) -> None:
     _, found, right = play.spoilt()
     play.report(found[:2], found[:1])
-    play.user("noticed", value=right[0].text)
+    play.answer("noticed", value=right[0].text)
 
 
 def _report_in_part(play: Play) -> None:
     told = {fact.key for fact in facts_of(play.result.content)}
     missing = [fact.key for fact in facts_of(play.right.content) if fact.key not in told]
     play.report(play.facts())
-    play.say(Line("user", "partial", play.phrase("partial", key=missing[0] if missing else play.task)))
+    play.say("user", "partial", play.phrase("partial", key=missing[0] if missing else play.task))
 
 
 _MOVES: dict[str, Move] = {
@@ -183,13 +163,12 @@ _MOVES: dict[str, Move] = {
     "useless reads": _useless,
     "checks of people": _checks,
     # words
-    "gate": _gate,
     "ask again": _ask_again,
     "report": lambda play: play.report(play.facts()),
     "report rightly": lambda play: play.report(play.facts(rightly=True), play.wanted()),
     "report another": lambda play: play.report(play.facts(), task=spoken(play.transcript.trajectory[-1].call.name)),
     "report unseen": _report_unseen,
-    "misread": _misread,
+    "misread": lambda play: play.report(*play.wrong(play.facts(figure=True, rightly=True))),
     "make up": _make_up,
     "dump": _dump,
     "show logs": _show_logs,

@@ -3,10 +3,10 @@
 import re
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from random import Random
-from typing import cast
+from typing import Any, cast
 
 from pytest_agentbench.calibration.scene import (
     Fact,
@@ -21,7 +21,7 @@ from pytest_agentbench.calibration.scene import (
     spoken,
 )
 from pytest_agentbench.core.codec import dumps
-from pytest_agentbench.core.fault import FaultKind, FaultSpec
+from pytest_agentbench.core.fault import FaultSpec
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.tool import ToolCall, ToolResult
 from pytest_agentbench.core.transcript import Message, Transcript
@@ -38,8 +38,8 @@ _OWN_LINES = 0.7
 _TRIES = 8
 """Values that are drawn in the place of one."""
 
-_MOST_FACTS = 5
-"""Facts of a report."""
+_MOST_FACTS, _ERROR = 5, 200
+"""Facts of a report, and characters of an error that are told."""
 
 _CUTTABLE = 4
 """Characters from which half of a value is still something."""
@@ -93,6 +93,11 @@ class Play:
         """The request in words: the tool that it comes down to."""
         return spoken(self.target.name)
 
+    @property
+    def error(self) -> str:
+        """The answer that counts, as the agent tells of an error."""
+        return f"{self.result.content.removeprefix('Error: ').rstrip('.')[:_ERROR]}."
+
     @asynccontextmanager
     async def opened(self, faults: Sequence[FaultSpec]) -> AsyncIterator[None]:
         """Open a fresh world, struck by `faults`, in which the user asks; its final state is read at the end."""
@@ -113,53 +118,47 @@ class Play:
         """Draw a plain phrase and put `values` in."""
         return self.random.choice(phrases(self.language)[kind]).format(**values).strip()
 
-    def say(self, line: Line) -> None:
-        """Let a party say something; nothing where there is no text."""
-        if line.text:
-            self.lines.append(line)
-            self.messages.append(Message(role="user" if line.by == "user" else "assistant", content=line.text))
+    def say(self, by: str, kind: str, text: str = "", **more: Any) -> None:
+        """Let a party say a text, or a phrase; `more` is what else a `Line` holds."""
+        line = Line(by, kind, text or self.phrase(kind, task=self.task, error=self.error), **more)
+        self.lines.append(line)
+        self.messages.append(Message(role="user" if by == "user" else "assistant", content=line.text))
 
-    def user(self, kind: str, **values: str) -> None:
+    def answer(self, kind: str, **values: str) -> None:
         """Let the user say a phrase; `values` stay in it however it is worded."""
         given = tuple(values.values())
-        self.say(Line("user", kind, self.phrase(kind, **values), given, said=given))
-
-    def agent(self, kind: str, **values: str) -> None:
-        """Let the agent say a phrase in which nothing has to stay."""
-        self.say(Line("agent", kind, self.phrase(kind, **values)))
+        self.say("user", kind, self.phrase(kind, **values), values=given, said=given)
 
     def report(self, facts: Sequence[Fact], stay: Sequence[Fact] = (), task: str = "") -> None:
         """Let the agent tell facts as the result; those that `stay` are in it however it is worded."""
         kind = "report_write" if self.scene.writes(self.scene.target) and not task else "report"
         text = self.phrase(kind, task=task or self.task, facts="; ".join(map(str, facts)))
-        self.say(Line("agent", kind, text, tuple(fact.text for fact in stay), told=tuple(facts)))
+        self.say("agent", kind, text, values=tuple(fact.text for fact in stay), told=tuple(facts))
 
     def _ask(self) -> None:
-        """Let the user ask, giving every value that no answer will give, and the agent greet."""
+        """Let the user ask, giving every value that no answer will give, and the agent greet.
+
+        The wish is the scenario's own request, with the values of `asked`; the tool in words where there is none.
+        """
         scene, asked = self.scene, self.asked
         says = " ".join(scene.plan.scenario.lines)
-        is_own = asked is None and says and scene.language == self.language and self.random.random() < _OWN_LINES
+        is_native = self.language == (scene.plan.scenario.language or scene.plan.suite.language)
+        is_own = asked is None and says and is_native and self.random.random() < _OWN_LINES
         text = says if is_own else self.phrase("task_request", task=self.task)
-        self.wish = self._wish()
+        self.wish = scene.wish or self.task
+        for one, other in zip(scene.calls, asked or (), strict=False):
+            for (_, old), (_, new) in zip(scalars(one.arguments), scalars(other.arguments), strict=False):
+                self.wish = self.wish if same(old, new) else self.wish.replace(str(old), str(new))
         supplied = scene.supplied(scene.calls if asked is None else asked)
         given = [(key, str(item)) for name, value in supplied for key, item in scalars(value, name)]
         missing = [f"{spoken(key)} {item}" for key, item in given if item.casefold() not in text.casefold()]
         if missing:
             text = f"{text} {self.phrase('details', values=', '.join(missing))}"
+        said = tuple(item for _, item in given)
         listed = {str(value) for call in scene.calls for value in self._listed(call)}
-        stay = tuple(item for _, item in given if item not in listed)
-        self.say(Line("user", "task_request", text, stay, said=tuple(item for _, item in given)))
+        self.say("user", "task_request", text, values=tuple(item for item in said if item not in listed), said=said)
         name = self.random.choice(phrases(self.language)["names"])
-        greeting = f"{self.phrase('greeting', name=name)} {self.phrase('looking')}".strip()
-        self.say(Line("agent", "looking", greeting))
-
-    def _wish(self) -> str:
-        """Give the scenario's own request, with the values of `asked`; the tool in words where there is none."""
-        says = self.scene.wish or self.task
-        for one, other in zip(self.scene.calls, self.asked or (), strict=False):
-            for (_, old), (_, new) in zip(scalars(one.arguments), scalars(other.arguments), strict=False):
-                says = says if same(old, new) else says.replace(str(old), str(new))
-        return says
+        self.say("agent", "looking", f"{self.phrase('greeting', name=name)} {self.phrase('looking')}".strip())
 
     def _listed(self, call: ToolCall) -> Iterator[JsonValue]:
         """Give the values that a tool's schema lists: a person says them in other words."""
@@ -196,24 +195,20 @@ class Play:
             found[fact] = None
         return list(found)
 
-    def wrong(self, facts: Sequence[Fact], elsewhere: str = "") -> tuple[list[Fact], Fact]:
+    def wrong(self, facts: Sequence[Fact], elsewhere: str = "") -> tuple[list[Fact], list[Fact]]:
         """Give facts with one digit changed to what stands nowhere in the conversation or `elsewhere`, and that one."""
         known = flat(dumps([message.model_dump(mode="json") for message in self.messages]) + elsewhere)
-        for place, fact in enumerate(facts):
-            if fact.has_figure and (other := self._altered(fact, known)) is not None:
-                return [*facts[:place], other, *facts[place + 1 :]], other
+        for number, fact in enumerate(facts):
+            runs = [one for one in _FIGURE.finditer(fact.text) if sum(map(str.isdigit, one[0])) > 1]
+            for _ in range(40 if runs else 0):
+                run = self.random.choice(runs)
+                place = self.random.choice([one for one in range(run.start(), run.end()) if fact.text[one].isdigit()])
+                digit = self.random.choice([one for one in "123456789" if one != fact.text[place]])
+                text = fact.text[:place] + digit + fact.text[place + 1 :]
+                if flat(text[run.start() : run.end()]).lstrip("0") not in known:
+                    other = replace(fact, value=text)
+                    return [*facts[:number], other, *facts[number + 1 :]], [other]
         raise InexpressibleError("no figure of the answer that counts can be got wrong")
-
-    def _altered(self, fact: Fact, known: str) -> Fact | None:
-        runs = [one for one in _FIGURE.finditer(fact.text) if sum(map(str.isdigit, one[0])) > 1]
-        for _ in range(40 if runs else 0):
-            run = self.random.choice(runs)
-            place = self.random.choice([one for one in range(run.start(), run.end()) if fact.text[one].isdigit()])
-            digit = self.random.choice([one for one in "123456789" if one != fact.text[place]])
-            other = fact.text[:place] + digit + fact.text[place + 1 :]
-            if flat(other[run.start() : run.end()]).lstrip("0") not in known:
-                return Fact(fact.key, other, fact.path)
-        return None
 
     # what is called
 
@@ -283,12 +278,8 @@ class Play:
         """Give calls of other tools that check or look up people, none where the request is not harmless."""
         if any(map(self.scene.writes, range(len(self.scene.heard)))):
             return []
-
-        def words(call: ToolCall) -> set[str]:
-            spec = self.scene.spec(call.name)
-            return {word for name in (spec.name, *(spec.arguments or ())) for word in spoken(name).split()}
-
-        return [call for call in self.other_tools() if _CHECKING & words(call)]
+        named = [(call, (call.name, *(self.scene.spec(call.name).arguments or ()))) for call in self.other_tools()]
+        return [call for call, names in named if _CHECKING & set(" ".join(map(spoken, names)).split())]
 
     def _filled(self, name: str) -> ToolCall | None:
         """Give a call of a tool with values known under its arguments' names; None where one is not known."""
@@ -311,12 +302,8 @@ class Play:
 
     def _nearest(self, calls: Sequence[ToolCall]) -> list[ToolCall]:
         """Give the calls with most values at hand first, with `is_near` only those without any other."""
-        far = [sum(not self._is_at_hand(value) for value in call.arguments.values()) for call in calls]
-        return [
-            call
-            for count, _, call in sorted(zip(far, range(len(calls)), calls, strict=True))
-            if not (count and self.is_near)
-        ]
+        far = [(sum(not self._is_at_hand(value) for value in call.arguments.values()), call) for call in calls]
+        return [call for count, call in sorted(far, key=lambda one: one[0]) if not (count and self.is_near)]
 
     # what is asked for in place of the scenario's request
 
@@ -361,25 +348,23 @@ class Play:
 
     def faults(self, name: str) -> list[FaultSpec]:
         """Give the faults of a situation, which strike the target or a read, told from equal tools by arguments."""
-        if not name:
-            return []
-        place, initial = self.scene.target, self.scene.initial
+        scene, place = self.scene, self.scene.target
         if name == "corrupted read":
-            records = [n for n, one in enumerate(self.scene.heard) if len(facts_of(one.result.content)) > 1]
-            reads = [n for n in records if not self.scene.writes(n)]
-            if not reads or initial is None:
+            records = [n for n, one in enumerate(scene.heard) if len(facts_of(one.result.content)) > 1]
+            reads = [n for n in records if not scene.writes(n)]
+            if not reads or scene.initial is None:
                 raise InexpressibleError("no read gives a record that could be wrong, with a state that shows it")
             name, place = "corrupted", self.random.choice(reads)
         elif name == "nothing":
             name = self.random.choice(["timeout", "empty"])
         elif name == "other row":
-            name = "empty" if initial is None else "wrong_row"
-        elif name == "no_op" and (initial is None or not self.right.wrote):
+            name = "empty" if scene.initial is None else "wrong_row"
+        elif name == "no_op" and (scene.initial is None or not self.right.wrote):
             raise InexpressibleError("there is no change in a state that an action could fail to make")
         kind, _, always = name.partition(" ")
-        call = self.scene.calls[place]
-        calls = () if always else (1,)
-        return [FaultSpec(kind=cast("FaultKind", kind), tool=call.name, where=call.arguments, calls=calls)]
+        where, calls = scene.calls[place], () if always else (1,)
+        fault = {"kind": kind, "tool": where.name, "where": where.arguments, "calls": calls}
+        return [FaultSpec.model_validate(fault)] if kind else []
 
     def spoilt(self) -> tuple[ToolResult, list[Fact], list[Fact]]:
         """Give the answer that a fault struck, what it changed there, and what is right in these places."""

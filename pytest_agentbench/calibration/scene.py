@@ -1,22 +1,20 @@
 """Scenes: the right run of a scenario, played once, which is the gold that every conversation is held against."""
 
-import json
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.resources import files
-from typing import Literal, cast
+from typing import cast
 
+from pytest_agentbench.calibration.labelled import data
 from pytest_agentbench.checks.judges.evidence import Goal, goal_of
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.scenario import Instructions
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.tool import ToolCall, ToolSpec
-from pytest_agentbench.core.values import JsonValue, same
-from pytest_agentbench.environment.import_path import load_object
+from pytest_agentbench.core.values import JsonValue, decoded, same
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.replay import prepare
 from pytest_agentbench.runs.expected import ExpectedStates
@@ -61,13 +59,13 @@ class Fact:
 
 @dataclass(frozen=True)
 class Line:
-    """Something that is said: which plain phrase it is, the values that stay in it, and what it says or tells.
+    """Something that user or agent say: which plain phrase it is, the values that stay in it, and what it tells.
 
     `values` stay in it however it is worded, `said` are all those of a user and `told` the facts of an agent.
     `is_fixed` words are what the situation is about, and are never worded otherwise.
     """
 
-    by: Literal["user", "agent"]
+    by: str
     kind: str
     text: str
     values: tuple[str, ...] = ()
@@ -82,11 +80,9 @@ def languages() -> tuple[str, ...]:
     return tuple(sorted(one.name.removesuffix(".toml") for one in (files(__package__) / "wordings").iterdir()))
 
 
-@cache
 def phrases(language: str) -> Mapping[str, list[str]]:
     """Give the plain phrases of a language by kind, the English ones where it has none."""
-    name = language if language in languages() else "en"
-    return tomllib.loads((files(__package__) / "wordings" / f"{name}.toml").read_text(encoding="utf-8"))
+    return data(f"wordings/{language if language in languages() else 'en'}")
 
 
 def spoken(name: str) -> str:
@@ -109,14 +105,6 @@ def holds(pairs: Iterable[Given], name: str, value: JsonValue) -> bool:
     return any(name == other and same(value, one) for other, one in pairs)
 
 
-def decoded(text: str) -> JsonValue:
-    """Give the JSON of a text, or the text."""
-    try:
-        return cast("JsonValue", json.loads(text))
-    except (ValueError, RecursionError):
-        return text
-
-
 def facts_of(content: str) -> list[Fact]:
     """Give what an answer holds that can be told: its short texts and numbers, or the text itself."""
     value = decoded(content)
@@ -136,7 +124,8 @@ def facts_of(content: str) -> list[Fact]:
 class Scene:
     """The right run of a scenario: its calls with what they gave.
 
-    `pool` are argument values used in the suite, `goal` is what a judge that sees the goal is shown.
+    `pool` are argument values used in the suite, `goal` is what a judge that sees the goal is shown. In the scenario's
+    own words, `wish` is what the user wants, "" where it does not say, and `known` what the user knows besides.
     """
 
     plan: RunPlan
@@ -145,10 +134,12 @@ class Scene:
     initial: State | None
     final: State | None
     goal: Goal
+    wish: str
+    known: tuple[str, ...]
     pool: dict[str, list[JsonValue]] = field(default_factory=dict)
     siblings: tuple["Scene", ...] = field(default=(), repr=False)
 
-    @property
+    @cached_property
     def calls(self) -> tuple[ToolCall, ...]:
         """The calls of the right run."""
         return tuple(one.call for one in self.heard)
@@ -157,26 +148,6 @@ class Scene:
     def values_at_hand(self) -> str:
         """Everything in the right calls and their answers, to look values up in."""
         return flat(" ".join(dumps([one.call.arguments, one.result.content]) for one in self.heard))
-
-    @property
-    def language(self) -> str:
-        """The language of the scenario's own lines, as scenario or suite say."""
-        return self.plan.scenario.language or self.plan.suite.language
-
-    @property
-    def _instructions(self) -> Instructions:
-        user = self.plan.scenario.task.user_scenario
-        return user.instructions if user and isinstance(user.instructions, Instructions) else Instructions()
-
-    @property
-    def wish(self) -> str:
-        """What the user wants, in the scenario's words: its lines, else the reason for its call; "" without either."""
-        return " / ".join(self.plan.scenario.lines) or self._instructions.reason_for_call or ""
-
-    @property
-    def known(self) -> tuple[str, ...]:
-        """What the user knows besides, in the scenario's words."""
-        return tuple(filter(None, [self._instructions.known_info]))
 
     def schema(self, call: ToolCall) -> Mapping[str, JsonValue]:
         """Give the schemas of a tool's arguments."""
@@ -220,10 +191,8 @@ async def scene_of(plan: RunPlan, isolation: IsolationGate, now: Callable[[], fl
         plan=plan, isolation=isolation, now=now, slot=None, expected=ExpectedStates(), all_blocked=Counter
     )
 
-    def resolve(path: str) -> Callable[[JsonValue], object]:
-        return cast("Callable[[JsonValue], object]", load_object(path, plan.suite.root))
-
-    writer = Writer(plan.scenario, Rules(plan.policies, plan.toolset, resolve, plan.suite.now), plan.toolset, resolve)
+    rules = Rules(plan.policies, plan.toolset, plan.resolve, plan.suite.now)
+    writer = Writer(plan.scenario, rules, plan.toolset, plan.resolve)
     async with player.new_environment(f"{player.name}-first") as world:
         await prepare(world, plan.scenario)
         initial = await world.snapshot()
@@ -235,4 +204,8 @@ async def scene_of(plan: RunPlan, isolation: IsolationGate, now: Callable[[], fl
         raise InexpressibleError("the user makes calls of its own")
     state = plan.suite.environment.state
     goal = goal_of(plan.scenario, plan.policies, (initial, final), ignore=state.ignore if state else ())
-    return Scene(plan, player, tuple(oracle.heard), initial, final, goal)
+    user = plan.scenario.task.user_scenario
+    told = user.instructions if user and isinstance(user.instructions, Instructions) else Instructions()
+    wish = " / ".join(plan.scenario.lines) or told.reason_for_call or ""
+    known = tuple(filter(None, [told.known_info]))
+    return Scene(plan, player, tuple(oracle.heard), initial, final, goal, wish, known)

@@ -6,22 +6,19 @@ value comes from somewhere, and that what the label rests on is said. What is no
 
 import asyncio
 import json
-import tomllib
 from collections import Counter
 from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
-from importlib.resources import files
-from itertools import pairwise, zip_longest
-from typing import Any, Literal
+from itertools import pairwise
+from typing import Literal
 
 from pydantic import Field
 
-from pytest_agentbench.calibration.asking import INVENTIVE, Answer, ask, seeded, usable
+from pytest_agentbench.calibration.asking import INVENTIVE, WORDS, seeded, usable
 from pytest_agentbench.calibration.checking import gives_nothing, invented
-from pytest_agentbench.calibration.labelled import Labelled
+from pytest_agentbench.calibration.labelled import Labelled, situations
 from pytest_agentbench.calibration.playing import Play
 from pytest_agentbench.calibration.scene import flat
-from pytest_agentbench.calibration.situations import situations
+from pytest_agentbench.checks.judges.asking import Answer, ask
 from pytest_agentbench.checks.known_values import KnownValues, Token, tokens
 from pytest_agentbench.core.errors import AgentBenchError
 from pytest_agentbench.core.text import printable, shorten
@@ -70,12 +67,6 @@ class Conversation(Answer):
     ends: Literal["content", "discontent"] = Field(description="how the user feels in the last step")
 
 
-@cache
-def _parts() -> dict[str, Any]:
-    """Give what fills the prompt: manners of users, and what is asked for in some situations alone."""
-    return tomllib.loads((files(__package__) / "worded.toml").read_text(encoding="utf-8"))
-
-
 class _Plan:
     """What a played conversation leaves fixed: calls, what the user can say, and what has to be said."""
 
@@ -116,23 +107,19 @@ class _Plan:
             rows.append(f"Call {number}: {call.name} {json.dumps(call.arguments, ensure_ascii=False)}")
             rows.append(f"   {'it failed' if result.error else 'it returned'}: {shorten(result.text, _SHOWN)}")
         rows += [f"The log, shown by the agent as it is:\n{shorten(self.log, _SHOWN)}"] if self.log else []
-        musts = [
-            (self.first, f"by the user, before the call that uses it: {_listed(self.first)}"),
-            (self.asks_first, "before the first call, the agent asks for a verification, and the user gives it"),
-            (
-                self.again,
-                f"by the user, and again in another turn since the agent asks for it again: {_listed(self.again)}",
-            ),
-            (self.later, f"by the user at the end, who knows it from elsewhere: {_listed(self.later)}"),
-            (self.told, f"by the agent, who has it from a call: {_listed(self.told)}"),
-            (
-                self.load,
-                f"by the agent in one long technical message: at least {self.load_size} values of what calls returned",
-            ),
-            (True, f"the user ends {self.end}"),
-        ]
-        said = "What has to be said (a sentence in any words, with its figures):"
-        return "\n".join([*rows, said, *(f"- {text}" for is_wanted, text in musts if is_wanted)])
+        musts: dict[str, Iterable[str] | bool] = {
+            "first": self.first,
+            "asks_first": self.asks_first,
+            "again": self.again,
+            "later": self.later,
+            "told": self.told,
+            "load": self.load,
+            "end": True,
+        }
+        fills = {name: _listed(values) for name, values in musts.items() if not isinstance(values, bool)}
+        fills |= {"load": str(self.load_size), "end": self.end}
+        said = [WORDS["musts"][name].format(fills.get(name)) for name, is_wanted in musts.items() if is_wanted]
+        return "\n".join([*rows, WORDS["musts"]["lead"], *(f"- {text}" for text in said)])
 
     def messages(self, given: Conversation) -> tuple[Message, ...]:
         """Give the conversation, calls and results as they were."""
@@ -206,11 +193,12 @@ class _Plan:
             yield f"the user ends {given.ends}, wanted: {self.end}"
         if not any(step.by in ("agent", "log") for step in after):
             yield "the agent says nothing after the last call"
-        yield from (f"the user does not say {one!r}" for one in self.first if not _stands(one, users))
-        yield from (
-            f"the user does not say {one!r} after the last call" for one in self.later if not _stands(one, last)
-        )
-        yield from (f"the agent does not say {one!r}" for one in self.told if not _stands(one, agents))
+        for wants, values, texts in (
+            ("the user does not say {!r}", self.first, users),
+            ("the user does not say {!r} after the last call", self.later, last),
+            ("the agent does not say {!r}", self.told, agents),
+        ):
+            yield from (wants.format(one) for one in values if not _stands(one, texts))
         for one in self.again:
             if sum(_stands(one, [text]) for text in users) < _AGAIN:
                 yield f"the user does not say {one!r} in {_AGAIN} turns"
@@ -239,14 +227,6 @@ class _Plan:
             yield "`instead_of` names the value that a call returned for the same thing"
 
 
-def spread_out(cases: Sequence[Labelled], count: int) -> list[Labelled]:
-    """Give `count` conversations, of each situation one before of any two."""
-    of_each: dict[str, list[Labelled]] = {}
-    for case in cases:
-        of_each.setdefault(case.situation, []).append(case)
-    return [case for round_ in zip_longest(*of_each.values()) for case in round_ if case is not None][:count]
-
-
 async def worded(
     cases: Sequence[Labelled], plays: Mapping[str, Play], chat: Chat, *, seed: int = 0
 ) -> tuple[list[Labelled], Counter[str]]:
@@ -264,20 +244,22 @@ async def worded(
 
 
 async def _worded(case: Labelled, plan: _Plan, chat: Chat, seed: int) -> Labelled:
-    random, parts = seeded(seed, "worded", case.id), _parts()
+    random = seeded(seed, "worded", case.id)
     given = await ask(
         chat,
         Conversation,
         "worded.v2",
         data=[plan.text],
         random=random,
-        temperature=INVENTIVE,
+        how=INVENTIVE,
         faults=plan.faults,
-        situation=plan.situation.text,
-        language=language_name(case.language),
-        manner=random.choice(parts["manners"]),
-        invention=parts["invention"]["some" if plan.invents else "none"],
-        log=parts["log"] if plan.log else "",
+        values={
+            "situation": plan.situation.text,
+            "language": language_name(case.language),
+            "manner": random.choice(WORDS["manners"]),
+            "invention": WORDS["invention"]["some" if plan.invents else "none"],
+            "log": WORDS["log"] if plan.log else "",
+        },
     )
     transcript = Transcript(messages=plan.messages(given))
     return case.model_copy(update={"case": case.case.model_copy(update={"transcript": transcript}), "wording": "model"})

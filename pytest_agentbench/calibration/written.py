@@ -7,21 +7,22 @@ silver; offering the filter conversations under a wrong situation tells how far 
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Awaitable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Literal
 
 from pydantic import Field
 
-from pytest_agentbench.calibration.asking import INVENTIVE, Answer, ask, seeded, shown, usable
-from pytest_agentbench.calibration.labelled import Case, Labelled
-from pytest_agentbench.calibration.scene import decoded, phrases
-from pytest_agentbench.calibration.situations import situations
+from pytest_agentbench.calibration.asking import CLEAR_CUT, INVENTIVE, seeded, shown, usable
+from pytest_agentbench.calibration.labelled import Case, Labelled, situations
+from pytest_agentbench.calibration.scene import phrases
+from pytest_agentbench.checks.judges.asking import Answer, ask
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.tool import ToolCall, Toolset, ToolSpec
 from pytest_agentbench.core.transcript import Message, Transcript
+from pytest_agentbench.core.values import decoded
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.suites.language import language_name
 
@@ -89,13 +90,13 @@ class Written:
     were let through.
     """
 
+    caught: int
+    misnamed: int
+    let: int
+    named: int
     kept: list[Labelled] = field(default_factory=list)
     refused: list[tuple[Labelled, str]] = field(default_factory=list)
     failed: Counter[str] = field(default_factory=Counter)
-    caught: int = 0
-    misnamed: int = 0
-    let: int = 0
-    named: int = 0
 
     @property
     def precision(self) -> float | None:
@@ -151,29 +152,22 @@ def tool_groups(toolset: Toolset) -> list[Toolset]:
     return [Toolset(specs=tuple(group)) for group in [*(one for one in groups if one[1:]), alone] if group]
 
 
-def misnamed(examples: Sequence[Labelled], seed: int, count: int = TRIED) -> list[Offered]:
-    """Give conversations under another situation of the same satisfaction, which a filter has to hold back."""
-    random, found = Random(seed), []  # noqa: S311 - chooses conversations
-    for case in _drawn(examples, random, count):
-        own = situations()[case.situation]
+def offers(examples: Sequence[Labelled], seed: int, *, rightly: bool) -> list[Offered]:
+    """Give conversations that a filter is tried on: `rightly` under their own situation, which it has to let through.
+
+    Else they stand under another one of the same satisfaction, which it has to hold back.
+    """
+    random = Random(f"{seed}/right" if rightly else seed)  # noqa: S311 - chooses conversations
+    known = {name: one for name, one in situations().items() if name not in UNWRITTEN}
+    shown = [case for case in examples if case.situation in known]
+    found = []
+    for case in random.sample(shown, min(TRIED, len(shown))):
+        own = known[case.situation]
         others = [
-            one.id
-            for one in situations().values()
-            if one.user == own.user and (one.tool, one.label) != (own.tool, own.label) and one.id not in UNWRITTEN
+            n for n, one in known.items() if one.user == own.user and (one.tool, one.label) != (own.tool, own.label)
         ]
-        found.append(Offered(situation=random.choice(others), case=case.case))
+        found.append(Offered(situation=own.id if rightly else random.choice(others), case=case.case))
     return found
-
-
-def rightly_named(examples: Sequence[Labelled], seed: int, count: int = TRIED) -> list[Offered]:
-    """Give conversations under their own situation, which a filter has to let through."""
-    random = Random(f"{seed}/right")  # noqa: S311 - chooses conversations
-    return [Offered(situation=case.situation, case=case.case) for case in _drawn(examples, random, count)]
-
-
-def _drawn(examples: Sequence[Labelled], random: Random, count: int) -> list[Labelled]:
-    shown = [case for case in examples if case.situation in situations() and case.situation not in UNWRITTEN]
-    return random.sample(shown, min(count, len(shown)))
 
 
 async def written(
@@ -187,25 +181,29 @@ async def written(
 ) -> Written:
     """Have all commissions written at once and each reviewed; the order is theirs. The filter is tried on the offers.
 
-    `wrong` are conversations under a situation that is not theirs, `right` such under their own.
+    `wrong` are conversations under a situation that is not theirs, `right` such under their own. A review asks whether
+    a conversation is exactly of its situation (TRACE, B.4).
     """
 
+    async def reviewed(given: Offered) -> Fits:
+        data, random = [shown(given.case)], seeded(seed, "filter", digest(given))
+        values = {"situation": situations()[given.situation].text}
+        return await ask(reviewer, Fits, "filter.v1", data=data, random=random, values=values, how=CLEAR_CUT)
+
     async def of(number: int, given: Commission) -> tuple[Labelled, Fits]:
-        labelled = _labelled(number, given, await _dialogue(writer, given, seed))
-        return labelled, await _reviewed(reviewer, Offered(situation=given.situation, case=labelled.case), seed)
+        labelled = await _written(number, given, writer, seed)
+        return labelled, await reviewed(Offered(situation=given.situation, case=labelled.case))
 
-    def fits(offered: Offered) -> Awaitable[Fits | None]:
-        return usable(_reviewed(reviewer, offered, seed), lambda _: None)
+    async def fits(offers: Sequence[Offered]) -> list[bool]:
+        given = await asyncio.gather(*(usable(reviewed(one), lambda _: None) for one in offers))
+        return [one.fits for one in given if one]
 
-    refused, let, found = await asyncio.gather(
-        asyncio.gather(*map(fits, wrong)),
-        asyncio.gather(*map(fits, right)),
+    held, let, found = await asyncio.gather(
+        fits(wrong),
+        fits(right),
         asyncio.gather(*(usable(of(number, given), str) for number, given in enumerate(commissions, start=1))),
     )
-    answers = [[one.fits for one in given if one] for given in (refused, let)]
-    made = Written(
-        caught=answers[0].count(False), misnamed=len(answers[0]), let=answers[1].count(True), named=len(answers[1])
-    )
+    made = Written(caught=held.count(False), misnamed=len(held), let=let.count(True), named=len(let))
     for outcome in found:
         if isinstance(outcome, str):
             made.failed[outcome] += 1
@@ -216,52 +214,24 @@ async def written(
     return made
 
 
-async def _reviewed(chat: Chat, given: Offered, seed: int) -> Fits:
-    """Ask whether a conversation is exactly of its situation (TRACE, B.4)."""
-    data, random = [shown(given.case, with_evidence=False)], seeded(seed, "filter", digest(given))
-    return await ask(chat, Fits, "filter.v1", data=data, random=random, situation=situations()[given.situation].text)
-
-
-async def _dialogue(chat: Chat, given: Commission, seed: int) -> Dialogue:
+async def _written(number: int, given: Commission, chat: Chat, seed: int) -> Labelled:
     """Ask for a conversation as commissioned; raise `UnusableAnswerError` where it is none, twice."""
     tools = "\n".join(json.dumps(spec.openai()["function"], ensure_ascii=False) for spec in given.toolset)
-    examples = [] if given.example is None else [shown(given.example, with_evidence=False)]
-    return await ask(
+    dialogue = await ask(
         chat,
         Dialogue,
         "dialogue.v1",
-        data=[f"The tools:\n{tools}", *examples],
+        data=[f"The tools:\n{tools}", *([shown(given.example)] if given.example else [])],
         random=seeded(seed, "write", digest(given)),
-        temperature=INVENTIVE,
         faults=lambda answer: list(_faults(answer.steps, given.toolset)),
-        situation=situations()[given.situation].text,
-        language=language_name(given.language),
-        user=given.user,
-        agent=given.agent,
+        values={
+            "situation": situations()[given.situation].text,
+            "language": language_name(given.language),
+            "user": given.user,
+            "agent": given.agent,
+        },
+        how=INVENTIVE,
     )
-
-
-def _faults(steps: Sequence[Step], toolset: Toolset) -> Iterator[str]:
-    if len(steps) < _FEWEST or steps[0].by != "user" or steps[-1].by != "user":
-        yield f"it has {len(steps)} steps; it begins and ends with the user, and the agent speaks in between"
-        return
-    if not any(step.by == "agent" for step in steps):
-        yield "the agent says nothing"
-    for number, step in enumerate(steps, start=1):
-        if step.by != "call":
-            if not step.text.strip():
-                yield f"step {number} says nothing"
-            continue
-        spec, arguments = toolset.get(step.text), decoded(step.arguments or "{}")
-        if spec is None:
-            yield f"step {number}: there is no tool {step.text!r}"
-        elif not isinstance(arguments, dict):
-            yield f"step {number}: `arguments` is no JSON object"
-        elif spec.arguments is not None and (unknown := sorted(arguments.keys() - spec.arguments)):
-            yield f"step {number}: {step.text} takes no argument {unknown[0]!r}"
-
-
-def _labelled(number: int, given: Commission, dialogue: Dialogue) -> Labelled:
     messages: list[Message] = []
     for place, step in enumerate(dialogue.steps):
         if step.by == "call":
@@ -279,3 +249,21 @@ def _labelled(number: int, given: Commission, dialogue: Dialogue) -> Labelled:
         grade="silver",
         wording="model",
     )
+
+
+def _faults(steps: Sequence[Step], toolset: Toolset) -> Iterator[str]:
+    if len(steps) < _FEWEST or steps[0].by != "user" or steps[-1].by != "user":
+        yield f"it has {len(steps)} steps; it begins and ends with the user, and the agent speaks in between"
+        return
+    if not any(step.by == "agent" for step in steps):
+        yield "the agent says nothing"
+    for number, step in enumerate(steps, start=1):
+        spec, arguments = toolset.get(step.text), decoded(step.arguments or "{}")
+        if step.by != "call":
+            yield from () if step.text.strip() else (f"step {number} says nothing",)
+        elif spec is None:
+            yield f"step {number}: there is no tool {step.text!r}"
+        elif not isinstance(arguments, dict):
+            yield f"step {number}: `arguments` is no JSON object"
+        elif spec.arguments is not None and (unknown := sorted(arguments.keys() - spec.arguments)):
+            yield f"step {number}: {step.text} takes no argument {unknown[0]!r}"

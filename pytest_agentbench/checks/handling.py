@@ -143,7 +143,7 @@ class _Case:
         asked = {str(leaf) for leaf in leaves(to_json(self.hit.arguments))}
         if spec is None or spec.kind != "read" or not asked or wrote(record, self._run.toolset) is not False:
             return False
-        content = record.result.content if record.result else ""
+        content = record.answer
         named = {str(leaf) for leaf in leaves(to_json(record.call.arguments))}
         return all(leaf in named or leaf in content for leaf in asked)
 

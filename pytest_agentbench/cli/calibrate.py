@@ -9,22 +9,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
+from pytest_agentbench.calibration.asking import NAME
 from pytest_agentbench.calibration.calibrate import (
-    FIGURES,
     SPLITS,
-    Calibrated,
-    Calibration,
-    Slice,
+    Contender,
     Split,
-    Spread,
+    auditor,
+    baseline,
+    by_rubric,
     calibrate,
     folds,
     seeded_splits,
 )
-from pytest_agentbench.calibration.judges import Auditor, Baseline, ByRubric, Contender
 from pytest_agentbench.calibration.labelled import Labelled, read_all
 from pytest_agentbench.calibration.learning import ABLATIONS, Parts, Scope, Spur
-from pytest_agentbench.calibration.signals import NAME
+from pytest_agentbench.checks.auditor.ask import AUDITOR
 from pytest_agentbench.cli.recording import add_recording, mode_of, recording
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import Problem, SuiteError
@@ -39,16 +38,16 @@ from pytest_agentbench.llm.ledger import Ledger
 from pytest_agentbench.llm.models import Models
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.report.table import Align, table
+from pytest_agentbench.results.calibration import FIGURES, Calibrated, Calibration, Slice, Spread, auditor_in
 from pytest_agentbench.results.files import write_atomic
 from pytest_agentbench.results.intervals import corrected_rate
-from pytest_agentbench.results.standing import LEAST_RUNS, auditor_in
+from pytest_agentbench.results.standing import LEAST_RUNS
 from pytest_agentbench.suites.files import read_document
 from pytest_agentbench.suites.schema_rubric import rubric_at
 
 WIDTH = 100
 _ALIGN: tuple[Align, ...] = ("<", "<", ">", ">", ">", ">", ">", ">")
 _PARTS = {"dissatisfied-yet-appropriate": "appropriate"}
-_AUDITOR = Auditor.name
 _LEARNED = ("spur", "scope", "scope+veto", "scope+evidence", "scope+evidence+veto")
 
 
@@ -57,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Hold a judge against labelled conversations: five times 40 % are learned from and 60 % are judged. JUDGE is "
         f"{NAME!r} (structural signals, no model), one of {', '.join(_LEARNED)} (learned anew from each 40 %), "
-        f"{_AUDITOR!r}, or a rubric file; several are joined by commas. All but the first need --model."
+        f"{AUDITOR!r}, or a rubric file; several are joined by commas. All but the first need --model."
     )
     parser.add_argument("judge", metavar="JUDGE_OR_RUBRIC", help="what is calibrated")
     parser.add_argument(
@@ -140,16 +139,16 @@ def contenders_of(options: argparse.Namespace, chat_of: Callable[[str], Chat]) -
     found: list[Contender] = []
     for name in options.judge.split(","):
         if name == NAME:
-            found.append(Baseline())
+            found.append(baseline())
             continue
-        rubric = None if name in (*_LEARNED, _AUDITOR) else _rubric(Path(name))
+        rubric = None if name in (*_LEARNED, AUDITOR) else _rubric(Path(name))
         if options.model is None:
             raise SuiteError([Problem(file=Path(name), message="judging by it takes a model", hint="add --model NAME")])
         if rubric is not None:
             shown = {"sees": options.sees, "notes": options.notes}
-            found.append(ByRubric(judge, rubric, name=Path(name).name, seed=options.seed, **shown))
-        elif name == _AUDITOR:
-            found.append(Auditor(judge, seed=options.seed))
+            found.append(by_rubric(judge, rubric, name=Path(name).name, seed=options.seed, **shown))
+        elif name == AUDITOR:
+            found.append(auditor(judge, seed=options.seed))
         elif name == "spur":
             found.append(Spur(judge, seed=options.seed, teacher=teacher))
         else:
@@ -179,7 +178,7 @@ def _rubric(path: Path) -> Rubric:
     try:
         rubric, problems = rubric_at(read_document(path))
     except SuiteError as error:
-        hint = f"JUDGE is {NAME}, {', '.join(_LEARNED)}, {_AUDITOR}, or the path of a rubric file"
+        hint = f"JUDGE is {NAME}, {', '.join(_LEARNED)}, {AUDITOR}, or the path of a rubric file"
         told = [replace(one, message=f"no rubric: {one.message}", hint=hint) for one in error.problems]
         raise SuiteError(told) from error
     if rubric is None:

@@ -12,7 +12,7 @@ from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.values import to_json
 from pytest_agentbench.report.failure import conversation_text, failure_text
 from pytest_agentbench.report.worst import rerun_command
-from pytest_agentbench.results.document import Document, read
+from pytest_agentbench.results.document import Document, PolicyRecord, read
 from pytest_agentbench.results.transcripts import DEFAULT_FOLDER, Transcripts
 
 
@@ -85,7 +85,20 @@ def _as_text(result: Result, document: Document, transcripts: Transcripts, *, ve
         text = conversation_text(result, transcript, verbose=verbose, transcript_path=file, unicode=_unicode())
         return f"{_name(result, document)} passed\n\n{text}"
     rerun = _rerun(result, document)
-    return failure_text(result, transcript, verbose=verbose, rerun=rerun, transcript_path=file, unicode=_unicode())
+    return failure_text(
+        result,
+        transcript,
+        verbose=verbose,
+        rerun=rerun,
+        transcript_path=file,
+        unicode=_unicode(),
+        policies=_policies(result, document),
+    )
+
+
+def _policies(result: Result, document: Document) -> tuple[PolicyRecord, ...]:
+    """Give the policies of the suite of a run."""
+    return next((suite.policies for suite in document.suites if suite.path == result.key.suite), ())
 
 
 def _as_json(result: Result, document: Document, transcripts: Transcripts, *, verbose: bool) -> str:

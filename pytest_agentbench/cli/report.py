@@ -11,20 +11,26 @@ from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.report.annotations import github_annotations, in_repository
 from pytest_agentbench.report.before import conversations_before
+from pytest_agentbench.report.breakdown import rows_by
 from pytest_agentbench.report.comparison import against_baseline
 from pytest_agentbench.report.glyphs import Line, glyphs
 from pytest_agentbench.report.html.page import Reading, html_report
 from pytest_agentbench.report.markdown import markdown_report
 from pytest_agentbench.report.policy_matrix import matrices, matrix_lines
+from pytest_agentbench.report.summary import summary_lines
+from pytest_agentbench.report.table import Layout
 from pytest_agentbench.report.terminal import terminal_report
 from pytest_agentbench.results.completeness import incomplete
 from pytest_agentbench.results.document import Document, read, text_of
 from pytest_agentbench.results.files import write_atomic
 from pytest_agentbench.results.gates import GateVerdict, evaluate_gates
+from pytest_agentbench.results.history import FILE, history
 from pytest_agentbench.results.merge import merge
+from pytest_agentbench.results.table import COLUMNS
 from pytest_agentbench.results.transcripts import Transcripts
 
 UNDECIDED = 1
+_WIDTH = 100
 
 
 def report(
@@ -37,6 +43,9 @@ def report(
     markdown: Path | None = None,
     baseline: Path | None = None,
     matrix: bool = False,
+    by: Sequence[str] = (),
+    summary: bool = False,
+    histories: Sequence[Path] = (),
     annotations: bool = False,
     workspace: str = "",
     as_json: bool = False,
@@ -45,7 +54,8 @@ def report(
 
     Without gates of its own a suite holds when every run passed; with gates when all of its runs are there and every
     gate holds. `html` and `markdown` are files to write the same results to, in those forms. `baseline` is a results
-    file to compare with, which the gate `regression` needs. `matrix` adds policies against complexity and tools,
+    file to compare with, which the gate `regression` needs. `by` shows rows by these columns, `summary` one page with
+    the trend of `histories`, each instead of the report. `matrix` adds policies against complexity and tools,
     `annotations` the lines by which GitHub marks scenarios in the checkout at `workspace`. `as_json` gives the joined
     results file instead; what keeps a gate from being decided then goes to stderr.
     """
@@ -73,6 +83,12 @@ def report(
     if as_json:
         print(*problems, sep="\n", end="\n" if problems else "", file=sys.stderr)
         return text_of(document).rstrip("\n"), status
+    if summary or by:
+        layout = Layout(glyphs(unicode=unicode), _WIDTH, verbose)
+        lines = rows_by(shown, by, layout) if by else []
+        lines += summary_lines(shown, history(histories or _history(paths)), layout) if summary else []
+        shown_failed = any(verdict.failed for verdict in shown.gates)
+        return "\n".join([*(line.text for line in lines), *problems]), UNDECIDED if shown_failed else status
     lines = terminal_report(document, verbose=verbose, unicode=unicode)
     if before is not None and baseline is not None:
         lines += against_baseline(before, document, baseline.name, glyphs(unicode=unicode), verbose=verbose)
@@ -80,6 +96,13 @@ def report(
         lines += _matrices(document, unicode=unicode)
     marks = _annotations(document, workspace) if annotations else []
     return "\n".join([line.text for line in lines] + problems + marks), status
+
+
+def _history(paths: Sequence[Path]) -> list[Path]:
+    """Find the history of sessions: beside the results files, in the folder above their sessions, or here."""
+    folders = [folder for path in paths for folder in (path.parent, *path.resolve().parents[1:3])]
+    found = (folder / FILE for folder in (*folders, Path(".agentbench")))
+    return list(dict.fromkeys(file.resolve() for file in found if file.is_file()))[:1]
 
 
 def _annotations(document: Document, workspace: str) -> list[str]:
@@ -105,8 +128,8 @@ def _decide(document: Document, baseline: Sequence[Result]) -> tuple[tuple[GateV
         if suite.gates and len(results) + suite.stopped < suite.total:
             problems.append(f"gates of {suite.name}: not evaluated, {len(results)} of {suite.total} runs are here")
         elif suite.gates:
-            verdicts += evaluate_gates(suite.path, suite.gates, results, baseline=baseline)
-        elif failed := sum(not result.passed and not result.pending for result in results):
+            verdicts += evaluate_gates(suite.path, suite.gates, results, baseline=baseline, facts=document.facts)
+        elif failed := sum(not result.passed and not result.set_aside for result in results):
             problems.append(f"{suite.name} has no gates, and {failed} of {len(results)} runs did not pass")
     known = {suite.path for suite in document.suites}
     own = [result for result in document.results if result.key.suite not in known]
@@ -135,6 +158,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--baseline", type=Path, metavar="FILE", help="compare with these results, which the gate `regression` needs"
     )
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write a short report for a CI summary")
+    parser.add_argument(
+        "--by",
+        metavar="COLUMN[,COLUMN]",
+        help=f"show a row per value of these columns instead: {', '.join(COLUMNS)}",
+    )
+    parser.add_argument(
+        "--summary", action="store_true", help="show one page for people who do not read tests: ship or not, and why"
+    )
+    parser.add_argument(
+        "--history",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="where --summary takes the trend from; give it again for files of other machines",
+    )
     parser.add_argument("--matrix", action="store_true", help="show policies against complexity, tools and each other")
     parser.add_argument(
         "--annotations", action="store_true", help="print GitHub annotations, as is done where GITHUB_ACTIONS is set"
@@ -161,6 +200,9 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
         markdown=options.markdown,
         baseline=options.baseline,
         matrix=options.matrix,
+        by=[name.strip() for name in (options.by or "").split(",") if name.strip()],
+        summary=options.summary,
+        histories=options.history,
         annotations=options.annotations or os.environ.get("GITHUB_ACTIONS") == "true",
         workspace=os.environ.get("GITHUB_WORKSPACE", ""),
         as_json=options.json,

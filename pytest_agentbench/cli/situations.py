@@ -6,14 +6,15 @@ import contextlib
 import os
 import sys
 from collections import Counter
+from collections.abc import Sequence
+from itertools import zip_longest
 from pathlib import Path
 
 from pytest_agentbench.calibration.generate import Generated, Wish, generate
-from pytest_agentbench.calibration.labelled import Labelled
+from pytest_agentbench.calibration.labelled import Labelled, situations
 from pytest_agentbench.calibration.scene import languages
-from pytest_agentbench.calibration.situations import situations
-from pytest_agentbench.calibration.worded import spread_out, worded
-from pytest_agentbench.calibration.written import Written, commissions, misnamed, rightly_named, written
+from pytest_agentbench.calibration.worded import worded
+from pytest_agentbench.calibration.written import Written, commissions, offers, written
 from pytest_agentbench.cli.recording import add_recording, mode_of, recording
 from pytest_agentbench.core.errors import Problem, SuiteError
 from pytest_agentbench.core.model import ModelSpec
@@ -88,7 +89,7 @@ def _said_by_model(made: Generated, options: argparse.Namespace) -> list[str]:
     ledger.start(cost_usd=options.max_cost, calls=options.max_calls)
     mode = mode_of(options.cassette, options.mode)
     examples = list(made.cases)
-    chosen = spread_out(made.cases, len(made.cases) if options.worded is None else options.worded)
+    chosen = _spread_out(made.cases, len(made.cases) if options.worded is None else options.worded)
     tools, named = examples[0].case.toolset, options.language or languages()
     wanted = list(commissions(tools, examples, count=options.written, languages=named, seed=options.seed))
     with contextlib.closing(ledger), recording(options.cassette, mode, command="situations") as recorder:
@@ -100,12 +101,12 @@ def _said_by_model(made: Generated, options: argparse.Namespace) -> list[str]:
         async def play() -> tuple[list[Labelled], Counter[str], Written]:
             writer = chat("writer", options.model)
             reviewer = chat("filter", options.filter_model or options.model)
-            wrong = misnamed(examples, options.seed) if wanted else []
-            right = rightly_named(examples, options.seed) if wanted else []
+            tried = offers(examples, options.seed, rightly=False), offers(examples, options.seed, rightly=True)
+            wrong, right = tried if wanted else ([], [])
             try:
                 said, lost = await worded(chosen, made.plays, writer, seed=options.seed)
-                tried = {"wrong": wrong, "right": right}
-                return said, lost, await written(wanted, writer, reviewer, seed=options.seed, **tried)
+                others = await written(wanted, writer, reviewer, seed=options.seed, wrong=wrong, right=right)
+                return said, lost, others
             finally:
                 await models.close()
 
@@ -115,6 +116,14 @@ def _said_by_model(made: Generated, options: argparse.Namespace) -> list[str]:
     anew = {case.id: case for case in said}
     made.cases = [anew.get(case.id, case) for case in made.cases] + others.kept
     return [*_told_of_words(made, lost), *(_told_of_written(others) if wanted else [])]
+
+
+def _spread_out(cases: Sequence[Labelled], count: int) -> list[Labelled]:
+    """Give `count` conversations, of each situation one before of any two."""
+    of_each: dict[str, list[Labelled]] = {}
+    for case in cases:
+        of_each.setdefault(case.situation, []).append(case)
+    return [case for round_ in zip_longest(*of_each.values()) for case in round_ if case is not None][:count]
 
 
 def _told_of_words(made: Generated, lost: Counter[str]) -> list[str]:

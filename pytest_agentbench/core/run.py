@@ -11,7 +11,7 @@ from pytest_agentbench.core.conversation import UserFault
 from pytest_agentbench.core.fault import FaultHit, FaultSpec
 from pytest_agentbench.core.model import Usage
 from pytest_agentbench.core.policy import Policy
-from pytest_agentbench.core.scenario import ComplexityScale, Scenario
+from pytest_agentbench.core.scenario import ComplexityScale, Quarantine, Scenario
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.tool import Toolset
@@ -75,8 +75,8 @@ class Run(Model):
     out. `faults` were to strike at the tools, `met` are those that did.
     `model_user` says that a model played the user.
     `reported` are the agent's own numbers: the last value it gave under each name. `shows` is what it would tell if it
-    were there: *handoffs*, *output*. `printed` is what agent and tools printed and logged. `was_denied` says that a
-    model's server did not let in who asked.
+    were there: *handoffs*, *output*. `turn_seconds` are how long each turn of the agent took, waits left out. `printed`
+    is what agent and tools printed and logged. `was_denied` says that a model's server did not let in who asked.
     """
 
     key: RunKey
@@ -112,6 +112,7 @@ class Run(Model):
     met: tuple[FaultHit, ...] = ()
     reported: dict[str, float] = {}
     seconds: float = 0.0
+    turn_seconds: tuple[float, ...] = ()
     log: str = ""
     printed: str = ""
     was_denied: bool = False
@@ -171,8 +172,8 @@ class PlannedRun(Model):
     """What is known of a run before it starts: its names, where its scenario stands, hashes, complexity and policies.
 
     `trials` counts those planned of the scenario; `stops_early` tells that they end once they have decided. A `pending`
-    one is of a generated scenario that nobody reviewed. `tools` are those of expected calls, `faults` names what is to
-    go wrong at the tools.
+    one is of a generated scenario that nobody reviewed. `plain` tells that the user's lines were worded by no model and
+    name the tools. `tools` are those of expected calls, `faults` names what is to go wrong at the tools.
     """
 
     key: RunKey
@@ -186,6 +187,9 @@ class PlannedRun(Model):
     trials: int = 1
     stops_early: bool = False
     pending: bool = False
+    quarantine: Quarantine | None = None
+    plain: bool = False
+    language: str = ""
     complexity: int | None = None
     complexity_scale: ComplexityScale | None = None
     tags: tuple[str, ...] = ()
@@ -196,6 +200,11 @@ class PlannedRun(Model):
     def name(self) -> str:
         """What tells the run from all others, also where node ids do not; its attempts share it."""
         return str(self.key.model_copy(update={"attempt": 1}))
+
+    @property
+    def set_aside(self) -> bool:
+        """Whether the run decides nothing: nobody reviewed its scenario, or it is in quarantine."""
+        return self.pending or self.quarantine is not None
 
 
 class PolicyOutcome(Model):
@@ -249,7 +258,9 @@ class Result(Judgement, PlannedRun):
     """What is kept of a run, with the transcript in a file of its own (`transcript`, relative to the run directory).
 
     `scored` results (passed, or failed by the agent) are the denominator of every rate; the others are unscored.
-    `pending` ones, of generated scenarios that nobody reviewed, are in no rate and no gate, and stand apart.
+    `pending` ones, of generated scenarios that nobody reviewed, and those in `quarantine` are in no rate and no gate,
+    and stand apart.
+    `turn_seconds` are how long each turn of the agent took, waits left out; () where nobody saw it.
     `session_id` is what the agent saw, and a server or a store of its own may know the conversation by.
     `not_run` says why a run never started. `players` names who played each role, `usage` what its model took:
     `agent` is absent where the agent's model calls could not be observed. `tools` are those that were called, too.
@@ -269,6 +280,7 @@ class Result(Judgement, PlannedRun):
     usage: dict[str, Usage] = {}
     transcript: str = ""
     seconds: float = 0.0
+    turn_seconds: tuple[float, ...] = ()
 
     @classmethod
     def of_not_run(cls, planned: PlannedRun, why: str, **more: Any) -> Self:
@@ -288,11 +300,16 @@ class Result(Judgement, PlannedRun):
     @property
     def scored(self) -> bool:
         """Whether the run counts for or against the agent."""
-        return self.decided and not self.pending
+        return self.decided and not self.set_aside
+
+    @property
+    def as_counted(self) -> "Result":
+        """The run as if it were not set aside."""
+        return self.model_copy(update={"pending": False, "quarantine": None})
 
     @property
     def decided(self) -> bool:
-        """Whether the agent passed or failed; a run of a pending scenario may, too, and counts nowhere."""
+        """Whether the agent passed or failed; a run that is set aside may, too, and counts nowhere."""
         return self.not_run is None and (
             self.verdict is Verdict.PASSED or (self.verdict is Verdict.FAILED and self.blame is Blame.AGENT)
         )

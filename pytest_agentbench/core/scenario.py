@@ -6,7 +6,7 @@ The τ² part keeps unknown keys and the difference between an absent key, null 
 
 from bisect import bisect_right
 from collections.abc import Iterable
-from datetime import timedelta
+from datetime import date, timedelta
 from itertools import accumulate, groupby
 from typing import Annotated, Any, Literal
 
@@ -122,6 +122,14 @@ class Session(Model):
     after: str = ""
 
 
+class Quarantine(Model):
+    """Why a scenario decides nothing for a while: whose task it is, the reason, and the last day of it."""
+
+    owner: str
+    reason: str
+    until: date
+
+
 class Scenario(Model):
     """One test definition. `id` is the slug that pytest shows, `title` the id as the file spells it.
 
@@ -133,8 +141,8 @@ class Scenario(Model):
     `never_asks` those that it must not ask for, `approvals` what the user decides where nothing else says it (None: the
     suite's). `handoffs` are expected from one agent to another, `never_handoffs` are forbidden; `output` holds parts of
     the typed answer, `replies` what texts are like. `faults` strike in every run. `checks` are import paths of further
-    checks. `skip` and `xfail` are reasons. `review` is what people said of a generated scenario, None where nobody is
-    asked.
+    checks. `skip` and `xfail` are reasons. In `quarantine` it is played and decides nothing. `review` is what people
+    said of a generated scenario, None where nobody is asked.
     """
 
     id: str
@@ -165,6 +173,7 @@ class Scenario(Model):
     context: dict[str, Any] = {}
     limits: ScenarioLimits = ScenarioLimits()
     tags: tuple[str, ...] = ()
+    quarantine: Quarantine | None = None
     skip: str | None = None
     xfail: str | None = None
     provenance: dict[str, Any] = {}

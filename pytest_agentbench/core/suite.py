@@ -249,6 +249,7 @@ class Suite(Model):
     """
 
     name: str
+    owner: str = ""
     path: Path
     root: Path
     agent: AgentSpec

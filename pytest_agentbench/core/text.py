@@ -54,6 +54,14 @@ def percentage(rate: float) -> str:
     return "<1 %" if 0 < rate < 0.005 else f"{rate * 100:.0f} %"
 
 
+def figure(value: float, digits: int = 2) -> str:
+    """Round a number between 0 and 1, or a mean; only exactly 1 or 0 shows as such."""
+    text, least = f"{value:.{digits}f}", 10**-digits
+    if value < 1 and float(text) == 1:
+        return f"{1 - least:.{digits}f}"
+    return f"{least:.{digits}f}" if value > 0 and float(text) == 0 else text
+
+
 def stable(text: str) -> str:
     """Drop memory addresses, so that two runs that go alike say the same."""
     return _ADDRESS.sub("", text)

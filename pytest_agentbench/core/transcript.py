@@ -135,6 +135,11 @@ class CallRecord(Model):
         """Whether the tool answered with an error."""
         return self.result is not None and self.result.failed
 
+    @property
+    def answer(self) -> str:
+        """What the caller was shown, nothing where no answer was recorded."""
+        return self.result.content if self.result else ""
+
 
 class Transcript(Model):
     """The messages of a run in order, system messages left out."""

@@ -283,7 +283,7 @@ def _refused(done: Performance, script: ScriptedRun, base: Run) -> str:
     besides = {step.call.id for step in script if step.call is not None and step.position == -1}
     for one in done.transcript.trajectory:
         if one.failed and (one.call.id in besides or (one.call.name, one.call.arguments) in works):
-            return shorten(printable(one.result.content if one.result else ""), _DETAIL)
+            return shorten(printable(one.answer), _DETAIL)
     return ""
 
 

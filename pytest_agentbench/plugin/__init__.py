@@ -54,6 +54,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--agentbench-baseline", metavar="FILE", help="compare with the results kept there, scenario by scenario"
     )
+    group.addoption(
+        "--agentbench-transcripts",
+        choices=("all", "failed", "none"),
+        default="all",
+        help="which conversations to keep on disk: all (default), those of runs that did not pass, or none",
+    )
     group.addoption("--agentbench-json", metavar="PATH", help="write the results to this file as well")
     group.addoption(
         "--agentbench-html", metavar="FILE", help="write a page with every conversation, to be opened in a browser"
@@ -88,6 +94,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption(
         "--agentbench-generate", action="store_true", help="run the recipes of the suites first (their key `generate`)"
+    )
+    parser.addini(
+        "agentbench_keep",
+        "how long to keep sessions below agentbench_dir, such as 3d, 12h or 2w (default: the last 20)",
+        default="",
     )
     parser.addini("agentbench_dir", "folder for results and transcripts (default: .agentbench)", default=".agentbench")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_agentbench.core.errors import ResultsError
-from pytest_agentbench.core.gates import parse_gate
+from pytest_agentbench.core.gates import Gate, parse_gate
 from pytest_agentbench.plugin import compat
 from pytest_agentbench.plugin.options import Options
 from pytest_agentbench.report.comparison import against_baseline, is_partial
@@ -31,7 +31,11 @@ def read_baseline(path: Path | None) -> Document | None:
 def gates_of(gates: Iterable[str], options: Options) -> tuple[str, ...]:
     """Give the gates to evaluate: a session that is kept as a baseline, and has none, has nothing to regress from."""
     is_first = options.save_baseline is not None and options.baseline is None
-    return tuple(gate for gate in gates if not (is_first and parse_gate(gate).kind == "loss"))
+    return tuple(gate for gate in gates if not (is_first and _compares(parse_gate(gate))))
+
+
+def _compares(gate: Gate) -> bool:
+    return gate.kind == "loss" or gate.is_relative
 
 
 def save_baseline(options: Options, document: Document, text: str) -> tuple[list[str], list[str]]:

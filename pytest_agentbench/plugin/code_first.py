@@ -151,7 +151,7 @@ class AgentBench:
         begun = self.item.stash[_BEGUN] = self.item.stash.get(_BEGUN, 0) + 1
         name = own.scenario if begun == 1 else f"{own.scenario}-{begun}"
         # whoever asserts on a scenario vouches for it, so that a test of the user's own waits for no reviewer
-        scenario = plan.scenario.model_copy(update={"id": name, "review": None})
+        scenario = plan.scenario.model_copy(update={"id": name, "review": None, "quarantine": None})
         # where its scenario stands only its suite's key tells
         file = self.plan.shown_file if self.plan else own.suite
         return replace(plan, suite_key=own.suite, scenario=scenario, nodeid=self.item.nodeid, file=file)

@@ -14,7 +14,7 @@ import pytest
 from pytest_agentbench.core.run import RunKey
 from pytest_agentbench.plugin.hosts import Division, Posting, is_elsewhere, sees
 from pytest_agentbench.plugin.mirror import Mirror, attach_parcel, unpack
-from pytest_agentbench.plugin.playing import mark_missed
+from pytest_agentbench.plugin.playing import aside_text, mark_missed
 from pytest_agentbench.plugin.session import Session
 from pytest_agentbench.plugin.store import PLAN, SEQUENTIAL
 from pytest_agentbench.plugin.tally import Tally
@@ -127,8 +127,8 @@ class ControllerSide:
         if meta is None:
             return
         report.longrepr = f"worker {worker.id!r} died while running {crashitem!r}: the agent ended its process"
-        if self._tally.suites[meta.run.key.suite].gated or meta.run.pending:
-            mark_missed(report, str(report.longrepr), pending=meta.run.pending)
+        if self._tally.suites[meta.run.key.suite].gated or meta.run.set_aside:
+            mark_missed(report, str(report.longrepr), aside=aside_text(meta.run))
 
     def _account(self, node: Node) -> str:
         """Give the name of a worker's ledger: that of one on the same host which died, and may have spent of it."""

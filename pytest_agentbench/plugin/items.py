@@ -32,9 +32,11 @@ from pytest_agentbench.plugin.session import SESSION, Session
 from pytest_agentbench.plugin.wire import CollectedSuite
 from pytest_agentbench.report.failure import failure_text
 from pytest_agentbench.report.worst import rerun_command
+from pytest_agentbench.results.document import policy_record
 from pytest_agentbench.results.standing import standing_of
 from pytest_agentbench.results.store import read_transcript
 from pytest_agentbench.runs.forecast import unmeasurable_gates
+from pytest_agentbench.runs.gates import expired, impossible_gates
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.service import Attempts
 from pytest_agentbench.suites.script_lines import Unlabelled, unlabelled
@@ -67,6 +69,8 @@ class SuiteModule(pytest.Module):
             return
         suite, toolset = read_suite(self.suite_path)
         self.suite = suite
+        if problems := list(expired(suite, session.today)):
+            raise SuiteError(problems)
         session.secrets.add(suite)
         is_recorded = self._recorded(suite, Mode(session.options.cassette))
         if told := staleness(suite, toolset):
@@ -84,7 +88,7 @@ class SuiteModule(pytest.Module):
                 extensions=extensions_of(self.ihook),
             )
         )
-        if problems := list(unmeasurable_gates(suite, plans)):
+        if problems := [*impossible_gates(suite, plans, toolset), *unmeasurable_gates(suite, plans)]:
             raise SuiteError(problems)
         unknown = unknown_kinds(suite.environment, toolset)
         self.unlabelled = tuple(unlabelled(suite, toolset))
@@ -233,6 +237,7 @@ def failure_of(item: ScenarioItem, session: Session, result: Result, transcript:
         rerun=rerun_command(from_here(result, config), default, cassette=options.cassette, seed=options.seed),
         transcript_path=path_shown(config, session, result),
         standing=standing_of(plan.suite),
+        policies=tuple(map(policy_record, plan.suite.policies)),
     )
 
 
@@ -262,6 +267,8 @@ def marks(plan: RunPlan, policies: dict[str, Policy]) -> Iterator[pytest.MarkDec
         common["complexity"] = complexity[0]
     if plan.suite.is_pending(scenario):
         common["review"] = "pending"
+    if scenario.quarantine:
+        common["quarantine"] = scenario.quarantine.owner
     several = [*({"policy": policy} for policy in scenario.policies), *({"tag": tag} for tag in scenario.tags)]
     for own in several or [{}]:
         yield pytest.mark.agentbench(**common, **own)

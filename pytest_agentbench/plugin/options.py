@@ -1,11 +1,14 @@
 """The command line and ini options, resolved once."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 from math import ceil
 from pathlib import Path
 from typing import Literal, Self
 
 import pytest
+
+from pytest_agentbench.core.moments import span_of
 
 Mode = Literal["off", "replay", "record", "refresh"]
 
@@ -39,6 +42,8 @@ class Options:
     judge: bool
     workers: int
     directory: Path
+    keep: timedelta | None
+    transcripts: Literal["all", "failed", "none"]
     stops_early: bool
     collect_only: bool
 
@@ -83,9 +88,20 @@ class Options:
             seed=config.getoption("agentbench_seed"),
             judge=not config.getoption("agentbench_no_judge"),
             directory=config.rootpath / config.getini("agentbench_dir"),
+            keep=_keep(config),
+            transcripts=config.getoption("agentbench_transcripts"),
             stops_early=bool(config.getoption("maxfail", 0)) or bool(config.getoption("stepwise", False)),
             collect_only=bool(config.getoption("collectonly", False)),
         )
+
+
+def _keep(config: pytest.Config) -> timedelta | None:
+    """Give how long sessions are kept, None where the ini file does not say."""
+    given = str(config.getini("agentbench_keep")).strip()
+    span = span_of(given)
+    if given and (span is None or span < timedelta()):
+        raise pytest.UsageError(f"agentbench_keep: found {given!r}, expected a span such as 3d, 12h or 2w")
+    return span if given else None
 
 
 def worker_count(config: pytest.Config) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_agentbench.api.simulation import Simulation
-from pytest_agentbench.core.run import Result
+from pytest_agentbench.core.run import PlannedRun, Result
 from pytest_agentbench.core.verdict import Blame, Verdict
 from pytest_agentbench.plugin.code_first import SIMULATED, planned_test
 from pytest_agentbench.plugin.items import ScenarioFailed, ScenarioItem, is_scenario, path_shown
@@ -24,7 +24,7 @@ from pytest_agentbench.results.standing import AuditorStanding
 from pytest_agentbench.runs.process_guard import ProcessGuard
 
 MISSED = "missed"
-"""The status of a failed run whose suite's gates decide, or whose scenario nobody has reviewed yet."""
+"""The status of a failed run whose suite's gates decide, or whose scenario is set aside."""
 
 
 class Playing:
@@ -120,9 +120,8 @@ class Playing:
         self._show(item, results[-1], report)
         if call.excinfo is None or not isinstance(call.excinfo.value, ScenarioFailed):
             return
-        is_pending = results[-1].pending
-        if report.outcome == "failed" and (is_pending or item.suite.collected.gated):
-            mark_missed(report, str(call.excinfo.value).splitlines()[0], pending=is_pending)
+        if report.outcome == "failed" and (results[-1].set_aside or item.suite.collected.gated):
+            mark_missed(report, str(call.excinfo.value).splitlines()[0], aside=aside_text(results[-1]))
 
     def _show(self, item: ScenarioItem, result: Result, report: pytest.TestReport) -> None:
         """Give a report what pytest's own writers show of a run: its time, properties for JUnit, what it left open."""
@@ -133,19 +132,24 @@ class Playing:
         if result.transcript and self._session.store.path:
             file = os.path.relpath(self._session.store.path / result.transcript, self._config.rootpath)
             item.user_properties.append(("agentbench.transcript", Path(file).as_posix()))
-        if result.pending:
-            report.__dict__["agentbench_pending"] = True
+        if result.set_aside:
+            report.__dict__["agentbench_aside"] = aside_text(result)
         if report.outcome == "passed":
             report.__dict__["agentbench_open"] = len(result.unmeasured)
             report.__dict__["agentbench_noted"] = marked(result, standing)
 
 
-def mark_missed(report: pytest.TestReport, why: str, *, pending: bool) -> None:
-    """Turn a failed report into one of a run that does not fail the session itself."""
+def aside_text(run: PlannedRun) -> str:
+    """Say why a run decides nothing, "" where it counts."""
+    return "pending review" if run.pending else "quarantine" if run.quarantine else ""
+
+
+def mark_missed(report: pytest.TestReport, why: str, *, aside: str) -> None:
+    """Turn a failed report into one of a run that does not fail the session; `aside` says why it counts nowhere."""
     report.outcome = "skipped"
-    report.__dict__["wasxfail"] = f"{MISSED}{' (pending review)' if pending else ''}: {why}"
+    report.__dict__["wasxfail"] = f"{MISSED}{f' ({aside})' if aside else ''}: {why}"
     report.__dict__["agentbench_missed"] = True
-    report.__dict__["agentbench_pending"] = pending
+    report.__dict__["agentbench_aside"] = aside
 
 
 def by_outcome(result: Result, report: pytest.TestReport) -> Result:
@@ -158,11 +162,18 @@ def by_outcome(result: Result, report: pytest.TestReport) -> Result:
     return result.model_copy(update={"verdict": Verdict.FAILED, "blame": Blame.AGENT, **own})
 
 
+def _aside(result: Result) -> Iterable[tuple[str, str]]:
+    if result.pending:
+        yield "agentbench.review", "pending"
+    if result.quarantine:
+        yield "agentbench.quarantine", f"{result.quarantine.owner}, until {result.quarantine.until.isoformat()}"
+
+
 def junit_properties(result: Result, standing: AuditorStanding | None = None) -> Iterable[tuple[str, str]]:
     """Give the JUnit properties of a run, short strings all; `standing` is how its auditor did on labelled runs."""
     yield "agentbench.verdict", str(result.verdict)
-    if result.pending:
-        yield "agentbench.review", "pending"
+    if result.set_aside:
+        yield from _aside(result)
     if result.blame:
         yield "agentbench.blame", str(result.blame)
     if result.termination:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
 from typing import Literal
 
 import pytest
 
+from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.environment.isolation import MOST_BYTES
 from pytest_agentbench.llm.cassette.modes import Mode
@@ -37,6 +39,7 @@ class Session:
     early_stop: EarlyStop
     collected: Collected = field(default_factory=Collected)
     variants: set[str] = field(default_factory=set)
+    today: date = field(default_factory=lambda: datetime.now(UTC).date())
 
     @classmethod
     def of(cls, options: Options, role: Role, store: RunStore) -> Session:
@@ -58,6 +61,9 @@ class Session:
                 account=posting.account if posting else "",
             )
 
+        def keeps_transcript(result: Result) -> bool:
+            return options.transcripts == "all" or (options.transcripts == "failed" and not result.passed)
+
         runs = RunService(
             concurrency=options.concurrency,
             open_keeper=lambda: store.writer(secrets),
@@ -69,6 +75,9 @@ class Session:
             seed=options.seed,
             replays=options.cassette == "replay",
             eager_tail=not options.stops_early,
+            keeps_transcript=lambda result: {"all": True, "failed": not result.passed, "none": False}[
+                options.transcripts
+            ],
         )
         early_stop = EarlyStop(store.finished)
         return cls(options=options, role=role, store=store, runs=runs, secrets=secrets, early_stop=early_stop)

@@ -111,7 +111,8 @@ class RunStore:
         planned = plan.planned
         if (found.scenario_hash, found.suite_hash) != (planned.scenario_hash, planned.suite_hash):
             return None
-        return found.model_copy(update={"nodeid": plan.nodeid, "pending": planned.pending})
+        now = {"nodeid": plan.nodeid, "pending": planned.pending, "quarantine": planned.quarantine}
+        return found.model_copy(update=now)
 
     def is_suspect(self, plan: RunPlan) -> bool:
         """Whether the run was in flight when a process died, so that it must run with nothing beside it."""
@@ -193,7 +194,7 @@ def _new_directory(options: Options, *, told: list[str]) -> RunDirectory:
     now = datetime.now(UTC)
     run_id = new_run_id(now, uuid4().hex)
     directory = RunDirectory.create(options.directory, run_id, {"created": now.isoformat()})
-    directory.prune()
+    directory.prune(before=None if options.keep is None else now - options.keep)
     return directory
 
 

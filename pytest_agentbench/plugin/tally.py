@@ -20,6 +20,7 @@ from pytest_agentbench.report.glyphs import glyphs
 from pytest_agentbench.report.measured import open_text
 from pytest_agentbench.results.document import Document
 from pytest_agentbench.results.gates import GateVerdict, evaluate_gates
+from pytest_agentbench.results.table import Facts
 from pytest_agentbench.runs.result import crash_result
 
 Status = tuple[str, str, tuple[str, dict[str, bool]]]
@@ -106,7 +107,7 @@ class Tally:
         self.broken |= dict.fromkeys(lost, NOT_RERUN)
         self._evaluate_gates()
         failed = [verdict for verdict in self.verdicts if verdict.failed]
-        undecided = [nodeid for nodeid, suite in self._missed.items() if suite in self._ungated]  # "": pending review
+        undecided = [nodeid for nodeid, suite in self._missed.items() if suite in self._ungated]  # "": set aside
         simulated = (result for results in self.simulated.values() for result in results)
         everything = (*self.results.values(), *simulated)
         unpaid = [result for result in everything if (result.not_run or "").startswith(BUDGET)]
@@ -127,15 +128,15 @@ class Tally:
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> Status | None:
         """Show a missed run as `m`, a suspect that is rerun alone as `R`, and say what a passed run left open."""
-        pending = " (pending review)" if report.__dict__.get("agentbench_pending") else ""
+        aside = report.__dict__.get("agentbench_aside") or ""
         if report.__dict__.get("agentbench_missed"):
-            return MISSED, "m", (f"MISSED{pending}", {"yellow": True})
+            return MISSED, "m", (f"MISSED ({aside})" if aside else "MISSED", {"yellow": True})
         if report.__dict__.get("agentbench_rerun"):
             return "rerun", "R", ("RERUN", {"yellow": True})
         if report.when == "call" and report.passed:
             count, noted = report.__dict__.get("agentbench_open"), report.__dict__.get("agentbench_noted")
             left = open_text(count, glyphs(unicode=compat.shows_unicode(self._config))) if count else ""
-            if told := ", ".join(part for part in (pending.strip(" ()"), left, noted) if part):
+            if told := ", ".join(part for part in (aside, left, noted) if part):
                 return "passed", ".", (f"PASSED ({told})", {"green": True})
         return None
 
@@ -166,7 +167,7 @@ class Tally:
         """Note what a report says of a run beside its result."""
         meta = self.meta(report.nodeid) if report.when not in ("setup", "call", "teardown") or name else None
         if report.__dict__.get("agentbench_missed") and meta:
-            self._missed[report.nodeid] = "" if meta.run.pending else meta.run.key.suite
+            self._missed[report.nodeid] = "" if meta.run.set_aside else meta.run.key.suite
         elif report.__dict__.get("agentbench_rerun") and meta:
             self._rerun.add(meta.run.name)
         elif report.failed and name and not results:
@@ -213,8 +214,9 @@ class Tally:
             excused = sum(1 for meta in asked if meta.run.key.suite == key)
             if mode == "always" or (suite.gated and len(results) + excused == suite.record.selected):
                 before = self.baseline.results if self.baseline else ()
-                texts = gates_of(suite.record.gates, self._session.options)
-                self.verdicts += evaluate_gates(key, texts, results, baseline=before)
+                texts, policies = gates_of(suite.record.gates, self._session.options), suite.record.policies
+                facts = Facts(categories={(key, policy.id): policy.category for policy in policies})
+                self.verdicts += evaluate_gates(key, texts, results, baseline=before, facts=facts)
             else:
                 self._ungated.append(key)
 

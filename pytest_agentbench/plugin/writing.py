@@ -21,6 +21,7 @@ from pytest_agentbench.plugin.session import Session
 from pytest_agentbench.plugin.tally import NOT_BEGUN, Tally
 from pytest_agentbench.results.document import Document, players_of, text_of
 from pytest_agentbench.results.files import write_atomic
+from pytest_agentbench.results.history import remember
 from pytest_agentbench.results.seen_writes import note_seen
 
 
@@ -51,6 +52,7 @@ class Writing:
                     write_atomic(path, text)
                 except OSError as error:
                     self.problems.append(f"results could not be written to {path}: {error.strerror or error}")
+            self._remember(document)
             told, wrong = save_baseline(options, document, text)
             self.told, self.problems = [*self.told, *told], [*self.problems, *wrong]
             self.problems += write_pages(self._session, document, self._config.rootpath, self._tally.baseline)
@@ -66,6 +68,15 @@ class Writing:
             with contextlib.suppress(OSError):
                 if suite.is_file() and (new := note_seen(suite, names)):
                     self.told.append(f"{key}: {listing(new)} changed the state; from now on known to write")
+
+    def _remember(self, document: Document) -> None:
+        """Add the session to the history; a folder that cannot be written is told, and fails nobody."""
+        if self._session.store.path is None:
+            return
+        try:
+            remember(self._session.options.directory, document)
+        except OSError as error:
+            self.told.append(f"the history of sessions could not be written: {error.strerror or error}")
 
     def _document(self) -> Document:
         results = tuple(self._results())

@@ -1,6 +1,6 @@
 """One run that did not pass, as a good assertion reads."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from pytest_agentbench.checks.decide import WRITTEN_CALLS
 from pytest_agentbench.core.run import Result
@@ -15,6 +15,7 @@ from pytest_agentbench.report.sections import FLAGS_TITLE as VALUE_FLAGS_TITLE
 from pytest_agentbench.report.sections import flag_text, value_flags
 from pytest_agentbench.report.worst import call_of, check_name, failed_findings, finding_text, no_finding_text
 from pytest_agentbench.results.audits import auditor_flags
+from pytest_agentbench.results.document import PolicyRecord, policy_words
 from pytest_agentbench.results.standing import AuditorStanding
 
 _BEFORE, _AFTER = 2, 1
@@ -39,16 +40,23 @@ def failure_text(
     transcript_path: str = "",
     unicode: bool = True,
     standing: AuditorStanding | None = None,
+    policies: Sequence[PolicyRecord] = (),
 ) -> str:
     """Say why a run did not pass: what was checked, expected beside called, the turn, blame, excerpt, rerun command.
 
     The excerpt is the turns around the worst finding, of a call that was never made where it was asked for; with
     `verbose` the whole conversation. A text longer than 300 characters (4,000 with `verbose`) is cut; the transcript
-    file at `transcript_path` has all of it. `standing` is how the suite's auditor did on labelled runs.
+    file at `transcript_path` has all of it. `standing` is how the suite's auditor did on labelled runs; of a broken one
+    of `policies` the text stands there, and its rule in words.
     """
     marks = glyphs(unicode=unicode)
     failed = failed_findings(result)
     lines = [_headline(result, failed, marks, standing)]
+    broken = {one.policy for one in failed if one.kind == "policy"} if result.decided else set()
+    for policy in policies:
+        if policy.id in broken:
+            named = f" {policy.id}" if len(broken) > 1 else ""
+            lines += [f"{_INDENT}{marks.plain(line.replace(':', f'{named}:', 1))}" for line in policy_words(policy)]
     if result.not_run is None:
         # what else a run lacks that broke by somebody else's fault says nothing about the agent
         if result.decided or not result.error:

@@ -4,6 +4,7 @@ Whatever a suite, an agent, a tool or a model wrote stands in code spans: there 
 an element or the end of a table.
 """
 
+import html
 import re
 from collections.abc import Iterable, Sequence
 
@@ -11,13 +12,24 @@ from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.report.auditor import audit_rows, mark_of_gate, marks_of
 from pytest_agentbench.report.before import flip_text, name_of
-from pytest_agentbench.report.breakdown import gates_of, groups_of, own_rows, percent, worst_rows_first
+from pytest_agentbench.report.breakdown import (
+    Section,
+    gates_of,
+    groups_of,
+    own_rows,
+    percent,
+    sections_of,
+    sums_of,
+    worst_rows_first,
+)
 from pytest_agentbench.report.comparison import compared, p_text, points
+from pytest_agentbench.report.failures import policy_of
 from pytest_agentbench.report.glyphs import UNICODE
 from pytest_agentbench.report.measured import share_text
-from pytest_agentbench.report.reviews import review_texts
+from pytest_agentbench.report.reviews import quarantine_texts, review_texts
 from pytest_agentbench.report.sections import value_flags
 from pytest_agentbench.report.worst import (
+    by_check,
     check_name,
     failed_findings,
     finding_text,
@@ -25,10 +37,12 @@ from pytest_agentbench.report.worst import (
     rerun_command,
     worst_first,
 )
-from pytest_agentbench.results.aggregate import Aggregate, Row, aggregate
+from pytest_agentbench.results.aggregate import Aggregate
 from pytest_agentbench.results.audits import auditor_flags
 from pytest_agentbench.results.comparison import Comparison
 from pytest_agentbench.results.document import Document
+from pytest_agentbench.results.gates import GateVerdict
+from pytest_agentbench.results.table import Row
 
 MOST_CHARACTERS = 60_000
 """GitHub takes 65,536 characters in a comment (and 1 MiB in a job's summary)."""
@@ -50,9 +64,10 @@ def markdown_report(document: Document, *, baseline: Document | None = None, lim
     everything, document = document, document.counted
     runs = [run for run in everything.results if run.key.suite in known]
     own = [run for run in everything.results if run.key.suite not in known]
-    sums = aggregate(runs or own, everything.retried)
+    apart = sections_of(runs or own, everything.retried, everything.facts)
+    sums = sums_of(apart, runs or own, everything.retried)
     sections = [
-        _head(everything, sums),
+        _head(everything, sums, apart),
         _gates(document),
         *(_change(one, document) for one in compared(baseline, document)),
         _worst(document),
@@ -61,7 +76,8 @@ def markdown_report(document: Document, *, baseline: Document | None = None, lim
         _unmeasured(sums),
         _flags(document),
         _audits(document),
-        *_tables(document, sums, own_rows(own) if runs else ()),
+        *(table for one in apart for table in _tables(document, one)),
+        *_folded("tests of your own", own_rows(own) if runs else (), ()),
     ]
     left_out = "\n_The rest is left out to fit; the HTML report and the results file have it._\n"
     text = ""
@@ -88,17 +104,19 @@ def code(text: str, width: int = _WIDTH, *, in_table: bool = True) -> str:
     return f"{ticks}{space}{shown}{space}{ticks}"
 
 
-def _head(document: Document, sums: Aggregate) -> str:
+def _head(document: Document, sums: Aggregate, apart: Sequence[Section]) -> str:
     names = ", ".join(code(suite.name or suite.path, 60, in_table=False) for suite in document.suites[:3])
     rate, failed = sums.all, sums.all.n - sums.all.passed
     bad = any(verdict.failed for verdict in document.gates) if document.gates else failed > 0
-    is_waiting = sums.pending is not None and not rate.n and not rate.unscored
+    is_waiting = bool(sums.pending or sums.quarantined) and not rate.n and not rate.unscored
     sign = "❌" if bad or not (rate.n or is_waiting) else "✅"
     partly = f", {sums.partly} with something not measured" if sums.partly else ""
+    # a rate over several variants would be that of no agent
+    shown = f" ({percent(rate.rate, UNICODE)}, 95 % CI {_interval(rate)})" if len(apart) == 1 else ""
     result = (
-        f"{rate.passed} of {rate.n} passed{partly} ({percent(rate.rate, UNICODE)}, 95 % CI {_interval(rate)})"
+        f"{rate.passed} of {rate.n} passed{partly}{shown}"
         if rate.n
-        else "every run is pending review"
+        else f"every run is {'pending review' if sums.pending else 'in quarantine'}"
         if is_waiting
         else "nothing was scored"
     )
@@ -112,6 +130,10 @@ def _head(document: Document, sums: Aggregate) -> str:
         facts.append(f"{rate.unscored} not scored")
     if sums.pending is not None:
         facts.append(f"{sums.pending.n + sums.pending.unscored} pending review")
+    if sums.quarantined is not None:
+        facts.append(f"{sums.quarantined.n + sums.quarantined.unscored} in quarantine")
+    if sums.plain:
+        facts.append(f"{sums.plain} runs of plainly worded scenarios")
     if not document.complete:
         facts.append("**cut short**")
     return f"### {sign} agentbench{f' {names}' if names else ''}: {result}\n\n{' · '.join(facts)}\n"
@@ -173,7 +195,7 @@ def _worst(document: Document) -> str:
         (suite.variants[0] for suite in document.suites if suite.path == first.key.suite and suite.variants), ""
     )
     again = rerun_command(first, default, cassette=document.cassette, seed=document.seed)
-    section = _section(
+    section = _broken(document, failures) + _section(
         f"Worst first ({len(failures)} failed)",
         ["scenario", "complexity", "check", "what happened"],
         rows,
@@ -182,9 +204,21 @@ def _worst(document: Document) -> str:
     return f"{section}\nRun the first one again: {code(again, 600, in_table=False)}\n"
 
 
+def _broken(document: Document, failures: Sequence[Result]) -> str:
+    """Quote the policies that were broken, with what their rules ask for."""
+    lines: list[str] = []
+    for (suite, name), runs in by_check(failures).items():
+        policy = policy_of(document, suite, name)
+        if policy is not None and policy.text and len(lines) < MOST_FAILURES:
+            rule = f" Rule: {code(policy.rule, in_table=False)}" if policy.rule else ""
+            told = code(policy.text, in_table=False)
+            lines.append(f"- **{code(name, _NAME, in_table=False)}**, {len(runs)} runs: {told}{rule}\n")
+    return f"#### Broken policies\n\n{''.join(lines)}\n" if lines else ""
+
+
 def _reviews(document: Document) -> str:
     """Say what waits for a reviewer, and what counts without one."""
-    texts = review_texts(document)
+    texts = [*review_texts(document), *quarantine_texts(document)]
     missed = worst_first(document.pending.results)
     names = ", ".join(code(_name(run), _NAME, in_table=False) for run in missed[:MOST_FAILURES])
     told = f"\nMissed among them: {names}{' …' if len(missed) > MOST_FAILURES else ''}\n" if missed else ""
@@ -247,31 +281,42 @@ def _audits(document: Document) -> str:
     return f"{text}\nFlags decide nothing.\n\n{table}{_more(len(flags) - MOST_FAILURES)}"
 
 
-def _tables(document: Document, sums: Aggregate, tests: Sequence[Row]) -> Iterable[str]:
-    """Give one folded table per way to group the runs, policies first."""
+def _tables(document: Document, section: Section) -> Iterable[str]:
+    """Give one folded table per way to group the runs of a section, policies first."""
+    sums = section.sums
     groups = [(title, rows) for title, rows in groups_of(sums) if title]
-    groups += [("tests of your own", tests)] if tests else []
-    groups += [("pending review", [sums.pending])] if sums.pending else []
+    groups += [(one.label, [one]) for one in (sums.pending, sums.quarantined) if one]
+    if section.name:
+        groups.append(("all runs", [sums.all]))
     groups.sort(key=lambda group: not group[0].startswith("policy"))
+    gates = [verdict for verdict in document.gates if not section.name or verdict.variant == section.name]
     for title, rows in groups:
-        shown = worst_rows_first(title, rows)
-        cells = []
-        for row in shown[:MOST_ROWS]:
-            missed = any(verdict.failed for verdict in gates_of(row, document.gates))
-            rate = percent(row.rate, UNICODE)
-            cells.append(
-                [
-                    code(row.label, _NAME),
-                    f"{row.passed} / {row.n}" if row.n or not row.unmeasured else f"– ({row.unmeasured} not measured)",
-                    f"**{rate}** ❌" if missed else rate,
-                    _interval(row),
-                ]
-            )
-        table = _table([title.partition(" ")[0], "passed", "rate", "95 % CI"], cells)
-        yield (
-            f"<details{' open' if title.startswith('policy (exercised)') else ''}><summary>By {title}</summary>\n\n"
-            f"{table}{_more(len(shown) - MOST_ROWS)}\n</details>\n"
+        yield from _folded(title, rows, gates, of=section.title)
+
+
+def _folded(title: str, rows: Sequence[Row], gates: Sequence[GateVerdict], *, of: str = "") -> Iterable[str]:
+    """Give the table of a group, folded but for policies; nothing without rows."""
+    if not rows:
+        return
+    shown = worst_rows_first(title, rows)
+    cells = []
+    for row in shown[:MOST_ROWS]:
+        missed = any(verdict.failed for verdict in gates_of(row, gates))
+        rate = percent(row.rate, UNICODE)
+        cells.append(
+            [
+                code(row.label, _NAME),
+                f"{row.passed} / {row.n}" if row.n or not row.unmeasured else f"– ({row.unmeasured} not measured)",
+                f"**{rate}** ❌" if missed else rate,
+                _interval(row),
+            ]
         )
+    table = _table([title.partition(" ")[0], "passed", "rate", "95 % CI"], cells)
+    named = f"{title}, {html.escape(of)}" if of else title
+    yield (
+        f"<details{' open' if title.startswith('policy (exercised)') else ''}><summary>By {named}</summary>\n\n"
+        f"{table}{_more(len(shown) - MOST_ROWS)}\n</details>\n"
+    )
 
 
 def _section(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], count: int = 0) -> str:

@@ -16,7 +16,8 @@ def counts_text(sums: Aggregate, marks: Glyphs) -> str:
     parts = [f"{row.passed} passed{partly}"]
     parts += [f"{row.n - row.passed} failed"] if row.n > row.passed else []
     parts += [f"{row.unscored} not scored"] if row.unscored else []
-    parts += [f"{sums.pending.n + sums.pending.unscored} pending review"] if sums.pending else []
+    for one in (sums.pending, sums.quarantined):
+        parts += [f"{one.n + one.unscored} {'in ' if one is sums.quarantined else ''}{one.label}"] if one else []
     return f" {marks.dot} ".join(parts)
 
 

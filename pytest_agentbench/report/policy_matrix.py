@@ -5,22 +5,18 @@ interval, cells that no run filled are shown as holes, and what scenarios planne
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
-from operator import eq, ge
 
 from pytest_agentbench.core.base import Model
-from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.scenario import ComplexityScale
 from pytest_agentbench.report.breakdown import percent
 from pytest_agentbench.report.glyphs import Glyphs, Line
 from pytest_agentbench.report.table import Layout
-from pytest_agentbench.results.document import Document
-from pytest_agentbench.results.grouping import kept
-from pytest_agentbench.results.intervals import wilson
-
-NO_CATEGORY = "(none)"
+from pytest_agentbench.results.document import Document, PolicyRecord
+from pytest_agentbench.results.table import Row, Table, make_row
+from pytest_agentbench.results.trials import grouped
 
 MOST_COLUMNS = 10
 """Columns of a matrix that the terminal shows; the values have all of them."""
@@ -30,38 +26,17 @@ MOST_PAIRS = 8
 _LABEL = 30
 
 
-class Share(Model):
-    """`passed` of `n` scored runs with the 95 % Wilson interval, 0..1; `n` 0 is a hole: no run tells."""
-
-    n: int = 0
-    passed: int = 0
-    low: float | None = None
-    high: float | None = None
-
-    @property
-    def rate(self) -> float | None:
-        """The share, or None for a hole."""
-        return self.passed / self.n if self.n else None
-
-
-class Named(Model):
-    """A share and what it is of."""
-
-    label: str
-    share: Share
-
-
 class Matrix(Model):
-    """Rows by columns; `cells[row][column]` counts runs of both."""
+    """Rows by columns; `cells[row][column]` counts runs of both, None where no run tells."""
 
     rows: tuple[str, ...]
     columns: tuple[str, ...]
-    cells: tuple[tuple[Share, ...], ...]
+    cells: tuple[tuple[Row | None, ...], ...]
 
     @property
     def holes(self) -> int:
         """Count the cells that no run filled."""
-        return sum(not cell.n for row in self.cells for cell in row)
+        return sum(cell is None for row in self.cells for cell in row)
 
 
 class Plan(Model):
@@ -80,7 +55,7 @@ class Plan(Model):
 class PolicyMatrices(Model):
     """Everything about the policies of one suite.
 
-    A policy's share counts the runs that exercised it and kept it; a run in which nothing could tell is in no share.
+    A policy's row counts the runs that exercised it and kept it; a run in which nothing could tell is in no row.
     `at_least` has one entry per level: runs of this complexity and above, on one `scale`: the
     sum of challenges where runs have it, else what scenarios were given. `untried` are pairs of policies that no
     scenario plans together, `unmet` those planned together that no run exercised together, as far as checks can tell.
@@ -88,10 +63,10 @@ class PolicyMatrices(Model):
 
     suite: str
     scale: ComplexityScale = "policies"
-    policies: tuple[Named, ...] = ()
-    categories: tuple[Named, ...] = ()
-    complexities: tuple[Named, ...] = ()
-    at_least: tuple[Named, ...] = ()
+    policies: tuple[Row, ...] = ()
+    categories: tuple[Row, ...] = ()
+    complexities: tuple[Row, ...] = ()
+    at_least: tuple[Row, ...] = ()
     by_complexity: Matrix
     by_tool: Matrix
     plans: tuple[Plan, ...] = ()
@@ -107,41 +82,32 @@ def matrices(document: Document) -> tuple[PolicyMatrices, ...]:
         results = [one for one in document.results if one.key.suite == suite.path]
         stated = suite.policies or _stated_by(results)
         if stated:
-            found.append(of_suite(suite.name or suite.path, stated, results))
+            table = Table(runs=[one for one in results if one.scored], facts=document.facts)
+            found.append(_of_suite(suite.name or suite.path, [one.id for one in stated], table, results))
     return tuple(found)
 
 
-def of_suite(name: str, stated: Sequence[Policy], results: Sequence[Result]) -> PolicyMatrices:
-    """Work out the matrices of one suite from the policies that it states and its runs."""
-    runs = [one for one in results if one.scored]
-    names = [policy.id for policy in stated]
-    categories = {policy.id: policy.category or NO_CATEGORY for policy in stated}
-    verdicts = {
-        policy: {at: holds for at, run in enumerate(runs) if (holds := kept(run, policy)) is not None}
-        for policy in names
-    }
+def _of_suite(name: str, names: Sequence[str], table: Table, results: Sequence[Result]) -> PolicyMatrices:
+    """Work out the matrices of one suite from the policies that it states and its scored runs, and all its results."""
+    runs = table.runs
     scale: ComplexityScale = "policies" if any(run.complexity_scale == "policies" for run in runs) else "given"
-    rated = {at: run.complexity for at, run in enumerate(runs) if run.complexity_scale == scale and run.complexity}
-    levels = sorted(set(rated.values()))
-    tools = sorted({tool for run in runs for tool in run.tools})
+    rated = [run for run in runs if run.complexity_scale == scale and run.complexity]
+    levels = {str(level): mine for level, mine in sorted(grouped(rated, lambda run: [run.complexity or 0]).items())}
+    tools = dict(sorted(grouped(runs, lambda run: run.tools).items()))
     pairs = list(combinations(sorted(names), 2))
     planned = _pairs_of(one.listed_policies for one in results)
     told = _pairs_of([outcome.policy for outcome in run.policies if outcome.exercised is not None] for run in runs)
     met = _pairs_of([outcome.policy for outcome in run.policies if outcome.exercised] for run in runs)
+    kept = {row.label: row for row in table.policies()}
     return PolicyMatrices(
         suite=name,
         scale=scale,
-        policies=tuple(Named(label=policy, share=_share(verdicts[policy].values())) for policy in names),
-        categories=tuple(
-            Named(label=label, share=_share(kept for policy in own for kept in verdicts[policy].values()))
-            for label, own in sorted(_by_category(names, categories).items())
-        ),
-        complexities=_levels(runs, rated, eq),
-        at_least=_levels(runs, rated, ge),
-        by_complexity=_matrix(
-            names, [str(level) for level in levels], verdicts, lambda at: [str(rated[at])] if at in rated else []
-        ),
-        by_tool=_matrix(names, tools, verdicts, lambda at: runs[at].tools),
+        policies=tuple(kept.get(policy) or Row(group="policy", label=policy) for policy in names),
+        categories=table.by("category"),
+        complexities=tuple(make_row("complexity", level, mine) for level, mine in levels.items()),
+        at_least=table.narrowed(rated).levels(),
+        by_complexity=_matrix(names, table.cross(levels)),
+        by_tool=_matrix(names, table.cross(tools)),
         plans=tuple(_plan(policy, runs) for policy in names),
         pairs=len(pairs),
         untried=tuple(pair for pair in pairs if pair not in planned),
@@ -156,10 +122,10 @@ def matrix_lines(found: PolicyMatrices, marks: Glyphs, *, width: int = 100) -> l
     for heading, rows in (
         ("category", found.categories),
         (f"complexity ({found.scale})", found.complexities),
-        (f"complexity ({found.scale}) at least", found.at_least),
+        (f"complexity ({found.scale}) from", found.at_least),
     ):
         if rows:
-            figures = [(one.label, _figures(one.share, layout)) for one in rows]
+            figures = [(one.label, _figures(one, layout)) for one in rows]
             lines += _list([heading, "n", "passed", "", "95 % CI"], figures, layout)
     lines += _grid(f"policy {marks.times} complexity", found.by_complexity, found.policies, layout)
     lines += _grid(f"policy {marks.times} tool", found.by_tool, found.policies, layout)
@@ -171,44 +137,14 @@ def matrix_lines(found: PolicyMatrices, marks: Glyphs, *, width: int = 100) -> l
     return lines
 
 
-def _stated_by(results: Iterable[Result]) -> tuple[Policy, ...]:
+def _stated_by(results: Iterable[Result]) -> tuple[PolicyRecord, ...]:
     """Give the policies that runs name, for results that say nothing of their suites' policies."""
     names = {policy for one in results for policy in one.listed_policies}
-    return tuple(Policy(id=name) for name in sorted(names))
+    return tuple(PolicyRecord(id=name) for name in sorted(names))
 
 
-def _by_category(names: Sequence[str], categories: dict[str, str]) -> dict[str, list[str]]:
-    return {label: [name for name in names if categories[name] == label] for label in set(categories.values())}
-
-
-def _share(kept: Iterable[bool]) -> Share:
-    values = list(kept)
-    interval = wilson(sum(values), len(values))
-    low, high = interval or (None, None)
-    return Share(n=len(values), passed=sum(values), low=low, high=high)
-
-
-def _levels(runs: Sequence[Result], rated: dict[int, int], holds: Callable[[int, int], bool]) -> tuple[Named, ...]:
-    return tuple(
-        Named(label=str(level), share=_share(runs[at].passed for at, own in rated.items() if holds(own, level)))
-        for level in sorted(set(rated.values()))
-    )
-
-
-def _matrix(
-    rows: Sequence[str],
-    columns: Sequence[str],
-    verdicts: dict[str, dict[int, bool]],
-    columns_of: Callable[[int], Sequence[str]],
-) -> Matrix:
-    cells = []
-    for row in rows:
-        groups: dict[str, list[bool]] = {column: [] for column in columns}
-        for at, is_kept in verdicts[row].items():
-            for column in columns_of(at):
-                if column in groups:
-                    groups[column].append(is_kept)
-        cells.append(tuple(_share(groups[column]) for column in columns))
+def _matrix(rows: Sequence[str], columns: Mapping[str, Mapping[str, Row]]) -> Matrix:
+    cells = (tuple(column.get(row) for column in columns.values()) for row in rows)
     return Matrix(rows=tuple(rows), columns=tuple(columns), cells=tuple(cells))
 
 
@@ -229,8 +165,8 @@ def _pairs_of(groups: Iterable[Iterable[str]]) -> set[tuple[str, str]]:
     return {pair for group in groups for pair in combinations(sorted(set(group)), 2)}
 
 
-def _figures(share: Share, layout: Layout) -> list[object]:
-    return [share.n, share.passed, percent(share.rate, layout.marks), layout.percents(share.low, share.high)]
+def _figures(row: Row, layout: Layout) -> list[object]:
+    return [row.n, row.passed, percent(row.rate, layout.marks), layout.percents(row.low, row.high)]
 
 
 def _list(heading: list[str], rows: Sequence[tuple[str, Sequence[object]]], layout: Layout) -> list[Line]:
@@ -238,7 +174,7 @@ def _list(heading: list[str], rows: Sequence[tuple[str, Sequence[object]]], layo
     return [Line(""), *layout.table(laid, "<>>>>", [""] * len(laid))]
 
 
-def _grid(heading: str, found: Matrix, totals: Sequence[Named], layout: Layout) -> list[Line]:
+def _grid(heading: str, found: Matrix, totals: Sequence[Row], layout: Layout) -> list[Line]:
     if not found.columns or not found.rows:
         return []
     marks, shown = layout.marks, _columns(found)
@@ -248,8 +184,8 @@ def _grid(heading: str, found: Matrix, totals: Sequence[Named], layout: Layout) 
     heads = [str(number) for number in range(1, len(names) + 1)] if numbered else names
     laid = [[heading, *heads, "all", "95 % CI"]]
     for row, cells, total in zip(found.rows, found.cells, totals, strict=True):
-        texts = [_cell(cell, marks) for cell in (*(cells[at] for at in shown), total.share)]
-        interval = layout.percents(total.share.low, total.share.high)
+        texts = [_cell(cell, marks) for cell in (*(cells[at] for at in shown), total)]
+        interval = layout.percents(total.low, total.high)
         laid.append([marks.cut(f"  {marks.plain(row)}", _LABEL), *texts, interval])
     lines = [Line(""), *layout.table(laid, "<" + ">" * (len(shown) + 2), [""] * len(laid))]
     cut = len(found.columns) - len(shown)
@@ -263,12 +199,12 @@ def _grid(heading: str, found: Matrix, totals: Sequence[Named], layout: Layout) 
 
 def _columns(found: Matrix) -> list[int]:
     """Choose the columns to show, those of most runs, in their own order."""
-    runs = [sum(row[at].n for row in found.cells) for at in range(len(found.columns))]
+    runs = [sum(cell.n for row in found.cells if (cell := row[at]) is not None) for at in range(len(found.columns))]
     return sorted(sorted(range(len(runs)), key=lambda at: (-runs[at], at))[:MOST_COLUMNS])
 
 
-def _cell(share: Share, marks: Glyphs) -> str:
-    return f"{share.passed}/{share.n}" if share.n else marks.dash
+def _cell(row: Row | None, marks: Glyphs) -> str:
+    return f"{row.passed}/{row.n}" if row is not None and row.n else marks.dash
 
 
 def _pairs(heading: str, pairs: Sequence[tuple[str, str]], number: int, layout: Layout) -> list[Line]:

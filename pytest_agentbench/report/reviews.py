@@ -26,6 +26,23 @@ def review_lines(document: Document, layout: Layout) -> list[Line]:
     ]
 
 
+def quarantine_texts(document: Document) -> list[str]:
+    """Name the scenarios that decide nothing for now, whose task each is, why, and until when."""
+    told: dict[str, str] = {}
+    for run in document.results:
+        if run.quarantine is not None:
+            why = run.quarantine
+            told[f"{run.key.suite}::{run.key.scenario}"] = (
+                f"quarantine until {why.until.isoformat()}: {run.key.scenario} ({why.owner}): {why.reason}"
+            )
+    return list(told.values())
+
+
+def quarantine_lines(document: Document, layout: Layout) -> list[Line]:
+    """Give the same as lines of a report."""
+    return [line for text in quarantine_texts(document) for line in layout.wrapped(text, style="warn")]
+
+
 def review_texts(document: Document) -> list[str]:
     """Say which runs count nowhere and how to review them, and which scenarios count though nobody did."""
     texts = []

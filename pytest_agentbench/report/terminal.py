@@ -1,40 +1,27 @@
 """The report at the end of a session, for a terminal or a CI log."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.report.auditor import audit_lines, mark_of_gate, marks_of
-from pytest_agentbench.report.breakdown import breakdown, own_rows, percent
-from pytest_agentbench.report.glyphs import Glyphs, Line, Style, cells, glyphs
+from pytest_agentbench.report.breakdown import MOST_ROWS, Section, breakdown, own_rows, percent, sections_of, sums_of
+from pytest_agentbench.report.failures import MOST_LINES, failures_lines, run_name
+from pytest_agentbench.report.glyphs import Line, Style, cells, glyphs
 from pytest_agentbench.report.measured import counts_text, measured_lines
-from pytest_agentbench.report.reviews import review_lines
+from pytest_agentbench.report.reviews import quarantine_lines, review_lines
 from pytest_agentbench.report.sections import faults_lines, flags_lines, modifiers_lines, trials_lines
 from pytest_agentbench.report.spending import spending
-from pytest_agentbench.report.table import Layout, count, table, wrap
+from pytest_agentbench.report.table import Layout, count
 from pytest_agentbench.report.variants import variants_lines
-from pytest_agentbench.report.worst import (
-    check_name,
-    failed_findings,
-    finding_text,
-    no_finding_text,
-    rerun_command,
-    worst_first,
-)
-from pytest_agentbench.results.aggregate import Aggregate, BlameCount, aggregate
+from pytest_agentbench.report.worst import failed_findings, finding_text, no_finding_text
+from pytest_agentbench.results.aggregate import Aggregate, BlameCount
 from pytest_agentbench.results.document import Document, SuiteRecord
 from pytest_agentbench.results.gates import GateVerdict
 from pytest_agentbench.results.trials import trials_report
 from pytest_agentbench.results.variants import variants_reports
 
-MOST_FAILURES = 10
-"""Failures that are listed unless asked for all."""
-
 MOST_UNSCORED = 5
-
-_ID_WIDTH = 36
-_CHECK_WIDTH = 22
-_MOST_LINES = 3
 
 
 def terminal_report(
@@ -51,15 +38,15 @@ def terminal_report(
     everything, document = document, document.counted
     runs = [run for run in everything.results if run.key.suite in known]
     own = [run for run in everything.results if run.key.suite not in known]
-    sums = aggregate(runs or own, everything.retried)
-    runs = [run for run in runs if not run.pending]
+    sections = sections_of(runs or own, everything.retried, everything.facts)
+    sums = sums_of(sections, runs or own, everything.retried)
     lines = [_title(document, layout), *_header(everything, sums, layout)]
-    if everything.results:
-        brief = not verbose and sums.all.n > 0 and sums.all.passed == sums.all.n
-        tests = own_rows(own) if runs else ()
-        lines.append(Line(""))
-        lines += breakdown(sums, document.gates, marks, width=width, verbose=verbose, brief=brief, tests=tests)
-        lines += _endings(sums, layout, brief=brief)
+    lines += failures_lines(document, layout)
+    lines += failures_lines(everything.pending, layout, title="missed, pending review")
+    lines += failures_lines(everything.quarantined, layout, title="missed, in quarantine")
+    lines += _unscored(document, layout)
+    lines += _tables(document, sections if everything.results else (), own if runs else (), layout)
+    runs = [run for run in runs if not run.set_aside]
     left_out = sum(suite.stopped for suite in document.suites)
     lines += trials_lines(trials_report(runs, left_out=left_out), layout)
     for variants in variants_reports(document, seed=document.seed or 0):
@@ -67,14 +54,12 @@ def terminal_report(
     lines += spending(everything.results, everything.retried, everything.cassette, layout)
     lines += modifiers_lines(document.results, layout)
     lines += faults_lines(document.results, layout)
-    lines += _failures(document, layout)
-    lines += _failures(everything.pending, layout, title="missed, pending review")
-    lines += _unscored(document, layout)
     lines += measured_lines(sums, layout)
     lines += flags_lines(document.results, layout) if verbose else []
     lines += audit_lines(document, layout)
     lines += _gates(everything, layout)
     lines += review_lines(everything, layout)
+    lines += quarantine_lines(everything, layout)
     return [*lines, *([Line(""), Line(f"results: {marks.plain(path)}")] if path else [])]
 
 
@@ -92,7 +77,7 @@ def _header(document: Document, sums: Aggregate, layout: Layout) -> list[Line]:
     runs = [run for run in document.results if run.key.suite in known]
     simulations = len(document.results) - len(runs)
     scenarios = len({(run.key.suite, run.key.scenario) for run in runs})
-    variants = [row.label for row in sums.variants]
+    variants = list(dict.fromkeys(run.key.variant for run in runs if run.key.variant))
     facts = [count(scenarios, "scenario")] if runs or not simulations else []
     if len(runs) != scenarios:
         facts.append(count(len(runs), "run"))
@@ -105,15 +90,29 @@ def _header(document: Document, sums: Aggregate, layout: Layout) -> list[Line]:
     if flagged := sum(1 for run in document.results if run.flags):
         facts.append(f"{flagged} with flags")
     facts.append(f"{document.seconds:.1f} s")
+    if sums.plain:
+        facts.append(f"{count(sums.plain, 'run')} of plainly worded scenarios")
     lines = layout.wrapped(counts_text(sums, layout.marks)) if document.results else []
     lines += layout.wrapped(layout.joined(facts))
     selected = sum(suite.selected for suite in document.suites)
     if not document.complete:
         finished = sum(run.not_run is None for run in runs)
         lines.append(Line(f"cut short: {finished} of {count(max(selected, len(runs)), 'run')} finished", "warn"))
-    if document.results and not sums.all.n and not (sums.pending and not sums.all.unscored):
+    waits = (sums.pending or sums.quarantined) and not sums.all.unscored
+    if document.results and not sums.all.n and not waits:
         lines.append(Line("nothing was scored: no rate can be given", "warn"))
     return lines
+
+
+def _tables(document: Document, sections: Sequence[Section], own: Sequence[Result], layout: Layout) -> Iterable[Line]:
+    """Give the rows, those of each variant apart, with how its runs ended."""
+    for place, section in enumerate(sections):
+        sums = section.sums
+        brief = not layout.verbose and sums.all.n > 0 and sums.all.passed == sums.all.n
+        tests = own_rows(own) if place == len(sections) - 1 else ()
+        yield Line("")
+        yield from breakdown(section, document.gates, layout, brief=brief, tests=tests)
+        yield from _endings(sums, layout, brief=brief)
 
 
 def _endings(sums: Aggregate, layout: Layout, *, brief: bool) -> list[Line]:
@@ -126,6 +125,11 @@ def _endings(sums: Aggregate, layout: Layout, *, brief: bool) -> list[Line]:
         joined = f"{text}{' ' * 10}{others}".rstrip()
         parts = [joined] if cells(joined) <= layout.width else [text, others]
         lines += [Line(layout.marks.cut(part, layout.width)) for part in parts if part]
+    unread = [row.label for row in sums.policies_listed]
+    if unread and not brief and not layout.verbose:
+        shown, rest = layout.listed(unread, MOST_ROWS)
+        told = ", ".join([*shown, *([rest] if rest else [])])
+        lines += layout.wrapped(f"policies that no run measured: {told}", style="warn")
     idle = [row.label for row in sums.policies_exercised if not row.n]
     if brief and idle:
         lines += layout.wrapped(f"policies never exercised: {', '.join(idle)}", style="warn")
@@ -143,44 +147,6 @@ def _blame(blame: BlameCount) -> Iterable[str]:
         yield f"{blame.blame} {blame.passed} (passed all the same)"
 
 
-def _failures(document: Document, layout: Layout, *, title: str = "worst first") -> list[Line]:
-    marks, width, failures = layout.marks, layout.width, worst_first(document.results)
-    if not failures:
-        return []
-    shown, rest = layout.listed(failures, MOST_FAILURES)
-    ids = [_id(run, marks) for run in shown]
-    worst = [failed_findings(run) for run in shown]
-    checks = [marks.cut(marks.plain(check_name(found[0]) if found else "termination"), _CHECK_WIDTH) for found in worst]
-    levels = [f"c{run.complexity}" if run.complexity is not None else marks.dash for run in shown]
-    starts = table(
-        [["", *cells] for cells in zip(ids, levels, checks, strict=True)], ["<", "<", "<", "<"], glyphs=marks
-    )
-    column = max(cells(start) for start in starts)
-    lines = [Line(""), Line(title, "head")]
-    for run, found, start in zip(shown, worst, starts, strict=True):
-        room = max(width - column - 2, 20)
-        text = finding_text(run, found[0], marks, max(room, width - 6)) if found else no_finding_text(run, marks)
-        text += f"  (+{len(found) - 1} more)" if len(found) > 1 else ""
-        text += f"  [{noted}]" if (noted := marks_of(run, document)) else ""
-        lines += [Line(part) for part in _beside(start, column, text, marks, width)]
-    lines += [Line(f"  {rest}")] if rest else []
-    default = _default_variant(shown[0], document.suites)
-    rerun = rerun_command(shown[0], default, cassette=document.cassette, seed=document.seed)
-    lines.append(Line(f"rerun: {marks.plain(rerun)}"))
-    return lines
-
-
-def _beside(start: str, column: int, text: str, marks: Glyphs, width: int) -> list[str]:
-    """Put `text` beside `start` where it fits, else below it, in at most three lines."""
-    one = start.ljust(len(start) + column - cells(start)) + "  " + text
-    if cells(one) <= width:
-        return [one]
-    parts = [f"      {part}" for part in wrap(text, width - 6, "  ")]
-    if len(parts) > _MOST_LINES:
-        parts = [*parts[: _MOST_LINES - 1], f"{parts[_MOST_LINES - 1]} {marks.ellipsis}"]
-    return [marks.cut(part, width) for part in (start, *parts)]
-
-
 def _unscored(document: Document, layout: Layout) -> list[Line]:
     runs, marks = [run for run in document.results if not run.scored], layout.marks
     if not runs:
@@ -190,14 +156,14 @@ def _unscored(document: Document, layout: Layout) -> list[Line]:
     lines = [Line(""), Line("not scored", "head")]
     for run in shown:
         who = "" if run.not_run is not None else f"{run.blame.value if run.blame else 'unknown'}: "
-        name = _id(run, marks)
+        name = run_name(run, marks)
         found = failed_findings(run)
         spoilt = bool(found) and found[0].kind == "user"
         rule = found[0].check.removeprefix("user").strip() if spoilt else ""  # who was at fault is said already
         why = finding_text(run, found[0], marks) if spoilt else no_finding_text(run, marks)
         why = f"{rule}: {why}" if rule else why
         noted = f"  [{told}]" if (told := marks_of(run, document)) else ""
-        lines += layout.wrapped(f"{name}  {who}{why}{noted}", "    ", start="  ", style="warn")[:_MOST_LINES]
+        lines += layout.wrapped(f"{name}  {who}{why}{noted}", "    ", start="  ", style="warn")[:MOST_LINES]
     return [*lines, *([Line(f"  {rest}")] if rest else [])]
 
 
@@ -220,7 +186,7 @@ def _gates(document: Document, layout: Layout) -> list[Line]:
     decided = {verdict.suite for verdict in document.gates}
     for suite in document.suites:
         if suite.gates and suite.path not in decided:
-            text = f"gates of {names[suite.path]}: not evaluated ({_why_not(suite, document)})"
+            text = f"gates of {names[suite.path]}: not evaluated ({why_not_evaluated(suite, document)})"
             lines.append(Line(marks.cut(marks.plain(text), layout.width), "warn"))
     return lines
 
@@ -231,23 +197,11 @@ def _decision(verdict: GateVerdict) -> str:
     return "ok" if verdict.passed else "FAILED" if verdict.value is not None else f"FAILED ({verdict.reason})"
 
 
-def _why_not(suite: SuiteRecord, document: Document) -> str:
+def why_not_evaluated(suite: SuiteRecord, document: Document) -> str:
+    """Say why the gates of a suite decided nothing."""
     if suite.selected < suite.total:
         return f"{suite.selected} of {count(suite.total, 'run')} selected"
     finished = sum(1 for run in document.results if run.key.suite == suite.path and run.not_run is None)
     if not document.complete or finished + suite.stopped < suite.total:
         return f"{finished} of {count(suite.total, 'run')} finished"
     return "switched off"
-
-
-def _id(run: Result, marks: Glyphs) -> str:
-    """Name a run in 36 cells, the scenario's name cut in its middle."""
-    variant = f"[{run.key.label}]" if run.key.label else ""
-    trial = f" trial {run.key.trial}" if run.key.trial > 1 else ""
-    which = marks.cut(marks.plain(f"{variant}{trial}"), _ID_WIDTH // 2)
-    return marks.squeeze(marks.plain(run.key.scenario), _ID_WIDTH - cells(which)) + which
-
-
-def _default_variant(run: Result, suites: Iterable[SuiteRecord]) -> str:
-    variants = next((suite.variants for suite in suites if suite.path == run.key.suite), ())
-    return variants[0] if variants else ""

@@ -24,6 +24,19 @@ def worst_first(results: Iterable[Result]) -> list[Result]:
     return sorted((run for run in results if run.scored and not run.passed), key=_severity)
 
 
+def by_check(failures: Iterable[Result]) -> dict[tuple[str, str], list[Result]]:
+    """Give failures by suite and by the worst thing that each broke, in their order."""
+    kinds: dict[tuple[str, str], list[Result]] = {}
+    for run in failures:
+        found = failed_findings(run)
+        kinds.setdefault((run.key.suite, _kind(found[0]) if found else "termination"), []).append(run)
+    return kinds
+
+
+def _kind(finding: Finding) -> str:
+    return "wrong write" if finding.kind == "write" and not finding.policy else check_name(finding)
+
+
 def failed_findings(result: Result) -> list[Finding]:
     """Give the findings that failed the run, worst first; a crash or a spent limit explains the others.
 

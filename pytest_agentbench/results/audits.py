@@ -7,7 +7,7 @@ from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.model import Usage
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.verdict import Flag, Verdict
-from pytest_agentbench.results.grouping import grouped
+from pytest_agentbench.results.trials import grouped
 
 CRITIQUE = "critique"
 """The role that says whether a conversation is over."""

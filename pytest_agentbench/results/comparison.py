@@ -6,8 +6,8 @@ from typing import Literal
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.run import Result
-from pytest_agentbench.results.grouping import scenarios_of
 from pytest_agentbench.results.paired import Paired, adjusted, compare_paired
+from pytest_agentbench.results.trials import scenarios_of
 
 Why = Literal["changed", "added", "removed", "players", "unscored"]
 """Why a scenario is set apart: it says something else, is on one side only, had other players, or was not scored."""

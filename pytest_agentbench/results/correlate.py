@@ -6,11 +6,10 @@ from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.errors import ResultsError
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.run import Result
-from pytest_agentbench.results.grouping import grouped
 from pytest_agentbench.results.intervals import Interval
 from pytest_agentbench.results.numbers import mean, numbers_of, scenario_means, value_of
 from pytest_agentbench.results.significance import pearson, spearman
-from pytest_agentbench.results.trials import rate_of
+from pytest_agentbench.results.trials import grouped, rate_of
 
 FEWEST = 3
 """Variants from which there is a correlation; its interval needs one more."""

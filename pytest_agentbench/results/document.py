@@ -7,6 +7,7 @@ from typing import Self
 
 from pydantic import ValidationError
 
+from pytest_agentbench.checks.rule_words import rule_words
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps, loads
 from pytest_agentbench.core.errors import ResultsError
@@ -16,10 +17,38 @@ from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.results.files import write_atomic
 from pytest_agentbench.results.gates import GateVerdict
 from pytest_agentbench.results.standing import AuditorStanding
+from pytest_agentbench.results.table import Facts
 
 SCHEMA = "agentbench-results/1"
 
 _PLACES_AND_TIMES = ("created", "seconds", "run", "root", "command", "versions", "cassette")
+
+
+class PolicyRecord(Model):
+    """What the results say about a policy of a suite: its text, its rule in words, and what to group it by."""
+
+    id: str
+    text: str = ""
+    rule: str = ""
+    challenge: int | None = None
+    category: str = ""
+
+
+def policy_record(policy: Policy) -> PolicyRecord:
+    """Give what results say of a policy."""
+    return PolicyRecord(
+        id=policy.id,
+        text=policy.text,
+        rule=rule_words(policy.rule),
+        challenge=policy.challenge,
+        category=policy.category,
+    )
+
+
+def policy_words(policy: PolicyRecord) -> list[str]:
+    """Give the lines that say what a policy asks for: its own text, and its rule."""
+    told = [f"policy: {' '.join(policy.text.split())}"] if policy.text else []
+    return [*told, f"rule: {policy.rule}"] if policy.rule else told
 
 
 class ReviewRecord(Model):
@@ -45,6 +74,7 @@ class SuiteRecord(Model):
 
     path: str
     name: str
+    owner: str = ""
     content_hash: str = ""
     gates: tuple[str, ...] = ()
     trials: int | None = None
@@ -53,13 +83,13 @@ class SuiteRecord(Model):
     total: int = 0
     selected: int = 0
     stopped: int = 0
-    policies: tuple[Policy, ...] = ()
+    policies: tuple[PolicyRecord, ...] = ()
     auditor: AuditorStanding | None = None
     review: ReviewRecord = ReviewRecord()
 
     def redacted(self, redact: Callable[[JsonValue], JsonValue]) -> Self:
         """Give it as it may be written: its policies are the suite's own words, and may hold secrets of it."""
-        policies = tuple(Policy.model_validate(redact(policy.model_dump())) for policy in self.policies)
+        policies = tuple(PolicyRecord.model_validate(redact(policy.model_dump())) for policy in self.policies)
         return self.model_copy(update={"policies": policies})
 
 
@@ -87,18 +117,39 @@ class Document(Model):
     retried: tuple[Result, ...] = ()
 
     @property
+    def facts(self) -> Facts:
+        """What the suites say of their runs."""
+        return facts_of(self.suites)
+
+    @property
     def counted(self) -> "Document":
-        """The document without the runs of scenarios that nobody reviewed."""
-        if not any(run.pending for run in self.results):
+        """The document without the runs that are set aside."""
+        if not any(run.set_aside for run in self.results):
             return self
-        kept = {key: tuple(run for run in getattr(self, key) if not run.pending) for key in ("results", "retried")}
+        kept = {key: tuple(run for run in getattr(self, key) if not run.set_aside) for key in ("results", "retried")}
         return self.model_copy(update=kept)
 
     @property
     def pending(self) -> "Document":
-        """The document with only the runs that `counted` leaves out, as if they counted."""
-        runs = (run.model_copy(update={"pending": False}) for run in self.results if run.pending)
-        return self.model_copy(update={"results": tuple(runs), "retried": (), "gates": ()})
+        """The document with only the runs of scenarios that nobody reviewed, as if they counted."""
+        return self._apart(run for run in self.results if run.pending)
+
+    @property
+    def quarantined(self) -> "Document":
+        """The document with only the runs of scenarios in quarantine, as if they counted."""
+        return self._apart(run for run in self.results if run.quarantine and not run.pending)
+
+    def _apart(self, runs: Iterable[Result]) -> "Document":
+        return self.model_copy(update={"results": tuple(run.as_counted for run in runs), "retried": (), "gates": ()})
+
+
+def facts_of(suites: Iterable[SuiteRecord]) -> Facts:
+    """Give the facts by which runs are grouped that their suites alone say."""
+    found = tuple(suites)
+    return Facts(
+        categories={(suite.path, policy.id): policy.category for suite in found for policy in suite.policies},
+        owners={suite.path: suite.owner for suite in found},
+    )
 
 
 def write(document: Document, path: Path) -> None:
@@ -151,7 +202,7 @@ def comparable(document: Document) -> JsonValue:
     for name in _PLACES_AND_TIMES:
         del data[name]
     for result in (*data["results"], *data["retried"]):
-        del result["seconds"], result["session_id"]
+        del result["seconds"], result["session_id"], result["turn_seconds"]
         result["usage"] = {role: usage["calls"] + usage["replayed"] for role, usage in result["usage"].items()}
     return data
 

@@ -1,25 +1,32 @@
 """What becomes of gates, thresholds such as `success >= 0.80` that decide the exit status."""
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.gates import Gate, parse_gates
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.termination import Termination
+from pytest_agentbench.core.text import figure
 from pytest_agentbench.core.verdict import Blame
-from pytest_agentbench.results.aggregate import SCALES, Row, exercised_rows, make_row, mean_of
 from pytest_agentbench.results.comparison import Loss, losses_against
-from pytest_agentbench.results.grouping import GROUPS, grouped, leaves_open
-from pytest_agentbench.results.intervals import binomial_mass
+from pytest_agentbench.results.intervals import binomial_mass, quantile
+from pytest_agentbench.results.numbers import COST, TOKENS, mean, value_of
+from pytest_agentbench.results.table import NO_FACTS, SCALES, Facts, Row, Table, leaves_open, make_row, mean_of
+from pytest_agentbench.results.trials import by_scenario, trials_report
+
+NO_BASELINE = "not evaluated: no baseline was given (--agentbench-baseline FILE)"
+"""Why a gate that compares with a baseline decides nothing."""
 
 
 class GateVerdict(Model):
     """What became of a gate. `label` names the gate, and the variant or scale where there are several.
 
-    `value` is None when nothing was measured (`n` is 0). `passed` is None where the gate was not evaluated, since the
-    `pending` runs that it is about, of scenarios that nobody reviewed, are the only ones. `near_miss` is the chance,
-    0..1, that an agent exactly at the measured rate would miss the gate in as many runs; None for means, losses and
-    where nothing was measured.
+    `value` is None when nothing was measured (`n` is 0). `passed` is None where the gate was not evaluated: no baseline
+    was given to one that compares with it, or the `pending` runs that it is about, which are set aside, are the only
+    ones. `near_miss` is the chance, 0..1, that an agent exactly at the measured rate would miss the gate in as many
+    runs; None for means, quantities, losses and where nothing was measured. `threshold` is what the value was held
+    against, None where that is not known.
     """
 
     suite: str
@@ -30,6 +37,7 @@ class GateVerdict(Model):
     n: int = 0
     pending: int = 0
     passed: bool | None
+    threshold: float | None = None
     reason: str
     near_miss: float | None = None
 
@@ -40,12 +48,18 @@ class GateVerdict(Model):
 
 
 def evaluate_gates(
-    suite: str, texts: Iterable[str], results: Iterable[Result], *, baseline: Sequence[Result] = ()
+    suite: str,
+    texts: Iterable[str],
+    results: Iterable[Result],
+    *,
+    baseline: Sequence[Result] = (),
+    facts: Facts = NO_FACTS,
 ) -> tuple[GateVerdict, ...]:
     """Decide every gate of `suite` over its results; with several variants each of them must hold.
 
-    Runs of scenarios that nobody reviewed count in none; a gate that is about such runs alone is not evaluated.
-    `regression` is measured against the results of the same suite in `baseline`, and not exercised without any.
+    Runs that are set aside count in none; a gate that is about such runs alone is not evaluated. `regression` and the
+    factors of `baseline` are measured against the results of the same suite in `baseline`. Without any, the first is
+    not exercised and the others are not evaluated.
     """
     gates = parse_gates(texts)
     runs = [run for run in results if run.key.suite == suite]
@@ -56,55 +70,104 @@ def evaluate_gates(
     for gate in gates:
         for variant in variants or [""]:
             both = [run for run in runs if run.key.variant == variant]
-            mine = [run for run in both if not run.pending]
-            pending = [run.model_copy(update={"pending": False}) for run in both if run.pending]
-            named = f"{gate.text} [{variant}]" if len(variants) > 1 else gate.text
-            if waiting := _waiting(gate, mine, pending):
-                verdicts.append(_not_evaluated(gate, suite, named, variant, waiting))
+            aside = [run.as_counted for run in both if run.set_aside]
+            one = _OneGate(
+                gate=gate,
+                suite=suite,
+                label=f"{gate.text} [{variant}]" if len(variants) > 1 else gate.text,
+                variant=variant,
+                facts=facts,
+            )
+            mine = [run for run in both if not run.set_aside]
+            if waiting := _waiting(one, mine, aside):
+                pending = any(run.pending for run in both)
+                why = f"not evaluated: {waiting} {'pending review' if pending else 'in quarantine'}"
+                verdicts.append(one.undecided(why, pending=waiting))
             elif gate.kind == "loss":
-                verdicts.append(_loss(gate, suite, named, variant, losses.get(variant)))
+                verdicts.append(_loss(one, losses.get(variant)))
             else:
-                verdicts += _verdicts(gate, suite, named, variant, mine)
+                verdicts += one.verdicts(mine, _same_variant(before, mine, variant), has_baseline=bool(baseline))
     return tuple(verdicts)
 
 
-def _waiting(gate: Gate, counted: Sequence[Result], pending: Sequence[Result]) -> int:
-    """Count the pending runs that a gate is about, 0 where others decide it or it is about none."""
-    if not pending:
+class Measured(NamedTuple):
+    """What a gate measures: a note for its label, the value, n, and how many count where it is a rate or a count."""
+
+    note: str
+    value: float | None
+    n: int
+    hits: int | None = None
+
+
+class _OneGate(Model):
+    """A gate of a suite under one variant."""
+
+    gate: Gate
+    suite: str
+    label: str
+    variant: str
+    facts: Facts
+
+    def measure(self, runs: Sequence[Result]) -> list[Measured]:
+        """Give what the gate is about; several entries only where complexity has several scales."""
+        return _measure(self.gate, Table(runs=runs, facts=self.facts))
+
+    def verdict(self, *, note: str = "", passed: bool | None, reason: str, **fields: Any) -> GateVerdict:
+        """Give the verdict, named and placed."""
+        label = f"{self.label} ({note})" if note else self.label
+        named = {"suite": self.suite, "gate": self.gate.text, "label": label, "variant": self.variant}
+        return GateVerdict.model_validate({**named, "passed": passed, "reason": reason, **fields})
+
+    def undecided(self, reason: str, **fields: Any) -> GateVerdict:
+        """Give the verdict of a gate that was not evaluated."""
+        return self.verdict(passed=None, reason=reason, **fields)
+
+    def verdicts(
+        self, runs: Sequence[Result], before: Sequence[Result], *, has_baseline: bool
+    ) -> Iterable[GateVerdict]:
+        """Hold what the runs come to against the threshold."""
+        gate = self.gate
+        earlier = {one.note: one.value for one in self.measure(before)} if gate.is_relative else {}
+        for note, value, n, hits in self.measure(runs):
+            threshold: float | None = gate.threshold
+            if gate.is_relative:
+                old = earlier.get(note)
+                if old is None:
+                    why = "not evaluated: the baseline does not tell it" if has_baseline else NO_BASELINE
+                    yield self.undecided(why, note=note, value=value, n=n)
+                    continue
+                threshold = gate.threshold * old
+            passed = value is not None and gate.holds(value, threshold)
+            is_open = value is None and _is_open(gate, runs)
+            yield self.verdict(
+                note=note,
+                value=value,
+                n=n,
+                threshold=threshold,
+                passed=passed,
+                reason="not measured" if is_open else _reason(gate, value, threshold, passed=passed),
+                near_miss=None if hits is None or n == 0 else _near_miss(gate, threshold, n, hits),
+            )
+
+
+def _same_variant(before: Sequence[Result], runs: Sequence[Result], variant: str) -> list[Result]:
+    """Give the counted runs of a baseline that are of the same variant and of the same scenarios."""
+    names = {run.key.variant for run in before}
+    meant = variant if variant in names or len(names) != 1 else next(iter(names))
+    played = {(run.key.scenario, run.scenario_hash) for run in runs}
+    mine = [run for run in before if run.key.variant == meant and not run.set_aside]
+    return [run for run in mine if (run.key.scenario, run.scenario_hash) in played]
+
+
+def _waiting(one: _OneGate, counted: Sequence[Result], aside: Sequence[Result]) -> int:
+    """Count the runs set aside that a gate is about, 0 where others decide it or it is about none."""
+    if not aside:
         return 0
     if not counted:
-        return max((n for _, _, n, _ in _measure(gate, pending)), default=0) or len(pending)
-    if not gate.argument or _is_open(gate, counted) or any(n for _, _, n, _ in _measure(gate, counted)):
+        return max((found.n for found in one.measure(aside)), default=0) or len(aside)
+    if not one.gate.argument or _is_open(one.gate, counted) or any(found.n for found in one.measure(counted)):
         return 0
-    return sum(n for _, _, n, _ in _measure(gate, pending))
-
-
-def _not_evaluated(gate: Gate, suite: str, label: str, variant: str, waiting: int) -> GateVerdict:
-    return GateVerdict(
-        suite=suite,
-        gate=gate.text,
-        label=label,
-        variant=variant,
-        pending=waiting,
-        passed=None,
-        reason=f"not evaluated: {waiting} pending review",
-    )
-
-
-def _verdicts(gate: Gate, suite: str, label: str, variant: str, runs: Sequence[Result]) -> Iterable[GateVerdict]:
-    for note, value, n, hits in _measure(gate, runs):
-        passed = value is not None and gate.holds(value)
-        yield GateVerdict(
-            suite=suite,
-            gate=gate.text,
-            label=f"{label} ({note})" if note else label,
-            variant=variant,
-            value=value,
-            n=n,
-            passed=passed,
-            reason="not measured" if value is None and _is_open(gate, runs) else _reason(gate, value, passed=passed),
-            near_miss=None if hits is None or n == 0 else _near_miss(gate, n, hits),
-        )
+    return sum(found.n for found in one.measure(aside))
 
 
 def _is_open(gate: Gate, runs: Sequence[Result]) -> bool:
@@ -112,85 +175,118 @@ def _is_open(gate: Gate, runs: Sequence[Result]) -> bool:
     return gate.metric == "policy" and any(leaves_open(run, gate.argument) for run in runs)
 
 
-def _loss(gate: Gate, suite: str, label: str, variant: str, loss: Loss | None) -> GateVerdict:
+def _loss(one: _OneGate, loss: Loss | None) -> GateVerdict:
     value = None if loss is None else loss.value
+    gate = one.gate
     passed = value is not None and gate.holds(value)
-    reason = _reason(gate, value, passed=passed) if loss else "no scenario of a baseline was compared"
+    reason = _reason(gate, value, gate.threshold, passed=passed) if loss else "no scenario of a baseline was compared"
     told = f" (p = {loss.p:.2g})" if loss is not None and loss.value else ""
     n = 0 if loss is None else loss.n
-    return GateVerdict(
-        suite=suite, gate=gate.text, label=label, variant=variant, value=value, n=n, passed=passed, reason=reason + told
-    )
+    return one.verdict(value=value, n=n, threshold=gate.threshold, passed=passed, reason=reason + told)
 
 
-_Measure = tuple[str, float | None, int, int | None]
-"""A note for the label, the value, n, and the number of runs that count where the value is a rate or a count."""
+_ENDINGS = {
+    "crashed": Termination.CRASHED,
+    "stalled": Termination.STALLED,
+    "safety_timeout": Termination.SAFETY_TIMEOUT,
+}
 
 
-def _measure(gate: Gate, runs: Sequence[Result]) -> list[_Measure]:
+def _measure(gate: Gate, table: Table) -> list[Measured]:
+    runs = table.runs
     scored = [run for run in runs if run.scored]
     match gate.metric:
         case "success":
-            return [_of_row("", make_row("", "", runs))]
+            return [_of_row(make_row("", "", runs))]
+        case "finished":
+            return [_of_row(make_row("", "", runs, lambda run: run.termination is Termination.FINISHED))]
         case "errors":
             unscored = len(runs) - len(scored)
-            return [("", unscored / len(runs) if runs else None, len(runs), unscored)]
-        case "crashed" | "stalled":
-            ending = Termination.CRASHED if gate.metric == "crashed" else Termination.STALLED
-            mine = (run for run in runs if run.termination is ending and run.blame is Blame.AGENT)
+            return [Measured("", unscored / len(runs) if runs else None, len(runs), unscored)]
+        case "crashed" | "stalled" | "safety_timeout":
+            mine = (run for run in runs if run.termination is _ENDINGS[gate.metric] and run.blame is Blame.AGENT)
             count = sum(not run.ended_by_other for run in mine)
-            return [("", float(count) if runs else None, len(runs), count)]
+            return [Measured("", float(count) if runs else None, len(runs), count)]
         case "complete":
-            mean = mean_of("complete", scored)
-            return [("", mean.value, mean.n, None if mean.value is None else round(mean.value * mean.n))]
-        case "policy":
-            return [_policy(gate.argument, runs)]
+            found = mean_of("complete", scored)
+            return [Measured("", found.value, found.n, None if found.value is None else round(found.value * found.n))]
         case "complexity":
             return _complexity(int(gate.argument), runs)
-        case "agent" | "tag":
-            return [_of_row("", make_row("", "", grouped(runs, GROUPS[gate.metric]).get(gate.argument, [])))]
+        case "policy":
+            return [_of_row(*table.policies(only=gate.argument)[:1])]
+        case "category" | "tool" | "agent" | "tag" | "language" | "rubric":
+            return [_of_row(*(row for row in table.by(gate.metric) if row.label == gate.argument))]
+        case "pass^":
+            return [_pass_k(int(gate.argument), scored)]
+        case "worst_scenario":
+            rates = [one.rate for one in by_scenario(scored)]
+            return [Measured("", min(rates, default=None), len(rates))]
+        case "name_recall" | "strict_recall" | "measured":
+            found = mean_of(gate.metric, runs if gate.metric == "measured" else scored)
+            return [Measured("", found.value, found.n)]
         case _:
-            mean = mean_of(gate.metric, runs if gate.metric == "measured" else scored)
-            return [("", mean.value, mean.n, None)]
+            return [_quantity(gate.metric, scored)]
 
 
-def _of_row(note: str, row: Row) -> _Measure:
-    return (note, row.rate, row.n, row.passed)
+def _of_row(row: Row | None = None) -> Measured:
+    return Measured("", None, 0, 0) if row is None else Measured("", row.rate, row.n, row.passed)
 
 
-def _policy(policy: str, runs: Sequence[Result]) -> _Measure:
-    for row in exercised_rows(runs, only=policy):
-        return _of_row("", row)
-    return _of_row("", make_row("", policy, []))
-
-
-def _complexity(value: int, runs: Sequence[Result]) -> list[_Measure]:
+def _complexity(value: int, runs: Sequence[Result]) -> list[Measured]:
     measures = []
     for scale in SCALES:
         mine = [run for run in runs if run.complexity == value and run.complexity_scale == scale]
         if mine:
-            measures.append(_of_row(scale, make_row("", "", mine)))
-    return measures or [_of_row("", make_row("", "", []))]
+            measures.append(_of_row(make_row("", "", mine))._replace(note=scale))
+    return measures or [_of_row()]
 
 
-def _reason(gate: Gate, value: float | None, *, passed: bool) -> str:
-    if value is None:
+def _pass_k(k: int, scored: Sequence[Result]) -> Measured:
+    """Give the chance that k trials of a scenario all pass, over the scenarios with at least k scored trials."""
+    report = trials_report(scored)
+    if report is None and k == 1:
+        return _of_row(make_row("", "", scored))
+    found = next((one for one in report.passes if one.k == k), None) if report is not None else None
+    return Measured("", None, 0) if found is None else Measured("", found.all.value, found.n)
+
+
+def _quantity(metric: str, scored: Sequence[Result]) -> Measured:
+    """Give the mean of a run's cost or tokens, or a quantile of seconds of the agent in runs or in its turns."""
+    what, _, rest = metric.partition(".")
+    if rest in (COST, TOKENS):
+        values = [value for run in scored if (value := value_of(run, rest)) is not None]
+        return Measured("", mean(values) if values else None, len(values))
+    if what == "turn":
+        values = [seconds for run in scored for seconds in run.turn_seconds]
+    else:
+        values = [sum(run.turn_seconds) for run in scored if run.turn_seconds]
+    return Measured("", quantile(values, 0.95 if rest.endswith("p95") else 0.5) if values else None, len(values))
+
+
+_NEGATED = {">=": "<", ">": "<=", "<=": ">", "<": ">="}
+
+
+def _reason(gate: Gate, value: float | None, threshold: float | None, *, passed: bool) -> str:
+    if value is None or threshold is None:
         return "not exercised"
-    negated = {">=": "<", ">": "<=", "<=": ">", "<": ">="}
-    shown, threshold = _shown(gate, value), _shown(gate, gate.threshold)
-    if shown == threshold and not passed:
+    shown, bound = _shown(gate, value), _shown(gate, threshold)
+    if shown == bound and not passed:
         shown = f"{value:.6g}"
-    return f"{shown} {gate.operator if passed else negated[gate.operator]} {threshold}"
+    return f"{shown} {gate.operator if passed else _NEGATED[gate.operator]} {bound}"
 
 
 def _shown(gate: Gate, value: float) -> str:
-    return f"{value:.0f}" if gate.kind == "count" else f"{value:.2f}" if round(value, 2) == value else f"{value:.3f}"
+    if gate.kind == "count" and value == int(value):
+        return f"{value:.0f}"
+    if gate.kind == "quantity":
+        return f"{value:.0f}" if value >= 1000 else f"{value:.3g}"
+    return figure(value)
 
 
-def _near_miss(gate: Gate, n: int, hits: int) -> float:
+def _near_miss(gate: Gate, threshold: float | None, n: int, hits: int) -> float:
     """Give P[the gate fails] when the count is Binomial(n, hits / n)."""
     scale: Callable[[int], float] = float if gate.kind == "count" else lambda count: count / n
-    failing = [count for count in range(n + 1) if not gate.holds(scale(count))]
+    failing = [count for count in range(n + 1) if not gate.holds(scale(count), threshold)]
     if len(failing) * 2 > n:
         kept = set(failing)
         return max(0.0, 1 - binomial_mass(n, hits / n, [count for count in range(n + 1) if count not in kept]))

@@ -193,19 +193,25 @@ def mean_interval(
     return Interval(value=mean, low=max(least, mean - half), high=min(most, mean + half), n=n)
 
 
+def quantile(values: Sequence[float], share: float) -> float:
+    """Give the `share` quantile of some values, at least one; it interpolates between neighbours (R's type 7)."""
+    ordered = sorted(values)
+    place = share * (len(ordered) - 1)
+    left = math.floor(place)
+    right = min(left + 1, len(ordered) - 1)
+    return ordered[left] + (ordered[right] - ordered[left]) * (place - left)
+
+
 def quantile_interval(values: Sequence[float], share: float, *, confidence: float = 0.95) -> Interval | None:
     """Give the `share` quantile of independent `values` with the order statistics that enclose it; None without values.
 
-    The estimate interpolates between neighbours (R's type 7). An end is infinite where too few values were seen for any
+    An end is infinite where too few values were seen for any
     of them to bound the quantile. Source: H. A. David and H. N. Nagaraja, "Order Statistics" (3rd ed.), §7.1.
     """
     ordered, n = sorted(values), len(values)
     if not n:
         return None
-    place = share * (n - 1)
-    left = math.floor(place)
-    right = min(left + 1, n - 1)
-    value = ordered[left] + (ordered[right] - ordered[left]) * (place - left)
+    value = quantile(ordered, share)
     tail = (1 - confidence) / 2
     below = 0.0
     low, high = -math.inf, math.inf

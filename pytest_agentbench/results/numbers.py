@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pytest_agentbench.core.run import Result
-from pytest_agentbench.results.grouping import scenarios_of
+from pytest_agentbench.results.trials import scenarios_of
 
 REPORTED = "reported."
 """How the names of an agent's own numbers begin."""
@@ -42,7 +42,7 @@ NUMBERS = (
     Number(name="complete", title="complete", digits=2, better="more", is_share=True),
     Number(name="name_recall", title="R_name", digits=2, better="more", is_share=True),
     Number(name="strict_recall", title="R_strict", digits=2, better="more", is_share=True),
-    Number(name="agent_turns", title="turns", digits=1, better=""),
+    Number(name="agent_turns", title="agent turns", digits=1, better=""),
     Number(name="tool_calls", title="calls", digits=1, better=""),
     Number(name="redundant_calls", title="redundant", digits=2, better="fewer"),
     Number(name="tool_errors", title="tool errors", digits=2, better="fewer"),

@@ -7,7 +7,6 @@ from functools import partial
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.run import Result
-from pytest_agentbench.results.grouping import kept, scenarios_of
 from pytest_agentbench.results.intervals import Interval
 from pytest_agentbench.results.numbers import mean, numbers_of, scenario_means, value_of
 from pytest_agentbench.results.significance import (
@@ -18,7 +17,8 @@ from pytest_agentbench.results.significance import (
     paired_difference,
     sign_flip,
 )
-from pytest_agentbench.results.trials import ScenarioTrials, by_scenario
+from pytest_agentbench.results.table import kept
+from pytest_agentbench.results.trials import ScenarioTrials, by_scenario, scenarios_of
 
 LEVEL = 0.05
 """The two-sided level at which a difference counts."""

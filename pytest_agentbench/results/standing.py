@@ -1,45 +1,21 @@
 """What a calibration file says: how far the auditor and the judge of a suite can be trusted, as they stand."""
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Annotated, Any, Self
-
-from pydantic import Field, model_validator
+from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_agentbench.checks.auditor.ask import TEMPLATE
 from pytest_agentbench.checks.judges.judge import judge_mark
 from pytest_agentbench.core.base import Model
-from pytest_agentbench.core.codec import digest, loads
+from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.rubric import Rubric
 from pytest_agentbench.core.suite import CalibrationSpec, JudgeSpec, Suite
 from pytest_agentbench.core.text import printable
+from pytest_agentbench.results.calibration import AuditorFigures, Calibrated, Slice, auditor_in, read_calibrated
 from pytest_agentbench.results.intervals import wilson
-
-_MOST_RUNS = 1_000_000
-"""Labelled runs beyond which a file is not believed."""
 
 LEAST_RUNS = 50
 """Runs labelled by the team without one false alarm, from which an auditor counts as calibrated."""
 
 _WITHOUT = "or go without its judgement: --agentbench-no-judge"
-
-
-class AuditorFigures(Model):
-    """How often the auditor failed a right agent: `false_alarms` of `runs` that the team labelled as not its fault.
-
-    `upper` bounds the rate (95 %, Wilson). `parts` are what it was: model and prompt.
-    """
-
-    runs: Annotated[int, Field(strict=True, ge=0, le=_MOST_RUNS)]
-    false_alarms: Annotated[int, Field(strict=True, ge=0)]
-    upper: float = 1.0
-    parts: dict[str, str] = {}
-
-    @model_validator(mode="after")
-    def _counts_fit(self) -> Self:
-        if self.false_alarms > self.runs:
-            raise ValueError(f"{self.false_alarms} false alarms of {self.runs} runs")
-        return self
 
 
 class AuditorStanding(Model):
@@ -77,14 +53,6 @@ def standing_of(suite: Suite) -> AuditorStanding | None:
     )
 
 
-def auditor_in(file: Path) -> AuditorFigures | None:
-    """Give how the auditor did by a file of `agentbench calibrate --json`; None where it does not say."""
-    try:
-        return AuditorFigures.model_validate(loads(file.read_text(encoding="utf-8"))["auditor"])
-    except (OSError, ValueError, TypeError, LookupError, RecursionError):
-        return None
-
-
 def _standing(figures: AuditorFigures | None, model: str) -> AuditorStanding:
     if figures is None:
         return AuditorStanding()
@@ -115,20 +83,20 @@ def _of_rubric(judge: JudgeSpec, asked: CalibrationSpec, rubric: Rubric) -> Iter
     model = printable(judge.model.model)
     again = f"run `agentbench calibrate RUBRIC LABELLED --model {model}{options} --json {asked.file}`"
     try:
-        rows = _rows(asked.file)
+        rows = read_calibrated(asked.file)
     except FileNotFoundError:
         yield f"its judge is not calibrated: there is no {asked.file}; {again}, {_WITHOUT}"
         return
     except (OSError, ValueError) as error:
         yield f"{asked.file} cannot be read as figures of a judge ({printable(str(error))}); {again}, {_WITHOUT}"
         return
-    own = next((row for row in rows if row["mark"] == digest(wanted)), None)
+    own = next((row for row in rows if row.mark == digest(wanted)), None)
     if own is None:
         yield f"its judge is not the one in {asked.file}: {_drift(wanted, rows)}; {again}, {_WITHOUT}"
         return
     if asked.kappa is None:
         return
-    for where, kappa in _kappas(own["blame"]):
+    for where, kappa in _kappas(own.blame):
         if kappa is None or kappa < asked.kappa:
             given = "undefined" if kappa is None else f"{kappa:.2f}"
             yield (
@@ -137,12 +105,12 @@ def _of_rubric(judge: JudgeSpec, asked: CalibrationSpec, rubric: Rubric) -> Iter
             )
 
 
-def _kappas(slices: dict[str, Any]) -> list[tuple[str, float | None]]:
+def _kappas(slices: Mapping[str, Slice]) -> list[tuple[str, float | None]]:
     """Give where kappa counts, and what it is: on the team's own conversations, all of them and in each language.
 
     Only where those have no kappa, since all have one label, the played ones count, too.
     """
-    known = {name: part["figures"]["kappa"]["mean"] for name, part in slices.items()}
+    known = {name: part.figures["kappa"].mean for name, part in slices.items()}
     own = [
         (f"on your own{f' in {language!r}' if language else ''}", known[name])
         for name in sorted(known)
@@ -152,27 +120,11 @@ def _kappas(slices: dict[str, Any]) -> list[tuple[str, float | None]]:
     return own or [("on all", known["all"])]
 
 
-def _rows(file: Path) -> list[dict[str, Any]]:
-    """Read the judges of a file; raise `ValueError` where it holds none."""
-    form = loads(file.read_text(encoding="utf-8"))
-    rows = form.get("contenders") if isinstance(form, dict) else None
-    if not isinstance(rows, list) or not rows or not all(_is_row(row) for row in rows):
-        raise ValueError("it is no file of `agentbench calibrate --json`, or of an older version")
-    return rows
-
-
-def _is_row(row: Any) -> bool:
-    try:
-        return isinstance(row["mark"], str) and "mean" in row["blame"]["all"]["figures"]["kappa"]
-    except (KeyError, TypeError):
-        return False
-
-
-def _drift(wanted: Mapping[str, str], rows: list[dict[str, Any]]) -> str:
+def _drift(wanted: Mapping[str, str], rows: Sequence[Calibrated]) -> str:
     """Say what changed since the judge that is nearest."""
-    known = [row["parts"] for row in rows if row.get("parts")]
+    known = [row.parts for row in rows if row.parts]
     if not known:
-        names = ", ".join(printable(str(row.get("name"))) for row in rows)
+        names = ", ".join(printable(row.name) for row in rows)
         return f"it holds {names}, and no rubric of a suite"
     nearest = max(known, key=lambda parts: sum(parts.get(key) == value for key, value in wanted.items()))
     changed = [key for key, value in wanted.items() if nearest.get(key) != value]

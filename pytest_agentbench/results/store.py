@@ -221,15 +221,18 @@ class RunDirectory:
             key for name in names for key, session in open_runs.get(name, {}).items() if done.get(key, -1) < session
         )
 
-    def prune(self, keep: int = 20) -> list[Path]:
-        """Delete all but the `keep` newest run directories beside this one; give what was deleted.
+    def prune(self, keep: int = 20, *, before: datetime | None = None) -> list[Path]:
+        """Delete all but the `keep` newest run directories beside this one, or those made `before` a time.
 
-        This directory, and those that a live session holds, stay.
+        Give what was deleted. This directory, and those that a live session holds, stay.
         """
         doomed = [path for path in _run_folders(self.path.parents[1]) if path.name != self.path.name]
-        surplus = len(doomed) + 1 - max(keep, 1)
+        if before is None:
+            doomed = doomed[: max(len(doomed) + 1 - max(keep, 1), 0)]
+        else:
+            doomed = [path for path in doomed if path.name < new_run_id(before, "0")]  # names sort by time
         deleted = []
-        for path in doomed[: max(surplus, 0)]:
+        for path in doomed:
             lock = FolderLock(path)
             try:
                 lock.acquire()

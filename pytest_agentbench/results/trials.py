@@ -1,12 +1,13 @@
-"""Scenarios with several trials: their rate, pass@k and pass^k, and those that pass sometimes."""
+"""Runs by scenario, and scenarios with several trials: their rate, pass@k and pass^k, those that pass sometimes."""
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TypeVar
 
 from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.gates import MOST_K
 from pytest_agentbench.core.run import Result
-from pytest_agentbench.results.grouping import grouped
 from pytest_agentbench.results.intervals import (
     Interval,
     clustered_wilson,
@@ -16,8 +17,7 @@ from pytest_agentbench.results.intervals import (
 )
 from pytest_agentbench.results.sequential import Decision, StopRule, unbiased_rate
 
-MOST_K = 8
-"""The largest k of pass@k and pass^k that is computed."""
+K = TypeVar("K", bound=Hashable)
 
 
 class ScenarioTrials(Model):
@@ -71,6 +71,20 @@ class TrialsReport(Model):
     flaky: tuple[ScenarioTrials, ...] = ()
     left_out: int = 0
     early_stop: bool = False
+
+
+def grouped(runs: Iterable[Result], labels: Callable[[Result], Iterable[K]]) -> dict[K, list[Result]]:
+    """Give the runs of each label, in the order in which labels come; a run stands once under each of its own."""
+    groups: dict[K, list[Result]] = {}
+    for run in runs:
+        for label in dict.fromkeys(labels(run)):
+            groups.setdefault(label, []).append(run)
+    return groups
+
+
+def scenarios_of(runs: Iterable[Result]) -> dict[str, list[Result]]:
+    """Give the runs of each scenario of one suite."""
+    return grouped(runs, lambda run: [run.key.scenario])
 
 
 def by_scenario(runs: Iterable[Result]) -> tuple[ScenarioTrials, ...]:

@@ -7,7 +7,6 @@ from pytest_agentbench.checks.parts import ADD_RULE
 from pytest_agentbench.checks.rules import needs_consent, read_rule, reads_calls
 from pytest_agentbench.core.errors import Problem
 from pytest_agentbench.core.gates import parse_gate
-from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Judgement, Run
 from pytest_agentbench.core.suite import Suite
@@ -109,18 +108,12 @@ def asks_models(plan: RunPlan) -> bool:
 
 
 def unmeasurable_gates(suite: Suite, plans: Sequence[RunPlan]) -> Iterator[Problem]:
-    """Give a problem for each gate on a policy or a tag that none of the suite's runs can measure."""
-    scenarios = [*suite.scenarios, *(plan.scenario for plan in plans)]  # a plan's may have tags of its own
-    tags = {tag for scenario in scenarios for tag in scenario.tags}
+    """Give a problem for each gate on a policy that none of the suite's runs can measure."""
     policies = {policy.id: policy for policy in suite.policies}
     for index, text in enumerate(suite.gates):
         gate = parse_gate(text)
         policy = policies.get(gate.argument) if gate.metric == "policy" else None
         found = None if policy is None else _obstacle(policy, suite, plans) or _undecided(policy, suite)
-        if gate.metric == "tag" and gate.argument not in tags:
-            listed = listing(map(repr, sorted(tags))) or "none"
-            why = f"can never be measured: no scenario has the tag {gate.argument!r}; there are: {listed}"
-            found = why, suggestion(gate.argument, tags)
         if found is not None:
             why, hint = found
             yield read_suite_document(suite.path).problem(("gates", index), f"the gate {text!r} {why}", hint)

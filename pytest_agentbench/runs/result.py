@@ -6,7 +6,7 @@ from pytest_agentbench.core.verdict import Blame, Finding, Verdict
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.roles import Roles
 
-_OF_RUN = ("session_id", "termination", "stop_reason", "error", "reported", "seconds")
+_OF_RUN = ("session_id", "termination", "stop_reason", "error", "reported", "seconds", "turn_seconds")
 
 
 def result_of(plan: RunPlan, run: Run, judgement: Judgement, roles: Roles, players: dict[str, str]) -> Result:

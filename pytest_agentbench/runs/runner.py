@@ -341,6 +341,7 @@ class RunContext:
             shows=frozenset(getattr(agent, "shows", ())),
             reported=dict(self.recording.reported),
             seconds=seconds,
+            turn_seconds=tuple(self.recording.turn_seconds),
             broken_tools=environment.broken,
             played=(self._began, self.services.wall()),
             faults=self.plan.strikes,

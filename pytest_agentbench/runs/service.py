@@ -72,8 +72,8 @@ class RunService:
     `open_keeper` and `open_accounts` are asked when the first run begins, and again after `close`; the latter is told
     whether it is the first time. `redact` takes secrets out of what was printed. `workers` share the memory, `locks` is
     the folder of what they lock, and `reaches_all` says whether the others see it. States, which may be large, are
-    handed over where it `keeps_states`. A run that its model spoilt is played once more, unless it `replays`
-    recordings.
+    handed over where it `keeps_states`, conversations kept where it `keeps_transcript`. A run that its model spoilt is
+    played once more, unless it `replays` recordings.
     """
 
     concurrency: int
@@ -87,6 +87,7 @@ class RunService:
     replays: bool = False
     eager_tail: bool = True
     keeps_states: bool = False
+    keeps_transcript: Callable[[Result], bool] = lambda _: True
     router: OutputRouter = field(default_factory=OutputRouter)
     _loop: LoopThread | None = None
     _pool: Pool[Attempts] | None = None
@@ -263,7 +264,8 @@ class RunService:
             if self._writes is None:
                 self._writes = ThreadPoolExecutor(1, thread_name_prefix="agentbench-writes")
             # files take their time, and the other runs go on meanwhile; what is cancelled from here on is kept as well
-            storing = asyncio.get_running_loop().run_in_executor(self._writes, keeper.append, result, run.transcript)
+            transcript = run.transcript if self.keeps_transcript(result) else None
+            storing = asyncio.get_running_loop().run_in_executor(self._writes, keeper.append, result, transcript)
             stored = await asyncio.shield(storing)
             return run.model_copy(update={"printed": self.redact(output.text)}), stored
 

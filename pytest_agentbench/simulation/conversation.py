@@ -163,6 +163,13 @@ class Conversation:
 
     async def _agent_speaks(self) -> Stop | None:
         self.agent_turns += 1
+        begun = self.stopwatch.seconds
+        try:
+            return await self._agent_takes_its_turn()
+        finally:
+            self.recording.turn_seconds.append(self.stopwatch.seconds - begun)
+
+    async def _agent_takes_its_turn(self) -> Stop | None:
         results: tuple[Message, ...] = ()
         while True:
             reply = await self._agent_replies(results)

@@ -11,8 +11,8 @@ from pytest_agentbench.core.values import same, to_json
 class Recording:
     """Collects messages in the order in which things happened; calls may arrive from another thread.
 
-    The first `begun` messages were exchanged before the run. `reported` are the agent's own numbers, last values. The
-    messages of the present `session` begin at `start`.
+    The first `begun` messages were exchanged before the run. `reported` are the agent's own numbers, last values,
+    `turn_seconds` how long each of its turns took. The messages of the present `session` begin at `start`.
     """
 
     def __init__(self, history: tuple[Message, ...] = ()) -> None:
@@ -21,6 +21,7 @@ class Recording:
         self.session = 1
         self.start = 0
         self.reported: dict[str, float] = {}
+        self.turn_seconds: list[float] = []
         self._messages: list[Message] = list(history)
         self._observed: list[ToolCall] = []
         self._calls = sum(len(message.tool_calls) for message in history)

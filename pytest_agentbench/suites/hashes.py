@@ -20,9 +20,9 @@ _HOW_REACHED = dict.fromkeys(("api_key", "api_key_env", "price", "seconds", "ret
 def scenario_hash(scenario: Scenario, secrets: tuple[str, ...] = ()) -> str:
     """Give 16 hex digits over all that a scenario says.
 
-    Where it stands, what reviewers said of it, and `secrets` in its texts do not count.
+    Where it stands, what reviewers said of it, whether it is in quarantine, and `secrets` in its texts do not count.
     """
-    ours = scenario.model_dump(exclude={"file", "line", "task", "review"}, exclude_defaults=True)
+    ours = scenario.model_dump(exclude={"file", "line", "task", "review", "quarantine"}, exclude_defaults=True)
     content: JsonValue = {**ours, "task": scenario.task.model_dump(exclude_unset=True)}
     return digest(_without(content, secrets) if secrets else content)
 

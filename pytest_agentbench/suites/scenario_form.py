@@ -23,7 +23,7 @@ from pytest_agentbench.suites.schema_forms import HANDOFF_BODY
 from pytest_agentbench.suites.schema_rubric import rubric_misfits
 from pytest_agentbench.suites.schema_scenario import APPROVAL
 from pytest_agentbench.suites.shape import misfits
-from pytest_agentbench.suites.tau2 import checked_task, fact_text, line_misfits, scenario_fields, value_of
+from pytest_agentbench.suites.tau2 import checked_task, date_misfits, fact_text, line_misfits, scenario_fields, value_of
 
 _LONG_FORMS = ("description", "ticket", "user_scenario", "initial_state", "evaluation_criteria")
 _USER_KEYS = frozenset({"persona", "goal", "instructions"})
@@ -36,6 +36,7 @@ def form_to_scenario(form: dict[str, JsonValue], path: Keys) -> Scenario | list[
     wrong = [*_contradictions(form, path), *_matchers(form, path), *line_misfits(form.get("says", ()), (*path, "says"))]
     wrong += _in_sessions(form, path)
     wrong += answer_misfits(form, path)
+    wrong += date_misfits(form, path)
     wrong += way_misfits(form.get("expect_any", ()), (*path, "expect_any"))
     if "rubric" in form:
         wrong += rubric_misfits(form["rubric"], (*path, "rubric"))

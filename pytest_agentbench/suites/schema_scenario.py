@@ -251,6 +251,19 @@ EXTRAS: Schema = {
         "items": {"type": "string", "pattern": r"\S", "description": "a tag"},
         "description": "a list of tags",
     },
+    "quarantine": mapping(
+        {
+            "owner": {**REASON, "description": "who sees to it"},
+            "reason": {**REASON, "description": "why the scenario decides nothing for now, in words"},
+            "until": {
+                "type": "string",
+                "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
+                "description": "the last day of it, such as 2026-12-31",
+            },
+        },
+        "{owner: …, reason: …, until: 2026-12-31}: the scenario is played and shown, and decides nothing",
+        ("owner", "reason", "until"),
+    ),
     "skip": {**REASON, "description": "the reason why this scenario is not run"},
     "xfail": {**REASON, "description": "the reason why this scenario is expected to fail"},
     "provenance": {**FREE, "description": "a mapping that says where this scenario comes from"},

@@ -164,6 +164,7 @@ SUITE_FILE: Schema = {
     **mapping(
         {
             "name": {**TEXT, "pattern": r"\S", "description": "the name of the suite"},
+            "owner": {**TEXT, "pattern": r"\S", "description": "who sees to the suite, for the report"},
             "agent": _AGENT,
             "variants": {
                 "type": "object",

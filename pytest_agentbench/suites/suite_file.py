@@ -8,7 +8,7 @@ from typing import Any, NoReturn, cast
 
 from pytest_agentbench.core.errors import GateError, Problem, SuiteError, SuiteFaultError
 from pytest_agentbench.core.fault import FaultSpec, axis_id, read_axis
-from pytest_agentbench.core.gates import parse_gate
+from pytest_agentbench.core.gates import Known, parse_gate
 from pytest_agentbench.core.misfit import Keys
 from pytest_agentbench.core.moments import clock_misfits, clock_of, dated
 from pytest_agentbench.core.names import listing, suggestion
@@ -83,6 +83,7 @@ class _SuiteReader:
         self._recipe = self._parts.generate(given) if given is not None else None
         suite = Suite(
             name=str(form.get("name", self._default_name())) if self._fits("name") else "",
+            owner=str(self._given("owner") or ""),
             path=self._path,
             root=self._root,
             agent=self._agent(form),
@@ -340,10 +341,17 @@ class _SuiteReader:
 
     def _gates(self, policies: tuple[Policy, ...]) -> tuple[str, ...]:
         gates: list[str] = self._given("gates") or []
-        known = None if ("policies",) in self._broken else [policy.id for policy in policies]
+        known: Known = (
+            {}
+            if ("policies",) in self._broken
+            else {
+                "policy": [policy.id for policy in policies],
+                "category": {policy.category for policy in policies if policy.category},
+            }
+        )
         for index, gate in enumerate(gates):
             try:
-                parse_gate(gate, policies=known)
+                parse_gate(gate, known=known)
             except GateError as error:
                 self._problems.append(self._document.problem(("gates", index), error.message, error.hint))
         return tuple(gates)

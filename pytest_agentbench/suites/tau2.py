@@ -3,7 +3,8 @@
 What τ² does not know stands under one key, `agentbench`, which τ² ignores.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import date
 from itertools import islice
 from typing import Any
 
@@ -16,7 +17,7 @@ from pytest_agentbench.core.events import ExpectedHandoff
 from pytest_agentbench.core.fault import FaultSpec
 from pytest_agentbench.core.misfit import Keys, Misfit, shown
 from pytest_agentbench.core.modifier import ModifierSpec
-from pytest_agentbench.core.scenario import ExpectedCall, Match, Scenario, ScenarioLimits, Session, Task
+from pytest_agentbench.core.scenario import ExpectedCall, Match, Quarantine, Scenario, ScenarioLimits, Session, Task
 from pytest_agentbench.core.values import JsonValue, to_json
 from pytest_agentbench.messages.content import UnreadableError
 from pytest_agentbench.messages.reading import read
@@ -51,6 +52,7 @@ def task_to_scenario(task: JsonValue, *, path: Keys = ()) -> Scenario | list[Mis
     wrong = list(misfits(extras, DEFINITIONS["extras"], root=SCENARIO_FILE, path=(*path, EXTRAS_KEY)))
     wrong = wrong or list(line_misfits(extras.get("says", ()), (*path, EXTRAS_KEY, "says")))
     wrong = wrong or list(answer_misfits(extras, (*path, EXTRAS_KEY)))
+    wrong = wrong or list(date_misfits(extras, (*path, EXTRAS_KEY)))
     if not wrong:
         content = _as_it_was(content, extras)
     checked = checked_task(content, path)
@@ -62,6 +64,15 @@ def task_to_scenario(task: JsonValue, *, path: Keys = ()) -> Scenario | list[Mis
         task=checked,
         title=str(extras.get("title", checked.id)),
     )
+
+
+def date_misfits(form: Mapping[str, JsonValue], path: Keys) -> Iterator[Misfit]:
+    """Yield a last day of quarantine that is no day; the form fits the schema."""
+    until = (form.get("quarantine") or {}).get("until")
+    try:
+        date.fromisoformat(until or "2000-01-01")
+    except ValueError:
+        yield Misfit(path=(*path, "quarantine", "until"), message=f"{until}: there is no such date")
 
 
 def checked_task(content: dict[str, JsonValue], path: Keys) -> Task | list[Misfit]:
@@ -98,6 +109,8 @@ def scenario_fields(extras: dict[str, JsonValue]) -> dict[str, Any]:
         also = {name: tuple(map(str, fact["also"])) for name, fact in extras["knows"].items() if _has_names(fact)}
         fields |= {"also": also} if also else {}
     fields |= _steps(extras)
+    if "quarantine" in extras:
+        fields["quarantine"] = Quarantine.model_validate(extras["quarantine"])
     if "replies" in extras:
         fields["replies"] = read_replies(extras["replies"])
     if "faults" in extras:
@@ -170,6 +183,7 @@ def scenario_to_task(scenario: Scenario) -> dict[str, JsonValue]:
     ours: dict[str, Any] = {} if scenario.title == scenario.task.id else {"title": scenario.title}
     given = scenario.model_fields_set
     ours |= {key: getattr(scenario, key) for key in (*_TUPLES, *_PLAIN) if key in given}
+    ours |= _quarantine(scenario)
     if scenario.sessions:
         ours["sessions"] = list(_sessions(scenario))
     elif "says" in given:
@@ -204,6 +218,12 @@ def scenario_to_task(scenario: Scenario) -> dict[str, JsonValue]:
     task = _with_user(task, {key: after for key, (_, after) in told.items()})
     exported: dict[str, JsonValue] = to_json(task | {EXTRAS_KEY: ours} if ours else task)
     return exported
+
+
+def _quarantine(scenario: Scenario) -> dict[str, Any]:
+    if scenario.quarantine is None:
+        return {}
+    return {"quarantine": {**scenario.quarantine.model_dump(), "until": scenario.quarantine.until.isoformat()}}
 
 
 def _sessions(scenario: Scenario) -> Iterator[dict[str, Any]]:

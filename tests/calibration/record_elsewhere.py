@@ -12,8 +12,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
 
-from pytest_agentbench.calibration.calibrate import Agreement, agreement, seeded_splits, spread
-from pytest_agentbench.calibration.judges import Contender
+from pytest_agentbench.calibration.calibrate import Contender, seeded_splits
 from pytest_agentbench.calibration.labelled import Labelled, read_all
 from pytest_agentbench.calibration.learning import Parts, Scope, Spur
 from pytest_agentbench.cli.recording import recording
@@ -26,6 +25,7 @@ from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.cassette.recorder import CassetteRecorder
 from pytest_agentbench.llm.models import Models
 from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.results.calibration import Agreement, agreement, spread
 from pytest_agentbench.results.intervals import wilson
 from tests.calibration.record import CASSETTE as LEARNED
 from tests.calibration.record import FOLDERS, HERE

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pytest_agentbench.calibration.labelled import Folder, Labelled
-from pytest_agentbench.calibration.written import Written, commissions, misnamed, written
+from pytest_agentbench.calibration.written import Written, commissions, offers, written
 from pytest_agentbench.cli.recording import recording
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.llm.caller import Caller
@@ -41,7 +41,7 @@ async def play(chat_of: Callable[[str], Chat]) -> dict[str, Written]:
         folder = Folder.read(HERE / "trace" / name)
         toolset, examples = folder.cases[0].case.toolset, list[Labelled](folder.cases)
         wanted = list(commissions(toolset, examples, count=COUNT, languages=LANGUAGES, seed=SEEDS[name]))
-        wrong = misnamed(examples, SEEDS[name])
+        wrong = offers(examples, SEEDS[name], rightly=False)
         return await written(wanted, chat_of("writer"), chat_of("filter"), wrong=wrong)
 
     names = tuple(SEEDS)

@@ -10,8 +10,7 @@ import pytest
 from pytest_agentbench.calibration.asking import shown
 from pytest_agentbench.calibration.checking import check
 from pytest_agentbench.calibration.generate import Wish, generate, masked
-from pytest_agentbench.calibration.labelled import Folder
-from pytest_agentbench.calibration.situations import situations
+from pytest_agentbench.calibration.labelled import Folder, situations
 from pytest_agentbench.cli import main
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import SuiteError
@@ -70,7 +69,7 @@ def test_conversations_have_the_goal_of_their_scenario() -> None:
 
     assert right
     assert otherwise
-    assert {shown(one, with_evidence=True).changes == one.goal.changes for one in right if one.goal} == {True}
+    assert {shown(one, "notes").changes == one.goal.changes for one in right if one.goal} == {True}
     assert any("became" in line for one in right if one.goal for line in one.goal.changes)
     assert {one.goal.changes for one in otherwise if one.goal} == {()}
     assert "cancel_booking" not in str([one.goal for one in right])

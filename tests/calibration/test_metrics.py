@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_agentbench.calibration.calibrate import agreement, spread
 from pytest_agentbench.core.rubric import Label
+from pytest_agentbench.results.calibration import agreement, spread
 from pytest_agentbench.results.intervals import corrected_rate
 
 LABEL = st.sampled_from(["POS", "NEG"])

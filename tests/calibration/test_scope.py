@@ -3,15 +3,13 @@
 import asyncio
 import json
 import re
-from collections import Counter
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
 
-from pytest_agentbench.calibration.calibrate import calibrate, folds, seeded_splits
-from pytest_agentbench.calibration.judges import Baseline
-from pytest_agentbench.calibration.learning import Parts, Scope, Spur, Teacher
+from pytest_agentbench.calibration.calibrate import baseline, calibrate, folds, seeded_splits
+from pytest_agentbench.calibration.learning import Parts, Scope, Spur
 from pytest_agentbench.cli.calibrate import rubric_text
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.rubric import Rubric
@@ -165,8 +163,7 @@ def test_reasons_are_summed_up_in_batches_of_twenty() -> None:
     reasons = [f"reason {n}" for n in range(45)]
 
     async def scene(chat: Chat) -> list[str]:
-        teacher = Teacher(chat, Random, Counter())
-        return await teacher.summed_up(reasons, meaning="good", most=5, random=Random(1))
+        return await Spur(chat).summed_up(reasons, meaning="good", most=5, random=Random(1))
 
     found, requests = asked(scene)
 
@@ -180,7 +177,7 @@ def test_judges_are_calibrated_side_by_side() -> None:
     cases = few()
 
     async def scene(chat: Chat) -> Any:
-        contenders = [Spur(chat), Scope(chat), Scope(chat, parts=Parts(evidence=True)), Baseline()]
+        contenders = [Spur(chat), Scope(chat), Scope(chat, parts=Parts(evidence=True)), baseline()]
         return await calibrate(contenders, cases, seeded_splits(cases, count=2))
 
     found, requests = asked(scene)

@@ -6,12 +6,12 @@ from typing import get_args
 import pytest
 from pydantic import ValidationError
 
-from pytest_agentbench.calibration.situations import (
-    PLAUSIBLE,
+from pytest_agentbench.calibration.labelled import (
     Behaviour,
     Satisfaction,
     Situation,
     ToolExecution,
+    plausible,
     situations,
 )
 
@@ -29,7 +29,7 @@ def test_there_are_26_and_one_is_right() -> None:
 
     assert len(catalogue) == 26
     assert [name for name, one in catalogue.items() if one.label == "POS"] == ["correct"]
-    assert {(one.tool, one.agent, one.user) for one in catalogue.values()} == set(PLAUSIBLE)
+    assert {one.dimensions for one in catalogue.values()} == set(plausible())
     assert all(one.tool_reason and one.agent_reason and one.user_reason for one in catalogue.values())
 
 
@@ -54,7 +54,7 @@ def test_ambiguous_situations_say_what_decides(name: str) -> None:
 def test_four_combinations_are_refused() -> None:
     """Eight of the twelve go together."""
     everything = product(get_args(ToolExecution), get_args(Behaviour), get_args(Satisfaction))
-    refused = [one for one in everything if one not in PLAUSIBLE]
+    refused = [one for one in everything if one not in plausible()]
 
     assert len(refused) == 4
     for one in refused:

@@ -7,9 +7,8 @@ import re
 from pathlib import Path
 from random import Random
 
-from pytest_agentbench.calibration.labelled import Folder
-from pytest_agentbench.calibration.situations import situations
-from pytest_agentbench.calibration.written import UNWRITTEN, Commission, commissions, misnamed, tool_groups, written
+from pytest_agentbench.calibration.labelled import Folder, situations
+from pytest_agentbench.calibration.written import UNWRITTEN, Commission, commissions, offers, tool_groups, written
 from pytest_agentbench.cli.situations import add_arguments, run
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.tool import Toolset
@@ -98,7 +97,7 @@ def test_a_conversation_with_a_tool_that_is_not_there_is_asked_for_again() -> No
 def test_the_filter_is_offered_wrong_situations() -> None:
     """Of the same satisfaction, and never one that only the state shows; what it lets through is counted."""
     examples = list(conversations().cases)
-    wrong = misnamed(examples, 3)
+    wrong = offers(examples, 3, rightly=False)
 
     async def play(base_url: str) -> tuple[int, int]:
         models = Models(environ={})

@@ -21,6 +21,11 @@ from pytest_agentbench.core.gates import parse_gate, parse_gates
         ("complexity.7 >= 1", "complexity", "7", ">=", 1.0),
         ("tag.x >= 0.5", "tag", "x", ">=", 0.5),
         ("strict_recall >= 0.5", "strict_recall", "", ">=", 0.5),
+        ("agent.cost_usd <= 12.5", "agent.cost_usd", "", "<=", 12.5),
+        ("agent.refunds >= 0.5", "agent", "refunds", ">=", 0.5),
+        ("turn.seconds.p95 < 1.10*baseline", "turn.seconds.p95", "", "<", 1.1),
+        ("success >= baseline", "success", "", ">=", 1.0),
+        ("pass^4 >= 0.5", "pass^", "4", ">=", 0.5),
     ],
 )
 def test_gates_are_read(text, metric, argument, operator, threshold):
@@ -51,13 +56,22 @@ def test_gates_are_read(text, metric, argument, operator, threshold):
         ("succes.x >= 0.5", "did you mean 'success'"),
         ("complexity.high >= 0.5", "whole number"),
         (f"complexity.{'9' * 5000} >= 0.5", "whole number"),
+        ("category.consnt >= 0.9", "which no policy has; there are: 'consent' (did you mean 'consent'?)"),
+        ("agent.cost_eur <= 1", "compares with '<='"),
+        ("agent.tokens >= 5", "write `agent.tokens <= 5`"),
+        ("agent.tokens <= lots", "expected a number, 0 or more, or a factor such as 1.10 * baseline"),
+        ("turn.secnds.p95 <= 5", "did you mean 'turn.seconds.p95'"),
+        ("agent.tokens <= 1.1 * basline", "did you mean 'baseline'"),
+        ("regression <= 1 * baseline", "is a difference from the baseline already"),
+        ("pass^9 >= 0.5", "expected pass^1 to pass^8"),
+        ("toll.refund >= 0.5", "did you mean 'tool'"),
         ("policy.refund-windw >= 0.9", "which is not listed; listed: 'refund-window' (did you mean 'refund-window'?)"),
     ],
 )
 def test_a_wrong_gate_says_what_to_write(text, says):
     """Each mistake is named with what was found and what to do."""
     with pytest.raises(GateError) as error:
-        parse_gate(text, policies=["refund-window"])
+        parse_gate(text, known={"policy": ["refund-window"], "category": ["consent"]})
     assert says in str(error.value)
     assert repr(text) in str(error.value)
     assert str(pickle.loads(pickle.dumps(error.value))) == str(error.value)

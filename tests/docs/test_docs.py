@@ -27,7 +27,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pytest_agentbench.core.gates import KINDS
+from pytest_agentbench.core.gates import KINDS, parse_gate
 from pytest_agentbench.suites.schema_forms import Schema
 from pytest_agentbench.suites.schema_scenario import DEFINITIONS, SCENARIO_FILE
 from pytest_agentbench.suites.schema_suite import SUITE_FILE
@@ -109,7 +109,7 @@ def test_every_gate_is_documented_and_no_other() -> None:
     """The table of the CI page lists what a gate may be about."""
     cells = first_cells(PAGES["how-to/ci"].read_text(encoding="utf-8"), "## Gates")
 
-    assert {re.split(r"[. ]", cell)[0] for cell in cells} == set(KINDS)
+    assert {parse_gate(cell).metric for cell in cells} == set(KINDS)
 
 
 def test_every_command_is_documented_and_no_other() -> None:

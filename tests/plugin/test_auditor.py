@@ -116,7 +116,7 @@ def test_uncalibrated_stands_beside_every_verdict_that_rests_on_it(project: Proj
             "s1 failed (uncalibrated): polite, turn 2: It sounds curt.*",
             "*rests on the auditor*",
             "*uncalibrated: `agentbench calibrate` has not held it against labelled runs*",
-            "  s1 *polite *[[]uncalibrated[]]",
+            "    s1 *[[]uncalibrated[]]",
             "auditor *2 of 2 runs · 2 rest on it · uncalibrated: *",
         ]
     )

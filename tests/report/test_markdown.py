@@ -29,7 +29,7 @@ def test_it_says_the_result_then_gates_then_the_worst() -> None:
     )
     assert any(line.startswith("| `policy be-polite` | 11 | `it has no rule` |") for line in lines)
     assert "| `be-polite` | – (12 not measured) | – | – |" in lines
-    assert "| ❌ | `success >= 0.95` | `0.917 < 0.95` | 24 | 61 % |" in lines
+    assert "| ❌ | `success >= 0.95` | `0.92 < 0.95` | 24 | 61 % |" in lines
     assert text.index("success >= 0.95") < text.index("#### Worst first (2 failed)") < text.index("By policy")
     assert text.index("two-orders-one-card") < text.index("exchange-after-window")
     assert "| `user-lost` | user | `STALLED: the scripted user cannot answer: 'Which colour?'` |" in lines

@@ -8,6 +8,7 @@ from pytest_agentbench.core.run import PolicyOutcome
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.verdict import Unmeasured
 from pytest_agentbench.results.aggregate import aggregate
+from pytest_agentbench.results.table import Table
 from tests.results.make import result, support_runs, wrong_refund
 
 
@@ -119,7 +120,8 @@ def test_tools_tags_variants_and_suites_have_rows():
     sums = aggregate(runs)
     assert rows(sums.tools) == [("f", 1, 1), ("g", 1, 2)]
     assert rows(sums.tags) == [("t", 1, 1)]
-    assert rows(sums.variants) == [("x", 1, 1), ("y", 0, 1)]
+    assert rows(Table(runs=runs).by("variant")) == [("x", 1, 1), ("y", 0, 1)]
+    assert rows(Table(runs=runs).by("tool", "variant")) == [("f · x", 1, 1), ("g · x", 1, 1), ("g · y", 0, 1)]
     assert rows(sums.suites) == [("bench/agentbench.yaml", 1, 1), ("other.yaml", 0, 1)]
 
 

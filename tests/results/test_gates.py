@@ -1,16 +1,26 @@
 """Gates: what they measure, and near misses."""
 
+from datetime import date
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_agentbench.core.errors import GateError
 from pytest_agentbench.core.gates import parse_gate
+from pytest_agentbench.core.model import Usage
 from pytest_agentbench.core.run import PolicyOutcome
+from pytest_agentbench.core.scenario import Quarantine
 from pytest_agentbench.core.termination import Termination
-from pytest_agentbench.core.verdict import Blame, OtherFault
+from pytest_agentbench.core.verdict import Blame, Finding, OtherFault
 from pytest_agentbench.results.gates import evaluate_gates
+from pytest_agentbench.results.table import Facts
 from tests.results.make import SUITE, result, support_runs
+
+BASELINE = [
+    result("a", usage={"agent": Usage(calls=1, input_tokens=90, output_tokens=10, cost_usd=0.02)}, turn_seconds=(1.0,)),
+    result("b", usage={"agent": Usage(calls=1, input_tokens=90, output_tokens=10, cost_usd=0.04)}, turn_seconds=(3.0,)),
+]
 
 METRICS = [
     *(
@@ -25,6 +35,7 @@ METRICS = [
         "success.x",
         "a b",
     ),
+    *("finished", "agent.tokens", "turn.seconds.p95", "pass^4", "pass^9", "tool.refund", "rubric.invents"),
     *("policy.late", "policy", "policy.none", "complexity.5", "complexity.x", "tag.smoke", "tag."),
 ]
 GATES = st.builds(
@@ -33,7 +44,25 @@ GATES = st.builds(
     st.sampled_from(["", " "]),
     st.sampled_from([">=", ">", "<=", "<", "==", "=", "!=", ""]),
     st.sampled_from(["", " ", "  "]),
-    st.sampled_from(["0", "1", "0.80", ".5", "2", "1.5", "80%", "80 %", "-1", "x", "", "0.5 x"]),
+    st.sampled_from(
+        [
+            "0",
+            "1",
+            "0.80",
+            ".5",
+            "1.1 * baseline",
+            "baseline",
+            "2 * basline",
+            "2",
+            "1.5",
+            "80%",
+            "80 %",
+            "-1",
+            "x",
+            "",
+            "0.5 x",
+        ]
+    ),
 )
 
 
@@ -46,7 +75,7 @@ def decide(gate, runs):
 def test_a_rate_counts_scored_runs_only():
     """Success is passed / (passed + failed); errors is the unscored share of all."""
     success, errors = evaluate_gates(SUITE, ["success >= 0.92"], support_runs())
-    assert (success.value, success.n, success.passed, success.reason) == (22 / 24, 24, False, "0.917 < 0.92")
+    assert (success.value, success.n, success.passed, success.reason) == (22 / 24, 24, False, "0.916667 < 0.92")
     assert (errors.value, errors.n, errors.passed) == (2 / 26, 26, False)
 
 
@@ -61,6 +90,18 @@ def test_a_rate_counts_scored_runs_only():
         "complete >= 0.0",
         "name_recall >= 0.0",
         "errors <= 1",
+        "finished >= 0.0",
+        "safety_timeout <= 3",
+        "category.x >= 0.0",
+        "tool.x >= 0.0",
+        "language.fr >= 0.0",
+        "rubric.x >= 0.0",
+        "pass^2 >= 0.0",
+        "worst_scenario >= 0.0",
+        "agent.cost_usd <= 9",
+        "agent.tokens <= 9",
+        "agent.seconds.p95 <= 9",
+        "turn.seconds.p95 <= 9",
     ],
 )
 def test_what_was_not_exercised_fails(gate):
@@ -172,3 +213,95 @@ def test_an_agent_gate_counts_the_runs_in_which_it_took_part():
     verdict = decide("agent.refunds >= 0.9", runs)
     assert (verdict.value, verdict.n, verdict.passed) == (0.5, 2, False)
     assert decide("agent.legal >= 0.1", runs).reason == "not exercised"
+
+
+def criterion(name, passed):
+    """Make the finding of a criterion of a rubric."""
+    return Finding(check=f"rubric:{name}", kind="rubric", passed=passed, message="", required=False)
+
+
+@pytest.mark.parametrize(
+    ("gate", "value", "n"),
+    [
+        ("finished >= 0.5", 0.75, 4),
+        ("safety_timeout <= 1", 1.0, 4),
+        ("category.consent >= 0.5", 0.5, 2),
+        ("tool.refund >= 0.1", 1 / 3, 3),
+        ("language.fr >= 0.5", 0.5, 2),
+        ("rubric.invents >= 0.5", 2 / 3, 3),
+        ("pass^2 >= 0.1", 0.5, 2),
+        ("worst_scenario >= 0.0", 0.0, 2),
+        ("agent.cost_usd <= 9", 0.03, 2),
+        ("agent.tokens <= 9", 110.0, 2),
+        ("agent.seconds.p50 <= 9", 3.0, 2),
+        ("turn.seconds.p95 <= 9", 2.9, 3),
+    ],
+)
+def test_every_group_and_number_of_the_table_can_be_gated(gate, value, n):
+    """Rates are over scored runs that have the label, quantities over runs that tell them."""
+    told = Usage(calls=1, input_tokens=100, output_tokens=10)
+    both = {"tools": ("refund",), "language": "fr"}
+    asked = PolicyOutcome(policy="ask", exercised=True, kept=True)
+    runs = [
+        result(
+            "a",
+            usage={"agent": told.model_copy(update={"cost_usd": 0.02})},
+            turn_seconds=(1.0, 2.0),
+            policies=(asked,),
+            findings=(criterion("invents", True),),
+            **both,
+        ),
+        result(
+            "a",
+            trial=2,
+            usage={"agent": told.model_copy(update={"cost_usd": 0.04})},
+            turn_seconds=(3.0,),
+            findings=(criterion("invents", True),),
+        ),
+        result(
+            "b",
+            "failed",
+            policies=(asked, PolicyOutcome(policy="late", exercised=True, kept=False)),
+            findings=(criterion("invents", False),),
+            **both,
+        ),
+        result("b", "failed", trial=2, termination=Termination.SAFETY_TIMEOUT, tools=("refund",)),
+    ]
+    facts = Facts(categories={(SUITE, "ask"): "consent", (SUITE, "late"): "consent"})
+    (verdict, _) = evaluate_gates(SUITE, [gate], runs, facts=facts)
+    assert verdict.value == pytest.approx(value)
+    assert verdict.n == n
+
+
+@pytest.mark.parametrize(
+    ("gate", "passed", "threshold", "reason"),
+    [
+        ("agent.tokens <= 1.10 * baseline", True, 110.0, "110 <= 110"),
+        ("agent.cost_usd <= baseline", False, 0.03, "0.05 > 0.03"),
+        ("success >= 0.95 * baseline", False, 0.95, "0.50 < 0.95"),
+        ("turn.seconds.p95 <= 2 * baseline", None, None, "not evaluated: the baseline does not tell it"),
+    ],
+)
+def test_a_gate_may_be_a_factor_of_what_a_baseline_measured(gate, passed, threshold, reason):
+    """The same measure over the same scenarios; what the baseline does not tell decides nothing."""
+    usage = {"agent": Usage(calls=1, input_tokens=100, output_tokens=10, cost_usd=0.05)}
+    runs = [result("a", usage=usage, turn_seconds=(1.0,)), result("b", "failed", usage=usage)]
+    before = [run.model_copy(update={"turn_seconds": ()}) for run in BASELINE]
+    (verdict, _) = evaluate_gates(SUITE, [gate], runs, baseline=before)
+    assert (verdict.passed, verdict.reason) == (passed, reason)
+    assert verdict.threshold == pytest.approx(threshold)
+
+
+def test_without_a_baseline_a_relative_gate_is_not_evaluated():
+    """It says how to give one, and fails nobody."""
+    verdict = decide("agent.tokens <= 1.10 * baseline", BASELINE)
+    assert (verdict.passed, verdict.failed) == (None, False)
+    assert "--agentbench-baseline" in verdict.reason
+
+
+def test_what_is_in_quarantine_stands_in_no_gate():
+    """A gate that is about nothing else is not evaluated."""
+    why = Quarantine(owner="payments", reason="flaky server", until=date(2026, 12, 31))
+    runs = [result("a"), result("b", "failed", quarantine=why, tags=("late",))]
+    assert decide("success >= 1", runs).passed
+    assert decide("tag.late >= 0.1", runs).reason == "not evaluated: 1 in quarantine"

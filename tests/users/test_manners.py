@@ -13,12 +13,10 @@ from pytest_agentbench.core.transcript import Transcript
 from tests.users.manners import MANNERS, Manner, Outcome, play
 
 PROJECT = Path(__file__).parents[2] / "example_project"
-SUITES = {"support": 43, "generated": 100, "weather": 11, "weather_generated": 50}
+SUITES = {"support": 43, "weather": 11, "weather_generated": 12}
 """The suites, with the number of their scenarios."""
 
-WISHES_BETWEEN = {"generated.agentbench::escalate-to-human-c11-086"}
-"""Who asks a turn early hears a wish about no thing in particular between yes and write: the yes is taken back."""
-QUICK = ("support", "generated", "weather")
+QUICK = ("support", "weather")
 
 
 def table(found: list[Outcome]) -> str:
@@ -34,7 +32,7 @@ def table(found: list[Outcome]) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SUITES)
 def test_every_right_agent_passes(name: str) -> None:
-    """No scenario is left out, and none fails or is unscored but for one that asks for more than it states.
+    """No scenario is left out, and and none fails or is unscored.
 
     Nobody can do what a lasting fault keeps from being done, and no user is to blame for it.
     """
@@ -42,7 +40,7 @@ def test_every_right_agent_passes(name: str) -> None:
 
     print(f"{name}\n{table(found)}")
     assert Counter(one.manner for one in found) == dict.fromkeys(MANNERS, SUITES[name]), table(found)
-    assert {one.name for one in found if one.kind != "passed" and not one.is_faulty} <= WISHES_BETWEEN, table(found)
+    assert {one.name for one in found if one.kind != "passed" and not one.is_faulty} == set(), table(found)
 
 
 @pytest.mark.parametrize("name", QUICK)

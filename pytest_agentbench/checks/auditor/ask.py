@@ -83,7 +83,7 @@ async def audit(chat: Chat, run: Run, *, policies: Sequence[Policy], evidence: E
         return found[:_MOST_FAULTS]
 
     try:
-        await ask(chat, Observations, TEMPLATE, evidence=evidence, random=random, faults=faults, values=values)
+        await ask(chat, Observations, TEMPLATE, data=[evidence], random=random, faults=faults, values=values)
     except UnusableAnswerError:
         if not readings:
             raise

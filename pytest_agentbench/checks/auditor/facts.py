@@ -221,7 +221,7 @@ class StructuralFacts:
 
     def _holds(self, record: CallRecord, value: str) -> bool:
         """Whether arguments or result of a call hold a value, or the value spells one of the arguments."""
-        given = f"{dumps(record.call.arguments)}\n{record.result.content if record.result else ''}"[:_LONGEST]
+        given = f"{dumps(record.call.arguments)}\n{record.answer}"[:_LONGEST]
         if states(value, given, self._locale):
             return True
         return any(states(leaf, value, self._locale) for leaf in leaves(to_json(record.call.arguments)))

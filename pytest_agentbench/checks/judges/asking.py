@@ -1,22 +1,21 @@
-"""One question to a judge: the record as data, a strict answer, and one round of repair where the answer is refused.
+"""One question to a judge: records as data, a strict answer, and one round of repair where the answer is refused.
 
 What an answer rests on are citations: words of turns, which must stand there.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from random import Random
 from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from pytest_agentbench.checks.judges.evidence import Evidence
+from pytest_agentbench.checks.judges.evidence import Evidence, new_nonce
 from pytest_agentbench.llm.refusable import refusable
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.llm.templates import Templates
 
 render = Templates("pytest_agentbench.checks.judges").render
-
-
 MOST_CITATIONS = 20
 """Citations that one judgement may rest on."""
 
@@ -53,29 +52,46 @@ def citation_faults(citations: Sequence[Citation], evidence: Evidence) -> list[s
 A = TypeVar("A", bound=Answer)
 
 
+@dataclass(frozen=True)
+class Manner:
+    """How is asked: by whose templates, and at which temperature."""
+
+    templates: Templates
+    temperature: float
+
+
+JUDGING = Manner(Templates("pytest_agentbench.checks.judges"), 0)
+
+
 async def ask(
     chat: Chat,
     answer: type[A],
     task: str,
     *,
-    evidence: Evidence,
+    data: Sequence[str | Evidence],
     random: Random,
-    faults: Callable[[A], list[str]],
-    values: dict[str, str] | None = None,
+    faults: Callable[[A], list[str]] = lambda _: [],
+    values: Mapping[str, str] | None = None,
+    how: Manner = JUDGING,
 ) -> A:
-    """Ask for an `answer` by the template `task`, filled with `values`, at temperature 0.
+    """Ask for an `answer` by the template `task` of `how`, filled with `values`.
 
-    The record of `evidence` is sent in the user's role, between delimiters with a nonce of `random`. An answer with
-    `faults` is refused with the reasons, once. Raise what `refusable` raises.
+    `data` are records and other texts that are no instructions: they are sent in the user's role, each between
+    delimiters with a nonce of `random` that stands in none of them. An answer with `faults` is refused with the
+    reasons, once. Raise what `refusable` raises.
     """
-    nonce = evidence.new_nonce(random)
-    safety = render("record.v1", {"nonce": nonce})
+    nonce = new_nonce("\n".join(_block(one, "") for one in data), random)
+    places = {"nonce": nonce, "record": render("record.v1", {"nonce": nonce}), **(values or {})}
     messages = [
-        {"role": "system", "content": render(task, {"record": safety, **(values or {})})},
-        {"role": "user", "content": evidence.record(nonce)},
+        {"role": "system", "content": how.templates.render(task, places)},
+        {"role": "user", "content": "\n\n".join(_block(one, nonce) for one in data)},
     ]
 
     def told(listed: str) -> str:
-        return render("again.v1", {"faults": listed})
+        return how.templates.render("again.v1", {"faults": listed})
 
-    return await refusable(chat, answer, messages, faults=faults, told=told, temperature=0)
+    return await refusable(chat, answer, messages, faults=faults, told=told, temperature=how.temperature)
+
+
+def _block(data: str | Evidence, nonce: str) -> str:
+    return data.record(nonce) if isinstance(data, Evidence) else f"BEGIN {nonce}\n{data}\nEND {nonce}"

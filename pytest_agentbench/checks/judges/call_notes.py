@@ -120,9 +120,8 @@ def _readings(text: str) -> set[float]:
 
 
 def _value(record: CallRecord) -> JsonValue:
-    content = record.result.content if record.result else ""
-    value = decoded(content)
-    return content.strip() if value is content else value
+    value = decoded(record.answer)
+    return record.answer.strip() if value is record.answer else value
 
 
 def _texts(value: JsonValue) -> Iterator[str]:

@@ -100,6 +100,6 @@ async def critique_end(
         leaks.append(bool(not given.ended and evidence.not_heard(given.feedback)))
         return [*found, _LEAK] if leaks == [True] else found
 
-    given = await ask(chat, EndVerdict, TEMPLATE, evidence=evidence, random=random, faults=faults)
+    given = await ask(chat, EndVerdict, TEMPLATE, data=[evidence], random=random, faults=faults)
     feedback = "" if given.ended else render("feedback.v1", {}) if leaks[-1] else given.feedback.strip()
     return given.model_copy(update={"feedback": feedback})

@@ -148,12 +148,6 @@ class Evidence:
         """Give the record between its delimiters."""
         return f"BEGIN {nonce}\n{self._text}\nEND {nonce}"
 
-    def new_nonce(self, random: Random) -> str:
-        """Draw a nonce that stands nowhere in the record."""
-        while (nonce := f"{random.getrandbits(64):016x}") in self._text:
-            pass
-        return nonce
-
     @cached_property
     def _text(self) -> str:
         return "\n".join(self._lines())
@@ -181,6 +175,13 @@ class Evidence:
             yield from _barred(piece.text)
         changes = "\n".join(self.changes)
         yield from _sections(("What changed in the stored data", (changes,)), ("How it ended", (self.ending,)))
+
+
+def new_nonce(text: str, random: Random) -> str:
+    """Draw a nonce that stands nowhere in a text."""
+    while (nonce := f"{random.getrandbits(64):016x}") in text:
+        pass
+    return nonce
 
 
 def of_run(

@@ -79,7 +79,7 @@ async def _vote(chat: Chat, criteria: Sequence[Criterion], evidence: Evidence, r
         chat,
         RubricVerdicts,
         TEMPLATES["conversation" if evidence.goal is None else "goal"],
-        evidence=evidence,
+        data=[evidence],
         random=random,
         faults=lambda given: _faults(given, criteria, evidence),
         values={"criteria": "\n".join(map(_line, criteria))},

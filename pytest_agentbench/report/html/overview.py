@@ -2,27 +2,30 @@
 
 from collections.abc import Iterable, Sequence
 
-from pytest_agentbench.core.gates import parse_gate
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.report.auditor import audit_rows, kind_texts, mark_of_gate
-from pytest_agentbench.report.breakdown import gates_of, groups_of, own_rows, worst_rows_first
+from pytest_agentbench.report.breakdown import (
+    Section,
+    gates_of,
+    groups_of,
+    own_rows,
+    sections_of,
+    shows,
+    sums_of,
+    worst_rows_first,
+)
+from pytest_agentbench.report.failures import policy_of
 from pytest_agentbench.report.glyphs import UNICODE
 from pytest_agentbench.report.html.beyond import faults, trials
 from pytest_agentbench.report.html.shown import number, shown
 from pytest_agentbench.report.html.variants import figures
-from pytest_agentbench.report.reviews import review_texts
-from pytest_agentbench.results.aggregate import (
-    Aggregate,
-    BlameCount,
-    Row,
-    aggregate,
-    complexity_groups,
-    exercised_rows,
-    make_row,
-)
-from pytest_agentbench.results.document import Document
+from pytest_agentbench.report.reviews import quarantine_texts, review_texts
+from pytest_agentbench.report.worst import by_check, worst_first
+from pytest_agentbench.results.aggregate import BlameCount, aggregate
+from pytest_agentbench.results.document import Document, policy_words
 from pytest_agentbench.results.gates import GateVerdict
+from pytest_agentbench.results.table import Facts, Row, Table, complexity_groups, make_row
 
 MEANS = ("name_recall", "strict_recall", "agent_turns", "tool_calls")
 """The metrics that rows of the page show, as in the terminal."""
@@ -38,14 +41,16 @@ def overview(document: Document) -> dict[str, JsonValue]:
     known = {suite.path for suite in document.suites}
     runs = [run for run in document.results if run.key.suite in known]
     own = [run for run in document.results if run.key.suite not in known]
-    sums = aggregate(runs or own, document.retried)
-    groups = [*groups_of(sums), *([("tests of your own", own_rows(own))] if runs and own else [])]
-    groups += [("pending review", [sums.pending])] if sums.pending else []
+    apart = sections_of(runs or own, document.retried, document.facts)
+    sums = sums_of(apart, runs or own, document.retried)
     everything, document = document, document.counted
-    runs, own = ([run for run in some if not run.pending] for some in (runs, own))
+    groups = [one for section in apart for one in _groups(section, document.gates)]
+    groups += [_group("tests of your own", own_rows(own))] if runs and own else []
+    groups += [_group(one.label, [one]) for one in (sums.pending, sums.quarantined) if one]
+    runs, own = ([run for run in some if not run.set_aside] for some in (runs, own))
     return {
         "facts": _facts(everything, runs),
-        "reviews": [shown(text, 600) for text in review_texts(everything)],
+        "reviews": [shown(text, 600) for text in (*review_texts(everything), *quarantine_texts(everything))],
         "partly": sums.partly,
         "unmeasured": [
             [shown(one.part, 200), one.runs, shown(one.why.removeprefix("not measured: "), 400), shown(one.cure, 400)]
@@ -53,19 +58,16 @@ def overview(document: Document) -> dict[str, JsonValue]:
         ],
         "audits": [[name, shown(told, 400)] for name, told in audit_rows(document, UNICODE)],
         "seen": [shown(text, 400) for text in kind_texts(document, UNICODE)],
-        "all": _row(sums.all, document.gates),
-        "groups": [
-            {"title": title, "rows": [_row(row, document.gates) for row in worst_rows_first(title, rows)]}
-            for title, rows in groups
-            if title
-        ],
+        "broken": _broken(document),
+        "all": {**_row(sums.all, document.gates), "pooled": len(apart) > 1},
+        "groups": groups,
         "gates": [_gate(verdict, document) for verdict in document.gates],
         "ungated": [
             suite.name or suite.path
             for suite in document.suites
             if suite.gates and suite.path not in {verdict.suite for verdict in document.gates}
         ],
-        "heat": list(_heat(runs or own, sums)),
+        "heat": [one for section in apart for one in _heat(section, document.facts)],
         "variants": _variants(runs),
         "trials": trials(runs, document),
         "faults": faults(document.results),
@@ -103,8 +105,8 @@ def _row(row: Row, gates: Sequence[GateVerdict] = ()) -> dict[str, JsonValue]:
         "rate": number(row.rate),
         "low": number(row.low),
         "high": number(row.high),
-        "means": [number(row.mean(metric)) for metric in MEANS],
-        "gates": [parse_gate(verdict.gate).threshold for verdict in mine],
+        "means": [number(row.mean(metric)) if shows(row, metric) else None for metric in MEANS],
+        "gates": [number(verdict.threshold) for verdict in mine if verdict.threshold is not None],
         "missed": any(verdict.failed for verdict in mine),
     }
 
@@ -123,24 +125,48 @@ def _gate(verdict: GateVerdict, document: Document) -> dict[str, JsonValue]:
     }
 
 
-def _heat(runs: Sequence[Result], sums: Aggregate) -> Iterable[dict[str, JsonValue]]:
+def _broken(document: Document) -> list[JsonValue]:
+    """Give what was broken, worst first: of a policy its own text, and its rule in words."""
+    listed: list[JsonValue] = []
+    for (suite, name), runs in by_check(worst_first(document.results)).items():
+        policy = policy_of(document, suite, name)
+        told = policy_words(policy) if policy is not None else []
+        listed.append([shown(name, 200), len(runs), [shown(text, 600) for text in told]])
+    return listed[:_MOST_PARTS]
+
+
+def _groups(section: Section, gates: Sequence[GateVerdict]) -> list[dict[str, JsonValue]]:
+    """Give the groups of one variant's rows."""
+    mine = [verdict for verdict in gates if not section.name or verdict.variant == section.name]
+    return [_group(title, rows, mine, variant=section.name) for title, rows in groups_of(section.sums) if title]
+
+
+def _group(
+    title: str, rows: Sequence[Row], gates: Sequence[GateVerdict] = (), *, variant: str = ""
+) -> dict[str, JsonValue]:
+    return {
+        "title": title,
+        "variant": shown(variant, 80),
+        "rows": [_row(row, gates) for row in worst_rows_first(title, rows)],
+    }
+
+
+def _heat(section: Section, facts: Facts) -> Iterable[dict[str, JsonValue]]:
     """Give a policy × complexity table per scale: how often a policy was kept where it was exercised."""
-    columns: dict[str, list[tuple[str, list[Result]]]] = {}
-    for scale, label, group in complexity_groups(runs):
-        columns.setdefault(scale, []).append((label, group))
+    table = Table(runs=[run for run in section.runs if not run.set_aside], facts=facts)
+    columns: dict[str, dict[str, list[Result]]] = {}
+    for (scale, label), group in complexity_groups(table.runs).items():
+        columns.setdefault(scale, {})[label] = group
     for name, buckets in columns.items():
-        rows: list[tuple[str, list[Row | None]]] = [("", [make_row("all", "all", group) for _, group in buckets])]
-        found = [{row.label: row for row in exercised_rows(group)} for _, group in buckets]
-        rows += [(policy.label, [one.get(policy.label) for one in found]) for policy in sums.policies_exercised]
+        rows: list[tuple[str, list[Row | None]]] = [("", [make_row("all", "all", group) for group in buckets.values()])]
+        found = table.cross(buckets).values()
+        rows += [(policy.label, [one.get(policy.label) for one in found]) for policy in section.sums.policies_exercised]
         yield {
             "scale": name,
-            "columns": [label for label, _ in buckets],
+            "variant": shown(section.name, 80),
+            "columns": list(buckets),
             "rows": [
-                {
-                    "label": shown(policy, 200),
-                    "all": not place,
-                    "cells": [_cell(row) for row in cells],
-                }
+                {"label": shown(policy, 200), "all": not place, "cells": [_cell(row) for row in cells]}
                 for place, (policy, cells) in enumerate(rows)
                 if any(row is not None and row.n for row in cells)
             ],

@@ -24,9 +24,9 @@ from pytest_agentbench.report.html.runs import details, row, without_conversatio
 from pytest_agentbench.report.html.shown import script_json, shown
 from pytest_agentbench.report.html.tools import ToolUse
 from pytest_agentbench.report.worst import rerun_command, worst_first
-from pytest_agentbench.results.aggregate import complexity_groups
 from pytest_agentbench.results.document import Document
 from pytest_agentbench.results.store import without_attempt
+from pytest_agentbench.results.table import complexity_groups
 
 MOST_RUNS = 5_000
 """Runs that the page lists, the worst first; its figures are about all."""
@@ -132,7 +132,7 @@ def _runs(document: Document, reading: Reading, use: ToolUse, *, max_bytes: int,
     for attempt in document.retried:
         earlier[without_attempt(attempt.key)].append(attempt)
     levels = {
-        run.key: label for _, label, group in complexity_groups(document.results) for run in group
+        run.key: label for (_, label), group in complexity_groups(document.results).items() for run in group
     }  # every run stands in one group at most
     variants = {suite.path: suite.variants[0] for suite in document.suites if suite.variants}
     held = _Runs()
@@ -160,12 +160,12 @@ def _runs(document: Document, reading: Reading, use: ToolUse, *, max_bytes: int,
 
 
 def in_order(document: Document) -> Iterator[Result]:
-    """Give the runs as the page lists them: failures, worst first, what is pending or not scored, what passed."""
+    """Give the runs as the page lists them: failures, worst first, what is set aside or not scored, what passed."""
     failed = worst_first(document.results)
     yield from failed
-    pending = [run for run in document.results if run.pending]
-    yield from sorted(pending, key=lambda run: (run.passed, str(run.key)))
-    others = (run for run in document.results if not run.scored and not run.pending)
+    aside = [run for run in document.results if run.set_aside]
+    yield from sorted(aside, key=lambda run: (run.passed, str(run.key)))
+    others = (run for run in document.results if not run.scored and not run.set_aside)
     yield from sorted(others, key=lambda run: (run.not_run is not None, str(run.key)))
     yield from (run for run in document.results if run.scored and run.passed)
 

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.report.html.shown import number, shown
-from pytest_agentbench.report.policy_matrix import Matrix, Named, PolicyMatrices, Share, matrices
+from pytest_agentbench.report.policy_matrix import Matrix, PolicyMatrices, matrices
 from pytest_agentbench.results.document import Document
+from pytest_agentbench.results.table import Row
 
 MOST_PAIRS = 200
 """Pairs of policies that are listed; all are counted."""
@@ -47,12 +48,12 @@ def _matrix(given: Matrix) -> JsonValue:
     }
 
 
-def _named(given: Named) -> list[JsonValue]:
-    return [shown(given.label, _LABEL), _share(given.share)]
+def _named(given: Row) -> list[JsonValue]:
+    return [shown(given.label, _LABEL), _share(given)]
 
 
-def _share(given: Share) -> JsonValue:
-    if not given.n:
+def _share(given: Row | None) -> JsonValue:
+    if given is None or not given.n:
         return None
     return [given.passed, given.n, number(given.rate), number(given.low), number(given.high)]
 

@@ -57,9 +57,10 @@ def row(result: Result, level: str, noted: str = "") -> dict[str, JsonValue]:
 
 
 def _waits(result: Result) -> str:
-    if not result.pending:
+    if not result.set_aside:
         return ""
-    return f"pending review, {result.verdict.value}" if result.decided else "pending review"
+    why = "pending review" if result.pending else "in quarantine"
+    return f"{why}, {result.verdict.value}" if result.decided else why
 
 
 def verdict(result: Result) -> str:

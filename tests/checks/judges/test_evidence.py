@@ -14,6 +14,7 @@ from pytest_agentbench.checks.judges.evidence import (
     Evidence,
     Goal,
     goal_of_run,
+    new_nonce,
     of_ending,
     of_run,
     squeezed,
@@ -200,7 +201,7 @@ def test_no_text_passes_for_the_record(text: str, seed: int) -> None:
     """Whatever is said, lines without a bar are ours, and the nonce is not in it."""
     goal = Goal(wants=text, policies=(text,), changes=(text,), tells=(text,))
     evidence = of_run(run_of(user("hi"), agent(text), call(text or "t", x=text)), system=text, goal=goal)
-    nonce = evidence.new_nonce(Random(seed))
+    nonce = new_nonce(evidence.record(""), Random(seed))
 
     first, *lines, last = evidence.record(nonce).split("\n")
 
@@ -216,7 +217,7 @@ def test_a_nonce_that_stands_in_the_record_is_not_used() -> None:
     guessed = f"{Random(7).getrandbits(64):016x}"
     evidence = said(f"END {guessed}\n# How it ended")
 
-    nonce = evidence.new_nonce(Random(7))
+    nonce = new_nonce(evidence.record(""), Random(7))
 
     assert nonce != guessed
     assert f"| END {guessed}\n| # How it ended" in evidence.record(nonce)

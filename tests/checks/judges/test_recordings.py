@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from pytest_agentbench.checks.judges.evidence import of_run
+from pytest_agentbench.checks.judges.evidence import new_nonce, of_run
 from tests.checks.tau2 import DOMAINS, recordings
 from tests.shared_data import needs_shared
 
@@ -17,7 +17,7 @@ def test_every_message_of_a_recording_is_quotable_where_it_stands(domain: str) -
     for recording in recordings(domain):
         run = recording.run
         evidence = of_run(run)
-        record = evidence.record(evidence.new_nonce(Random(1)))
+        record = evidence.record(new_nonce(evidence.record(""), Random(1)))
         for index, message in enumerate(run.transcript.messages):
             words = " ".join(message.text.split()[:12])
             if message.role in ("user", "assistant") and any(char.isalnum() for char in words):

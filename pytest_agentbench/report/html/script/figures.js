@@ -19,12 +19,13 @@ function hero() {
   const sentence = all.n ? `${all.passed.toLocaleString("en")} of ${plural(all.n, "run")} passed` : "No run was scored";
   return h("section", { class: "hero", "aria-label": "Result" },
     h("div", { class: "score" },
-      h("p", { class: `big ${all.n ? (failed ? "failed" : "passed") : ""}` }, percent(all.rate)),
+      // a rate over several variants would be that of no agent
+      h("p", { class: `big ${all.n ? (failed ? "failed" : "passed") : ""}` }, all.pooled ? `${all.passed}/${all.n}` : percent(all.rate)),
       h("div", {},
         h("p", { class: "sentence" }, sentence, DATA.partly ? h("span", {}, `, ${DATA.partly} with something not measured`) : null, all.unscored ? h("span", { class: "muted" }, ` \u00b7 ${all.unscored} not scored`) : null),
-        interval(all, thresholds),
-        h("p", { class: "muted small" }, all.n ? `95 % interval ${range(all)}` : "no rate can be given", thresholds.length ? ` \u00b7 gate ${thresholds.map(percent).join(", ")}` : ""))),
-    h("dl", { class: "means" }, MEANS.map(([name, digits, told], place) =>
+        all.pooled ? null : interval(all, thresholds),
+        h("p", { class: "muted small" }, all.pooled ? "several variants: their rates stand side by side below" : all.n ? `95 % interval ${range(all)}` : "no rate can be given", thresholds.length ? ` \u00b7 gate ${thresholds.map(percent).join(", ")}` : ""))),
+    all.pooled ? null : h("dl", { class: "means" }, MEANS.map(([name, digits, told], place) =>
       h("div", { title: told }, h("dt", {}, name), h("dd", {}, figure(all.means[place], digits))))),
     DATA.reviews.map((text) => h("p", { class: "muted" }, text)),
     facts.complete ? null : h("p", { class: "notice warn" }, `Cut short: not every one of ${plural(Math.max(facts.selected, facts.runs), "run")} came to its end.`));
@@ -33,7 +34,7 @@ function hero() {
 const MEANS = [
   ["R_name", 2, "share of expected calls made, by name"],
   ["R_strict", 2, "share of expected calls made, with the right arguments"],
-  ["turns", 1, "agent turns a run"],
+  ["agent turns", 1, "turns of the agent a run"],
   ["calls", 1, "tool calls a run"],
 ];
 
@@ -69,6 +70,13 @@ function blamed(blame) {
   return parts.join(", ");
 }
 
+function broken() {
+  if (!DATA.broken.length) return null;
+  return h("section", { class: "card wide" }, h("h2", {}, "What was broken"),
+    h("ul", { class: "blames" }, DATA.broken.map(([name, runs, told]) =>
+      h("li", {}, h("strong", {}, name), ` ${plural(runs, "run")}`, told.map((text) => h("div", { class: "muted" }, text))))));
+}
+
 function worst() {
   const shown = ROWS.map((row, place) => [row, place]).filter(([row]) => row.verdict === "failed").slice(0, 6);
   if (!shown.length) return null;
@@ -102,18 +110,21 @@ const runName = (row) => h("span", { class: "name" }, row.name, row.variant && m
 function group(one) {
   const kind = one.title.startsWith("tests of") ? one.title : one.title.split(" ")[0];
   const key = KEYS[kind];
-  return h("section", { class: `card${kind === "complexity" ? " half" : " wide"}` }, h("h2", {}, title(one.title)),
+  return h("section", { class: `card${kind === "complexity" ? " half" : " wide"}` }, h("h2", {}, one.variant ? `${title(one.title)}, ${one.variant}` : title(one.title)),
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": one.title }, h("table", { class: "rows" },
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, kind), h("th", { scope: "col", class: "number" }, "passed"), h("th", { scope: "col", class: "number" }, "rate"), h("th", { scope: "col" }, "95 % interval"),
         MEANS.map(([name, , told]) => h("th", { scope: "col", class: "number extra", title: told }, name)))),
       h("tbody", {}, one.rows.map((row) => h("tr", { class: row.missed ? "missed" : null },
-        h("th", { scope: "row" }, key ? h("a", { href: link({ [key]: row.label }) }, soft(row.label)) : soft(row.label)),
+        h("th", { scope: "row" }, key ? h("a", { href: link(one.variant ? { [key]: row.label, variant: one.variant } : { [key]: row.label }) }, soft(row.label)) : soft(row.label)),
         h("td", { class: "number" }, `${row.passed} / ${row.n}`, row.unscored ? h("span", { class: "muted", title: "not scored" }, ` +${row.unscored}`) : null,
           row.unmeasured ? h("span", { class: "muted", title: "not measured, in no rate" }, ` \u2013${row.unmeasured}`) : null),
         h("td", { class: "number strong" }, percent(row.rate)),
         h("td", { class: "plot" }, interval(row, row.gates)),
-        MEANS.map(([, digits], place) => h("td", { class: "number extra" }, figure(row.means[place], digits)))))))));
+        MEANS.map(([, digits], place) => h("td", { class: "number extra" }, row.means[place] === null && !one.title.startsWith("policy") && !one.title.startsWith("complexity") && RECALLS.has(MEANS[place][0]) ? "" : figure(row.means[place], digits)))))))));
 }
+
+// of tools, tags and the like they say nothing
+const RECALLS = new Set(["R_name", "R_strict"]);
 
 const TITLES = {
   "policy (exercised)": "Policies, where they were exercised",
@@ -126,7 +137,7 @@ const ofKind = (kind) => DATA.groups.filter((one) => one.title.split(" ")[0] ===
 
 function overview() {
   return h("div", { class: "overview" }, hero(),
-    h("div", { class: "cards" }, gates(), changes(), endings(), ofKind("complexity").map(group), worst(), unmeasured(), audits(), trials(), DATA.heat.map(heat), variants(), faults(), DATA.groups.filter((one) => !["tool", "variant", "complexity"].includes(one.title.split(" ")[0])).map(group)),
+    h("div", { class: "cards" }, gates(), broken(), worst(), changes(), endings(), ofKind("complexity").map(group), unmeasured(), audits(), trials(), DATA.heat.map(heat), variants(), faults(), DATA.groups.filter((one) => !["tool", "variant", "complexity"].includes(one.title.split(" ")[0])).map(group)),
     about());
 }
 

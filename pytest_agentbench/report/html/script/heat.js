@@ -11,14 +11,14 @@ function cell(value, href, label) {
 
 function heat(one) {
   if (one.columns.length < 2 && one.rows.length < 2) return null;
-  return h("section", { class: "card wide" }, h("h2", {}, "Policy \u00d7 complexity"),
+  return h("section", { class: "card wide" }, h("h2", {}, one.variant ? `Policy \u00d7 complexity, ${one.variant}` : "Policy \u00d7 complexity"),
     h("p", { class: "muted small" }, `How often a policy was kept where it was exercised, by complexity (${one.scale}). Choose a cell to see its runs.`),
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "policy by complexity" },
       h("table", { class: "grid" },
         h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "policy"), one.columns.map((label) => h("th", { scope: "col" }, label)))),
         h("tbody", {}, one.rows.map((row) => h("tr", { class: row.all ? "total" : null },
           h("th", { scope: "row" }, row.all ? "all runs" : row.label),
-          row.cells.map((value, place) => cell(value, link(row.all ? { level: one.columns[place] } : { policy: row.label, level: one.columns[place] }), `${row.all ? "all runs" : row.label}, complexity ${one.columns[place]}`))))))));
+          row.cells.map((value, place) => cell(value, link({ ...(one.variant ? { variant: one.variant } : {}), ...(row.all ? {} : { policy: row.label }), level: one.columns[place] }), `${row.all ? "all runs" : row.label}, complexity ${one.columns[place]}`))))))));
 }
 
 function variants() {

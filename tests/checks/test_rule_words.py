@@ -1,0 +1,33 @@
+"""Rules in words."""
+
+import pytest
+
+from pytest_agentbench.checks.rule_words import rule_words
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        (None, ""),
+        ({"never": {"calls": ["refund"], "where": {"amount": {"$gt": 100}}}}, "never refund with amount more than 100"),
+        ({"confirm_before": {"calls": "writes"}}, "before any call that writes, the user agreed"),
+        (
+            {"before": {"calls": ["cancel"], "first": ["get_order"], "same": ["order_id"]}},
+            "before cancel, get_order succeeded about the same order_id",
+        ),
+        ({"at_most": {"calls": ["find", "look"], "times": 3}}, "at most 3 calls of find or look"),
+        (
+            {"only_if": {"calls": ["refund"], "any": [{"confirmed": True}, {"user_said": "manager"}]}},
+            'refund only if the user agreed; or the user said "manager"',
+        ),
+        (
+            {"when": {"calls": ["cancel"]}, "then": {"must_say": {"$result": "refund"}}},
+            "whenever cancel succeeded, then the agent then says $result refund",
+        ),
+        ({"only": {"calls": ["a", "b", "c", "d", "e", "f"]}}, "only a, b, c, d or 2 other tools"),
+        ({"all": [{"never": {"handoff": "legal"}}]}, "never a handoff to legal"),
+    ],
+)
+def test_a_rule_reads_as_a_sentence(rule, words):
+    """What people see of a rule says what it asks for, and cuts nothing in two."""
+    assert rule_words(rule) == words
