@@ -135,7 +135,7 @@ def test_a_suite_is_played_as_pytest_plays_it(bench: Callable[..., Path]) -> Non
     theirs, ours = (comparable(read(file)) for file in (Path("theirs.json"), played.write("here")))
     assert (ours["results"], ours["suites"], ours["gates"]) == (theirs["results"], theirs["suites"], theirs["gates"])
     assert again.results == tuple(
-        one.model_copy(update={"seconds": two.seconds, "session_id": two.session_id})
+        one.model_copy(update={name: getattr(two, name) for name in ("seconds", "session_id", "turn_seconds")})
         for one, two in zip(played.results, again.results, strict=True)
     )
     assert len(list(Path("here/transcripts").glob("*.json"))) == 4
