@@ -9,30 +9,52 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pytest_agentbench.api.facts import CriterionFacts, Fact, PolicyFacts
+    from pytest_agentbench.api.playing import SuiteRun, load_suite, run_suite, run_suite_async, simulate, simulate_async
+    from pytest_agentbench.api.simulation import Simulation
     from pytest_agentbench.core.acts import Act
     from pytest_agentbench.core.conversation import Reply, Stop, Turn, UserTurn, View
-    from pytest_agentbench.core.errors import AgentBenchError
-    from pytest_agentbench.core.run import Result, Run
+    from pytest_agentbench.core.errors import AgentBenchError, NotMeasuredError, NotRunError, SuiteError
+    from pytest_agentbench.core.model import Price, Usage
+    from pytest_agentbench.core.policy import Policy
+    from pytest_agentbench.core.rubric import Criterion, Rubric
+    from pytest_agentbench.core.run import PolicyOutcome, Result, Run, RunKey
+    from pytest_agentbench.core.scenario import ExpectedCall, Scenario
     from pytest_agentbench.core.seams import Agent, Check, Environment, StateProvider, User
+    from pytest_agentbench.core.state import State
+    from pytest_agentbench.core.suite import Suite
+    from pytest_agentbench.core.termination import Termination
     from pytest_agentbench.core.tool import ToolCall, ToolResult, ToolSpec
-    from pytest_agentbench.core.transcript import Message, Transcript
-    from pytest_agentbench.core.verdict import Blame, Finding, Verdict
+    from pytest_agentbench.core.transcript import CallRecord, Message, Transcript
+    from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, Flag, Verdict
     from pytest_agentbench.environment.decorator import tool
     from pytest_agentbench.plugin.code_first import AgentBench
-    from pytest_agentbench.plugin.simulation import Simulation
+    from pytest_agentbench.results.document import Document
+    from pytest_agentbench.results.gates import GateVerdict
 
 _HOMES = {
+    "api.facts": ("CriterionFacts", "Fact", "PolicyFacts"),
+    "api.playing": ("SuiteRun", "load_suite", "run_suite", "run_suite_async", "simulate", "simulate_async"),
+    "api.simulation": ("Simulation",),
     "core.acts": ("Act",),
     "core.conversation": ("Reply", "Stop", "Turn", "UserTurn", "View"),
-    "core.errors": ("AgentBenchError",),
-    "core.run": ("Result", "Run"),
+    "core.errors": ("AgentBenchError", "NotMeasuredError", "NotRunError", "SuiteError"),
+    "core.model": ("Price", "Usage"),
+    "core.policy": ("Policy",),
+    "core.rubric": ("Criterion", "Rubric"),
+    "core.run": ("PolicyOutcome", "Result", "Run", "RunKey"),
+    "core.scenario": ("ExpectedCall", "Scenario"),
     "core.seams": ("Agent", "Check", "Environment", "StateProvider", "User"),
+    "core.state": ("State",),
+    "core.suite": ("Suite",),
+    "core.termination": ("Termination",),
     "core.tool": ("ToolCall", "ToolResult", "ToolSpec"),
-    "core.transcript": ("Message", "Transcript"),
-    "core.verdict": ("Blame", "Finding", "Verdict"),
+    "core.transcript": ("CallRecord", "Message", "Transcript"),
+    "core.verdict": ("Blame", "CallExplanation", "Finding", "Flag", "Verdict"),
     "environment.decorator": ("tool",),
     "plugin.code_first": ("AgentBench",),
-    "plugin.simulation": ("Simulation",),
+    "results.document": ("Document",),
+    "results.gates": ("GateVerdict",),
 }
 
 __all__ = [
@@ -41,25 +63,54 @@ __all__ = [
     "AgentBench",
     "AgentBenchError",
     "Blame",
+    "CallExplanation",
+    "CallRecord",
     "Check",
+    "Criterion",
+    "CriterionFacts",
+    "Document",
     "Environment",
+    "ExpectedCall",
+    "Fact",
     "Finding",
+    "Flag",
+    "GateVerdict",
     "Message",
+    "NotMeasuredError",
+    "NotRunError",
+    "Policy",
+    "PolicyFacts",
+    "PolicyOutcome",
+    "Price",
     "Reply",
     "Result",
+    "Rubric",
     "Run",
+    "RunKey",
+    "Scenario",
     "Simulation",
+    "State",
     "StateProvider",
     "Stop",
+    "Suite",
+    "SuiteError",
+    "SuiteRun",
+    "Termination",
     "ToolCall",
     "ToolResult",
     "ToolSpec",
     "Transcript",
     "Turn",
+    "Usage",
     "User",
     "UserTurn",
     "Verdict",
     "View",
+    "load_suite",
+    "run_suite",
+    "run_suite_async",
+    "simulate",
+    "simulate_async",
     "tool",
 ]
 

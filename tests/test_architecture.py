@@ -4,7 +4,10 @@ import ast
 import re
 from pathlib import Path
 
+import networkx
+
 import pytest_agentbench
+from pytest_agentbench.plugin import hooks
 
 PACKAGE = Path(pytest_agentbench.__file__).parent
 PROJECT = PACKAGE.parent
@@ -20,6 +23,7 @@ FLOORS = (
     {"results"},
     {"generation", "calibration"},
     {"report"},
+    {"api"},
     {"plugin", "cli"},
 )
 HEIGHT = {folder: height for height, folders in enumerate(FLOORS) for folder in folders}
@@ -136,3 +140,46 @@ def test_the_package_names_nothing_of_an_example() -> None:
 
     assert len(words) > 20
     assert found == set()
+
+
+def module_name(path: Path) -> str:
+    """Give the full name under which a file of the package is imported."""
+    parts = path.relative_to(PROJECT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    """No cycle, also counting imports inside functions and under `TYPE_CHECKING`."""
+    files = {module_name(path): path for path in PACKAGE.rglob("*.py")}
+    graph = networkx.DiGraph()
+    for name, path in files.items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                targets = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                several = [f"{node.module}.{alias.name}" for alias in node.names]
+                targets = [one if one in files else node.module for one in several]
+            else:
+                continue
+            graph.add_edges_from((name, target) for target in targets if target in files and target != name)
+
+    cycles = [sorted(part) for part in networkx.strongly_connected_components(graph) if len(part) > 1]
+
+    assert len(graph) > 400
+    assert cycles == []
+
+
+def test_the_table_of_hooks_is_complete() -> None:
+    """`plugin/hooks.py` names every hook that a class of the plugin answers, and no other."""
+    told: dict[str, set[str]] = {}
+    for name, listed in re.findall(r"^\| `(\w+)` \| (.*) \|$", hooks.__doc__ or "", re.MULTILINE):
+        told.setdefault(name, set()).update(listed.split(", "))
+    found: dict[str, set[str]] = {}
+    for path in (PACKAGE / "plugin").glob("*.py"):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and "Protocol" not in map(ast.unparse, node.bases):
+                functions = {one.name for one in node.body if isinstance(one, ast.FunctionDef)}
+                if answered := {name for name in functions if name.startswith("pytest_")}:
+                    found[node.name] = answered
+
+    assert told == found

@@ -26,7 +26,7 @@ from pytest_agentbench.llm.ledger import Ledger
 from pytest_agentbench.report.html.page import MOST_RUNS, Reading, html_report, in_order
 from pytest_agentbench.report.markdown import markdown_report
 from pytest_agentbench.report.terminal import terminal_report
-from pytest_agentbench.results.document import Document, PolicyRecord, SuiteRecord, players_of
+from pytest_agentbench.results.document import Document, SuiteRecord, players_of, policy_record
 from pytest_agentbench.results.files import write_atomic, writing_atomic
 from pytest_agentbench.results.gates import evaluate_gates
 from pytest_agentbench.results.redact import Redactor
@@ -192,7 +192,6 @@ def _document(
             told(done, overview.count)
     found.sort(key=lambda entry: entry[:3])
     results = tuple(entry[3] for entry in found)
-    policies = (PolicyRecord(id=one.id, challenge=one.challenge, category=one.category) for one in suite.policies)
     record = SuiteRecord(
         path=key,
         name=suite.name,
@@ -203,7 +202,7 @@ def _document(
         scenarios=len(suite.scenarios),
         total=len(results),
         selected=len(results),
-        policies=tuple(policies),
+        policies=tuple(map(policy_record, suite.policies)),
         auditor=standing_of(suite),
         review=reviews_of(suite),
     )
@@ -214,7 +213,7 @@ def _document(
         complete=True,
         cassette=str(options.cassette),
         players=players_of(results),
-        suites=(record,),
+        suites=(record.redacted(redactor.json),),
         gates=evaluate_gates(key, suite.gates, results) if suite.gates else (),
         results=results,
     )

@@ -71,11 +71,15 @@ class View(Model):
 
 
 class Stop(Model):
-    """A simulated user's decision to close; `blame` is set when the user could not go on."""
+    """How a conversation closes, by its user's decision or otherwise.
+
+    `blame` is set when it could not go on: who is to blame. `error` says what broke.
+    """
 
     reason: str
     blame: Blame | None = None
     termination: Termination = Termination.FINISHED
+    error: str | None = None
 
 
 class UserTurn(Model):

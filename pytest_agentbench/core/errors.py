@@ -17,6 +17,7 @@ AgentBenchError
 │   └── KeyMissingError    no key for a model was given
 ├── CheckError             a check raised instead of deciding
 │   └── PatternBoundError  a pattern of the suite's took too long on a text, so nobody knows whether it fits
+├── NotMeasuredError       a test asks for what nobody found out about a conversation
 ├── ResultsError           a results file cannot be read, or does not fit what it is compared with
 └── GateError              a gate cannot be parsed
 """
@@ -160,6 +161,10 @@ class CheckError(AgentBenchError):
 
 class PatternBoundError(CheckError):
     """A pattern of the suite's took too long on a text, so nobody knows whether it fits."""
+
+
+class NotMeasuredError(AgentBenchError):
+    """What a test asks for was not measured; the message names the role that would measure it."""
 
 
 class ResultsError(AgentBenchError):

@@ -1,7 +1,9 @@
 """Runs: scenario × variant × trial, what a check sees of one, and what is kept of it."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
+
+from pydantic import Field
 
 from pytest_agentbench.core.audit import Audit
 from pytest_agentbench.core.base import Model
@@ -73,7 +75,8 @@ class Run(Model):
     out. `faults` were to strike at the tools, `met` are those that did.
     `model_user` says that a model played the user.
     `reported` are the agent's own numbers: the last value it gave under each name. `shows` is what it would tell if it
-    were there: *handoffs*, *output*. `turn_seconds` are how long each turn of the agent took, waits left out.
+    were there: *handoffs*, *output*. `turn_seconds` are how long each turn of the agent took, waits left out. `printed`
+    is what agent and tools printed and logged. `was_denied` says that a model's server did not let in who asked.
     """
 
     key: RunKey
@@ -111,6 +114,8 @@ class Run(Model):
     seconds: float = 0.0
     turn_seconds: tuple[float, ...] = ()
     log: str = ""
+    printed: str = ""
+    was_denied: bool = False
 
     @property
     def finished(self) -> bool:
@@ -163,6 +168,45 @@ class Run(Model):
         return any(text.lower() in said.lower() for _, said in self.transcript.texts("assistant"))
 
 
+class PlannedRun(Model):
+    """What is known of a run before it starts: its names, where its scenario stands, hashes, complexity and policies.
+
+    `trials` counts those planned of the scenario; `stops_early` tells that they end once they have decided. A `pending`
+    one is of a generated scenario that nobody reviewed. `plain` tells that the user's lines were worded by no model and
+    name the tools. `tools` are those of expected calls, `faults` names what is to go wrong at the tools.
+    """
+
+    key: RunKey
+    nodeid: str = ""
+    title: str = ""
+    file: str = ""
+    line: int = 0
+    scenario_hash: str = ""
+    suite_hash: str = ""
+    listed_policies: tuple[str, ...] = ()
+    trials: int = 1
+    stops_early: bool = False
+    pending: bool = False
+    quarantine: Quarantine | None = None
+    plain: bool = False
+    language: str = ""
+    complexity: int | None = None
+    complexity_scale: ComplexityScale | None = None
+    tags: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What tells the run from all others, also where node ids do not; its attempts share it."""
+        return str(self.key.model_copy(update={"attempt": 1}))
+
+    @property
+    def set_aside(self) -> bool:
+        """Whether the run decides nothing: nobody reviewed its scenario, or it is in quarantine."""
+        return self.pending or self.quarantine is not None
+
+
 class PolicyOutcome(Model):
     """What became of a policy in a run; None means *not measured*: in no rate, neither exercised nor kept."""
 
@@ -203,74 +247,45 @@ class Judgement(Model):
     rests_on_auditor: bool = False
     asked: int = 0
     unmeasured: tuple[Unmeasured, ...] = ()
-    nothing_measured: bool = False
+    nothing_measured: bool = Field(default=False, exclude=True)
     findings: tuple[Finding, ...] = ()
     calls: tuple[CallExplanation, ...] = ()
     policies: tuple[PolicyOutcome, ...] = ()
     metrics: dict[str, float | None] = {}
 
 
-class Result(Model):
+class Result(Judgement, PlannedRun):
     """What is kept of a run, with the transcript in a file of its own (`transcript`, relative to the run directory).
 
     `scored` results (passed, or failed by the agent) are the denominator of every rate; the others are unscored.
     `pending` ones, of generated scenarios that nobody reviewed, and those in `quarantine` are in no rate and no gate,
-    and stand apart. `plain` tells that the user's lines were worded by no model and name the tools.
+    and stand apart.
     `turn_seconds` are how long each turn of the agent took, waits left out; () where nobody saw it.
     `session_id` is what the agent saw, and a server or a store of its own may know the conversation by.
     `not_run` says why a run never started. `players` names who played each role, `usage` what its model took:
-    `agent` is absent where the agent's model calls could not be observed. `faults` names what was to go wrong at the
-    tools. `also`, `flags`, `audit`, `disputed`, `rests_on_auditor`, `asked` and `unmeasured` are as in `Judgement`.
+    `agent` is absent where the agent's model calls could not be observed. `tools` are those that were called, too.
     `reported` are the agent's own numbers.
-    `seen_writes` are tools of which nothing says what they do, and whose calls changed the state. `trials` counts those
-    planned of the scenario; `stops_early` tells that they end once they have decided.
+    `seen_writes` are tools of which nothing says what they do, and whose calls changed the state.
     """
 
-    key: RunKey
     session_id: str = ""
     seen_writes: tuple[str, ...] = ()
-    nodeid: str = ""
-    title: str = ""
-    file: str = ""
-    line: int = 0
-    scenario_hash: str = ""
-    suite_hash: str = ""
-    verdict: Verdict
-    blame: Blame | None = None
-    also: tuple[OtherFault, ...] = ()
-    flags: tuple[Flag, ...] = ()
-    audit: Audit | None = None
-    disputed: str = ""
-    rests_on_auditor: bool = False
-    asked: int = 0
-    unmeasured: tuple[Unmeasured, ...] = ()
     termination: Termination | None = None
     stop_reason: str = ""
     error: str | None = None
     not_run: str | None = None
-    findings: tuple[Finding, ...] = ()
-    calls: tuple[CallExplanation, ...] = ()
-    policies: tuple[PolicyOutcome, ...] = ()
-    listed_policies: tuple[str, ...] = ()
-    metrics: dict[str, float | None] = {}
     reported: dict[str, float] = {}
-    trials: int = 1
-    stops_early: bool = False
-    pending: bool = False
-    quarantine: Quarantine | None = None
-    plain: bool = False
-    language: str = ""
-    complexity: int | None = None
-    complexity_scale: ComplexityScale | None = None
-    tags: tuple[str, ...] = ()
-    tools: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
     players: dict[str, str] = {}
     usage: dict[str, Usage] = {}
-    faults: tuple[str, ...] = ()
     transcript: str = ""
     seconds: float = 0.0
     turn_seconds: tuple[float, ...] = ()
+
+    @classmethod
+    def of_not_run(cls, planned: PlannedRun, why: str, **more: Any) -> Self:
+        """Give the result of a run that did not take place."""
+        return cls(**dict(planned), verdict=Verdict.ERROR, not_run=why, **more)
 
     @property
     def passed(self) -> bool:
@@ -286,11 +301,6 @@ class Result(Model):
     def scored(self) -> bool:
         """Whether the run counts for or against the agent."""
         return self.decided and not self.set_aside
-
-    @property
-    def set_aside(self) -> bool:
-        """Whether the run decides nothing: nobody reviewed its scenario, or it is in quarantine."""
-        return self.pending or self.quarantine is not None
 
     @property
     def as_counted(self) -> "Result":

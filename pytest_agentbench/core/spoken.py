@@ -24,6 +24,8 @@ _LONGEST = 2_000
 """Characters from which a value is a text that is found as it stands."""
 _SHRINKS = 8
 """How many times shorter than it was a text in plain form may be."""
+_SHORT = 300
+"""Characters up to which the plain form of a text is remembered."""
 _CURRENCIES = "usd|eur|gbp|chf|cad|aud|jpy"
 
 
@@ -46,6 +48,16 @@ def says(info: str, text: str) -> bool:
 
 
 def plain(text: str) -> str:
+    """Bring `text` to the form in which texts are compared (`_brought_to_plain`); short ones come again and again."""
+    return _short_plain(text) if len(text) <= _SHORT else _brought_to_plain(text)
+
+
+@lru_cache(maxsize=2048)
+def _short_plain(text: str) -> str:
+    return _brought_to_plain(text)
+
+
+def _brought_to_plain(text: str) -> str:
     """Bring `text` to lower case, without accents, markup and repeated spaces, quotes straight, numbers canonical.
 
     Numbers lose thousands separators and trailing zeros: `1,628.00`, `1 628,00` and `1.628,00` become `1628`;

@@ -117,7 +117,7 @@ def pytest_configure(config: pytest.Config) -> None:
         from pytest_agentbench.plugin.loading import quick_imports  # noqa: PLC0415 - loads only after --agentbench
 
         with quick_imports() as finder:
-            from pytest_agentbench.plugin.session import register  # noqa: PLC0415 - same
+            from pytest_agentbench.plugin.hooks import register  # noqa: PLC0415 - same
         config.add_cleanup(lambda: sys.meta_path.remove(finder))
         register(config)
 

@@ -6,18 +6,17 @@ from pathlib import Path
 
 import pytest
 
+from pytest_agentbench.api.reading import key_of, suite_that_uses
 from pytest_agentbench.core.errors import with_hint
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.run import RunKey
-from pytest_agentbench.plugin.accounts import check_budgets, check_cassettes, check_judges, last_costs
-from pytest_agentbench.plugin.ahead import is_scenario
-from pytest_agentbench.plugin.bench import Bench, bound_by_states
+from pytest_agentbench.plugin.accounts import check_cassettes, check_models, last_costs
 from pytest_agentbench.plugin.code_first import parametrize
-from pytest_agentbench.plugin.directory import SEQUENTIAL
-from pytest_agentbench.plugin.early_stop import trial_after_trial
-from pytest_agentbench.plugin.items import SuiteModule, meta_of
-from pytest_agentbench.plugin.keys import POSITION
-from pytest_agentbench.plugin.reading import key_of, suite_that_uses
+from pytest_agentbench.plugin.items import ScenarioItem, SuiteModule, is_scenario
+from pytest_agentbench.plugin.prefetch import POSITION
+from pytest_agentbench.plugin.session import Session, bound_by_states
+from pytest_agentbench.plugin.store import SEQUENTIAL
+from pytest_agentbench.plugin.wire import Collected, CollectedSuite, Meta
 from pytest_agentbench.results.files import write_atomic
 from pytest_agentbench.runs.forecast import asks_models, estimate, has_auditor
 from pytest_agentbench.runs.plan import RunPlan
@@ -38,8 +37,8 @@ def _is_new(key: RunKey, seen: set[RunKey]) -> bool:
 class Collecting:
     """Hooks of collection; they read files and call neither agent, tool nor model."""
 
-    def __init__(self, bench: Bench, config: pytest.Config) -> None:
-        self._bench = bench
+    def __init__(self, session: Session, config: pytest.Config) -> None:
+        self._session = session
         self._config = config
         self.suites: list[SuiteModule] = []
 
@@ -77,7 +76,7 @@ class Collecting:
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Run a marked function once per scenario that fits its mark."""
-        parametrize(metafunc, self._bench)
+        parametrize(metafunc, self._session)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -87,9 +86,9 @@ class Collecting:
         """
         runs: set[RunKey] = set()
         items[:] = [item for item in items if not is_scenario(item) or _is_new(item.plan.key, runs)]
-        posting = self._bench.posting
-        if trial_after_trial(items) and posting is not None and posting.plans:
-            write_atomic(self._bench.directory.path / SEQUENTIAL, "")
+        store = self._session.store
+        if trial_after_trial(items) and store.posting is not None and store.posting.plans:
+            write_atomic(store.directory.path / SEQUENTIAL, "")
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -99,22 +98,22 @@ class Collecting:
             item.stash[POSITION] = position
         kept = Counter(item.plan.suite_key for item in runs if not item.is_left_out)
         for suite in self.suites:
-            if hasattr(suite, "info"):
-                self._count(suite, kept[suite.info.key])
+            if hasattr(suite, "collected"):
+                self._count(suite, kept[suite.collected.key])
         if not session.testsfailed:
             self._check_variants()
         suites = {item.plan.suite_key: item.plan.suite for item in runs}.values()
-        check_budgets(suites, self._bench.options)
-        check_judges(suites, self._bench.options)
-        if self._bench.options.cassette != "off":
+        check_models(suites, self._session.options)
+        if self._session.options.cassette != "off":
             check_cassettes(suites)
-        if self._bench.options.collect_only or not runs:
+        if self._session.options.collect_only or not runs:
             return
-        self._bench.metas = {meta.name: meta for meta in (meta_of(item) for item in runs if not item.is_left_out)}
-        if self._bench.role == "single":
-            self._bench.open_directory()
-        elif self._bench.posting is not None and self._bench.posting.plans:
-            self._bench.write_plan()
+        collected = self._session.collected = _collected([item for item in runs if not item.is_left_out])
+        store = self._session.store
+        if self._session.role == "single":
+            store.open()
+        elif store.posting is not None and store.posting.plans:
+            store.write_plan(collected)
 
     @pytest.hookimpl(trylast=True)
     def pytest_report_collectionfinish(self, items: list[pytest.Item]) -> list[str]:
@@ -123,9 +122,9 @@ class Collecting:
         if not runs:
             return []
         plans = [item.plan for item in runs]
-        costs = last_costs(self._bench.options.directory) if any(asks_models(plan) for plan in plans) else {}
-        asked = [f"{suite.info.key}: {suite.kinds}" for suite in self.suites if suite.kinds]
-        told = estimate(plans, costs, judges=self._bench.options.judge)
+        costs = last_costs(self._session.options.directory) if any(asks_models(plan) for plan in plans) else {}
+        asked = [f"{one.key}: {one.kinds}" for one in self._found() if one.kinds]
+        told = estimate(plans, costs, judges=self._session.options.judge)
         return [f"agentbench: {told}", *asked, *self._unlabelled(plans)]
 
     def _unlabelled(self, plans: Sequence[RunPlan]) -> Iterator[str]:
@@ -136,26 +135,54 @@ class Collecting:
         ]
         if not lines:
             return
-        judged = self._bench.options.judge and all(has_auditor(one.suite) for one in lines)
+        judged = self._session.options.judge and all(has_auditor(one.suite) for one in lines)
         left = "left to the auditor" if judged else "not measured"
         yield f"agentbench: lines of users that do not say what they mean ({len(lines)}); a yes there is {left}"
         for one in lines[:_MOST_LINES]:
-            yield self._bench.redactor.text(f"  {one.told(self._config.invocation_params.dir)}")
+            yield self._session.secrets.text(f"  {one.told(self._config.invocation_params.dir)}")
         if len(lines) > _MOST_LINES:
             yield f"  … and {len(lines) - _MOST_LINES} more (agentbench validate lists them all)"
         yield f"  {CHOICES}"
 
     def _count(self, suite: SuiteModule, selected: int) -> None:
-        mode = self._bench.options.gates
-        complete = mode == "auto" and selected == suite.info.total
-        gated = bool(suite.info.gates) and (mode == "always" or complete)
-        states = bound_by_states(suite.suite, self._bench.options, selected)
-        suite.info = suite.info.model_copy(update={"selected": selected, "gated": gated, "states": states})
+        mode = self._session.options.gates
+        record = suite.collected.record.model_copy(update={"selected": selected})
+        complete = mode == "auto" and selected == record.total
+        gated = bool(record.gates) and (mode == "always" or complete)
+        states = bound_by_states(suite.suite, self._session.options, selected)
+        suite.collected = suite.collected.model_copy(update={"record": record, "gated": gated, "states": states})
+
+    def _found(self) -> Iterator[CollectedSuite]:
+        """Give what was collected of each suite that could be read."""
+        yield from (suite.collected for suite in self.suites if hasattr(suite, "collected"))
 
     def _check_variants(self) -> None:
         """Refuse a variant that no suite declares."""
-        asked = self._bench.options.variants
-        declared = {name for suite in self.suites for name in suite.declared} | self._bench.variants
+        asked = self._session.options.variants
+        declared = {name for suite in self.suites for name in suite.declared} | self._session.variants
         if missing := [name for name in asked if name not in declared and name != "all"]:
             known = ", ".join(sorted(declared)) or "none"
             raise pytest.UsageError(f"--agentbench-variant: no suite declares {missing[0]!r}; declared: {known}")
+
+
+def _collected(items: Sequence[ScenarioItem]) -> Collected:
+    """Give the runs of these items, and their suites."""
+    metas = (Meta(run=item.planned, position=item.position) for item in items)
+    suites = {item.suite.collected.key: item.suite.collected for item in items}
+    return Collected(suites=suites, runs={meta.run.name: meta for meta in metas})
+
+
+def trial_after_trial(items: list[pytest.Item]) -> bool:
+    """Put all first trials before all second ones, and so on, so that there is evidence when a trial's turn comes.
+
+    Give whether there are trials that may prove not to be needed.
+    """
+    places = [place for place, item in enumerate(items) if is_scenario(item) and item.plan.stops_early]
+    ordered = sorted((items[place] for place in places), key=_trial_of)
+    for place, item in zip(places, ordered, strict=True):
+        items[place] = item
+    return bool(places)
+
+
+def _trial_of(item: pytest.Item) -> int:
+    return item.plan.trial if is_scenario(item) else 0

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pytest
 
 from pytest_agentbench.core.run import RunKey
-from pytest_agentbench.plugin.bench import Bench
-from pytest_agentbench.plugin.directory import PLAN, SEQUENTIAL
 from pytest_agentbench.plugin.hosts import Division, Posting, is_elsewhere, sees
 from pytest_agentbench.plugin.mirror import Mirror, attach_parcel, unpack
 from pytest_agentbench.plugin.playing import aside_text, mark_missed
+from pytest_agentbench.plugin.session import Session
+from pytest_agentbench.plugin.store import PLAN, SEQUENTIAL
 from pytest_agentbench.plugin.tally import Tally
 from pytest_agentbench.results.store import without_attempt
 
@@ -36,8 +36,9 @@ class Node(Protocol):
 class ControllerSide:
     """Hooks of the xdist controller."""
 
-    def __init__(self, bench: Bench, tally: Tally, division: Division, *, root: Path) -> None:
-        self._bench = bench
+    def __init__(self, session: Session, tally: Tally, division: Division, *, root: Path) -> None:
+        self._session = session
+        self._store = session.store
         self._tally = tally
         self._division = division
         self._root = root
@@ -46,13 +47,13 @@ class ControllerSide:
         self._elsewhere: set[str] = set()
         self._accounts: dict[str, str] = {}
         self._vacant: dict[str, list[str]] = {}
-        bench.told += division.told()
+        session.store.told += division.told()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Node) -> None:
         """Tell a worker where the run directory is, and what is its own where it is on another host."""
         self._planner = self._planner or node.gateway.id
-        directory = self._bench.directory
+        directory = self._store.directory
         posting = Posting(
             run_path=str(directory.path),
             root=str(self._root),
@@ -61,7 +62,7 @@ class ControllerSide:
         )
         if is_elsewhere(node.gateway.spec):
             share = {"max_cost": self._division.max_cost, "max_calls": self._division.max_calls}
-            files = self._bench.files_for_others()
+            files = self._store.files_for_others()
             posting = posting.model_copy(
                 update={"elsewhere": True, "account": self._account(node), "files": files, **share}
             )
@@ -76,16 +77,16 @@ class ControllerSide:
         _, refused, reason = str(error).rpartition("pytest.UsageError: ")
         if refused:
             pytest.exit(reason.strip(), returncode=pytest.ExitCode.USAGE_ERROR)
-        unpack(getattr(node, "workeroutput", {}), self._bench.directory.path)
+        unpack(getattr(node, "workeroutput", {}), self._store.directory.path)
         if error and (account := self._accounts.pop(node.gateway.id, None)):
             self._vacant.setdefault(_place(node), []).append(account)
-        if self._planner == node.gateway.id and not (self._bench.directory.path / PLAN).exists():
+        if self._planner == node.gateway.id and not (self._store.directory.path / PLAN).exists():
             self._planner = None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take what came along with a report into the run directory."""
-        unpack(report.__dict__, self._bench.directory.path)
+        unpack(report.__dict__, self._store.directory.path)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Scheduling | None:
@@ -94,8 +95,8 @@ class ControllerSide:
             return None
         from pytest_agentbench.plugin.scheduling import make_window_scheduler  # noqa: PLC0415 - imports xdist
 
-        options = self._bench.options
-        sequential = self._bench.directory.path / SEQUENTIAL
+        options = self._session.options
+        sequential = self._store.directory.path / SEQUENTIAL
         return make_window_scheduler(
             config,
             log,
@@ -110,24 +111,24 @@ class ControllerSide:
         worker = getattr(getattr(report, "node", None), "gateway", None)
         if worker is None or self._tally.simulates(crashitem):  # nothing runs beside a test that simulates
             return
-        self._bench.accounts.forget(worker.id)
-        suspects = [without_attempt(key) for key in self._bench.directory.in_flight(worker.id)]
-        own = without_attempt(meta.blank.key) if meta else None
+        self._session.runs.accounts.forget(worker.id)
+        suspects = [without_attempt(key) for key in self._store.directory.in_flight(worker.id)]
+        own = without_attempt(meta.run.key) if meta else None
         # what a worker on another host began since its last report is not known: its run is never alone for certain
         alone = suspects == [own] and worker.id not in self._elsewhere
         if suspects and not alone and (own is None or own not in self._rerun):
             self._rerun |= {*suspects, *([own] if own else [])}
-            self._bench.note_crash(suspects)
+            self._store.note_crash(suspects)
             with contextlib.suppress(NotImplementedError):  # a scheduler that cannot hand an item out again
                 sched.mark_test_pending(crashitem)
                 report.outcome = "rerun"  # type: ignore[assignment]  # the status that pytest-rerunfailures made known
                 report.__dict__["agentbench_rerun"] = True
                 return
-        if meta is None or meta.suite is None:
+        if meta is None:
             return
         report.longrepr = f"worker {worker.id!r} died while running {crashitem!r}: the agent ended its process"
-        if meta.suite.gated or meta.blank.set_aside:
-            mark_missed(report, str(report.longrepr), aside=aside_text(meta.blank))
+        if self._tally.suites[meta.run.key.suite].gated or meta.run.set_aside:
+            mark_missed(report, str(report.longrepr), aside=aside_text(meta.run))
 
     def _account(self, node: Node) -> str:
         """Give the name of a worker's ledger: that of one on the same host which died, and may have spent of it."""
@@ -146,25 +147,26 @@ def _place(node: Node) -> str:
 class WorkerSide:
     """Hooks of an xdist worker."""
 
-    def __init__(self, bench: Bench, config: pytest.Config) -> None:
+    def __init__(self, session: Session, config: pytest.Config) -> None:
         self._done = threading.Event()
         self._parent = os.getppid()
-        self._bench = bench
+        self._session = session
+        self._store = session.store
         self._config = config
         self._mirror: Mirror | None = None
 
     def pytest_sessionstart(self) -> None:
         """Begin to watch the controller: a worker that lost it must not go on spending."""
-        posting = self._bench.posting
+        posting = self._store.posting
         if posting is not None and not sees(posting):
-            if not posting.elsewhere and (self._bench.options.max_cost or self._bench.options.max_calls):
+            if not posting.elsewhere and (self._session.options.max_cost or self._session.options.max_calls):
                 raise pytest.UsageError(
-                    f"worker {self._bench.process} does not see {posting.run_path}, so that budgets cannot be shared "
+                    f"worker {self._store.process} does not see {posting.run_path}, so that budgets cannot be shared "
                     "with it; start it with --tx ssh=… or socket=…, or leave the budget out"
                 )
             here = self._config.rootpath
             self._mirror = Mirror(
-                self._bench.directory.path, process=self._bench.process, here=here, there=posting.root
+                self._store.directory.path, process=self._store.process, here=here, there=posting.root
             )
         threading.Thread(target=self._watch, name="agentbench-watch", daemon=True).start()
 

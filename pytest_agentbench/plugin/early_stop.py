@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
-
-import pytest
 
 from pytest_agentbench.core.run import Result, RunKey
 from pytest_agentbench.results.sequential import StopRule
 from pytest_agentbench.results.store import without_attempt
-
-if TYPE_CHECKING:
-    from pytest_agentbench.plugin.items import ScenarioItem
+from pytest_agentbench.runs.plan import RunPlan
 
 _TRIAL = re.compile(r"(?:\[|-)t\d+\]$")
 
@@ -25,21 +20,20 @@ class EarlyStop:
     in several; where that evidence is missing (a selection, a process that died), the trial is played.
     """
 
-    def __init__(self) -> None:
-        """Know of no trial; `stored` are those that ended elsewhere, by their key without attempt."""
-        self.stored: Mapping[RunKey, Result] = {}
+    def __init__(self, stored: Mapping[RunKey, Result]) -> None:
+        """Know of those trials alone that ended elsewhere: `stored`, by their key without attempt, may grow."""
+        self._stored = stored
         self._ended: dict[RunKey, Result] = {}
 
     def note(self, key: RunKey, result: Result) -> None:
         """Remember how a run ended."""
         self._ended[without_attempt(key)] = result
 
-    def unneeded(self, item: ScenarioItem) -> str:
+    def unneeded(self, plan: RunPlan) -> str:
         """Say why a trial is not needed, or give the empty string."""
-        plan = item.plan
         if not plan.stops_early or plan.trial == 1:
             return ""
-        earlier = self._earlier(item)
+        earlier = self._earlier(plan)
         if earlier is None:
             return ""
         scored = [result for result in earlier if result.decided]
@@ -48,35 +42,23 @@ class EarlyStop:
             return ""
         return f"not needed: {passed} of {len(scored)} trials passed"
 
-    def must_wait(self, item: ScenarioItem) -> bool:
+    def must_wait(self, plan: RunPlan) -> bool:
         """Whether it is not yet known if a trial is needed, so that it cannot start ahead."""
-        return item.plan.stops_early and item.plan.trial > 1 and self._earlier(item) is None
+        return plan.stops_early and plan.trial > 1 and self._earlier(plan) is None
 
-    def _earlier(self, item: ScenarioItem) -> list[Result] | None:
+    def _earlier(self, plan: RunPlan) -> list[Result] | None:
         """Give the results of the trials before this one that were played, None where one of them is not known."""
         results: list[Result] = []
-        for trial in range(1, item.plan.trial):
-            key = without_attempt(item.plan.key.model_copy(update={"trial": trial}))
-            found = self._ended.get(key) or self.stored.get(key)
+        for trial in range(1, plan.trial):
+            key = without_attempt(plan.key.model_copy(update={"trial": trial}))
+            found = self._ended.get(key) or self._stored.get(key)
             if found is None:
                 passed = sum(result.passed for result in results if result.decided)
                 n = sum(result.decided for result in results)
                 # a trial that was not needed has no result, and makes those behind it unneeded
-                return results if n and StopRule(most=item.plan.trials).stops(passed, n) else None
+                return results if n and StopRule(most=plan.trials).stops(passed, n) else None
             results.append(found)
         return results
-
-
-def trial_after_trial(items: list[pytest.Item]) -> bool:
-    """Put all first trials before all second ones, and so on, so that there is evidence when a trial's turn comes.
-
-    Give whether there are trials that may prove not to be needed.
-    """
-    places = [place for place, item in enumerate(items) if stops_early(item)]
-    ordered = sorted((items[place] for place in places), key=_trial_of)
-    for place, item in zip(places, ordered, strict=True):
-        items[place] = item
-    return bool(places)
 
 
 def scenario_of(nodeid: str) -> str:
@@ -87,12 +69,3 @@ def scenario_of(nodeid: str) -> str:
 def own_first(pending: Sequence[int], nodeids: Sequence[str], owners: Mapping[str, object], node: object) -> list[int]:
     """Give the pending items that `node` may take: its own scenarios' and those nobody has begun."""
     return [index for index in pending if owners.get(scenario_of(nodeids[index]), node) is node]
-
-
-def stops_early(item: pytest.Item) -> bool:
-    """Whether an item is a run whose scenario's trials end once they have decided."""
-    return hasattr(item, "plan") and hasattr(item, "position") and bool(item.plan.stops_early)
-
-
-def _trial_of(item: pytest.Item) -> int:
-    return int(item.plan.trial) if hasattr(item, "plan") else 0

@@ -2,39 +2,43 @@
 
 from __future__ import annotations
 
+import os
 import types
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 import pytest
 
+from pytest_agentbench.api.reading import is_base, is_left_out, key_of, planned, read_suite, record_of
 from pytest_agentbench.core.errors import AgentBenchError, SuiteError
 from pytest_agentbench.core.policy import Policy
-from pytest_agentbench.core.run import Result
+from pytest_agentbench.core.run import PlannedRun, Result, Run
 from pytest_agentbench.core.suite import Suite
-from pytest_agentbench.core.text import ascii_slug
+from pytest_agentbench.core.text import ascii_slug, printable
+from pytest_agentbench.core.transcript import Transcript
+from pytest_agentbench.core.verdict import Verdict
 from pytest_agentbench.environment.kinds import ask_for_kinds, unknown_kinds
-from pytest_agentbench.generation.recipe import reviews_of, staleness
+from pytest_agentbench.generation.recipe import staleness
 from pytest_agentbench.llm.cassette.file import cassette_path, read_cassette
 from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.cassette.names import RunName
 from pytest_agentbench.llm.cassette.recorder import TO_RECORD
 from pytest_agentbench.plugin import compat
-from pytest_agentbench.plugin.accounts import secrets_of, spelled_in
-from pytest_agentbench.plugin.awaiting import play
 from pytest_agentbench.plugin.extending import extensions_of
-from pytest_agentbench.plugin.failing import ScenarioFailed
-from pytest_agentbench.plugin.keys import BENCH
-from pytest_agentbench.plugin.reading import is_base, key_of, planned, read_suite
-from pytest_agentbench.plugin.wire import Meta, SuiteInfo
+from pytest_agentbench.plugin.session import SESSION, Session
+from pytest_agentbench.plugin.wire import CollectedSuite
+from pytest_agentbench.report.failure import failure_text
+from pytest_agentbench.report.worst import rerun_command
 from pytest_agentbench.results.document import policy_record
 from pytest_agentbench.results.standing import standing_of
+from pytest_agentbench.results.store import read_transcript
 from pytest_agentbench.runs.forecast import unmeasurable_gates
 from pytest_agentbench.runs.gates import expired, impossible_gates
 from pytest_agentbench.runs.plan import RunPlan
-from pytest_agentbench.runs.result import blank
+from pytest_agentbench.runs.service import Attempts
 from pytest_agentbench.suites.script_lines import Unlabelled, unlabelled
 
 if TYPE_CHECKING:
@@ -44,14 +48,13 @@ if TYPE_CHECKING:
 class SuiteModule(pytest.Module):
     """One suite file, or one scenario file of it. A `Module`, because module-scoped fixtures look for one."""
 
-    info: SuiteInfo
+    collected: CollectedSuite
     declared: tuple[str, ...] = ()
     suite: Suite
     suite_path: Path
     """The suite's own file."""
     names: tuple[str, ...] = ()
     """The names of the items, for who mistypes one."""
-    kinds: str = ""
     unlabelled: tuple[Unlabelled, ...] = ()
 
     def _getobj(self) -> types.ModuleType:
@@ -61,20 +64,19 @@ class SuiteModule(pytest.Module):
 
     def collect(self) -> Iterator[pytest.Item]:
         """Give an item per run; a bad file raises `SuiteError` with every problem in it."""
-        bench = self.config.stash[BENCH]
+        session = self.config.stash[SESSION]
         if is_base(self.suite_path, self.config.rootpath):
             return
         suite, toolset = read_suite(self.suite_path)
         self.suite = suite
-        if problems := list(expired(suite, bench.today)):
+        if problems := list(expired(suite, session.today)):
             raise SuiteError(problems)
-        bench.secrets |= {*suite.secrets, *secrets_of(suite)}
-        bench.public |= spelled_in(suite)
-        is_recorded = self._recorded(suite, Mode(bench.options.cassette))
+        session.secrets.add(suite)
+        is_recorded = self._recorded(suite, Mode(session.options.cassette))
         if told := staleness(suite, toolset):
             self.warn(pytest.PytestCollectionWarning(told))
         key = key_of(self.suite_path, self.config.rootpath)
-        asked = bench.options
+        asked = session.options
         plans = list(
             planned(
                 suite,
@@ -88,26 +90,13 @@ class SuiteModule(pytest.Module):
         )
         if problems := [*impossible_gates(suite, plans, toolset), *unmeasurable_gates(suite, plans)]:
             raise SuiteError(problems)
-        recorded = suite.agent.kind == "transcripts"
-        self.declared = tuple(dict.fromkeys(plan.variant for plan in plans)) if recorded else tuple(suite.variants)
-        if names := unknown_kinds(suite.environment, toolset):
-            self.kinds = ask_for_kinds(names)
+        unknown = unknown_kinds(suite.environment, toolset)
         self.unlabelled = tuple(unlabelled(suite, toolset))
-        self.info = SuiteInfo(
-            key=key,
-            name=suite.name,
-            owner=suite.owner,
-            content_hash=suite.content_hash,
-            gates=suite.gates,
-            variants=self.declared,
-            trials=max((plan.trial for plan in plans), default=1),
-            scenarios=len(suite.scenarios),
-            total=sum(not is_left_out(plan) and is_recorded(plan) for plan in plans),
-            kinds=self.kinds,
-            unlabelled=len(self.unlabelled),
-            auditor=standing_of(suite),
-            review=reviews_of(suite),
-            policies=tuple(map(policy_record, suite.policies)),
+        total = sum(not is_left_out(plan) and is_recorded(plan) for plan in plans)
+        record = record_of(suite, key, plans).model_copy(update={"selected": 0, "total": total})
+        self.declared = record.variants
+        self.collected = CollectedSuite(
+            record=record, kinds=ask_for_kinds(unknown) if unknown else "", unlabelled=len(self.unlabelled)
         )
         policies = {policy.id: policy for policy in suite.policies}
         self.names = tuple(plan.name for plan in plans)
@@ -143,8 +132,16 @@ class SuiteModule(pytest.Module):
         return super().repr_failure(excinfo)
 
 
+class ScenarioFailed(AssertionError):  # noqa: N818 - it says what happened, as pytest's own do
+    """A run did not pass; the text is what the user reads."""
+
+
 class ScenarioItem(pytest.Function):
-    """One run: a scenario, for a variant, a fault and a trial."""
+    """One run: a scenario, for a variant, a fault and a trial.
+
+    `results` are those of its attempts once it was called, the deciding one last; `was_unneeded` says that earlier
+    trials had decided.
+    """
 
     is_unrecorded = False
     """Whether it is left out because a cassette is replayed that does not hold it."""
@@ -152,10 +149,11 @@ class ScenarioItem(pytest.Function):
     def __init__(self, *, plan: RunPlan, position: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         compat.read_id_as_pytest_does(self)
-        self.plan = plan
+        self.plan = replace(plan, nodeid=self.nodeid)
         self.position = position
-        complexity = plan.scenario.rated_complexity({policy.id: policy for policy in plan.suite.policies})
-        if complexity:
+        self.results: tuple[Result, ...] = ()
+        self.was_unneeded = False
+        if complexity := plan.complexity:
             self.extra_keyword_matches.add(f"c{complexity[0]:02d}")
 
     @property
@@ -169,9 +167,9 @@ class ScenarioItem(pytest.Function):
         return self.is_unrecorded or is_left_out(self.plan)
 
     @cached_property
-    def blank(self) -> Result:
+    def planned(self) -> PlannedRun:
         """What is known of the run before it starts."""
-        return blank(self.plan, nodeid=self.nodeid)
+        return self.plan.planned
 
     def reportinfo(self) -> tuple[Path | str, int | None, str]:
         """Point to the scenario in its file."""
@@ -184,14 +182,76 @@ class ScenarioItem(pytest.Function):
         return super().repr_failure(excinfo)
 
 
-def is_left_out(plan: RunPlan) -> bool:
-    """Whether a scenario says `skip` or `xfail`, and so is in no rate."""
-    return bool(plan.scenario.skip or plan.scenario.xfail)
+def play(request: pytest.FixtureRequest) -> None:
+    """Await the run of an item; skip it where it could not take place, raise `ScenarioFailed` unless it passed."""
+    item: ScenarioItem = request.node
+    session = request.config.stash[SESSION]
+    if reason := session.early_stop.unneeded(item.plan):
+        item.was_unneeded = True
+        pytest.skip(reason)
+    attempts = await_run(session, item)
+    run, result = attempts[-1]
+    if item.plan.stops_early:
+        session.early_stop.note(item.plan.key, result)
+    item.results = tuple(found for _, found in attempts)
+    show_output(item, run)
+    if result.not_run is not None:
+        pytest.skip(f"not run: {printable(result.not_run)}")
+    if result.verdict is not Verdict.PASSED:
+        transcript = stored_transcript(session, result) if run is None else session.secrets.transcript(run.transcript)
+        raise ScenarioFailed(failure_of(item, session, result, transcript))
 
 
-def meta_of(item: ScenarioItem) -> Meta:
-    """Give what the controller must know of a run before it starts."""
-    return Meta(blank=item.blank, suite=item.suite.info, position=item.position, is_left_out=item.is_left_out)
+def show_output(item: pytest.Item, run: Run | None) -> None:
+    """Give the item what the agent and its tools printed and logged; pytest shows it where the item fails."""
+    if run is not None and run.printed:
+        item.add_report_section("call", "agentbench output", printable(run.printed, newlines=True))
+
+
+def await_run(session: Session, item: ScenarioItem) -> Attempts:
+    """Give the stored result of a run, or wait for it to end, starting it unless it has been."""
+    plan, runs = item.plan, session.runs
+    item.plan = plan.again()
+    session.store.look_for_crashes()
+    if stored := session.store.stored(plan):
+        return ((None, stored),)
+    if session.store.is_suspect(plan):
+        runs.drain(plan)
+    return runs.finish(plan)
+
+
+def stored_transcript(session: Session, result: Result) -> Transcript | None:
+    """Read the conversation of a run that an earlier session played; None where its file is gone."""
+    file = session.store.directory.path / result.transcript
+    return read_transcript(file) if result.transcript and file.exists() else None
+
+
+def failure_of(item: ScenarioItem, session: Session, result: Result, transcript: Transcript | None) -> str:
+    """Describe a run that did not pass: which check, expected beside actual, the turn, and how to run it again."""
+    config, plan, options = item.config, item.plan, session.options
+    default = next(iter(plan.suite.variants), "") or (plan.variant if plan.recording else "")
+    return failure_text(
+        result,
+        transcript,
+        verbose=config.get_verbosity() > 0,
+        rerun=rerun_command(from_here(result, config), default, cassette=options.cassette, seed=options.seed),
+        transcript_path=path_shown(config, session, result),
+        standing=standing_of(plan.suite),
+        policies=tuple(map(policy_record, plan.suite.policies)),
+    )
+
+
+def path_shown(config: pytest.Config, session: Session, result: Result) -> str:
+    """Give the file of a run's transcript as seen from where pytest was started; empty where there is none."""
+    if not result.transcript:
+        return ""
+    file, here = session.store.directory.path / result.transcript, config.invocation_params.dir
+    return str(file.relative_to(here) if file.is_relative_to(here) else file)
+
+
+def is_scenario(item: pytest.Item) -> TypeGuard[ScenarioItem]:
+    """Whether an item is a run of a suite file."""
+    return isinstance(item, ScenarioItem)
 
 
 def marks(plan: RunPlan, policies: dict[str, Policy]) -> Iterator[pytest.MarkDecorator]:
@@ -216,3 +276,12 @@ def marks(plan: RunPlan, policies: dict[str, Policy]) -> Iterator[pytest.MarkDec
         yield pytest.mark.skip(reason=scenario.skip)
     if scenario.xfail:
         yield pytest.mark.xfail(reason=scenario.xfail, strict=False)
+
+
+def from_here(result: Result, config: pytest.Config) -> Result:
+    """Give a result whose node id works in the folder that pytest was started in."""
+    if config.invocation_params.dir == config.rootpath or not result.nodeid:
+        return result
+    path, separator, rest = result.nodeid.partition("::")
+    shown = os.path.relpath(config.rootpath / path, config.invocation_params.dir)
+    return result.model_copy(update={"nodeid": f"{shown}{separator}{rest}"})

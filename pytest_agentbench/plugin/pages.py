@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from pytest_agentbench.core.run import Result
-from pytest_agentbench.plugin.bench import Bench
+from pytest_agentbench.plugin.session import Session
 from pytest_agentbench.report.annotations import github_annotations, in_repository
 from pytest_agentbench.report.before import conversations_before
 from pytest_agentbench.results.document import Document
@@ -15,23 +15,24 @@ from pytest_agentbench.results.files import write_atomic
 from pytest_agentbench.results.transcripts import Transcripts
 
 
-def write_pages(bench: Bench, document: Document, root: Path, baseline: Document | None) -> Iterator[str]:
+def write_pages(session: Session, document: Document, root: Path, baseline: Document | None) -> Iterator[str]:
     """Write what `--agentbench-html` and `--agentbench-markdown` ask for; yield what went wrong.
 
     With a `baseline` both say what changed since.
 
     The file that `GITHUB_STEP_SUMMARY` names is added to, since other commands of the step write there too.
     """
-    html, markdown = bench.options.html, bench.options.markdown
+    options, folder = session.options, session.store.path
+    html, markdown = options.html, options.markdown
     if html is not None:
         from pytest_agentbench.report.html.page import Reading, html_report  # noqa: PLC0415 - loads only when asked for
 
         def path(result: Result) -> str:
-            file = bench.run_path / result.transcript if bench.run_path else Path(result.transcript)
+            file = folder / result.transcript if folder else Path(result.transcript)
             return file.relative_to(root).as_posix() if file.is_relative_to(root) else file.as_posix()
 
-        found = Transcripts(default=[bench.run_path] if bench.run_path else [])
-        before = Transcripts.beside([(bench.options.baseline, baseline)] if bench.options.baseline and baseline else [])
+        found = Transcripts(default=[folder] if folder else [])
+        before = Transcripts.beside([(options.baseline, baseline)] if options.baseline and baseline else [])
         reading = Reading(transcript=found.read, path=path, baseline=conversations_before(baseline, before), root=root)
         yield from _written(html, "the HTML report", html_report(document, reading, baseline=baseline))
     if markdown is not None:
@@ -41,9 +42,9 @@ def write_pages(bench: Bench, document: Document, root: Path, baseline: Document
         yield from _written(markdown, "the Markdown report", text + markdown_report(document, baseline=baseline))
 
 
-def annotation_lines(bench: Bench, document: Document, root: Path, environ: Mapping[str, str]) -> list[str]:
+def annotation_lines(session: Session, document: Document, root: Path, environ: Mapping[str, str]) -> list[str]:
     """Give the lines that GitHub reads off the log; none anywhere else, unless asked for."""
-    if environ.get("GITHUB_ACTIONS") != "true" and not bench.options.annotations:
+    if environ.get("GITHUB_ACTIONS") != "true" and not session.options.annotations:
         return []
     workspace = environ.get("GITHUB_WORKSPACE") or str(root)
     return github_annotations(document, place=in_repository(root.as_posix(), Path(workspace).as_posix()))

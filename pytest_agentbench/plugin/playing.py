@@ -8,15 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from pytest_agentbench.core.run import Result
+from pytest_agentbench.api.simulation import Simulation
+from pytest_agentbench.core.run import PlannedRun, Result
 from pytest_agentbench.core.verdict import Blame, Verdict
-from pytest_agentbench.plugin.ahead import Ahead, is_scenario
-from pytest_agentbench.plugin.bench import Bench, Finished
-from pytest_agentbench.plugin.code_first import blank_of
-from pytest_agentbench.plugin.failing import ScenarioFailed, path_shown
-from pytest_agentbench.plugin.items import meta_of
-from pytest_agentbench.plugin.keys import EARLIER, RESULT, SIMULATED, STOPPED
-from pytest_agentbench.plugin.wire import Meta, attach_meta, attach_results, make_sendable
+from pytest_agentbench.plugin.code_first import SIMULATED, planned_test
+from pytest_agentbench.plugin.items import ScenarioFailed, ScenarioItem, is_scenario, path_shown
+from pytest_agentbench.plugin.prefetch import Prefetch
+from pytest_agentbench.plugin.session import Session
+from pytest_agentbench.plugin.wire import Meta, attach, make_sendable
 from pytest_agentbench.report.auditor import UNCALIBRATED, marked
 from pytest_agentbench.report.failure import conversation_text
 from pytest_agentbench.report.glyphs import UNICODE
@@ -31,11 +30,13 @@ MISSED = "missed"
 class Playing:
     """Hooks around each item: start runs ahead, attach what crosses to the controller, mark missed runs."""
 
-    def __init__(self, bench: Bench, config: pytest.Config) -> None:
-        self._bench = bench
+    def __init__(self, session: Session, config: pytest.Config) -> None:
+        self._session = session
         self._config = config
-        self._routes_output = config.getoption("capture", "fd") != "no" and not bench.options.collect_only
-        self.ahead = Ahead(bench)
+        self._routes_output = config.getoption("capture", "fd") != "no" and not session.options.collect_only
+        self._as_text = session.role == "worker"
+        self._suites_told: set[str] = set()
+        self.prefetch = Prefetch(session)
         self.changed: list[str] = []
 
     @pytest.hookimpl(wrapper=True)
@@ -43,7 +44,7 @@ class Playing:
         self, item: pytest.Item, nextitem: pytest.Item | None
     ) -> Generator[None, object, object]:
         """Remember what comes next, which the setup hook is not told."""
-        self.ahead.nextitem = nextitem
+        self.prefetch.nextitem = nextitem
         return (yield)
 
     @pytest.hookimpl(wrapper=True, trylast=True)
@@ -51,8 +52,8 @@ class Playing:
         """Once an item's own fixtures are set up, start its run and those that may start ahead."""
         yield
         if self._routes_output:
-            self._bench.router.watch()
-        self.ahead.after_setup(item)
+            self._session.runs.router.watch()
+        self.prefetch.after_setup(item)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(
@@ -62,11 +63,11 @@ class Playing:
         report = yield
         if call.when == "call" and report.failed and (simulated := item.stash.get(SIMULATED, None)):
             report.sections.append(("agentbench conversation", self._conversation(simulated[-1])))
-        make_sendable(report, self._bench.redactor.text if self._bench.secrets else str)
+        make_sendable(report, self._session.secrets.text if self._session.secrets else str)
         if call.when == "setup" and is_scenario(item):
-            attach_meta(report, meta_of(item))
+            attach(report, self._meta(item), as_text=self._as_text)
         elif call.when == "setup" and "agentbench" in getattr(item, "fixturenames", ()):
-            attach_meta(report, Meta(blank=blank_of(item)))
+            attach(report, Meta(run=planned_test(item)), as_text=self._as_text)
         if call.when == "call":
             self._after_call(item, call, report)
         if call.when == "teardown":  # reports of subtests come before the test's own, and must not take these away
@@ -77,55 +78,70 @@ class Playing:
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         """Whatever ends the loop, nothing is left running."""
         if self._routes_output:
-            self._bench.router.watch()
+            self._session.runs.router.watch()
         guard = ProcessGuard()
         try:
             return (yield)
         finally:
             self.changed = guard.mend()
-            self._bench.close()
+            self._session.runs.close()
 
-    def _conversation(self, simulated: Finished) -> str:
+    def _meta(self, item: ScenarioItem) -> Meta:
+        """Give what the controller must know of a run before it starts, and of its suite when it is the first."""
+        found = item.suite.collected
+        is_known = found.key in self._suites_told
+        self._suites_told.add(found.key)
+        return Meta(
+            run=item.planned,
+            position=item.position,
+            suite=None if is_known else found,
+            is_left_out=item.is_left_out,
+        )
+
+    def _conversation(self, simulated: Simulation) -> str:
         """Show what was said in the last conversation of a test that failed, and where all of it stands."""
-        verbose = self._config.get_verbosity() > 0
         return conversation_text(
             simulated.result,
-            simulated.run.transcript if simulated.run else None,
-            verbose=verbose,
-            transcript_path=path_shown(self._config, self._bench, simulated.result),
+            simulated.transcript,
+            verbose=self._config.get_verbosity() > 0,
+            transcript_path=path_shown(self._config, self._session, simulated.result),
         )
 
     def _after_call(self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
         if simulated := item.stash.get(SIMULATED, None):
-            attach_results(report, [by_outcome(one.result, report) for one in simulated])
-        result = item.stash.get(RESULT, None)
-        if item.stash.get(STOPPED, False):
-            report.__dict__["agentbench_stopped"] = True
-        if result is None:
+            attach(report, [by_outcome(one.result, report) for one in simulated], as_text=self._as_text)
+        if not is_scenario(item):
             return
-        del item.stash[RESULT]
-        attach_results(report, [*item.stash.get(EARLIER, ()), result])
+        report.__dict__["agentbench_stopped"] = item.was_unneeded
+        if not item.results:
+            return
+        results, item.results = item.results, ()
+        attach(report, results, as_text=self._as_text)
+        self._show(item, results[-1], report)
+        if call.excinfo is None or not isinstance(call.excinfo.value, ScenarioFailed):
+            return
+        if report.outcome == "failed" and (results[-1].set_aside or item.suite.collected.gated):
+            mark_missed(report, str(call.excinfo.value).splitlines()[0], aside=aside_text(results[-1]))
+
+    def _show(self, item: ScenarioItem, result: Result, report: pytest.TestReport) -> None:
+        """Give a report what pytest's own writers show of a run: its time, properties for JUnit, what it left open."""
         report.duration = max(report.duration, result.seconds)
         item.user_properties[:] = [pair for pair in item.user_properties if not pair[0].startswith("agentbench.")]
-        standing = item.suite.info.auditor if is_scenario(item) else None
+        standing = item.suite.collected.record.auditor
         item.user_properties.extend(junit_properties(result, standing))
-        if result.transcript and self._bench.run_path:
-            file = os.path.relpath(self._bench.run_path / result.transcript, self._config.rootpath)
+        if result.transcript and self._session.store.path:
+            file = os.path.relpath(self._session.store.path / result.transcript, self._config.rootpath)
             item.user_properties.append(("agentbench.transcript", Path(file).as_posix()))
         if result.set_aside:
             report.__dict__["agentbench_aside"] = aside_text(result)
         if report.outcome == "passed":
             report.__dict__["agentbench_open"] = len(result.unmeasured)
             report.__dict__["agentbench_noted"] = marked(result, standing)
-        if call.excinfo is None or not isinstance(call.excinfo.value, ScenarioFailed):
-            return
-        if report.outcome == "failed" and (result.set_aside or item_is_gated(item)):
-            mark_missed(report, str(call.excinfo.value).splitlines()[0], aside=aside_text(result))
 
 
-def aside_text(result: Result) -> str:
+def aside_text(run: PlannedRun) -> str:
     """Say why a run decides nothing, "" where it counts."""
-    return "pending review" if result.pending else "quarantine" if result.quarantine else ""
+    return "pending review" if run.pending else "quarantine" if run.quarantine else ""
 
 
 def mark_missed(report: pytest.TestReport, why: str, *, aside: str) -> None:
@@ -144,11 +160,6 @@ def by_outcome(result: Result, report: pytest.TestReport) -> Result:
     if report.passed:
         return result.model_copy(update={"verdict": Verdict.PASSED, "blame": None, "also": (), **own})
     return result.model_copy(update={"verdict": Verdict.FAILED, "blame": Blame.AGENT, **own})
-
-
-def item_is_gated(item: pytest.Item) -> bool:
-    """Whether the gates of the item's suite, and not the item itself, decide."""
-    return is_scenario(item) and item.suite.info.gated
 
 
 def _aside(result: Result) -> Iterable[tuple[str, str]]:

@@ -1,101 +1,102 @@
-"""Which hooks a process needs: one process has all, an xdist worker plays, the controller counts."""
+"""What the hooks of one process share: a few parts, each of which says what it is for."""
 
-from pathlib import Path
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from typing import Literal
 
 import pytest
 
-from pytest_agentbench.core.errors import ResultsError
+from pytest_agentbench.core.run import Result
+from pytest_agentbench.core.suite import Suite
+from pytest_agentbench.environment.isolation import MOST_BYTES
 from pytest_agentbench.llm.cassette.modes import Mode
-from pytest_agentbench.plugin.accounts import merge_cassettes
-from pytest_agentbench.plugin.baseline import read_baseline
-from pytest_agentbench.plugin.bench import Bench, Role
-from pytest_agentbench.plugin.collecting import Collecting
-from pytest_agentbench.plugin.distributed import ControllerSide, WorkerSide
-from pytest_agentbench.plugin.ending import Ending
-from pytest_agentbench.plugin.garbage import Garbage
-from pytest_agentbench.plugin.hosts import Division, own_budgets, posting_of
-from pytest_agentbench.plugin.keys import BENCH
+from pytest_agentbench.plugin.early_stop import EarlyStop
 from pytest_agentbench.plugin.options import Options
-from pytest_agentbench.plugin.playing import Playing
-from pytest_agentbench.plugin.progress import Watching
-from pytest_agentbench.plugin.summary import Summary
-from pytest_agentbench.plugin.tally import Tally
-from pytest_agentbench.plugin.writing import Writing
-from pytest_agentbench.results.store import RunDirectory
+from pytest_agentbench.plugin.store import RunStore
+from pytest_agentbench.plugin.wire import Collected
+from pytest_agentbench.results.secrets import Secrets
+from pytest_agentbench.runs.accounts import Accounts
+from pytest_agentbench.runs.service import RunService, state_size
 
-_LEFT_OUT = 5
-"""Damaged lines that are named; of more their number."""
+Role = Literal["single", "controller", "worker"]
 
 
-def register(config: pytest.Config) -> None:
-    """Register the hooks of this process's role."""
-    role = role_of(config)
-    posting = posting_of(config)
-    options = own_budgets(Options.of(config), posting)
-    division = Division(config, options) if role == "controller" else None
-    bench = Bench(
-        options=division.here if division else options,
-        role=role,
-        process=getattr(config, "workerinput", {}).get("workerid", "main"),
-        run_path=Path(posting.run_path) if posting else None,
-        posting=posting,
-    )
-    config.stash[BENCH] = bench
-    if role == "controller" and config.getoption("dist", "no") == "each":
-        raise pytest.UsageError("--dist each runs every scenario several times over; use --dist load, or `trials`")
-    if role != "worker" and bench.options.resume and not bench.options.collect_only:
-        _take_up(bench)
-    if role == "controller":
-        bench.open_directory()
-        bench.accounts.start()
-    plugins: dict[str, object] = {}
-    ending: Ending | None = None
-    if role != "controller":
-        plugins["playing"] = playing = Playing(bench, config)
-        plugins["collecting"] = Collecting(bench, config)
-        if not bench.options.collect_only:
-            plugins["garbage"] = Garbage()
-            plugins["ending"] = ending = Ending(config, lambda: playing.changed)
-    if role != "worker" and config.getoption("agentbench_generate"):
-        from pytest_agentbench.plugin.generating import Generating  # noqa: PLC0415 - the pipeline is large
+@dataclass(kw_only=True, repr=False)
+class Session:
+    """The parts of a session in one process.
 
-        plugins["generating"] = Generating(config, Mode(bench.options.cassette))
-    if role == "worker":
-        plugins["worker"] = WorkerSide(bench, config)
-    else:
-        baseline = read_baseline(bench.options.baseline)
-        plugins["tally"] = tally = Tally(bench, config, baseline)
-        plugins["writing"] = writing = Writing(bench, tally, config)
-        plugins["summary"] = Summary(bench, tally, writing, playing.ahead if role == "single" else None, ending)
-        plugins["watching"] = Watching(config, tally, in_flight=lambda: bench.in_flight)
-        if division is not None:
-            plugins["controller"] = ControllerSide(bench, tally, division, root=config.rootpath)
-    for name, plugin in plugins.items():
-        config.pluginmanager.register(plugin, f"agentbench-{name}")
+    `store` is the run directory, `runs` plays, `secrets` are taken out of all that is written, `early_stop` knows which
+    trials are not needed, `collected` which runs there are, and `variants` which variants the suites of tests declare.
+    """
+
+    options: Options
+    role: Role
+    store: RunStore
+    runs: RunService
+    secrets: Secrets
+    early_stop: EarlyStop
+    collected: Collected = field(default_factory=Collected)
+    variants: set[str] = field(default_factory=set)
+    today: date = field(default_factory=lambda: datetime.now(UTC).date())
+
+    @classmethod
+    def of(cls, options: Options, role: Role, store: RunStore) -> Session:
+        """Put the parts together; nothing is made on disk and no thread started."""
+        secrets = Secrets()
+        posting = store.posting
+
+        def accounts(is_first: bool) -> Accounts:
+            return Accounts(
+                Mode(options.cassette),
+                process=store.process,
+                folder=lambda: store.directory.path,
+                redact=secrets.json,
+                max_cost=options.max_cost,
+                max_calls=options.max_calls,
+                share=1 / options.workers,
+                judges=options.judge,
+                starts=is_first and (role != "worker" or store.is_elsewhere),
+                account=posting.account if posting else "",
+            )
+
+        def keeps_transcript(result: Result) -> bool:
+            return options.transcripts == "all" or (options.transcripts == "failed" and not result.passed)
+
+        runs = RunService(
+            concurrency=options.concurrency,
+            open_keeper=lambda: store.writer(secrets),
+            open_accounts=accounts,
+            redact=secrets.text,
+            locks=options.directory / "locks",
+            reaches_all=lambda: store.is_shared,
+            workers=options.workers,
+            seed=options.seed,
+            replays=options.cassette == "replay",
+            eager_tail=not options.stops_early,
+            keeps_transcript=lambda result: {"all": True, "failed": not result.passed, "none": False}[
+                options.transcripts
+            ],
+        )
+        early_stop = EarlyStop(store.finished)
+        return cls(options=options, role=role, store=store, runs=runs, secrets=secrets, early_stop=early_stop)
+
+    @property
+    def in_flight(self) -> int | None:
+        """The runs in flight here, None where workers play them."""
+        return None if self.role == "controller" else self.runs.in_flight
 
 
-def _take_up(bench: Bench) -> None:
-    """Take the run directory to be continued, before anything is collected."""
-    try:
-        bench.load_stored()
-        bench.told, wrong = merge_cassettes(bench.directory.path)  # before anybody asks for what was recorded
-        bench.told += [*wrong, *_told_left_out(bench.directory)]
-    except ResultsError as error:
-        raise pytest.UsageError(f"--agentbench-resume: {error}") from None
+SESSION = pytest.StashKey[Session]()
+"""The session, on pytest's config."""
 
 
-def _told_left_out(directory: RunDirectory) -> list[str]:
-    """Say what of the run directory could not be read; the runs that it told of are played again."""
-    left = [f"{directory.path / place}: {why}" for place, why in directory.left_out.items()]
-    if not left:
-        return []
-    more = f" (and {len(left) - _LEFT_OUT} more)" if len(left) > _LEFT_OUT else ""
-    return [f"--agentbench-resume left out what it cannot read: {'; '.join(left[:_LEFT_OUT])}{more}"]
-
-
-def role_of(config: pytest.Config) -> Role:
-    """Tell the role from the config, never from the environment, which in-process test sessions inherit."""
-    if hasattr(config, "workerinput"):
-        return "worker"
-    distributed = config.getoption("dist", "no") != "no" and bool(config.getoption("tx", None))
-    return "controller" if distributed and not config.getoption("collectonly", False) else "single"
+def bound_by_states(suite: Suite, options: Options, runs: int) -> str:
+    """Say how many runs fit into memory at once where that is fewer than there might be; else nothing."""
+    size = state_size(suite)
+    most = max(MOST_BYTES // options.workers // size, 1) if size else runs
+    if most >= min(runs, options.concurrency + options.concurrency // 4):
+        return ""
+    where = " in each process" if options.workers > 1 else ""
+    return f"a run's state takes about {size / 1e6:,.0f} MB: at most {most} runs at once{where}"

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from pytest_agentbench.plugin import compat
-from pytest_agentbench.plugin.ahead import Ahead
 from pytest_agentbench.plugin.baseline import comparison_with
-from pytest_agentbench.plugin.bench import Bench
 from pytest_agentbench.plugin.collecting import Collecting
 from pytest_agentbench.plugin.ending import Ending
 from pytest_agentbench.plugin.extending import report_lines
-from pytest_agentbench.plugin.failing import from_here
+from pytest_agentbench.plugin.items import from_here
 from pytest_agentbench.plugin.pages import annotation_lines
+from pytest_agentbench.plugin.prefetch import Prefetch
+from pytest_agentbench.plugin.session import Session
 from pytest_agentbench.plugin.tally import Tally
 from pytest_agentbench.plugin.writing import Writing
 from pytest_agentbench.report.glyphs import glyphs
@@ -38,29 +38,29 @@ class Summary:
     """Hooks that print: one header line, and the report at the end."""
 
     def __init__(
-        self, bench: Bench, tally: Tally, writing: Writing, ahead: Ahead | None, ending: Ending | None
+        self, session: Session, tally: Tally, writing: Writing, prefetch: Prefetch | None, ending: Ending | None
     ) -> None:
         self._ending = ending
-        self._bench = bench
+        self._session = session
         self._tally = tally
         self._writing = writing
-        self._ahead = ahead
+        self._prefetch = prefetch
 
     def pytest_report_header(self) -> str:
         """Say how many conversations run at a time, and why when it is one."""
-        options = self._bench.options
+        options = self._session.options
         note = f" (one at a time because of {options.concurrency_note})" if options.concurrency_note else ""
         return f"agentbench: concurrency {options.concurrency}{note}"
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
         """Print the report; where no suite was found, the folders that were searched."""
-        if self._bench.options.collect_only:
+        if self._session.options.collect_only:
             return
         document = self._tally.document
         if document is None:
             self._print_nothing_found(terminalreporter, config)
             return
-        run = self._bench.run_path
+        run = self._session.store.path
         shown = document.model_copy(update={"results": tuple(from_here(result, config) for result in document.results)})
         lines = terminal_report(
             shown,
@@ -69,7 +69,7 @@ class Summary:
             unicode=compat.shows_unicode(config),
             path=_shown(run / "results.json", config) if run else "",
         )
-        lines += comparison_with(self._tally.baseline, shown, self._bench.options, config, terminalreporter)
+        lines += comparison_with(self._tally.baseline, shown, self._session.options, config, terminalreporter)
         for line in lines:
             terminalreporter.write_line(line.text, **_MARKUP.get(line.style, {}))
         for text, is_headline in report_lines(config.hook, shown):
@@ -83,14 +83,14 @@ class Summary:
             terminalreporter.write_line(text, yellow=True)
         for text in (*self._bounds(), *self._asked()):
             terminalreporter.write_line(text)
-        if self._bench.options.resume:
+        if self._session.options.resume:
             terminalreporter.write_line(
                 "resumed: runs that had finished were taken over (the agent's code is not compared), "
                 "those in flight were run alone"
             )
-        for reason, count in (self._ahead.sequential if self._ahead else {}).items():
+        for reason, count in (self._prefetch.sequential if self._prefetch else {}).items():
             terminalreporter.write_line(f"{count} runs one at a time: {reason}")
-        for text in annotation_lines(self._bench, document, config.rootpath, os.environ):
+        for text in annotation_lines(self._session, document, config.rootpath, os.environ):
             terminalreporter.write_line(text if compat.shows_unicode(config) else ascii_only(text))
 
     def _bounds(self) -> list[str]:
@@ -99,7 +99,7 @@ class Summary:
 
     def _asked(self) -> list[str]:
         """Give what workers asked while they collected; nobody saw it there."""
-        suites = self._tally.suites.values() if self._bench.role == "controller" else ()
+        suites = self._tally.suites.values() if self._session.role == "controller" else ()
         asked = [f"{suite.key}: {suite.kinds}" for suite in suites if suite.kinds]
         unlabelled = [
             f"{suite.key}: lines of users that do not say what they mean ({suite.unlabelled}); "

@@ -9,13 +9,13 @@ from typing import Literal
 
 import pytest
 
-from pytest_agentbench.core.run import BUDGET, Result
+from pytest_agentbench.core.run import BUDGET, PlannedRun, Result
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.plugin import compat
 from pytest_agentbench.plugin.baseline import gates_of
-from pytest_agentbench.plugin.bench import Bench
 from pytest_agentbench.plugin.playing import MISSED
-from pytest_agentbench.plugin.wire import Meta, SuiteInfo, take_meta, take_results
+from pytest_agentbench.plugin.session import Session
+from pytest_agentbench.plugin.wire import Collected, CollectedSuite, Meta, take_meta, take_results
 from pytest_agentbench.report.glyphs import glyphs
 from pytest_agentbench.report.measured import open_text
 from pytest_agentbench.results.document import Document
@@ -36,9 +36,9 @@ class Tally:
     simulate have no suite of theirs and are told apart by node id.
     """
 
-    def __init__(self, bench: Bench, config: pytest.Config, baseline: Document | None = None) -> None:
+    def __init__(self, session: Session, config: pytest.Config, baseline: Document | None = None) -> None:
         """Gate `regression` against the results of `baseline`."""
-        self._bench = bench
+        self._session = session
         self.baseline = baseline
         self._config = config
         self.began = monotonic()
@@ -52,9 +52,11 @@ class Tally:
         self.stopped: set[str] = set()
         self.verdicts: tuple[GateVerdict, ...] = ()
         self.document: Document | None = None
+        self._planned: Collected | None = None
         self._metas: dict[str, Meta] = {}
+        self._suites: dict[str, CollectedSuite] = {}
         self._names: dict[str, str] = {}
-        self._simulating: dict[str, Result] = {}
+        self._simulating: dict[str, PlannedRun] = {}
         self._missed: dict[str, str] = {}
         self._rerun: set[str] = set()
         self._ungated: list[str] = []
@@ -62,13 +64,21 @@ class Tally:
     @property
     def metas(self) -> dict[str, Meta]:
         """What is known of every run that there is, whether it began or not, by name."""
-        self._bench.read_plan()
-        return {**self._bench.metas, **self._metas}
+        return {**self._collected.runs, **self._metas}
 
     @property
-    def suites(self) -> dict[str, SuiteInfo]:
+    def suites(self) -> dict[str, CollectedSuite]:
         """The suites that there are runs of, by key."""
-        return {meta.suite.key: meta.suite for meta in self.metas.values() if meta.suite is not None}
+        return {**self._collected.suites, **self._suites}
+
+    @property
+    def _collected(self) -> Collected:
+        """What this process collected, or what a worker says that all of them did."""
+        if self._session.collected.runs:
+            return self._session.collected
+        if self._planned is None:
+            self._planned = self._session.store.read_plan()
+        return self._planned or self._session.collected
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -87,10 +97,10 @@ class Tally:
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         """Evaluate gates once everything has reported, in time for every other plugin to see the exit status."""
         result = yield
-        if self._bench.options.collect_only:
+        if self._session.options.collect_only:
             return result
-        asked = self._bench.options.variants
-        if self._bench.role == "controller" and asked and asked != ("all",) and not (self.metas or self._simulating):
+        asked = self._session.options.variants
+        if self._session.role == "controller" and asked and asked != ("all",) and not (self.metas or self._simulating):
             raise pytest.UsageError(f"--agentbench-variant: no suite declares {', '.join(asked)}")
         self.loop_ended = True
         lost = self._rerun - self.results.keys()
@@ -113,7 +123,7 @@ class Tally:
         if self._missed and cache is not None:
             failed = cache.get("cache/lastfailed", {})
             cache.set("cache/lastfailed", {**failed, **dict.fromkeys(self._missed, True)})
-        self._bench.release()
+        self._session.store.close()
         return result
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> Status | None:
@@ -135,7 +145,7 @@ class Tally:
         name = self._names.get(nodeid)
         if name is not None:  # joining what is known takes long where there are many runs, and all report
             return self._metas[name]
-        return next((meta for meta in self.metas.values() if meta.blank.nodeid == nodeid), None)
+        return next((meta for meta in self.metas.values() if meta.run.nodeid == nodeid), None)
 
     def simulates(self, nodeid: str) -> bool:
         """Whether an item is a test of the user's that simulates."""
@@ -145,19 +155,21 @@ class Tally:
         meta = take_meta(report)
         if meta is None:
             return
-        if meta.suite is None:
-            self._simulating[report.nodeid] = meta.blank
+        if meta.position is None:
+            self._simulating[report.nodeid] = meta.run
             return
-        self._metas[meta.name] = meta
-        self._names[report.nodeid] = meta.name
+        if meta.suite is not None:
+            self._suites[meta.suite.key] = meta.suite
+        self._metas[meta.run.name] = meta
+        self._names[report.nodeid] = meta.run.name
 
     def _take_outcome(self, report: pytest.TestReport, name: str | None, results: tuple[Result, ...]) -> None:
         """Note what a report says of a run beside its result."""
         meta = self.meta(report.nodeid) if report.when not in ("setup", "call", "teardown") or name else None
-        if report.__dict__.get("agentbench_missed") and meta and meta.suite:
-            self._missed[report.nodeid] = "" if meta.blank.set_aside else meta.suite.key
+        if report.__dict__.get("agentbench_missed") and meta:
+            self._missed[report.nodeid] = "" if meta.run.set_aside else meta.run.key.suite
         elif report.__dict__.get("agentbench_rerun") and meta:
-            self._rerun.add(meta.name)
+            self._rerun.add(meta.run.name)
         elif report.failed and name and not results:
             self.broken[name] = f"{report.when}: {_reason(report)}"
         elif any(result.not_run is not None for result in results):
@@ -186,26 +198,24 @@ class Tally:
         """Count a run whose process died; the report that xdist makes up holds nothing of ours."""
         reason = str(report.longrepr).strip().splitlines()[0] if report.longrepr else "the process died"
         if meta is not None:
-            self._keep(meta.name, crash_result(meta.blank, reason))
+            self._keep(meta.run.name, crash_result(meta.run, reason))
         elif report.nodeid in self._simulating:
             self.simulated[report.nodeid] = (crash_result(self._simulating[report.nodeid], reason),)
 
     def _evaluate_gates(self) -> None:
-        mode = self._bench.options.gates
+        mode = self._session.options.gates
         metas = self.metas
         for key, suite in self.suites.items():
-            if not suite.gates or mode == "never":
+            if not suite.record.gates or mode == "never":
                 continue
             ended = (result for result in self.results.values() if result.not_run is None)
             results = [result for result in ended if result.key.suite == key]
-            asked = (
-                metas[name] for name in self.left_out if not metas[name].is_left_out
-            )  # the others were not counted
-            excused = sum(1 for meta in asked if meta.suite is not None and meta.suite.key == key)
-            if mode == "always" or (suite.gated and len(results) + excused == suite.selected):
+            asked = (metas[name] for name in self.left_out if not metas[name].is_left_out)  # others were not counted
+            excused = sum(1 for meta in asked if meta.run.key.suite == key)
+            if mode == "always" or (suite.gated and len(results) + excused == suite.record.selected):
                 before = self.baseline.results if self.baseline else ()
-                texts = gates_of(suite.gates, self._bench.options)
-                facts = Facts(categories={(key, policy.id): policy.category for policy in suite.policies})
+                texts, policies = gates_of(suite.record.gates, self._session.options), suite.record.policies
+                facts = Facts(categories={(key, policy.id): policy.category for policy in policies})
                 self.verdicts += evaluate_gates(key, texts, results, baseline=before, facts=facts)
             else:
                 self._ungated.append(key)

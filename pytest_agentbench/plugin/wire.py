@@ -1,7 +1,8 @@
-"""What crosses from worker to controller: one ASCII JSON string per report, metadata at setup, the result at call.
+"""What tells the results of a session: which runs there are of which suites, and what became of each.
 
-xdist serialises exact builtin types only, and a lone surrogate in any text ends the whole run; hence one string, and
-hence `make_sendable` for everything else on a report that may hold text of an agent.
+In one process that stays what it is. From an xdist worker to the controller it crosses as one ASCII JSON string per
+report, metadata at setup, results at call: xdist serialises exact builtin types only, and a lone surrogate in any text
+ends the whole run. Hence `make_sendable`, too, for everything else on a report that may hold text of an agent.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,80 +12,76 @@ import pytest
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps, loads
-from pytest_agentbench.core.run import Result
-from pytest_agentbench.results.document import PolicyRecord, ReviewRecord
-from pytest_agentbench.results.standing import AuditorStanding
+from pytest_agentbench.core.run import PlannedRun, Result
+from pytest_agentbench.results.document import SuiteRecord
 
 _META = "agentbench_meta"
 _RESULT = "agentbench_result"
 
 
-class SuiteInfo(Model):
-    """What the controller needs to know of a suite; `total` counts its runs, `selected` those that pytest kept.
+class CollectedSuite(Model):
+    """What was collected of a suite, and whether its `gated` runs leave the decision to its gates.
 
-    `auditor` is how its auditor did on labelled runs. `kinds` asks for the kinds of tools that nothing settles,
-    `unlabelled` counts lines that do not say what they mean, `states` says where their size bounds how many runs there
-    are at once.
+    `kinds` asks for the kinds of tools that nothing settles, `unlabelled` counts lines that do not say what they mean,
+    `states` says where their size bounds how many runs there are at once.
     """
 
-    key: str
-    name: str
-    owner: str = ""
-    content_hash: str = ""
-    gates: tuple[str, ...] = ()
-    variants: tuple[str, ...] = ()
-    trials: int = 1
-    scenarios: int = 0
-    total: int = 0
-    selected: int = 0
+    record: SuiteRecord
     gated: bool = False
-    policies: tuple[PolicyRecord, ...] = ()
-    auditor: AuditorStanding | None = None
     kinds: str = ""
     unlabelled: int = 0
     states: str = ""
-    review: ReviewRecord = ReviewRecord()
+
+    @property
+    def key(self) -> str:
+        """What names the suite."""
+        return self.record.path
 
 
 class Meta(Model):
     """What is known of a run before it starts; `position` orders results as the suite files do.
 
-    `suite` is None for a test of the user's own that simulates. `is_left_out` says that no rate counts the run.
+    It is None for a test of the user's own that simulates. `suite` comes with the first of its runs that a process
+    reports. `is_left_out` says that no rate counts the run.
     """
 
-    blank: Result
-    suite: SuiteInfo | None = None
-    position: int = 0
+    run: PlannedRun
+    position: int | None = None
+    suite: CollectedSuite | None = None
     is_left_out: bool = False
 
-    @property
-    def name(self) -> str:
-        """What tells the run from all others, also where node ids do not."""
-        return str(self.blank.key.model_copy(update={"attempt": 1}))
+
+class Collected(Model):
+    """All suites of a session by key, and all of their runs by name."""
+
+    suites: dict[str, CollectedSuite] = {}
+    runs: dict[str, Meta] = {}
 
 
-def attach_meta(report: pytest.TestReport, meta: Meta) -> None:
-    """Put the metadata on a setup report; it arrives even when the worker dies during the call."""
-    report.__dict__[_META] = dumps(meta.model_dump(exclude_defaults=True))
+def attach(report: pytest.TestReport, value: Meta | Sequence[Result], *, as_text: bool) -> None:
+    """Put metadata on a setup report, which arrives even when the worker dies during the call, or results on one.
 
-
-def attach_results(report: pytest.TestReport, results: Sequence[Result]) -> None:
-    """Put the results on a call report: one of a scenario, any number of a test of the user's."""
-    report.__dict__[_RESULT] = dumps([result.model_dump(exclude_defaults=True) for result in results])
+    There is one result of a scenario and one more for each attempt before; any number of a test of the user's.
+    """
+    if isinstance(value, Meta):
+        report.__dict__[_META] = dumps(value.model_dump(exclude_defaults=True)) if as_text else value
+    else:
+        lean = [result.model_dump(exclude_defaults=True) for result in value] if as_text else []
+        report.__dict__[_RESULT] = dumps(lean) if as_text else tuple(value)
 
 
 def take_meta(report: pytest.TestReport) -> Meta | None:
     """Take the metadata off a report, which pytest keeps for the rest of the session."""
-    text = report.__dict__.pop(_META, None)
-    return Meta.model_validate(loads(text)) if text else None
+    held = report.__dict__.pop(_META, None)
+    return Meta.model_validate(loads(held)) if isinstance(held, str) else held
 
 
 def take_results(report: pytest.TestReport) -> tuple[Result, ...]:
     """Take the results off a report; a report of a subtest holds a copy, which does not count."""
-    text = report.__dict__.pop(_RESULT, None)
-    if not text or hasattr(report, "context"):
+    held = report.__dict__.pop(_RESULT, None)
+    if not held or hasattr(report, "context"):
         return ()
-    return tuple(Result.model_validate(result) for result in loads(text))
+    return tuple(Result.model_validate(result) for result in loads(held)) if isinstance(held, str) else tuple(held)
 
 
 def make_sendable(report: pytest.TestReport, redact: Callable[[str], str]) -> None:

@@ -16,11 +16,10 @@ from pytest_agentbench.core.names import listing
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.plugin.accounts import merge_cassettes
 from pytest_agentbench.plugin.baseline import save_baseline
-from pytest_agentbench.plugin.bench import Bench
 from pytest_agentbench.plugin.pages import write_pages
+from pytest_agentbench.plugin.session import Session
 from pytest_agentbench.plugin.tally import NOT_BEGUN, Tally
-from pytest_agentbench.plugin.wire import SuiteInfo
-from pytest_agentbench.results.document import Document, SuiteRecord, players_of, text_of
+from pytest_agentbench.results.document import Document, players_of, text_of
 from pytest_agentbench.results.files import write_atomic
 from pytest_agentbench.results.history import remember
 from pytest_agentbench.results.seen_writes import note_seen
@@ -29,8 +28,8 @@ from pytest_agentbench.results.seen_writes import note_seen
 class Writing:
     """Writes the results at the end of the session, before anybody reports them."""
 
-    def __init__(self, bench: Bench, tally: Tally, config: pytest.Config) -> None:
-        self._bench = bench
+    def __init__(self, session: Session, tally: Tally, config: pytest.Config) -> None:
+        self._session = session
         self._tally = tally
         self._config = config
         self.problems: list[str] = []
@@ -39,11 +38,12 @@ class Writing:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
         """Write what there is; a place that cannot be written costs its file and exit status 0, not the report."""
-        if self._bench.run_path and not self._bench.options.collect_only:
-            told, wrong = merge_cassettes(self._bench.run_path)
-            self.told = self._bench.told + told
+        store, options = self._session.store, self._session.options
+        if store.path and not options.collect_only:
+            told, wrong = merge_cassettes(store.path)
+            self.told = store.told + told
             self.problems += wrong
-        if (self._tally.metas or self._tally.simulated) and not self._bench.options.collect_only:
+        if (self._tally.metas or self._tally.simulated) and not options.collect_only:
             self._tally.document = document = self._document()
             self._note_seen(document)
             text = text_of(document)
@@ -53,9 +53,9 @@ class Writing:
                 except OSError as error:
                     self.problems.append(f"results could not be written to {path}: {error.strerror or error}")
             self._remember(document)
-            told, wrong = save_baseline(self._bench.options, document, text)
+            told, wrong = save_baseline(options, document, text)
             self.told, self.problems = [*self.told, *told], [*self.problems, *wrong]
-            self.problems += write_pages(self._bench, document, self._config.rootpath, self._tally.baseline)
+            self.problems += write_pages(self._session, document, self._config.rootpath, self._tally.baseline)
         if self.problems and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         return (yield)
@@ -71,21 +71,21 @@ class Writing:
 
     def _remember(self, document: Document) -> None:
         """Add the session to the history; a folder that cannot be written is told, and fails nobody."""
-        if self._bench.run_path is None:
+        if self._session.store.path is None:
             return
         try:
-            remember(self._bench.options.directory, document)
+            remember(self._session.options.directory, document)
         except OSError as error:
             self.told.append(f"the history of sessions could not be written: {error.strerror or error}")
 
     def _document(self) -> Document:
         results = tuple(self._results())
-        redact = self._bench.redactor.text
+        redact, store, options = self._session.secrets.text, self._session.store, self._session.options
         metas = self._tally.metas
-        stopped = Counter(metas[name].blank.key.suite for name in self._tally.stopped)
+        stopped = Counter(metas[name].run.key.suite for name in self._tally.stopped)
         return Document(
             created=self._tally.created.isoformat(),
-            run=self._bench.run_path.name if self._bench.run_path else "",
+            run=store.path.name if store.path else "",
             root=str(self._config.rootpath),
             command=tuple(redact(str(argument)) for argument in self._config.invocation_params.args),
             versions={
@@ -93,12 +93,15 @@ class Writing:
                 "pytest": pytest.__version__,
                 "python": platform.python_version(),
             },
-            seed=self._bench.options.seed if any(_is_random(result) for result in results) else None,
+            seed=options.seed if any(_is_random(result) for result in results) else None,
             seconds=monotonic() - self._tally.began,
-            cassette=self._bench.options.cassette,
+            cassette=options.cassette,
             complete=self._tally.loop_ended and all(result.not_run is None for result in results),
             players=players_of(results),
-            suites=tuple(_record(suite, stopped[key]) for key, suite in sorted(self._tally.suites.items())),
+            suites=tuple(
+                suite.record.model_copy(update={"stopped": stopped[key]}).redacted(self._session.secrets.json)
+                for key, suite in sorted(self._tally.suites.items())
+            ),
             gates=self._tally.verdicts,
             results=results,
             retried=tuple(self._tally.retried),
@@ -108,39 +111,21 @@ class Writing:
         """Give every run that counts, in the order of the suite files, then the simulations of tests."""
         tally = self._tally
         counted = [meta for name, meta in tally.metas.items() if name not in tally.left_out]
-        for meta in sorted(counted, key=lambda meta: (meta.blank.key.suite, meta.position)):
-            found = tally.results.get(meta.name)
-            yield found or meta.blank.model_copy(update={"not_run": tally.broken.get(meta.name, NOT_BEGUN)})
+        for meta in sorted(counted, key=lambda meta: (meta.run.key.suite, meta.position or 0)):
+            name = meta.run.name
+            yield tally.results.get(name) or Result.of_not_run(meta.run, tally.broken.get(name, NOT_BEGUN))
         for nodeid in sorted(tally.simulated):
             yield from tally.simulated[nodeid]
 
     def _targets(self) -> Iterable[Path]:
-        if self._bench.run_path:
-            yield self._bench.run_path / "results.json"
-            yield self._bench.options.directory / "results.json"
-        if self._bench.options.json:
-            yield self._bench.options.json
+        store, options = self._session.store, self._session.options
+        if store.path:
+            yield store.path / "results.json"
+            yield options.directory / "results.json"
+        if options.json:
+            yield options.json
 
 
 def _is_random(result: Result) -> bool:
     """Whether anything in a run was chosen by the seed."""
     return any(player.startswith("llm:") for player in result.players.values())
-
-
-def _record(info: SuiteInfo, stopped: int) -> SuiteRecord:
-    return SuiteRecord(
-        path=info.key,
-        name=info.name,
-        owner=info.owner,
-        content_hash=info.content_hash,
-        gates=info.gates,
-        trials=info.trials,
-        variants=info.variants,
-        scenarios=info.scenarios,
-        total=info.total,
-        selected=info.selected,
-        stopped=stopped,
-        policies=info.policies,
-        auditor=info.auditor,
-        review=info.review,
-    )

@@ -1,8 +1,9 @@
 """The results file: one versioned JSON document per session."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Self
 
 from pydantic import ValidationError
 
@@ -86,6 +87,11 @@ class SuiteRecord(Model):
     auditor: AuditorStanding | None = None
     review: ReviewRecord = ReviewRecord()
 
+    def redacted(self, redact: Callable[[JsonValue], JsonValue]) -> Self:
+        """Give it as it may be written: its policies are the suite's own words, and may hold secrets of it."""
+        policies = tuple(PolicyRecord.model_validate(redact(policy.model_dump())) for policy in self.policies)
+        return self.model_copy(update={"policies": policies})
+
 
 class Document(Model):
     """A session's results. `created` is ISO 8601, `seconds` wall time, `players` maps a role to all who played it.
@@ -153,14 +159,16 @@ def write(document: Document, path: Path) -> None:
 
 def text_of(document: Document) -> str:
     """Give the document as the results file holds it."""
-    fields = {"schema": SCHEMA, **document.model_dump()}
+    fields = {"schema": SCHEMA, **dict(document)}
     return "{\n" + ",\n".join(f" {dumps(name)}: {_laid_out(value)}" for name, value in fields.items()) + "\n}\n"
 
 
 def _laid_out(value: object) -> str:
     """Write what a document holds of one kind, one entry a line: the encoder that indents takes ten times as long."""
     if isinstance(value, list | tuple) and value:
-        return "[\n" + ",\n".join(f"  {dumps(entry)}" for entry in value) + "\n ]"
+        # an entry at a time: thousands of results as plain values take more room than all else of a session
+        plain = (entry.model_dump() if isinstance(entry, Model) else entry for entry in value)
+        return "[\n" + ",\n".join(f"  {dumps(entry)}" for entry in plain) + "\n ]"
     return dumps(value)
 
 

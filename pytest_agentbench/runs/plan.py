@@ -2,16 +2,18 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import product
+from pathlib import PurePath
 from typing import Any, cast
 
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.extensions import NO_EXTENSIONS, Extensions
 from pytest_agentbench.core.fault import FaultSpec, axis_id
 from pytest_agentbench.core.policy import Policy
-from pytest_agentbench.core.run import Run, RunKey
-from pytest_agentbench.core.scenario import Scenario
+from pytest_agentbench.core.rubric import Rubric
+from pytest_agentbench.core.run import PlannedRun, Run, RunKey
+from pytest_agentbench.core.scenario import ComplexityScale, Scenario
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.termination import Limits
 from pytest_agentbench.core.tool import Toolset
@@ -22,6 +24,7 @@ from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.local import LocalEnvironment
 from pytest_agentbench.environment.runner import Runner
+from pytest_agentbench.suites.hashes import scenario_hash
 from pytest_agentbench.suites.recording import Recording
 from pytest_agentbench.suites.rule_check import state_paths
 
@@ -34,7 +37,8 @@ class RunPlan:
     `recording` what is judged instead of playing. `faults` are the entry of the suite's axis that it runs under, None
     where the suite has no axis. `shows_trial` says whether the id names the trial, which depends on
     the suite file and the trial's number alone. `trials` are planned; `stops_early` leaves out those not needed. `way`
-    says which of the scenario's ways (`Scenario.ways`) it is judged by.
+    says which of the scenario's ways (`Scenario.ways`) it is judged by. `nodeid` is pytest's name of it, `file` where
+    results say that its scenario stands, else the scenario's own.
     """
 
     suite: Suite
@@ -51,6 +55,49 @@ class RunPlan:
     faults: tuple[FaultSpec, ...] | None = None
     extensions: Extensions = field(default=NO_EXTENSIONS, repr=False, compare=False)
     way: int = 0
+    nodeid: str = ""
+    file: str = ""
+
+    @cached_property
+    def planned(self) -> PlannedRun:
+        """What is known of the run before it starts."""
+        complexity = self.complexity
+        return PlannedRun(
+            key=self.key,
+            nodeid=self.nodeid,
+            title=self.scenario.title,
+            file=self.file or self.shown_file,
+            line=self.scenario.line,
+            scenario_hash=scenario_hash(self._as_run, self.suite.secrets),
+            suite_hash=self.suite.content_hash,
+            listed_policies=self.scenario.policies,
+            complexity=complexity[0] if complexity else None,
+            complexity_scale=complexity[1] if complexity else None,
+            trials=self.trials,
+            stops_early=self.stops_early,
+            pending=self.suite.is_pending(self.scenario),
+            quarantine=self.scenario.quarantine,
+            plain=self.scenario.provenance.get("worded") == "plain",
+            language=self.scenario.language or self.suite.language,
+            tags=self.scenario.tags,
+            tools=tuple(dict.fromkeys(call.name for call in self.scenario.expected_calls)),
+            faults=tuple(fault.name for fault in self.strikes),
+        )
+
+    @property
+    def complexity(self) -> tuple[int, ComplexityScale] | None:
+        """The complexity of the scenario and its scale, None where it has none."""
+        return self.scenario.rated_complexity({policy.id: policy for policy in self.suite.policies})
+
+    @property
+    def shown_file(self) -> str:
+        """The scenario's file, relative to where the key of its suite starts."""
+        return _relative(self.scenario.file or self.suite.path, self.suite.path, self.suite_key)
+
+    @property
+    def _as_run(self) -> Scenario:
+        """The scenario with all the faults that it runs under: under others it is another test."""
+        return self.scenario.model_copy(update={"faults": self.strikes}) if self.faults else self.scenario
 
     @cached_property
     def key(self) -> RunKey:
@@ -68,6 +115,11 @@ class RunPlan:
     def task_name(self) -> str:
         """The opaque name of the run, the same in every session: of its task, its thread and its environment."""
         return digest(str(self.key))
+
+    @property
+    def rubric(self) -> Rubric | None:
+        """The scenario's own rubric, else the suite's."""
+        return self.suite.rubric if self.scenario.rubric is None else self.scenario.rubric
 
     @property
     def limits(self) -> Limits:
@@ -186,3 +238,12 @@ def plans(
             stops_early=stops_early or suite.stops_early,
             toolset=toolset,
         )
+
+
+@lru_cache(maxsize=64)  # a file holds many scenarios
+def _relative(file: str | PurePath, suite: PurePath, key: str) -> str:
+    """Give a scenario's file relative to where the key of its suite starts."""
+    path, base = PurePath(file), suite
+    for _ in PurePath(key).parts:
+        base = base.parent
+    return path.relative_to(base).as_posix() if path.is_relative_to(base) else path.as_posix()

@@ -7,10 +7,10 @@ import asyncio
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pytest_agentbench.core.errors import NotRunError, Problem, SuiteError
-from pytest_agentbench.core.run import Result
+from pytest_agentbench.core.run import Result, Run
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.termination import Termination
@@ -20,10 +20,9 @@ from pytest_agentbench.runs.access import SessionModels
 from pytest_agentbench.runs.judging import Considered, best_of, judge_by
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.replaying import RecordedWorlds
-from pytest_agentbench.runs.result import blank, result_of
+from pytest_agentbench.runs.result import result_of
 from pytest_agentbench.runs.roles import Roles, judges_of
 from pytest_agentbench.runs.run_thread import GRACE, RunnerInThread
-from pytest_agentbench.runs.runner import Judged
 from pytest_agentbench.suites.recording import Recording, ScenarioIndex
 from pytest_agentbench.suites.transcripts import read_recordings
 
@@ -100,7 +99,7 @@ def _lent(toolset: Toolset) -> Toolset:
 
 async def judge_recorded(
     plan: RunPlan, recording: Recording, worlds: RecordedWorlds, grace: float = GRACE, *, roles: Roles | None = None
-) -> Judged:
+) -> tuple[Run, Result]:
     """Judge a recording as if it had just been played; checks get a thread of their own, and `grace` seconds.
 
     It is made again in one of the `worlds` where that can be done; `roles` has the models that judge it.
@@ -135,7 +134,7 @@ async def judge_recorded(
     finally:
         runner.close()
     players = {"agent": "recorded", "user": "recorded", **judges_of(plan.suite)}
-    return Judged(run=run, judgement=judgement, players=players, usage=roles.usage, not_run=roles.not_run)
+    return run, result_of(plan, run, judgement, roles, players)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,17 +194,17 @@ def score(
 
         async def judged(plan: RunPlan, recording: Recording, place: int) -> Scored:
             roles = Roles(plan, reached, seed=seed)
-            found = await judge_recorded(plan, recording, worlds, roles=roles)
-            no_key = found.not_run if roles.lacks_key else None
+            _, result = await judge_recorded(plan, recording, worlds, roles=roles)
+            no_key = result.not_run if roles.lacks_key else None
             if no_key is not None:
-                found = await judge_recorded(plan, recording, worlds)
-            result = result_of(plan, found, blank(plan, nodeid=f"{suite_key}::{plan.name}"))
+                _, result = await judge_recorded(plan, recording, worlds)
             return Scored(recording=recording, result=result, place=place, no_key=no_key or "")
 
         for scenario, recording in recordings_of(suite, toolset, asked):
             plan = plan_of_recording(
                 suite, suite_key, scenario, recording, toolset=toolset, shows_trial=overview.trials > 1
             )
+            plan = replace(plan, nodeid=f"{suite_key}::{plan.name}")
             pending.append(loop.create_task(judged(plan, recording, places[id(scenario)])))
             if len(pending) >= at_once:
                 yield loop.run_until_complete(pending.popleft())

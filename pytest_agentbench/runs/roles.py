@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
-from dataclasses import replace
 from random import Random
 from typing import Any, cast
 
@@ -12,7 +11,7 @@ from pytest_agentbench.checks.judges.ending import EndCritic
 from pytest_agentbench.checks.judges.with_models import Auditing, judge_with_models, needs_model, without_models
 from pytest_agentbench.checks.parts import LET_ANSWER
 from pytest_agentbench.core.codec import digest
-from pytest_agentbench.core.conversation import UserFault
+from pytest_agentbench.core.conversation import Stop, UserFault
 from pytest_agentbench.core.errors import (
     AgentBenchError,
     BudgetSpentError,
@@ -46,7 +45,7 @@ from pytest_agentbench.runs.forecast import auditing, is_part
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.recordings import SessionName
 from pytest_agentbench.runs.tau2 import with_assertions
-from pytest_agentbench.simulation.conversation import Closed, Objection, crashed
+from pytest_agentbench.simulation.conversation import Objection, crashed
 from pytest_agentbench.suites.known_info import known_values
 from pytest_agentbench.suites.language import language_of
 from pytest_agentbench.users.modifiers.applying import Behaviour
@@ -139,7 +138,7 @@ class Roles:
         upstream = spec.upstream or default or ""
         return await self._models.proxied(caller, upstream=upstream, price=spec.price, paused=self._paused)
 
-    def overrule(self, closed: Closed, seconds: float) -> Closed:
+    def overrule(self, closed: Stop, seconds: float) -> Stop:
         """Judge a closed conversation by what became of model calls, whatever its parties made of it.
 
         Of the run's `seconds` a provider may leave half to one call before it is held responsible for the lost time.
@@ -150,20 +149,21 @@ class Roles:
                 waited = max(waited, self._models.unanswered(self._plan.key))
             if waited >= seconds / 2:
                 reason = f"{closed.reason}; a model server had not answered for {waited:.0f} s"
-                closed = replace(closed, reason=reason, blame=Blame.PROVIDER)
+                closed = closed.model_copy(update={"reason": reason, "blame": Blame.PROVIDER})
         if self._models is None or not self._is_proxied:
             return closed
         self._watched = _, faults, failure = self._models.left(self._plan.key)
         for fault in faults:
             if isinstance(fault, BudgetSpentError) and fault.scope == "run":
-                reason = str(fault)
-                return replace(closed, termination=Termination.SAFETY_TIMEOUT, reason=reason, blame=Blame.AGENT)
+                spent = {"termination": Termination.SAFETY_TIMEOUT, "reason": str(fault), "blame": Blame.AGENT}
+                return closed.model_copy(update=spent)
             if isinstance(fault, NotRunError):
                 self.stop(fault)
             if isinstance(fault, ProviderError):
                 return crashed(fault, Blame.PROVIDER)
         if failure is not None and closed.termination is Termination.CRASHED and closed.blame is Blame.AGENT:
-            return replace(closed, reason=f"{closed.reason} (its model server: {failure})", blame=Blame.PROVIDER)
+            reason = f"{closed.reason} (its model server: {failure})"
+            return closed.model_copy(update={"reason": reason, "blame": Blame.PROVIDER})
         return closed
 
     def user(self, state: State | None, tools: Toolset, session: int = 1) -> User:
@@ -249,7 +249,7 @@ class Roles:
                 random=self._random("assertions"),
                 system=plan.system,
             )
-        rubric = suite.rubric if plan.scenario.rubric is None else plan.scenario.rubric
+        rubric = plan.rubric
         auditor = auditing(run, judgement, plan)
         if self.not_run is not None or not (policies or rubric or auditor):
             return judgement

@@ -5,7 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -13,6 +13,7 @@ from pathlib import Path
 from pytest_agentbench.agents.factory import build_agent
 from pytest_agentbench.checks.matching import is_call_of
 from pytest_agentbench.core.codec import digest
+from pytest_agentbench.core.conversation import Stop
 from pytest_agentbench.core.errors import (
     AgentBenchError,
     EnvironmentFaultError,
@@ -22,8 +23,7 @@ from pytest_agentbench.core.errors import (
     SuiteError,
     SuiteFaultError,
 )
-from pytest_agentbench.core.model import Usage
-from pytest_agentbench.core.run import Judgement, Run
+from pytest_agentbench.core.run import Judgement, Result, Run
 from pytest_agentbench.core.seams import Agent, User
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.termination import Termination
@@ -39,10 +39,11 @@ from pytest_agentbench.runs.judging import Considered, best_of, judge_by, undeci
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.recordings import SessionName, new_session_id
 from pytest_agentbench.runs.replaying import RecordedWorlds
+from pytest_agentbench.runs.result import result_of
 from pytest_agentbench.runs.roles import Roles, players_of
 from pytest_agentbench.runs.run_thread import GRACE, RunnerInThread
 from pytest_agentbench.simulation.clock import Slot, Stopwatch
-from pytest_agentbench.simulation.conversation import Closed, Conversation, crashed, out_of_time
+from pytest_agentbench.simulation.conversation import Conversation, crashed, out_of_time
 from pytest_agentbench.simulation.progress import Progress
 from pytest_agentbench.simulation.recording import Recording
 from pytest_agentbench.simulation.views import history_of
@@ -55,21 +56,6 @@ _PLAYED = frozenset({Termination.FINISHED, Termination.STALLED})
 
 AgentBuilder = Callable[["RunContext"], Awaitable[Agent]]
 """Builds the agent of a run in its context."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Judged:
-    """A closed run and what the checks decided; `not_run` says why it could not take place after all.
-
-    `was_denied` says that a model's server did not let in who asked.
-    """
-
-    run: Run
-    judgement: Judgement
-    players: dict[str, str]
-    usage: dict[str, Usage] = field(default_factory=dict)
-    not_run: str | None = None
-    was_denied: bool = False
 
 
 @dataclass(kw_only=True)
@@ -89,7 +75,7 @@ class Services:
     worlds: RecordedWorlds = field(default_factory=RecordedWorlds)
 
 
-async def run_scenario(plan: RunPlan, services: Services, *, agent: AgentBuilder | None = None) -> Judged:
+async def run_scenario(plan: RunPlan, services: Services, *, agent: AgentBuilder | None = None) -> tuple[Run, Result]:
     """Play and judge one run; whatever breaks in it becomes its verdict, never an exception."""
     context = RunContext(plan, services)
     roles = context.roles
@@ -100,14 +86,10 @@ async def run_scenario(plan: RunPlan, services: Services, *, agent: AgentBuilder
             roles.finished()
     finally:
         context.runner.close()
-    return Judged(
-        run=run,
-        judgement=judgement,
-        players={"agent": context.player, **players_of(plan.suite)},
-        usage=roles.usage,
-        not_run=roles.not_run,
-        was_denied=roles.was_denied,
-    )
+    players = {"agent": plan.suite.agent.target, **players_of(plan.suite)}
+    if roles.was_denied:
+        run = run.model_copy(update={"was_denied": True})
+    return run, result_of(plan, run, judgement, roles, players)
 
 
 class RunContext:
@@ -129,7 +111,6 @@ class RunContext:
         self.limits = plan.limits
         self.environment = self.new_environment(self.name)
         self.faults = Schedule(plan.strikes, seed=digest([services.seed, str(plan.key)]))
-        self.player = plan.suite.agent.target
         self.stopwatch = clock = Stopwatch(services.now, services.slot)
         self.roles = Roles(plan, services.models, seed=services.seed, paused=clock.paused, working=clock.working)
         self._blocked_before = services.blocked()
@@ -226,7 +207,7 @@ class RunContext:
             stack.push_async_callback(self._bounded_close, stack.pop_all())
         return self._run(closed, agent, seconds).model_copy(update={"initial_state": initial, "final_state": final})
 
-    def _goes_on(self, closed: Closed) -> bool:
+    def _goes_on(self, closed: Stop) -> bool:
         """Whether another session follows one that closed in order."""
         left = len(self.plan.scenario.sessions) - self.recording.session
         return left > 0 and closed.termination is Termination.FINISHED and closed.blame is None
@@ -298,15 +279,15 @@ class RunContext:
         environment.limit_calls(self.limits.tool_calls, made=self.recording.calls)
         return initial
 
-    def _named(self, closed: Closed) -> Closed:
+    def _named(self, closed: Stop) -> Stop:
         """Name the tool in flight when time was up: whoever called it was waiting for the environment."""
         is_late = closed.termination is Termination.SAFETY_TIMEOUT and self.stopwatch.seconds >= self.limits.seconds
         if not is_late or self.environment.running is None or max(self.blocked()) >= _NOTICEABLE:
             return closed
         reason = f"limits.seconds = {self.limits.seconds:g} spent{self.environment.busy}"
-        return replace(closed, reason=reason, blame=Blame.ENVIRONMENT)
+        return closed.model_copy(update={"reason": reason, "blame": Blame.ENVIRONMENT})
 
-    async def _converse(self, agent: Agent, user: User, initial: State | None) -> Closed:
+    async def _converse(self, agent: Agent, user: User, initial: State | None) -> Stop:
         conversation = Conversation(
             scenario=self.plan.scenario.session(self.recording.session),
             agent=agent,
@@ -332,7 +313,7 @@ class RunContext:
         except (EnvironmentFaultError, TimeoutError):
             self.runner.abandon()
 
-    def _broken(self, error: Exception) -> Closed:
+    def _broken(self, error: Exception) -> Stop:
         """Close a run that never began: what the suite names and does not fit is its own fault."""
         if isinstance(error, TimeoutError | HungError) or isinstance(error.__cause__, HungError):
             self.runner.abandon()
@@ -344,7 +325,7 @@ class RunContext:
             return crashed(error, Blame.PROVIDER)
         return crashed(error, Blame.ENVIRONMENT if isinstance(error, EnvironmentFaultError) else Blame.AGENT)
 
-    def _run(self, closed: Closed, agent: Agent | None, seconds: float) -> Run:
+    def _run(self, closed: Stop, agent: Agent | None, seconds: float) -> Run:
         transcript, environment = self.recording.close(), self.environment
         shows_some = bool(transcript.trajectory) and not getattr(agent, "hides_calls", False)
         return self.plan.closed_run(

@@ -53,16 +53,6 @@ _BLAMED: dict[type[BaseException], Blame] = {
 """Who is to blame for what is raised while a party acts; for anything else that party."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Closed:
-    """How a conversation closed; `error` says what broke, `blame` who broke it."""
-
-    termination: Termination
-    reason: str
-    blame: Blame | None = None
-    error: str | None = None
-
-
 @dataclass(kw_only=True)
 class Conversation:
     """One conversation between a simulated user and the agent under test, in an environment of its own.
@@ -87,7 +77,7 @@ class Conversation:
     _acting: Blame = Blame.AGENT
     _seen: int = 0
 
-    async def run(self) -> Closed:
+    async def run(self) -> Stop:
         """Converse until a party closes, nothing moves any more, something breaks or a limit is hit.
 
         Raise `NotRunError` where the run cannot go on for a reason outside of it.
@@ -103,7 +93,7 @@ class Conversation:
         finally:
             self.stopwatch.unlimit()
 
-    async def _converse(self) -> Closed:
+    async def _converse(self) -> Stop:
         history = self.recording.messages[self.recording.start :]
         if history and history[-1].role == "user" and (closed := await self._guarded(self._agent_speaks, Blame.AGENT)):
             return closed
@@ -115,14 +105,14 @@ class Conversation:
             if closed := self._stalled():
                 return closed
 
-    async def _guarded(self, act: Callable[[], Any], actor: Blame) -> Closed | None:
+    async def _guarded(self, act: Callable[[], Any], actor: Blame) -> Stop | None:
         """Let a party act; whatever it raises, exits included, closes the run as CRASHED.
 
         What it raises after a call of its own was refused as one too many is what became of that.
         """
         self._acting = actor
         try:
-            closed: Closed | None = await act()
+            closed: Stop | None = await act()
         except BaseException as error:  # noqa: BLE001 - an exit inside an agent must not end the session
             closed = self._closed_by(error, actor)
         self._acting = actor
@@ -130,7 +120,7 @@ class Conversation:
             return self._spent_calls() or closed
         return closed
 
-    def _closed_by(self, error: BaseException, actor: Blame) -> Closed:
+    def _closed_by(self, error: BaseException, actor: Blame) -> Stop:
         """Close the run for what was raised while a party acted; raise it again where it is about more than the run."""
         if isinstance(error, BudgetSpentError) and error.scope == "run":
             return _spent(str(error), actor)
@@ -141,7 +131,7 @@ class Conversation:
             raise error
         return crashed(error, next((blame for kind, blame in _BLAMED.items() if isinstance(error, kind)), actor))
 
-    async def _user_speaks(self) -> Closed | None:
+    async def _user_speaks(self) -> Stop | None:
         feedback = ""
         while True:
             messages, begun, start = self.recording.messages, self.recording.begun, self.recording.start
@@ -158,7 +148,7 @@ class Conversation:
             if said.tool_calls and (closed := self._spent_calls()):
                 return closed
             if stop := said.stop:
-                return Closed(termination=stop.termination, reason=stop.reason, blame=stop.blame)
+                return stop
             if not said.tool_calls:
                 return None
 
@@ -171,7 +161,7 @@ class Conversation:
         transcript = Transcript(messages=(*self.recording.messages[self.recording.start :], *closing))
         return await self.objection(transcript, stop.reason) or ""
 
-    async def _agent_speaks(self) -> Closed | None:
+    async def _agent_speaks(self) -> Stop | None:
         self.agent_turns += 1
         begun = self.stopwatch.seconds
         try:
@@ -179,7 +169,7 @@ class Conversation:
         finally:
             self.recording.turn_seconds.append(self.stopwatch.seconds - begun)
 
-    async def _agent_takes_its_turn(self) -> Closed | None:
+    async def _agent_takes_its_turn(self) -> Stop | None:
         results: tuple[Message, ...] = ()
         while True:
             reply = await self._agent_replies(results)
@@ -195,7 +185,7 @@ class Conversation:
             if closed := self._spent_calls():
                 return closed
             if reply.stop:
-                return Closed(termination=Termination.FINISHED, reason="the agent closed the conversation")
+                return Stop(termination=Termination.FINISHED, reason="the agent closed the conversation")
             if pending:
                 continue
             if not any(message.role == "assistant" and message.text for message in fresh):
@@ -221,21 +211,21 @@ class Conversation:
         self.recording.add(answer)
         return answer
 
-    def _stalled(self) -> Closed | None:
+    def _stalled(self) -> Stop | None:
         messages = self.recording.messages
         for message in messages[self._seen :]:
             self.progress.see(message)
         self._seen = len(messages)
         if reason := self.progress.stalled():
-            return Closed(termination=Termination.STALLED, reason=reason, blame=self.progress.blame)
+            return Stop(termination=Termination.STALLED, reason=reason, blame=self.progress.blame)
         return None
 
-    def _spent(self) -> Closed | None:
+    def _spent(self) -> Stop | None:
         if self.agent_turns < self.limits.turns:
             return None
         return _spent(f"limits.turns = {self.limits.turns} agent turns spent", Blame.AGENT)
 
-    def _spent_calls(self) -> Closed | None:
+    def _spent_calls(self) -> Stop | None:
         if self.recording.calls <= self.limits.tool_calls:
             return None
         return _spent(
@@ -259,7 +249,7 @@ async def abandonable(work: Coroutine[Any, Any, Reply]) -> Reply:
     return task.result()
 
 
-def out_of_time(limit: float, acting: Blame, blocked: tuple[float, float]) -> Closed:
+def out_of_time(limit: float, acting: Blame, blocked: tuple[float, float]) -> Stop:
     """Close a run whose seconds are spent, naming whoever blocked the event loop meanwhile."""
     own, others = blocked
     reason, blame = f"limits.seconds = {limit:g} spent while the {acting} was acting", acting
@@ -271,8 +261,8 @@ def out_of_time(limit: float, acting: Blame, blocked: tuple[float, float]) -> Cl
     return _spent(reason, blame)
 
 
-def _spent(reason: str, blame: Blame) -> Closed:
-    return Closed(termination=Termination.SAFETY_TIMEOUT, reason=reason, blame=blame)
+def _spent(reason: str, blame: Blame) -> Stop:
+    return Stop(termination=Termination.SAFETY_TIMEOUT, reason=reason, blame=blame)
 
 
 def unanswered(messages: Sequence[Message]) -> list[ToolCall]:
@@ -281,7 +271,7 @@ def unanswered(messages: Sequence[Message]) -> list[ToolCall]:
     return [call for message in messages for call in message.tool_calls if call.id not in answers]
 
 
-def crashed(error: BaseException, blame: Blame) -> Closed:
+def crashed(error: BaseException, blame: Blame) -> Stop:
     """Close a run that cannot go on, with what was raised as the reason."""
     try:
         text = str(error)
@@ -289,7 +279,7 @@ def crashed(error: BaseException, blame: Blame) -> Closed:
         text = "(its message could not be read)"
     message = text if isinstance(error, AgentBenchError) else f"{type(error).__name__}: {text}"
     first = shorten(printable(message.strip().split("\n")[0]), 200)
-    return Closed(termination=Termination.CRASHED, reason=first, blame=blame, error=printable(message, newlines=True))
+    return Stop(termination=Termination.CRASHED, reason=first, blame=blame, error=printable(message, newlines=True))
 
 
 def decided(said: UserTurn, requests: Iterable[ApprovalRequest], standing: Standing | None) -> UserTurn:
@@ -309,11 +299,11 @@ def decided(said: UserTurn, requests: Iterable[ApprovalRequest], standing: Stand
             taken.remove(own)
         decision = own or _by_acts(said, request, standing)
         if decision is None:
-            return UserTurn(stop=_closed(undecided(request)))
+            return UserTurn(stop=_cannot_go_on(undecided(request)))
         if decision.kind not in request.allowed:
             offered = listing(request.allowed)
             why = f"the user is to {decision.kind} {request.call}, and the agent takes only {offered}: change the line"
-            return UserTurn(stop=_closed(why))
+            return UserTurn(stop=_cannot_go_on(why))
         found.append(decision)
     return said.model_copy(update={"decisions": tuple(found)})
 
@@ -344,5 +334,5 @@ def _decision(kind: DecisionKind, request: ApprovalRequest, said: UserTurn) -> D
     return Decision(kind=kind, id=request.id, tool=request.tool, arguments=request.arguments, text=said.text)
 
 
-def _closed(reason: str) -> Stop:
+def _cannot_go_on(reason: str) -> Stop:
     return Stop(reason=reason, blame=Blame.SCENARIO, termination=Termination.STALLED)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_agentbench.agents.openai_chat import OpenAIChatAgent
+from pytest_agentbench.core.conversation import Stop
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.run import RunKey
 from pytest_agentbench.core.scenario import Scenario, Task
@@ -16,7 +17,7 @@ from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.chat import Ways
 from pytest_agentbench.llm.models import Models
 from pytest_agentbench.simulation.clock import Stopwatch
-from pytest_agentbench.simulation.conversation import Closed, Conversation
+from pytest_agentbench.simulation.conversation import Conversation
 from pytest_agentbench.simulation.recording import Recording
 from pytest_agentbench.users.scripted import ScriptedUser
 from tests.environment.support import environment, python_only
@@ -47,7 +48,7 @@ class Clock:
 class Chatted:
     """What became of a conversation."""
 
-    closed: Closed
+    closed: Stop
     transcript: Transcript
     log: list[str]
 

@@ -54,8 +54,8 @@ async def test_swapped_coordinates_are_caught_in_generated_scenarios(weather: Su
 
     assert len(judged) == 3
     for one in judged.values():
-        said = " ".join(finding.message for finding in one.judgement.findings)
-        assert (one.judgement.verdict, one.judgement.blame) == (Verdict.FAILED, Blame.AGENT)
+        said = " ".join(finding.message for finding in one.findings)
+        assert (one.verdict, one.blame) == (Verdict.FAILED, Blame.AGENT)
         assert "argument 'lat' was" in said
         assert "argument 'lon' was" in said
 
@@ -64,6 +64,4 @@ async def test_an_outage_in_generated_scenarios_is_the_environments(weather: Sui
     """Nobody answers, and no agent is blamed for it."""
     judged = await played(with_service(some(weather, "w0003", "w0009"), "http://127.0.0.1:9/v1", None), tmp_path)
 
-    assert {(one.judgement.verdict, one.judgement.blame) for one in judged.values()} == {
-        (Verdict.ERROR, Blame.ENVIRONMENT)
-    }
+    assert {(one.verdict, one.blame) for one in judged.values()} == {(Verdict.ERROR, Blame.ENVIRONMENT)}

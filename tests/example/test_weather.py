@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from pytest_agentbench.core.remote import OpenApiSpec, ServiceSpec
+from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.verdict import Blame, Verdict
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.runs.plan import plans
-from pytest_agentbench.runs.runner import Judged, Services, run_scenario
+from pytest_agentbench.runs.runner import Services, run_scenario
 from pytest_agentbench.suites.suite_file import load_suite
 from pytest_agentbench.validation.suite import validate
 
@@ -35,12 +36,13 @@ def with_service(suite: Suite, base_url: str, command: Sequence[str] | None) -> 
     return suite.model_copy(update={"environment": environment})
 
 
-async def played(suite: Suite, tmp_path: Path, variant: str = "careful") -> dict[str, Judged]:
-    """Play every scenario once; give the judged runs by scenario."""
+async def played(suite: Suite, tmp_path: Path, variant: str = "careful") -> dict[str, Result]:
+    """Play every scenario once; give the results by scenario."""
     services = Services(isolation=IsolationGate(tmp_path))
     toolset = load_toolset(suite.environment, suite.root)
     return {
-        plan.scenario.id: await run_scenario(plan, services) for plan in plans(suite, "weather", (variant,), toolset)
+        plan.scenario.id: (await run_scenario(plan, services))[1]
+        for plan in plans(suite, "weather", (variant,), toolset)
     }
 
 
@@ -59,7 +61,7 @@ async def test_the_agent_passes(suite: Suite, tmp_path: Path) -> None:
     """All scenarios, in both languages."""
     judged = await played(suite, tmp_path)
 
-    assert {one.judgement.verdict for one in judged.values()} == {Verdict.PASSED}
+    assert {one.verdict for one in judged.values()} == {Verdict.PASSED}
 
 
 async def test_swapped_coordinates_are_caught_with_the_argument_named(suite: Suite, tmp_path: Path) -> None:
@@ -67,9 +69,9 @@ async def test_swapped_coordinates_are_caught_with_the_argument_named(suite: Sui
     judged = await played(suite, tmp_path, "inverted")
 
     without = {"fr-vigilance-et-bulletin", "fr-couleurs"}
-    assert {name for name, one in judged.items() if one.judgement.verdict is Verdict.PASSED} == without
-    assert {one.judgement.blame for name, one in judged.items() if name not in without} == {Blame.AGENT}
-    said = [finding.message for finding in judged["tomorrow"].judgement.findings]
+    assert {name for name, one in judged.items() if one.verdict is Verdict.PASSED} == without
+    assert {one.blame for name, one in judged.items() if name not in without} == {Blame.AGENT}
+    said = [finding.message for finding in judged["tomorrow"].findings]
     assert "forecast: argument 'lat' was 4.848, expected 45.749" in said
     assert "forecast: argument 'lon' was 45.749, expected 4.848" in said
 
@@ -87,10 +89,8 @@ async def test_an_outage_is_the_environments(
     """Nobody listens, or the service ends when it is started: no run is the agent's fault, and each says why."""
     judged = await played(with_service(suite, base_url, command), tmp_path)
 
-    assert {(one.judgement.verdict, one.judgement.blame) for one in judged.values()} == {
-        (Verdict.ERROR, Blame.ENVIRONMENT)
-    }
-    assert all(told in str(one.run.error) for one in judged.values())
+    assert {(one.verdict, one.blame) for one in judged.values()} == {(Verdict.ERROR, Blame.ENVIRONMENT)}
+    assert all(told in str(one.error) for one in judged.values())
 
 
 async def test_a_broken_geocoder_fails_whoever_needs_a_place(suite: Suite, tmp_path: Path) -> None:
@@ -98,5 +98,5 @@ async def test_a_broken_geocoder_fails_whoever_needs_a_place(suite: Suite, tmp_p
     command = ["{python}", "-m", "weather.service", "--port", "{port}", "--broken-geocoder"]
     judged = await played(with_service(suite, "http://127.0.0.1:{port}/v1", command), tmp_path)
 
-    passed = {name for name, one in judged.items() if one.judgement.verdict is Verdict.PASSED}
+    passed = {name for name, one in judged.items() if one.verdict is Verdict.PASSED}
     assert passed == {"conditions-at-coordinates", "fr-vigilance-et-bulletin", "fr-couleurs"}

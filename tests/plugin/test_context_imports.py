@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from pytest_agentbench.api.reading import read_suite
 from pytest_agentbench.core.errors import SuiteError
-from pytest_agentbench.plugin.reading import read_suite
 
 
 @pytest.mark.parametrize(

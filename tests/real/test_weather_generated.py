@@ -41,4 +41,4 @@ async def test_the_committed_scenarios_are_passed(tmp_path: Path) -> None:
     judged = await played(load_suite(SUITE, environ={}), tmp_path)
 
     assert len(judged) == 12
-    assert {name: one.judgement.verdict for name, one in judged.items()} == dict.fromkeys(judged, Verdict.PASSED)
+    assert {name: one.verdict for name, one in judged.items()} == dict.fromkeys(judged, Verdict.PASSED)

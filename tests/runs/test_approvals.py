@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from pytest_agentbench.core.run import Result, Run
 from pytest_agentbench.core.verdict import Blame, Verdict
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.runs.plan import plans
-from pytest_agentbench.runs.runner import Judged, Services, run_scenario
+from pytest_agentbench.runs.runner import Services, run_scenario
 from pytest_agentbench.suites.suite_file import load_suite
 
 TOOLS = """
@@ -60,7 +61,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("approvals")
 
 
-def played(folder: Path, asks: Any, scenario: dict[str, Any], obeys: bool = True, **suite: Any) -> Judged:
+def played(folder: Path, asks: Any, scenario: dict[str, Any], obeys: bool = True, **suite: Any) -> tuple[Run, Result]:
     """Play one scenario with an agent that asks for these approvals, one after the other."""
     whole = {
         "agent": "asking:build",
@@ -134,39 +135,39 @@ def test_the_line_the_wish_or_the_key_decides(
     folder: Path, asks: Any, scenario: dict[str, Any], suite: dict[str, Any], *, kinds: list[str], words: str
 ) -> None:
     """Each decision reaches the agent, the run passes, and the rule of consent is kept where a refund was made."""
-    judged = played(folder, asks, scenario, **suite)
+    run, result = played(folder, asks, scenario, **suite)
 
-    messages = judged.run.transcript.messages
-    assert (judged.judgement.verdict, judged.run.stop_reason) == (Verdict.PASSED, "done"), judged.judgement.findings
+    messages = run.transcript.messages
+    assert (result.verdict, run.stop_reason) == (Verdict.PASSED, "done"), result.findings
     assert [one.kind for message in messages for one in message.decisions] == kinds
     assert [message.text for message in messages if message.decisions][-1] == words
-    assert all(one.kept is True for one in judged.judgement.policies if one.exercised)
+    assert all(one.kept is True for one in result.policies if one.exercised)
 
 
 def test_a_call_that_contradicts_the_wish_gets_a_no_with_what_is_wanted(folder: Path) -> None:
     """The agent is told the wanted value, as by the plain no to a question."""
-    judged = played(folder, [DEARER, REFUND], {"expect": [PAID]})
+    run, _ = played(folder, [DEARER, REFUND], {"expect": [PAID]})
 
-    [first, _] = [message for message in judged.run.transcript.messages if message.decisions]
+    [first, _] = [message for message in run.transcript.messages if message.decisions]
     assert first.text == "No, it should be 12.5."
     assert [(act.kind, act.about, act.facts) for act in first.acts or ()] == [("decline", (99,), {"amount": 12.5})]
 
 
 def test_the_agent_s_question_states_tool_and_arguments(folder: Path) -> None:
     """Whoever plays the user reads what it is about; the transcript keeps it as data, too."""
-    judged = played(folder, REFUND, {"expect": [PAID]})
+    run, _ = played(folder, REFUND, {"expect": [PAID]})
 
-    [asked] = [message for message in judged.run.transcript.messages if message.approvals]
+    [asked] = [message for message in run.transcript.messages if message.approvals]
     assert asked.text == 'One thing.\nDo you approve refund(order_id="W1", amount=12.5)?'
     assert (asked.approvals[0].tool, asked.approvals[0].arguments) == ("refund", {"order_id": "W1", "amount": 12.5})
 
 
 def test_what_nothing_decides_is_unscored_with_the_line_to_add(folder: Path) -> None:
     """The scenario says no expectation, no line and no key: blame is its own."""
-    judged = played(folder, REFUND, {"communicate": ["Paid"]})
+    run, result = played(folder, REFUND, {"communicate": ["Paid"]})
 
-    assert (judged.judgement.verdict, judged.judgement.blame) == (Verdict.ERROR, Blame.SCENARIO)
-    assert judged.run.stop_reason == (
+    assert (result.verdict, result.blame) == (Verdict.ERROR, Blame.SCENARIO)
+    assert run.stop_reason == (
         'the agent asks for approval of refund(order_id="W1", amount=12.5), and nothing says what the user decides: '
         'add `{approve: {refund: {"order_id": "W1", "amount": 12.5}}}` or `{reject: refund}` to `says`, '
         "or the key `approvals: approve`"
@@ -177,10 +178,10 @@ def test_a_decision_that_the_agent_does_not_take_is_unscored(folder: Path) -> No
     """An agent may say which decisions it takes."""
     asks = {**REFUND, "allowed": ["approve", "reject"]}
 
-    judged = played(folder, asks, {**says({"edit": {"refund": {"amount": 1}}}), "communicate": ["Paid"]})
+    run, result = played(folder, asks, {**says({"edit": {"refund": {"amount": 1}}}), "communicate": ["Paid"]})
 
-    assert (judged.judgement.verdict, judged.judgement.blame) == (Verdict.ERROR, Blame.SCENARIO)
-    assert "the agent takes only approve, reject" in judged.run.stop_reason
+    assert (result.verdict, result.blame) == (Verdict.ERROR, Blame.SCENARIO)
+    assert "the agent takes only approve, reject" in run.stop_reason
 
 
 @pytest.mark.parametrize(
@@ -193,19 +194,17 @@ def test_a_decision_that_the_agent_does_not_take_is_unscored(folder: Path) -> No
 )
 def test_approvals_are_expected_and_forbidden(folder: Path, scenario: dict[str, Any], said: str) -> None:
     """An approval that was not asked for, or should not have been, is the agent's failure."""
-    judged = played(folder, REFUND, {"approvals": "reject", **scenario})
+    _, result = played(folder, REFUND, {"approvals": "reject", **scenario})
 
-    assert (judged.judgement.verdict, judged.judgement.blame) == (Verdict.FAILED, Blame.AGENT)
-    assert any(said in finding.message for finding in judged.judgement.findings if finding.passed is False)
+    assert (result.verdict, result.blame) == (Verdict.FAILED, Blame.AGENT)
+    assert any(said in finding.message for finding in result.findings if finding.passed is False)
 
 
 def test_an_agent_that_ignores_the_no_is_caught(folder: Path) -> None:
     """The call was refused, and is made all the same."""
     script = says({"reject": "refund"})
 
-    obeying, ignoring = (
-        played(folder, REFUND, {**script, "expect": []}, obeys=obeys).judgement for obeys in (True, False)
-    )
+    obeying, ignoring = (played(folder, REFUND, {**script, "expect": []}, obeys=obeys)[1] for obeys in (True, False))
 
     assert obeying.verdict is Verdict.PASSED
     assert (ignoring.verdict, ignoring.blame) == (Verdict.FAILED, Blame.AGENT)

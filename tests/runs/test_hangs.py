@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from pytest_agentbench.core.run import Result, Run
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.core.verdict import Blame, Verdict
@@ -17,7 +18,7 @@ from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.runs.plan import RunPlan, plans
 from pytest_agentbench.runs.recorded import judge_recorded
 from pytest_agentbench.runs.replaying import RecordedWorlds
-from pytest_agentbench.runs.runner import Judged, Services, run_scenario
+from pytest_agentbench.runs.runner import Services, run_scenario
 from pytest_agentbench.suites.recording import Recording
 from pytest_agentbench.suites.suite_file import load_suite
 
@@ -68,7 +69,7 @@ def plan(root: Path, scenario: dict[str, Any], *, agent: str = IDLE, **keys: Any
     return only
 
 
-async def conducted(root: Path, scenario: dict[str, Any], **keys: Any) -> Judged:
+async def conducted(root: Path, scenario: dict[str, Any], **keys: Any) -> tuple[Run, Result]:
     """Conduct a run whose steps may take 0.3 seconds each, and fail where it takes ten times as long."""
     async with asyncio.timeout(5):
         services = Services(isolation=IsolationGate(root / "locks"), grace=0.3, now=time.monotonic)
@@ -78,10 +79,10 @@ async def conducted(root: Path, scenario: dict[str, Any], **keys: Any) -> Judged
 @pytest.mark.parametrize("tool", ["work", "work_async"])
 async def test_an_expected_call_that_hangs_is_named(tmp_path: Path, tool: str) -> None:
     """The run is not scored."""
-    judged = await conducted(tmp_path, {"expect": [{tool: {}}]})
+    _, result = await conducted(tmp_path, {"expect": [{tool: {}}]})
 
-    assert (judged.judgement.verdict, judged.judgement.blame) == (Verdict.ERROR, Blame.SCENARIO)
-    (finding,) = judged.judgement.findings
+    assert (result.verdict, result.blame) == (Verdict.ERROR, Blame.SCENARIO)
+    (finding,) = result.findings
     assert f"replay of the expected calls has not ended within 0.3 s while the tool '{tool}' was" in finding.message
 
 
@@ -92,29 +93,29 @@ async def test_a_state_provider_that_hangs_is_named(tmp_path: Path, where: str, 
     """Opening and reading state are bounded."""
     environment = {"state": {"own": "hanging:Hanging", "where": where}}
 
-    judged = await conducted(tmp_path, {}, environment=environment)
+    run, _ = await conducted(tmp_path, {}, environment=environment)
 
-    assert (judged.run.termination, judged.run.blame) == (Termination.CRASHED, Blame.ENVIRONMENT)
-    assert says in judged.run.stop_reason
+    assert (run.termination, run.blame) == (Termination.CRASHED, Blame.ENVIRONMENT)
+    assert says in run.stop_reason
 
 
 async def test_a_state_that_never_closes_is_left_behind(tmp_path: Path) -> None:
     """The run keeps its verdict."""
     environment = {"state": {"own": "hanging:Hanging", "where": "close"}}
 
-    judged = await conducted(tmp_path, {"communicate": ["Done"]}, environment=environment)
+    _, result = await conducted(tmp_path, {"communicate": ["Done"]}, environment=environment)
 
-    assert judged.judgement.verdict is Verdict.PASSED
+    assert result.verdict is Verdict.PASSED
 
 
 async def test_an_initialization_action_that_hangs_is_named(tmp_path: Path) -> None:
     """The tools that prepare a world are bounded too."""
     actions = [{"env_type": "assistant", "func_name": "work", "arguments": {}}]
 
-    judged = await conducted(tmp_path, {"initial_state": {"initialization_actions": actions}, "says": ["Go"]})
+    run, _ = await conducted(tmp_path, {"initial_state": {"initialization_actions": actions}, "says": ["Go"]})
 
-    assert judged.run.blame is Blame.ENVIRONMENT
-    assert "initialization actions have not ended within 0.3 s while the tool 'work'" in judged.run.stop_reason
+    assert run.blame is Blame.ENVIRONMENT
+    assert "initialization actions have not ended within 0.3 s while the tool 'work'" in run.stop_reason
 
 
 AWAITING = "def build(tools):\n    async def reply(message):\n        await tools[1]()\n    return reply\n"
@@ -125,18 +126,18 @@ SLOW = HANG + "def build(tools):\n    def reply(message):\n        tools[2]()\n 
 @pytest.mark.parametrize(("agent", "tool"), [(CALLING, "work"), (AWAITING, "work_async")])
 async def test_a_tool_in_flight_when_time_is_up_is_named(tmp_path: Path, agent: str, tool: str) -> None:
     """Who waits for a tool is not slow: the environment is."""
-    judged = await conducted(tmp_path, {}, agent=agent)
+    run, _ = await conducted(tmp_path, {}, agent=agent)
 
-    assert (judged.run.termination, judged.run.blame) == (Termination.SAFETY_TIMEOUT, Blame.ENVIRONMENT)
-    assert judged.run.stop_reason == f"limits.seconds = 0.3 spent while the tool '{tool}' was running"
+    assert (run.termination, run.blame) == (Termination.SAFETY_TIMEOUT, Blame.ENVIRONMENT)
+    assert run.stop_reason == f"limits.seconds = 0.3 spent while the tool '{tool}' was running"
 
 
 async def test_time_that_the_agent_spends_is_its_own(tmp_path: Path) -> None:
     """Tools that have ended are not to blame."""
-    judged = await conducted(tmp_path, {}, agent=SLOW)
+    run, _ = await conducted(tmp_path, {}, agent=SLOW)
 
-    assert judged.run.blame is Blame.AGENT
-    assert judged.run.stop_reason == "limits.seconds = 0.3 spent while the agent was acting"
+    assert run.blame is Blame.AGENT
+    assert run.stop_reason == "limits.seconds = 0.3 spent while the agent was acting"
 
 
 async def test_checks_that_hang_decide_nothing(tmp_path: Path) -> None:
@@ -147,6 +148,6 @@ async def test_checks_that_hang_decide_nothing(tmp_path: Path) -> None:
     played = await run_scenario(made, Services(isolation=IsolationGate(tmp_path / "locks"), grace=0.3))
     recorded = await judge_recorded(made, recording, RecordedWorlds(), grace=0.3)
 
-    for judged in (played, recorded):
-        assert judged.judgement.verdict is Verdict.ERROR
-        assert "the checks did not decide within 0.3 s" in judged.judgement.findings[0].message
+    for _, result in (played, recorded):
+        assert result.verdict is Verdict.ERROR
+        assert "the checks did not decide within 0.3 s" in result.findings[0].message

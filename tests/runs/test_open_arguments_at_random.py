@@ -107,7 +107,7 @@ def judged(folder: Path, expect: list[Any], steps: list[Step], ids: str) -> tupl
         (folder / name).write_text(text)
     loaded = load_suite(folder / "agentbench.yaml", environ={})
     (plan,) = plans(loaded, "a", ("made",), load_toolset(loaded.environment, folder))
-    found = asyncio.run(run_scenario(plan, Services(isolation=IsolationGate(folder / "locks")))).judgement
+    found = asyncio.run(run_scenario(plan, Services(isolation=IsolationGate(folder / "locks"))))[1]
     return found.verdict, [one.message for one in found.findings if one.passed is not True]
 
 

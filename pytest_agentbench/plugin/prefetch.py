@@ -6,18 +6,21 @@ import inspect
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, TypeGuard
 
 import pytest
 
-from pytest_agentbench.core.run import RunKey
 from pytest_agentbench.plugin import compat
-from pytest_agentbench.plugin.bench import Bench, Finished
-from pytest_agentbench.plugin.keys import BLOCKED_BY, POSITION
-from pytest_agentbench.runs.pool import Pool, Work
+from pytest_agentbench.plugin.items import ScenarioItem, is_scenario
+from pytest_agentbench.plugin.session import Session
+from pytest_agentbench.runs.plan import RunPlan
+from pytest_agentbench.runs.pool import Pool
+from pytest_agentbench.runs.service import Attempts
 
-if TYPE_CHECKING:
-    from pytest_agentbench.plugin.items import ScenarioItem
+POSITION = pytest.StashKey[int]()
+"""Where an item stands in the order of execution."""
+
+_BLOCKED_BY = pytest.StashKey[str | None]()
+"""The fixture that keeps an item's run from starting ahead."""
 
 _OWN = frozenset({"_pytest", "pytest", "pytest_agentbench"})
 """Fixtures from here say nothing about the state that a run depends on."""
@@ -26,67 +29,57 @@ _WINDOW = 4
 """How many items to look at, as a multiple of the concurrency: enough for the last slots, cheap in large suites."""
 
 
-class Ahead:
+class Prefetch:
     """Starts runs ahead of their items: pure conversations only, in order, up to the first item that must wait."""
 
-    def __init__(self, bench: Bench) -> None:
-        self._bench = bench
+    def __init__(self, session: Session) -> None:
+        self._session = session
         self.nextitem: pytest.Item | None = None
         self.sequential: dict[str, int] = {}
-        self._holds_all: Pool[Finished] | None = None
-        self._cleared: dict[pytest.Item, tuple[RunKey, Work[Finished]]] = {}
+        self._holds_all: Pool[Attempts] | None = None
+        self._cleared: dict[pytest.Item, RunPlan] = {}
 
     def after_setup(self, item: pytest.Item) -> None:
         """Start the item's own run and queue those behind it that may start ahead."""
-        if not is_scenario(item) or self._bench.options.concurrency == 1:
+        if not is_scenario(item) or self._session.options.concurrency == 1:
             return
         if reason := blocking_fixture(item):
             self.sequential[reason] = self.sequential.get(reason, 0) + 1
             return
-        bench = self._bench
-        bench.look_for_crashes()
-        if self._is_stored(item) or bench.is_suspect(item.plan.key):
+        session, runs = self._session, self._session.runs
+        session.store.look_for_crashes()
+        if session.store.stored(item.plan) or session.store.is_suspect(item.plan):
             return
-        needed = not bench.early_stop.unneeded(item)
+        needed = not session.early_stop.unneeded(item.plan)
         was_queued = self._cleared.pop(item, None) is not None
         if needed:
-            bench.pool.start(item.plan.key, bench.work(item.plan, item.blank))
-        if was_queued and self._holds_all is bench.pool:
+            runs.start(item.plan)
+        if was_queued and self._holds_all is runs.pool:
             return
         following = compat.upcoming(item.session, item.stash.get(POSITION, None), self.nextitem)
         queued = list(self._eligible(item, following))
-        bench.pool.queue(queued)
+        runs.queue(queued)
         # in one process nothing is added to what follows: once all of it is queued, there is no need to look again
-        is_all = bench.role == "single" and len(queued) == len(item.session.items) - item.stash.get(POSITION, 0) - 1
-        self._holds_all = bench.pool if is_all else None
+        is_all = session.role == "single" and len(queued) == len(item.session.items) - item.stash.get(POSITION, 0) - 1
+        self._holds_all = runs.pool if is_all else None
 
-    def _eligible(
-        self, item: ScenarioItem, following: Iterable[pytest.Item]
-    ) -> Iterator[tuple[RunKey, Work[Finished]]]:
-        bench = self._bench
-        if bench.has_suspects:
+    def _eligible(self, item: ScenarioItem, following: Iterable[pytest.Item]) -> Iterator[RunPlan]:
+        store, early_stop = self._session.store, self._session.early_stop
+        if store.has_suspects:
             self._cleared.clear()
-        for next_ in islice(following, _WINDOW * bench.options.concurrency):
+        for next_ in islice(following, _WINDOW * self._session.options.concurrency):
             if cleared := self._cleared.get(next_):  # looked at behind an earlier item
                 yield cleared
                 continue
             if not is_scenario(next_) or not same_scope(item, next_) or held_back(next_) or blocking_fixture(next_):
                 return
-            if bench.is_suspect(next_.plan.key) or bench.early_stop.must_wait(next_):
+            if store.is_suspect(next_.plan) or early_stop.must_wait(next_.plan):
                 return
-            if bench.early_stop.unneeded(next_):
+            if early_stop.unneeded(next_.plan):
                 continue
-            if not self._is_stored(next_):
-                self._cleared[next_] = (next_.plan.key, bench.work(next_.plan, next_.blank))
-                yield self._cleared[next_]
-
-    def _is_stored(self, item: ScenarioItem) -> bool:
-        return self._bench.stored(item.plan, item.nodeid, item.blank.scenario_hash) is not None
-
-
-def is_scenario(item: pytest.Item) -> TypeGuard[ScenarioItem]:
-    """Whether an item is a run of a suite file."""
-    return hasattr(item, "plan") and hasattr(item, "position")
+            if not store.stored(next_.plan):
+                self._cleared[next_] = next_.plan
+                yield next_.plan
 
 
 def same_scope(item: pytest.Item, other: pytest.Item) -> bool:
@@ -104,9 +97,9 @@ def held_back(item: pytest.Item) -> bool:
 
 def blocking_fixture(item: pytest.Item) -> str | None:
     """Name a function-, class- or module-scoped fixture in the item's closure, on which its run may depend."""
-    if BLOCKED_BY not in item.stash:
-        item.stash[BLOCKED_BY] = _blocking_fixture(item)
-    return item.stash[BLOCKED_BY]
+    if _BLOCKED_BY not in item.stash:
+        item.stash[_BLOCKED_BY] = _blocking_fixture(item)
+    return item.stash[_BLOCKED_BY]
 
 
 def _blocking_fixture(item: pytest.Item) -> str | None:

@@ -1,7 +1,7 @@
 """A suite as collection needs it: read, checked against its tools, and laid out as runs."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +13,12 @@ from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.environment.context import MAKE, split_context
 from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.environment.toolset import load_toolset
+from pytest_agentbench.generation.recipe import reviews_of
+from pytest_agentbench.llm.prices import check_priced
+from pytest_agentbench.results.document import SuiteRecord, policy_record
 from pytest_agentbench.results.redact import Redactor
+from pytest_agentbench.results.secrets import specs_of
+from pytest_agentbench.results.standing import objections, standing_of
 from pytest_agentbench.runs.plan import RunPlan, plans
 from pytest_agentbench.runs.recorded import recorded_plans
 from pytest_agentbench.spec.loading import read_document
@@ -31,7 +36,7 @@ def read_suite(path: Path) -> tuple[Suite, Toolset]:
     problems: list[Problem] = []
     toolset = Toolset()
     try:
-        toolset = load_toolset(suite.environment, suite.root, recorded=suite.agent.kind == "transcripts")
+        toolset = tools_of(suite)
     except AgentBenchError as error:
         problems.append(Problem(file=path, key="environment", message=str(error)))
     problems += _unimportable_agent(suite)
@@ -45,6 +50,65 @@ def read_suite(path: Path) -> tuple[Suite, Toolset]:
         placed = (_placed(problem, suite.path) for problem in problems)
         raise SuiteError([replace(problem, message=redact(problem.message)) for problem in placed])
     return suite, toolset
+
+
+def tools_of(suite: Suite) -> Toolset:
+    """Give the tools of a suite, as far as they are known before anything runs."""
+    return load_toolset(suite.environment, suite.root, recorded=suite.agent.kind == "transcripts")
+
+
+def record_of(suite: Suite, key: str, plans: Sequence[RunPlan]) -> SuiteRecord:
+    """Give what results say of a suite with these runs, all of which are selected."""
+    recorded = suite.agent.kind == "transcripts"
+    variants = tuple(dict.fromkeys(plan.variant for plan in plans)) if recorded else tuple(suite.variants)
+    total = sum(not is_left_out(plan) for plan in plans)
+    return SuiteRecord(
+        path=key,
+        name=suite.name,
+        owner=suite.owner,
+        content_hash=suite.content_hash,
+        gates=suite.gates,
+        variants=variants,
+        trials=max((plan.trial for plan in plans), default=1),
+        scenarios=len(suite.scenarios),
+        total=total,
+        selected=total,
+        policies=tuple(map(policy_record, suite.policies)),
+        auditor=standing_of(suite),
+        review=reviews_of(suite),
+    )
+
+
+def is_left_out(plan: RunPlan) -> bool:
+    """Whether a scenario says `skip` or `xfail`, and so is in no rate."""
+    return bool(plan.scenario.skip or plan.scenario.xfail)
+
+
+def refusals(suite: Suite, *, judge: bool, max_cost: float | None, max_calls: int | None) -> Iterator[str]:
+    """Say why a suite cannot be played like this: it needs a judge and names none, or nobody can bound what it costs.
+
+    A budget of money cannot bound models whose cost nobody knows; a judge may have to have figures.
+    """
+    costs = any(cost is not None for cost in (max_cost, suite.limits.cost_usd, *_own(suite, "cost_usd")))
+    calls = max_calls is not None or suite.limits.model_calls is not None
+    calls = calls or all(one is not None for one in _own(suite, "model_calls"))
+    if problems := check_priced(list(specs_of(suite)), has_cost_budget=costs, has_call_budget=calls):
+        yield f"{suite.path.name}: {'; '.join(problems)}"
+    rubrics = (suite.rubric, *(scenario.rubric for scenario in suite.scenarios))
+    judged = [one.id for rubric in rubrics if rubric is not None for one in rubric.judged]
+    if not judged or not judge:
+        return
+    if suite.judge is None:
+        yield (
+            f"{suite.path}: the criterion {judged[0]!r} needs a judge; add `judge: {{llm: {{model: …}}}}`, or "
+            "leave such criteria unmeasured with --agentbench-no-judge"
+        )
+    elif suite.judge.calibration is not None:
+        yield from objections(suite)
+
+
+def _own(suite: Suite, limit: str) -> Iterator[float | None]:
+    yield from (getattr(scenario.limits, limit) for scenario in suite.scenarios)
 
 
 def suite_that_uses(file: Path, root: Path) -> Path | None:
