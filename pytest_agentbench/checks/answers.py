@@ -115,8 +115,10 @@ def _misfit(text: str, schema: Mapping[str, Any]) -> str:
 
 
 def check_communicate(run: Run) -> Iterable[Finding]:
-    """Give a finding for each info that had to be communicated."""
+    """Give a finding for each info that had to be communicated: of several sessions, in the last one."""
     texts, locale = run.transcript.texts("assistant"), run.scenario.language or "en"
+    if last := len(run.scenario.sessions):
+        texts = [(index, text) for index, text in texts if run.transcript.messages[index].session == last]
     for info in run.scenario.communicate_info:
         place = next((index for index, text in texts if is_said(info, text, locale)), None)
         turn, said = (None, "never said") if place is None else (run.transcript.turns[place], "said")

@@ -134,7 +134,9 @@ class _Sources:
     def learn_outset(self, prompt: str, *, wants: bool = True) -> None:
         """Learn what the agent may know before the first word; `wants` tells whether what is to be told counts."""
         run = self.run
-        moments = [run.now] if run.now else [datetime.fromtimestamp(at, UTC) for at in run.played or ()]
+        sessions = range(1, max(len(run.scenario.sessions), 1) + 1)
+        clock = [run.now + run.scenario.later(number) for number in sessions] if run.now else []
+        moments = clock or [datetime.fromtimestamp(at, UTC) for at in run.played or ()]
         for text in (
             prompt,
             *(policy.text for policy in run.policies),

@@ -177,6 +177,8 @@ def _events(facts: Facts, place: int, subject: Subject) -> Iterator[_Event]:
     for number, (index, _) in enumerate(transcript.texts("user")):
         if index >= facts.calls[place].message:
             return
+        if transcript.messages[index].session != facts.calls[place].session:
+            continue  # a yes of another conversation is none to this call
         acts = transcript.messages[index].acts
         if acts is None:
             asked = _asked(facts, index)

@@ -72,7 +72,7 @@ def match_calls(
 ) -> Matching:
     """Pair expected calls with calls made; raise what `matchers.matches` raises."""
     tools = toolset if toolset is not None else Toolset()
-    by_name = [[place for place, record in enumerate(records) if _same_tool(want, record.call)] for want in expected]
+    by_name = [[place for place, record in enumerate(records) if _may_be(want, record)] for want in expected]
     fits = [
         [place for place in places if arguments_match(want, records[place].call, resolve)]
         for want, places in zip(expected, by_name, strict=True)
@@ -133,6 +133,11 @@ def arguments_match(expected: ExpectedCall, call: ToolCall, resolve: Resolver | 
 def is_call_of(expected: ExpectedCall, call: ToolCall, resolve: Resolver | None = None) -> bool:
     """Whether a call satisfies an expected call: tool, requestor and arguments."""
     return _same_tool(expected, call) and arguments_match(expected, call, resolve)
+
+
+def _may_be(expected: ExpectedCall, record: CallRecord) -> bool:
+    """Whether a call is of the tool that is expected, and of the session under which it is expected."""
+    return _same_tool(expected, record.call) and expected.session in (None, record.session)
 
 
 def _same_tool(expected: ExpectedCall, call: ToolCall) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from pytest_agentbench.checks.effects import is_write_tool
@@ -46,6 +47,7 @@ class Facts:
         self.unclear: dict[int, Heard] = {}
         self.calls = run.calls
         self.resolve = resolve
+        self.session = 1
         self._given: dict[int, JsonValue] = {}
 
     def given(self, place: int) -> JsonValue:
@@ -65,7 +67,8 @@ class Facts:
         return about.calls == "any" or record.call.name in about.calls
 
     def fits(self, about: Described, place: int, subject: int | None) -> Known:
-        """Whether a call fits a description."""
+        """Whether a call fits a description; dates count from the clock of its session."""
+        self.session = self.calls[place].session
         if not self.is_of(about, place) or not (subject is None or self._has_same(about, place, subject)):
             return False
         with_these = self.has_arguments(about.where, place, subject)
@@ -121,13 +124,17 @@ class Facts:
 
     def moment(self, value: Mapping[str, str]) -> str:
         """Give the date or time that `{$today: …}` or `{$now: …}` stands for; raise `ValueError` without a clock."""
-        if self.run.now is None:
+        if self._now is None:
             raise ValueError(f"{next(iter(value))} is counted from the suite's `now`, which is not there")
-        return moment_text(value, self.run.now)
+        return moment_text(value, self._now)
 
     def shown(self, value: Any) -> str:
         """Show a value of a rule, with the dates that are counted from the suite's `now`."""
-        return value_text(value if self.run.now is None else dated(value, self.run.now))
+        return value_text(value if self._now is None else dated(value, self._now))
+
+    @property
+    def _now(self) -> datetime | None:
+        return None if self.run.now is None else self.run.now + self.run.scenario.later(self.session)
 
     def _matches(self, pattern: Any, value: JsonValue, subject: int | None, *, least: bool = False) -> Known:
         try:

@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext, redirect_stdout
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn, Protocol, cast
@@ -72,7 +73,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     from pytest_agentbench.core.text import printable  # noqa: PLC0415 - same
 
     try:
-        text, status = command.run(options)
+        # what code of the user's prints is no part of a document
+        with redirect_stdout(sys.stderr) if getattr(options, "json", False) is True else nullcontext():
+            text, status = command.run(options)
         if options.output is None:
             print(text)
         else:

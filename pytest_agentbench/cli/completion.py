@@ -31,7 +31,8 @@ complete -o filenames -F _agentbench agentbench
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes, and how it is used."""
     parser.description = (
-        'bash, zsh: put eval "$(agentbench completion bash)", or zsh, into ~/.bashrc or ~/.zshrc. '
+        "bash: agentbench completion bash > ~/.local/share/bash-completion/completions/agentbench. "
+        "zsh: the same for zsh, into a file that ~/.zshrc sources. "
         "fish: agentbench completion fish > ~/.config/fish/completions/agentbench.fish"
     )
     parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help=", ".join(SHELLS))

@@ -124,18 +124,22 @@ _BESIDE_AN_ERROR = {"code", "detail", "details", "error", "hint", "message", "ok
 """Keys that may stand beside `error`; with any other one, an object holds data as well."""
 
 
+_GOOD = (True, "ok", "OK", "success")
+_NO_ERROR = ("none", "null", "no", "false")
+"""What an answer says beside, or in place of, an error that there was not."""
+
+
 def _tells_an_error(content: str) -> bool:
     """Whether a text is an object such as `{"error": "no such order", "code": 404}`."""
     text = content[: _LONGEST_ERROR + 1].strip()
     if len(text) > _LONGEST_ERROR or not text.startswith("{") or '"error"' not in text:
         return False
     value = decoded(text)
-    return (
-        isinstance(value, dict)
-        and isinstance(error := value.get("error"), str | dict)
-        and bool(error)
-        and value.keys() <= _BESIDE_AN_ERROR
-    )
+    if not isinstance(value, dict) or not value.keys() <= _BESIDE_AN_ERROR:
+        return False
+    error = value.get("error")
+    went_well = any(value.get(key) in _GOOD for key in ("ok", "success", "status"))
+    return bool(error) and not went_well and str(error).casefold() not in _NO_ERROR
 
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")

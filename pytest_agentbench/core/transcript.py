@@ -122,13 +122,15 @@ def asking(requests: Sequence[ApprovalRequest]) -> Message:
 class CallRecord(Model):
     """One call of the trajectory with what it gave; `result` is None when no answer was recorded.
 
-    `message` is the index of the message that made the call, `turn` the turn it belongs to (from 1).
+    `message` is the index of the message that made the call, `turn` the turn it belongs to (from 1), `session` the one
+    of several sessions.
     """
 
     call: ToolCall
     result: ToolResult | None = None
     message: int
     turn: int
+    session: int = 1
 
     @property
     def failed(self) -> bool:
@@ -169,7 +171,9 @@ class Transcript(Model):
                 result = (
                     None if answer is None else ToolResult(content=answer.text, error=answer.error, wrote=answer.wrote)
                 )
-                records.append(CallRecord(call=call, result=result, message=index, turn=self.turns[index]))
+                records.append(
+                    CallRecord(call=call, result=result, message=index, turn=self.turns[index], session=message.session)
+                )
         return tuple(records)
 
     @property

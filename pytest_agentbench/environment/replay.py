@@ -190,12 +190,17 @@ class _Replaying:
                     continue
                 return False
             if self._scenario is not None and self._scenario.sessions:
-                self._environment.turn_clock(self._scenario.later(call.session or 1))
+                self._environment.turn_clock(self._scenario.later(self._session(one)))
             result = await self._call(position, one, stated)
             if result.error:
                 self._failed(position, one, result, broken)
         _refuse_broken(self._environment.tools, [one.call for one in self._wanted], broken)
         return not self._found.unmapped
+
+    def _session(self, one: Wanted) -> int:
+        """Give the session that a call is made in: where it stands, else that of the run's call, else the last one."""
+        made = None if one.place is None else self._run.records[one.place].session
+        return one.call.session or made or (len(self._scenario.sessions) if self._scenario else 1)
 
     def _positions(self) -> Iterator[int]:
         """Give the positions in order; a call waits that takes an id which only a later one makes."""

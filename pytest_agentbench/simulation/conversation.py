@@ -213,7 +213,7 @@ class Conversation:
 
     def _stalled(self) -> Stop | None:
         messages = self.recording.messages
-        for message in messages[self._seen :]:
+        for message in messages[max(self._seen, self.recording.start) :]:
             self.progress.see(message)
         self._seen = len(messages)
         if reason := self.progress.stalled():

@@ -1,17 +1,19 @@
 """Suite files: read, checked as a whole, and turned into a `Suite`."""
 
 import os
-from collections.abc import Iterable, Mapping
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
+from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import GateError, Problem, SuiteError, SuiteFaultError
 from pytest_agentbench.core.fault import FaultSpec, axis_id
 from pytest_agentbench.core.gates import Known, parse_gate
 from pytest_agentbench.core.misfit import Keys, Misfit
-from pytest_agentbench.core.moments import clock_misfits, clock_of, dated
+from pytest_agentbench.core.moments import MOMENTS, clock_misfits, clock_of, dated
 from pytest_agentbench.core.names import listing, suggestion
+from pytest_agentbench.core.placeholders import names_in
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.rubric import Rubric, WrittenRubric
 from pytest_agentbench.core.scenario import Scenario
@@ -278,6 +280,8 @@ class _SuiteReader:
                 if scenario.approvals is None and approvals is not None:
                     scenario = scenario.model_copy(update={"approvals": approvals})
                 base = entry.path if entry.is_own else (*entry.path, "agentbench")
+                for one in self._session_misfits(scenario, (*base, "sessions")):
+                    self._note(one, entry.document)
                 context = self._dated(scenario.context, entry.document, (*base, "context"))
                 scenario = scenario.model_copy(update={"context": context})
                 found.append((scenario, entry))
@@ -286,6 +290,25 @@ class _SuiteReader:
         if ("policies",) not in self._broken:
             self._check_policies(found, [policy.id for policy in policies])
         return tuple(keyed_apart(found))
+
+    def _session_misfits(self, scenario: Scenario, path: Keys) -> Iterator[Misfit]:
+        """Yield what sessions ask of the suite that it cannot do."""
+        goal = scenario.instructions.reason_for_call
+        for number, one in enumerate(scenario.sessions):
+            if not (one.lines or one.goal or goal) and self._user().kind == "scripted":
+                hint = "write its `says`"
+                yield Misfit(path=(*path, number), message="the user has nothing to say in this session", hint=hint)
+        spans = [number for number, one in enumerate(scenario.sessions) if one.after]
+        if not spans or ("now",) in self._broken:
+            return
+        where = (*path, spans[0], "after")
+        if self._now is None:
+            yield Misfit(path=where, message="the suite has no clock that could move on", hint="add `now: 2026-11-22`")
+        elif scenario.later(len(scenario.sessions)) > datetime.max.replace(tzinfo=UTC) - self._now:
+            yield Misfit(path=where, message="there is no such date", hint="make it shorter")
+        elif any(f'"{name}"' in dumps([self._form.context, scenario.context]) for name in MOMENTS):
+            message = "the context counts dates from the first session, and would be wrong in this one"
+            yield Misfit(path=where, message=message, hint="have the factory and tools take `now`")
 
     def _entries(self, forms: list[JsonValue]) -> list[Entry]:
         entries: list[Entry] = []
@@ -366,6 +389,10 @@ class _SuiteReader:
         return self._form.gates
 
     def _check_variants(self, suite: Suite) -> None:
+        http = suite.agent.http
+        if http is not None and suite.now is None and "now" in names_in([http.url, http.headers, http.body]):
+            message, hint = "$now stands for nothing: the suite has no clock", "add `now: 2026-11-22T10:00Z`"
+            self._problems.append(self._document.problem(("agent", "http"), message, hint))
         names: dict[str, str] = {}
         for name in suite.variants:
             other = names.setdefault(name.lower(), name)

@@ -74,6 +74,7 @@ class Runner:
             ARGUMENTS=arguments,
             BASELINE="true",
             BASE_BRANCH="main",
+            NAME="bench",
             GITHUB_REF=f"refs/heads/{branch}",
         )
         assert done.returncode == 0, done.stderr
@@ -84,7 +85,7 @@ class Runner:
 
     def comment(self, **environ: str) -> subprocess.CompletedProcess[str]:
         """Write the comment of a pull request."""
-        told = {"GH_TOKEN": "t", "NAME": "bench", "NUMBER": "7", "FOLDER": str(self.temporary / "agentbench")}
+        told = {"GH_TOKEN": "t", "NAME": "bench", "NUMBER": "7", "FOLDER": str(self.temporary / "agentbench-bench")}
         return self.step("Comment", **{**told, "GH_FOUND": "", **environ})
 
 
@@ -94,7 +95,7 @@ def runner(tmp_path: Path) -> Runner:
     project, tools = tmp_path / "project", tmp_path / "temp" / "bin"
     project.mkdir()
     tools.mkdir(parents=True)
-    (project / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")  # of the repository, above the working directory
     (project / "action_agent.py").write_text(AGENT)
     (project / "agentbench.yaml").write_text(SUITE.replace("GATE", "0.4"))
     (tools / "gh").write_text(GH)

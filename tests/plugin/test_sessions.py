@@ -113,6 +113,18 @@ def test_an_exported_task_reads_back_as_the_same_sessions(project: Project) -> N
         ({"sessions": [{"says": ["Hello"]}]}, "sessions: found a list of 1, expected a list of two or more sessions*"),
         ({"sessions": [{"after": "1d"}, {}]}, "sessions[[]0[]].after: nothing comes before the first session*"),
         ({"sessions": [{}, {"after": "tomorrow"}]}, "after: found 'tomorrow', expected the time since the session*"),
+        (
+            {"sessions": [{"says": ["Hi"]}, {"says": ["Hi"], "after": "999999w"}]},
+            "after: there is no such date (make it shorter)",
+        ),
+        ({"sessions": [{"says": ["Hi"]}, {}]}, "the user has nothing to say in this session (write its `says`)"),
+        (
+            {
+                "sessions": [{"says": ["Hi"]}, {"says": ["Hi"], "after": "1d"}],
+                "context": {"today": {"$today": "0d"}},
+            },
+            "after: the context counts dates from the first session*",
+        ),
         ({"sessions": [{}, {"sais": []}]}, "unknown key 'sais', allowed: says, goal, expect, after (did you mean*"),
     ],
 )
@@ -121,6 +133,85 @@ def test_sessions_that_cannot_be_meant_are_errors(project: Project, keys: dict[s
     write(project, **keys)
 
     project.run().stdout.fnmatch_lines([f"*agentbench.yaml:*:* scenarios[[]0[]]*{message}*"])
+
+
+def test_what_belongs_to_a_session_is_looked_for_in_it(project: Project) -> None:
+    """Calls under the wrong session, words of another one, and a yes of another one are not there; stalls end there."""
+    project.write("bench/desk_tools.py", "def book(room: str) -> str:\n    return 'ok'\n")
+    project.write(
+        "bench/desk.py",
+        """
+        def build(tools):
+            call = {tool.__name__: tool for tool in tools}
+
+            def reply(message):
+                if "book" in message:
+                    call["book"](room="room 7")
+                return {"What?": "I do not know."}.get(message, "Noted: room 7.")
+
+            return reply
+        """,
+    )
+    booked = [{"book": {"room": "room 7"}}]
+    agreed = {"id": "confirm", "text": "Ask first.", "rule": {"confirm_before": {"calls": ["book"]}}}
+    scenarios = [
+        {"id": "early", "sessions": [{"says": ["Please book."]}, {"says": ["What?"], "expect": booked}]},
+        {"id": "late", "sessions": [{"says": ["What?"], "expect": booked}, {"says": ["Please book."]}]},
+        {"id": "right", "sessions": [{"says": ["What?"]}, {"says": ["Please book."], "after": "2d"}], "expect": booked},
+        {"id": "forgot", "sessions": [{"says": ["I like room 7."]}, {"says": ["What?"]}], "communicate": ["room 7"]},
+        {"id": "again", "sessions": [{"says": ["Hello"]}] * 4, "communicate": ["room 7"]},
+        {
+            "id": "old-yes",
+            "sessions": [{"says": ["Room 7", {"confirm": "Yes, room 7."}]}, {"says": [{"other": "Please book."}]}],
+            "policies": ["confirm"],
+        },
+    ]
+    suite = {
+        "agent": "desk:build",
+        "now": "2026-11-22T10:00Z",
+        "environment": {"tools": "desk_tools", "writes": ["book"]},
+        "scenarios": scenarios,
+    }
+    for name, policies, chosen in (("plain", [], scenarios[:5]), ("asked", [agreed], scenarios[5:])):
+        suite |= {"policies": policies, "scenarios": chosen}
+        project.write(f"bench/{name}.agentbench.yaml", json.dumps(suite))
+
+    project.run()
+
+    assert project.verdicts() == {
+        "early": "failed",
+        "late": "failed",
+        "right": "passed",
+        "forgot": "failed",
+        "again": "passed",
+        "old-yes": "failed",
+    }
+
+
+def test_dates_of_rules_count_from_the_session_of_the_call(project: Project) -> None:
+    """A booking for a day after the second session's is late by that session's clock alone."""
+    write(project)
+    file = project.pytester.path / "bench" / "agentbench.yaml"
+    suite = json.loads(file.read_text())
+    # the tool books for its own day, which the agent does not name: what it is called with counts
+    tools = TOOLS.replace(
+        "def book(state: dict, now: datetime, room: str)", "def book(state: dict, room: str, on: str)"
+    )
+    project.write("bench/desk_tools.py", tools.replace("now.date().isoformat()", "on"))
+    project.write(
+        "bench/desk.py",
+        AGENT.replace('memory else "room 1")', 'memory else "room 1", on=now.date().isoformat())'),
+    )
+    rule = {"never": {"calls": ["book"], "where": {"on": {"$gt": {"$today": "1d"}}}}}
+    suite["policies"] = [{"id": "soon", "text": "Book for tomorrow at the latest.", "rule": rule}]
+    suite["scenarios"][0]["sessions"][1] = {
+        "says": ["Book my room, please"],
+        "after": "30d",
+        "expect": [{"book": {"on": "2026-12-22"}}],
+    }
+    file.write_text(json.dumps(suite))
+
+    project.run().assert_outcomes(passed=1)
 
 
 class Desk(BaseHTTPRequestHandler):
@@ -151,7 +242,7 @@ def test_the_clock_reaches_agents_behind_http(project: Project) -> None:
             {
                 "id": "days",
                 "sessions": [{"says": ["Which day?"]}, {"says": ["Which day?"], "after": "36h"}],
-                "communicate": ["2026-11-22T10:00:00+00:00 2026-11-22T10", "2026-11-23T22:00:00+00:00 2026-11-23T22"],
+                "communicate": ["2026-11-23T22:00:00+00:00 2026-11-23T22"],
             }
         ],
     }
@@ -159,6 +250,8 @@ def test_the_clock_reaches_agents_behind_http(project: Project) -> None:
 
     try:
         project.run().assert_outcomes(passed=1)
+        (transcript,) = project.pytester.path.rglob("transcripts/*.json")
+        assert "2026-11-22T10:00:00+00:00 2026-11-22T10" in transcript.read_text()
     finally:
         server.shutdown()
         server.server_close()

@@ -192,7 +192,7 @@ def of_run(
     With `goal` the judge sees that, too. With `notes` it is also told of each call how it went, where its arguments
     come from, and whether its answer was of use. Why the conversation ended is not shown: the reason is the user's.
     """
-    pieces = list(_pieces(run.transcript))
+    pieces = list(_pieces(run.transcript, run.scenario))
     given = call_notes(run.transcript, run.toolset) if notes else ()
     last = pieces[-1].turn if pieces else 0
     pieces += [Piece(turn=last, by="tool", head="noted", text=text, heard=False) for text in given]
@@ -329,13 +329,15 @@ def _knowledge(scenario: Scenario) -> Iterator[str]:
     yield from (f"not known: {text}" for text in (*scenario.unknown, *filter(None, [told.unknown_info])))
 
 
-def _pieces(transcript: Transcript) -> Iterator[Piece]:
+def _pieces(transcript: Transcript, scenario: Scenario | None = None) -> Iterator[Piece]:
     calls = list(enumerate(transcript.trajectory, start=1))
     session = 1
     for index, (turn, message) in enumerate(zip(transcript.turns, transcript.messages, strict=True)):
         if message.session != session:
             session = message.session
-            text = f"a new conversation begins, the same user's number {session}"
+            after = scenario.sessions[session - 1].after if scenario and scenario.sessions else ""
+            begins = f"a new conversation of the same user begins, number {session}"
+            text = f"{begins}, {after} later" if after else begins
             yield Piece(turn=turn, by="tool", head="it happened", text=text, heard=True)
         for event in message.events:
             yield Piece(turn=turn, by="tool", head="it happened", text=_shown(str(event)), heard=False)

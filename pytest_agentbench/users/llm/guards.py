@@ -116,7 +116,7 @@ def _invention(view: View, draft: Draft, locale: str) -> _Fault | None:
     values, short = values_in(draft.text), short_ids_in(draft.text)
     if not values and not short:
         return None
-    known = Known(told(view), locale)
+    known = Known(told(view), locale, [one for value in view.knows.values() for _, one in plain_values(value)])
     asked = (*values, *filter(known.has_kind, short))
     made_up = next((value.text for value in asked if not known.holds(value)), None)
     if made_up is None:

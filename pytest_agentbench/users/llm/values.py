@@ -132,7 +132,9 @@ def short_ids_in(text: str) -> tuple[Value, ...]:
 class Known:
     """All that a user was told and heard, as texts in which values are looked for in any spelling."""
 
-    def __init__(self, texts: Iterable[str], locale: str) -> None:
+    def __init__(self, texts: Iterable[str], locale: str, ids: Iterable[object] = ()) -> None:
+        """Know `texts`; `ids` are values that stand under a name, so that others of their kind are ids, too."""
+        self._ids = " ".join(map(str, ids))
         self._text = "\n".join(map(clipped, texts))
         self._flat = _BETWEEN.sub("", _folded(self._text))
         self._locale = locale
@@ -150,12 +152,12 @@ class Known:
         )
 
     def has_kind(self, value: Value) -> bool:
-        """Whether an id is known that differs in its digits alone."""
+        """Whether one of the ids differs in its digits alone: in a text, `step-1` is no id."""
         return shape(value.text) in self._kinds
 
     @cached_property
     def _kinds(self) -> set[str]:
-        return {shape(word) for word in _CODE.findall(_folded(self._text))} - {""}
+        return {shape(word) for word in _CODE.findall(_folded(self._ids))} - {""}
 
     @cached_property
     def _reckoned(self) -> set[int]:
