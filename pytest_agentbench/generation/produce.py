@@ -200,7 +200,7 @@ class Production:
         for stage, reason, fault in faults_of(found, planned, self._rules):
             if stage != "persona" or self._has_model:  # a plain persona has the values as they are
                 raise LostError(planned, stage, reason, fault)
-        worded = found.of(planned).model_copy(update={"worded_by": self.wording.name})
+        worded = found.of(planned, self._rules).model_copy(update={"worded_by": self.wording.name})
         if not worded.calls and not any(turn.refused for turn in worded.turns):
             raise LostError(planned, "wording", "cut to nothing")
         return worded

@@ -59,9 +59,9 @@ class ConversationLines(Model):
         """Give the first and the last turn of a draft that are kept."""
         return self.first, len(draft.turns) - 1 if self.last is None else self.last
 
-    def of(self, draft: Draft) -> Draft:
-        """Give a draft with these lines and people."""
-        found = cut(draft, *self.kept(draft))
+    def of(self, draft: Draft, rules: SuiteRules) -> Draft:
+        """Give a draft with these lines and people; what is kept of it keeps the rules."""
+        found = cut(draft, *self.kept(draft), rules)
         turns = [turn.model_copy(update={"line": line}) for turn, line in zip(found.turns, self.lines, strict=True)]
         return found.model_copy(update={"turns": tuple(turns), "personas": self.personas})
 
@@ -177,7 +177,7 @@ def faults_of(found: ConversationLines, draft: Draft, rules: SuiteRules) -> Iter
         return
     for why in spoilt_by_cut(draft, *found.kept(draft), rules):
         yield "wording", "cut where it cannot be", why
-    kept = cut(draft, *found.kept(draft))
+    kept = cut(draft, *found.kept(draft), rules)
     policies = [policy.text for policy in rules.policies]
     if len(found.lines) != len(kept.turns):
         why = f"there are {len(found.lines)} lines for the {len(kept.turns)} turns that are kept"

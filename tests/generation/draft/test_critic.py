@@ -19,6 +19,7 @@ from pytest_agentbench.generation.language.plain import SaidReference
 from pytest_agentbench.generation.language.wording import ConversationBrief, PlainWording
 from pytest_agentbench.generation.named import entries, slots_of
 from pytest_agentbench.generation.solver import plainly
+from pytest_agentbench.generation.tools.hydration.rules import SuiteRules
 from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.models import Models
 from pytest_agentbench.testing import ModelServer
@@ -36,7 +37,8 @@ def reviewed(suite: Suite, draft: Draft, *answers: list[dict[str, Any]]) -> tupl
         models = Models(environ={})
         try:
             chat = models.chat(ModelSpec(model="m", base_url=url, api_key="none"), Caller(role="critic"))
-            return await Critic(chat, load_toolset(suite.environment, suite.root)).review(said.of(draft), [])
+            tools = load_toolset(suite.environment, suite.root)
+            return await Critic(chat, tools).review(said.of(draft, SuiteRules((), tools)), [])
         finally:
             await models.close()
 

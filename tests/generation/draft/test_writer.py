@@ -140,31 +140,64 @@ def test_what_a_kept_turn_needs_is_not_cut(tmp_path: Path) -> None:
     assert uncuttable(decided, 0, 0) == "this conversation is fixed: keep all turns"
 
 
-def test_a_rule_that_the_whole_keeps_is_kept_by_what_is_left(tmp_path: Path) -> None:
-    """A cut that takes away the call that a rule wants before goes back once, with what must stay."""
-    rule = {"before": {"calls": ["renew_loan"], "first": ["get_member"]}}
-    suite = suite_of(tmp_path, "library", [{"id": "look-up", "text": "Look up the member first.", "rule": rule}])
+def ruled(folder: Path, first: str) -> tuple[Suite, Draft]:
+    """Plan a renewal as the fourth of five requests, before which a rule wants a lookup."""
+    folder.mkdir()
+    rule = {"before": {"calls": ["renew_loan"], "first": [first]}}
+    suite = suite_of(folder, "library", [{"id": "look-up", "text": "Look up first.", "rule": rule}])
     turns = [
-        Say(calls=[Do("search_books", {"title": "Salt"})]),
-        Say(calls=[Do("get_member", {"member_id": "M21"})]),
-        Say(calls=[Do("renew_loan", {"loan_id": "L301", "weeks": 1})]),
+        Say(calls=[Do("search_books", {"title": "Salt"}), Do("get_member", {"member_id": "M21"})]),
+        Say(calls=[Do("get_book", {"book_id": From(0, "1.id", "book", 1, 2)})]),
+        Say(calls=[Do("list_loans", {"member_id": "M21"})], wanted=[(0, "0.loan_id")]),
+        Say(calls=[Do("renew_loan", {"loan_id": From(3, "1.loan_id", "loan", 1, 2), "weeks": 1})]),
         Say(calls=[Do("search_books", {"title": "Night"})]),
     ]
-    draft = asyncio.run(drafted(suite, "d1", turns, owner=Owner(key="M21")))
-    lines = ["Is my account fine? I am M21.", "Then I keep L301 for one more week, please."]
-    persona = {**PERSONA, "known_info": "You are member M21, with L301, for one week."}
-    short = answer(first=3, last=3, lines=lines[1:], personas=[{**persona, "known_info": "L301 for one week."}])
-    whole = answer(first=2, last=3, lines=lines, personas=[persona])
+    return suite, asyncio.run(drafted(suite, "d1", turns, owner=Owner(key="M21")))
 
-    report, repairs = produced(suite, [draft], [short, whole])
+
+def test_a_lookup_that_a_rule_wants_goes_with_what_is_left(tmp_path: Path) -> None:
+    """The agent makes it on its own, and the person says its values, which the repair names."""
+    suite, draft = ruled(tmp_path / "carried", "get_member")
+    persona = {**PERSONA, "known_info": "You are member M21, and mean one week."}
+    silent = ["What do I have at home?", "The second one, please, for one more week."]
+    said = ["What do I have at home? I am M21.", silent[1]]
+    cuts = {"first": 3, "last": 4, "personas": [persona]}
+
+    report, asked = produced(suite, [draft], [answer(lines=silent, **cuts), answer(lines=said, **cuts)])
+
+    assert "line 1: the line does not state member id 'M21'" in asked[1]
+    (kept,) = report.accepted
+    assert [(one.call.name, one.asked) for one in kept.calls] == [
+        ("get_member", False),
+        ("list_loans", True),
+        ("renew_loan", True),
+    ]
+    assert [(one.label, one.value, one.call) for one in kept.turns[0].states] == [
+        ("member id", "M21", 0),
+        ("member id", "M21", 1),
+    ]
+    assert (kept.turns[0].wanted[0].call, kept.turns[1].references[0].source) == (1, 1)
+
+
+def test_a_cut_that_breaks_a_rule_goes_back_with_what_must_stay(tmp_path: Path) -> None:
+    """A lookup that needs another answer cannot go with what is left."""
+    suite, draft = ruled(tmp_path / "needed", "get_book")
+    persona = {**PERSONA, "known_info": "You are member M21, look for Salt, and mean one week."}
+    lines = [
+        "Is there a book called Salt? I am M21.",
+        "What is the second one of those?",
+        "And what do I have at home? I am M21.",
+        "Give me one more week for the second one.",
+    ]
+    short = answer(first=3, last=4, lines=lines[2:], personas=[persona])
+    whole = answer(first=1, last=4, lines=lines, personas=[persona])
+
+    report, asked = produced(suite, [draft], [short, whole])
     lost, _ = produced(suite, [draft.model_copy(update={"id": "d2"})], [short, short])
 
-    for part in (
-        "what is kept breaks the rule 'look-up': renew_loan",
-        "Keep the turns from 2 on, or leave out the one that makes this change",
-    ):
-        assert part in repairs[1]
-    assert [[call.call.name for call in one.calls] for one in report.accepted] == [["get_member", "renew_loan"]]
+    assert "what is kept breaks the rule 'look-up': renew_loan" in asked[1]
+    assert "Keep the turns from 1 on, or leave out the one that makes this change" in asked[1]
+    assert [len(one.calls) for one in report.accepted] == [5]
     assert [(one.stage, one.reason) for one in lost.losses] == [("wording", "cut where it cannot be")]
 
 
@@ -205,7 +238,7 @@ def test_numbers_of_calls_move_with_a_cut_beginning(tmp_path: Path) -> None:
     ]
     draft = asyncio.run(drafted(suite_of(tmp_path, "library"), "d1", turns, owner=Owner(key="M21")))
 
-    left = cut(draft, 1, 2)
+    left = cut(draft, 1, 2, SuiteRules((), Toolset()))
 
     assert left.turns[1].references[0].source == 0
     assert left.turns[1].calls[0].origins["loan_id"].call == 0
