@@ -20,6 +20,8 @@ _DATE = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])")
 _MOMENT = re.compile(r"(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(?::\d{2})?(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})?")
 _TIME = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d")
 _FEWEST, _MOST = 2, 999
+_UNIT, _ENDING, _REACH = 3, 2, 80
+"""Letters that a unit has at least and its ending at most, and characters behind a number in which it may stand."""
 _LONGEST = 2_000
 """Characters from which a value is a text that is found as it stands."""
 _SHRINKS = 8
@@ -153,13 +155,38 @@ def _decimal_in_words(value: float, *locales: str) -> tuple[str, ...]:
     return tuple(filter(None, ways))
 
 
-@lru_cache(maxsize=256)
 def numbers_in_words(text: str, locale: str = "en") -> frozenset[int]:
     """Give the whole numbers from 2 to 999 that a text spells in the words of a language; one is as often a pronoun.
 
     The longest spelling counts, and only as a whole: neither twenty nor one is said by `twenty-one`, nor two hundred by
     `two hundred thousand` or by two numbers in a row. Of a language that num2words does not know nothing is found.
     """
+    return frozenset(number for number, _ in _spelled(text, locale) if number >= _FEWEST)
+
+
+def counts(value: object, unit: str, text: str, locale: str = "en") -> bool:
+    """Whether `text` spells a whole number from 1 on in words, with a word of its unit as one of the next two.
+
+    A unit is what counts one thing or several of it: `month` and `months` are the same.
+    """
+    names = [one for one in _plain(re.sub(r"[\W_]+", " ", unit)).split(" ") if len(one) >= _UNIT]
+    return any(
+        number == value and not isinstance(value, bool) and any(_is_unit(word, one) for word in behind for one in names)
+        for language in dict.fromkeys(["en", locale])
+        for number, behind in _spelled(text, language)
+        if number >= 1
+    )
+
+
+def _is_unit(word: str, unit: str) -> bool:
+    """Whether two words name one thing and several of it, as far as one begins with the other."""
+    shorter, longer = sorted((word, unit), key=len)
+    return len(shorter) >= _UNIT and longer.startswith(shorter) and len(longer) - len(shorter) <= _ENDING
+
+
+@lru_cache(maxsize=256)
+def _spelled(text: str, locale: str) -> tuple[tuple[int, tuple[str, ...]], ...]:
+    """Give the numbers that a text spells in words, each with the two words behind it that no mark sets apart."""
     words = _number_words(locale.replace("-", "_"))
     said = _plain(text).replace("-", " ")
     found: list[tuple[int, int, int]] = []
@@ -172,10 +199,10 @@ def numbers_in_words(text: str, locale: str = "en") -> frozenset[int]:
             found.append((at, end, words.spellings[said[at:end]]))
         at = end or at + 1
     joined = {one for pair in pairwise(found) if not said[pair[0][1] : pair[1][0]].strip() for one in pair}
-    return frozenset(
-        number
+    return tuple(
+        (number, tuple(re.split(r"[^\w ]", said[end : end + _REACH], maxsplit=1)[0].split()[:2]))
         for start, end, number in found
-        if number >= _FEWEST and (start, end, number) not in joined and not words.is_scaled(said, start, end)
+        if (start, end, number) not in joined and not words.is_scaled(said, start, end)
     )
 
 

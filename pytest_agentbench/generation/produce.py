@@ -36,6 +36,7 @@ from pytest_agentbench.generation.recipe import Told, hashes_of, recipe_of
 from pytest_agentbench.generation.report import Report, estimate_of
 from pytest_agentbench.generation.roles import CRITIC, WRITER, RoleModels
 from pytest_agentbench.generation.store import DraftLog, Finished, ScenarioFile, Store, hash_of
+from pytest_agentbench.generation.tools.hydration.rules import SuiteRules
 from pytest_agentbench.results.files import LineLog
 from pytest_agentbench.users.modifiers.plan import plan as plan_modifiers
 from pytest_agentbench.validation.scenario import Shared
@@ -83,11 +84,11 @@ class Production:
     def __post_init__(self) -> None:
         self._recipe = recipe_of(self.suite)
         self._hashes = hashes_of(self.suite, self.toolset)
-        self._policies = [policy.text for policy in self.suite.policies]
+        self._rules = SuiteRules(self.suite.policies, self.toolset, self.suite.now)
         wanted = self._recipe.count if self.wanted is None else self.wanted
         self._report = Report(suite=self.suite, wanted=wanted, roles=self.roles)
         if self.roles and (writer := self.roles.chat(WRITER)):
-            self.wording = ModelWording(writer, self._policies)
+            self.wording = ModelWording(writer, self._rules)
             if critic := self.roles.chat(CRITIC):
                 self.critic = Critic(critic, self.toolset, self.suite.policies)
         self._has_model = not isinstance(self.wording, PlainWording)
@@ -196,10 +197,10 @@ class Production:
             raise LostError(planned, "wording", "the model gives no usable answer", str(error)) from None
         if found.absurd:
             raise LostError(planned, "wording", "absurd", found.absurd)
-        for stage, reason, fault in faults_of(found, planned, self._policies):
+        for stage, reason, fault in faults_of(found, planned, self._rules):
             if stage != "persona" or self._has_model:  # a plain persona has the values as they are
                 raise LostError(planned, stage, reason, fault)
-        worded = found.of(planned).model_copy(update={"worded_by": self.wording.name})
+        worded = found.of(planned, self._rules).model_copy(update={"worded_by": self.wording.name})
         if not worded.calls and not any(turn.refused for turn in worded.turns):
             raise LostError(planned, "wording", "cut to nothing")
         return worded

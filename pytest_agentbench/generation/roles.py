@@ -86,16 +86,17 @@ async def ask(
     seed: object,
     guard: Callable[[M], list[str]] = lambda _: [],
     temperature: float | None = None,
+    repair: str = "",
 ) -> tuple[M, list[str]]:
     """Ask for an `answer` by a prompt; `data` is sent as JSON between delimiters, and is nothing but data.
 
-    Where the guard finds faults, the model is asked once more with them and its last answer; give the answer with the
-    faults that are left. Raise what `structured` raises.
+    Where the guard finds faults, the model is asked once more with them and its last answer, and with the prompt
+    `repair` behind the first one; give the answer with the faults that are left. Raise what `structured` raises.
     """
     nonce = f"{Random(f'{prompt} {seed}').getrandbits(64):016x}"  # noqa: S311 - a delimiter, no secret
     system = templates.render(prompt, {**values, "data": templates.render("data.v1", {"nonce": nonce})})
 
-    async def once(content: Mapping[str, Any]) -> M:
+    async def once(content: Mapping[str, Any], system: str = system) -> M:
         fenced = f"<data-{nonce}>\n{printable(dumps(content, indent=1), newlines=True)}\n</data-{nonce}>"
         messages = [{"role": "system", "content": system}, {"role": "user", "content": fenced}]
         return await structured(chat, answer, messages, temperature=temperature)
@@ -103,6 +104,7 @@ async def ask(
     found = await once(data)
     faults = guard(found)
     if faults:
-        found = await once({**data, "last_answer": found.model_dump(mode="json"), "faults": faults})
+        more = f"{system}\n\n{templates.text(repair).strip()}" if repair else system
+        found = await once({**data, "last_answer": found.model_dump(mode="json"), "faults": faults}, more)
         faults = guard(found)
     return found, faults

@@ -3,7 +3,7 @@
 import pytest
 
 from pytest_agentbench.checks.answers import check_communicate, tau2_said
-from pytest_agentbench.core.spoken import says
+from pytest_agentbench.core.spoken import counts, says
 from tests.checks.builders import agent, run_of, user
 
 
@@ -54,3 +54,25 @@ def test_every_info_is_reported_and_only_the_agent_counts() -> None:
         (True, "the agent said '42'"),
         (False, "the agent never said '7'"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("number", "unit", "text", "language", "counted"),
+    [
+        (1, "months", "For one more month, please.", "en", True),
+        (1, "number of months", "A one-month rental", "en", True),
+        (1, "mois", "Encore un mois", "fr", True),
+        (1, "weeks", "One month", "en", False),
+        (1, "months", "I keep that one. Months ago I had two.", "en", False),
+        (1, "months", "Twenty-one months", "en", False),
+        (21, "months", "Twenty-one months", "en", True),
+        (0, "months", "Zero months", "en", False),
+        (True, "months", "One month", "en", False),
+        (1, "", "One month", "en", False),
+    ],
+)
+def test_a_number_in_words_counts_from_one_on_where_its_unit_stands_beside(
+    number: int, unit: str, text: str, language: str, *, counted: bool
+) -> None:
+    """One is as often a pronoun elsewhere."""
+    assert counts(number, unit, text, language) is counted

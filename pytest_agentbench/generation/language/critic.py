@@ -1,7 +1,8 @@
 """The blind critic: a model that sees persona, tools, rules, rows and lines, never the calls, and must find the writes.
 
-Code compares its writes with the draft's; rejections are counted as tool-to-scenario counts them (implausible,
-invented), and for other writes apart.
+Code compares its writes with the draft's; a text of its writes that stands nowhere goes back to it once, as whatever a
+call makes is named by that call. Rejections are counted as tool-to-scenario counts them (implausible, invented), and
+for other writes apart.
 """
 
 import json
@@ -18,13 +19,14 @@ from pytest_agentbench.core.tool import ToolCall, Toolset, ToolSpec
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.draft import Draft
 from pytest_agentbench.generation.language.guard import scalars_of, stated
+from pytest_agentbench.generation.language.made_values import from_nowhere, resolved
 from pytest_agentbench.generation.language.wording import TEMPLATES
 from pytest_agentbench.generation.roles import ask
 from pytest_agentbench.generation.solver import differing_writes
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.suites.language import language_name
 
-PROMPT = "critic.v2"
+PROMPT, REPAIR = "critic.v2", "critic_repair.v1"
 
 _LOOKUP, _SUMMARY = 1_500, 140
 """Characters of an answer, and of what a tool declares to do, that the critic is shown."""
@@ -60,6 +62,14 @@ class Critique(BaseModel):
     purpose: str = ""
     initial_situation: str = ""
 
+    @property
+    def calls(self) -> list[ToolCall]:
+        """The writes, with their arguments read."""
+        return [
+            ToolCall(name=one.tool, arguments={part.name: _read(part.value) for part in one.arguments})
+            for one in self.writes
+        ]
+
 
 class Opinion(Model):
     """Why a draft is refused ("" where it is not), and the critic's summaries."""
@@ -81,15 +91,18 @@ class Critic:
 
     async def review(self, draft: Draft, rows: Rows) -> Opinion:
         """Give the critic's opinion of a worded draft."""
+        data, lines = self._data(draft, rows), " ".join(turn.line for turn in draft.turns)
         critique, _ = await ask(
             self._chat,
             Critique,
             TEMPLATES,
             PROMPT,
             values={"language": language_name(draft.language)},
-            data=self._data(draft, rows),
+            data=data,
             seed=[turn.line for turn in draft.turns],
+            guard=lambda found: list(from_nowhere(found.calls, data, lines, draft.language)),
             temperature=0.0,
+            repair=REPAIR,
         )
         opinion = self._opinion(critique, draft, rows)
         self.verdicts.append(opinion.why)
@@ -100,10 +113,7 @@ class Critic:
             return Opinion(why="implausible", detail=critique.reason)
         if invented := _invented(critique, draft, rows):
             return Opinion(why="invented", detail=", ".join(invented))
-        writes = [
-            ToolCall(name=one.tool, arguments={part.name: _read(part.value) for part in one.arguments})
-            for one in critique.writes
-        ]
+        writes = resolved(draft, critique.calls, self._toolset)
         if differs := differing_writes(draft, writes, self._toolset):
             why = f"{differs}; it refuses: {critique.refusal}" if critique.refusal else differs
             return Opinion(why="other writes", detail=why)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_agentbench.core.spoken import numbers_in_words, plain, says, states
+from pytest_agentbench.core.spoken import counts, numbers_in_words, plain, says, states
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.draft import Draft, Turn
@@ -42,7 +42,7 @@ def line_faults(line: str, turn: Turn, draft: Draft, *, policies: Sequence[str] 
         f"the line does not state {one.label} {printable(repr(value))}"
         for one in turn.states
         for value in scalars_of(one.value)
-        if not stated(value, line, draft.language)
+        if not stated(value, line, draft.language, unit=one.label)
     ]
     return [*missing, *_from_nowhere(line, turn, draft), *_tools(line, draft), *_policy_text(line, policies)]
 
@@ -134,11 +134,11 @@ def _rows_of_words(text: str) -> Iterator[tuple[str, ...]]:
     return (tuple(words[at : at + _POLICY_WORDS]) for at in range(len(words) - _POLICY_WORDS + 1))
 
 
-def stated(value: JsonValue, line: str, language: str = "en") -> bool:
-    """Whether a line states a value; true, false and nothing are not looked for."""
+def stated(value: JsonValue, line: str, language: str = "en", *, unit: str = "") -> bool:
+    """Whether a line states a value; true, false and nothing are not looked for. `unit` is what the value counts."""
     if value is None or isinstance(value, bool) or not str(value).strip():
         return True
-    return states(value, line, language) or says(str(value), line)
+    return states(value, line, language) or says(str(value), line) or counts(value, unit, line, language)
 
 
 def stands_in(value: JsonValue, text: str, language: str = "en") -> bool:

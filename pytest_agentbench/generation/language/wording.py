@@ -5,7 +5,7 @@ sees the draft's calls with their answers; it may cut the conversation at either
 changes a call or a value.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
 from pydantic import BaseModel
@@ -14,10 +14,12 @@ from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.text import shorten
 from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.generation.draft import Draft, Persona, PlannedCall, Stage, Turn
+from pytest_agentbench.generation.draft import Draft, Persona, Stage, Turn
+from pytest_agentbench.generation.language.cutting import cut, is_cuttable, spoilt_by_cut, uncuttable
 from pytest_agentbench.generation.language.guard import line_faults, scalars_of, stated
 from pytest_agentbench.generation.language.plain import PLAIN, label_of, phrases_of, said, worded, words_of
 from pytest_agentbench.generation.roles import ask
+from pytest_agentbench.generation.tools.hydration.rules import SuiteRules
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.llm.templates import Templates
 from pytest_agentbench.suites.language import language_name
@@ -57,9 +59,9 @@ class ConversationLines(Model):
         """Give the first and the last turn of a draft that are kept."""
         return self.first, len(draft.turns) - 1 if self.last is None else self.last
 
-    def of(self, draft: Draft) -> Draft:
-        """Give a draft with these lines and people."""
-        found = cut(draft, *self.kept(draft))
+    def of(self, draft: Draft, rules: SuiteRules) -> Draft:
+        """Give a draft with these lines and people; what is kept of it keeps the rules."""
+        found = cut(draft, *self.kept(draft), rules)
         turns = [turn.model_copy(update={"line": line}) for turn, line in zip(found.turns, self.lines, strict=True)]
         return found.model_copy(update={"turns": tuple(turns), "personas": self.personas})
 
@@ -132,20 +134,20 @@ class WrittenConversation(BaseModel):
 
 
 class ModelWording:
-    """Implements `Wording`: `policies` are the texts that no user knows."""
+    """Implements `Wording`: what is kept must keep `rules`, and no user knows their texts."""
 
-    def __init__(self, chat: Chat, policies: Sequence[str] = ()) -> None:
+    def __init__(self, chat: Chat, rules: SuiteRules) -> None:
         self.name = chat.spec.model
         self.spec = chat.spec
         self._chat = chat
-        self._policies = tuple(policies)
+        self._rules = rules
 
     async def lines(self, asked: ConversationBrief, /) -> ConversationLines:
         """Ask for the lines of a draft; faults that a repair leaves are there for the driver to find."""
 
         def guard(answer: WrittenConversation) -> list[str]:
             found = answer.read(asked.draft)
-            faults = [fault for _, _, fault in faults_of(found, asked.draft, self._policies)]
+            faults = [fault for _, _, fault in faults_of(found, asked.draft, self._rules)]
             if not found.absurd and len(found.personas) != asked.personas:
                 faults.append(f"there are {len(found.personas)} personas, {asked.personas} are asked for")
             return faults[:_MOST_FAULTS]
@@ -166,14 +168,17 @@ class ModelWording:
         return found.model_copy(update={"personas": tuple(several)})
 
 
-def faults_of(found: ConversationLines, draft: Draft, policies: Sequence[str]) -> Iterator[tuple[Stage, str, str]]:
+def faults_of(found: ConversationLines, draft: Draft, rules: SuiteRules) -> Iterator[tuple[Stage, str, str]]:
     """Say what is wrong with the lines and people of a draft: the stage, the reason in a few words, the fault."""
     if found.absurd:
         return
     if why := uncuttable(draft, *found.kept(draft)):
         yield "wording", "cut where it cannot be", why
         return
-    kept = cut(draft, *found.kept(draft))
+    for why in spoilt_by_cut(draft, *found.kept(draft), rules):
+        yield "wording", "cut where it cannot be", why
+    kept = cut(draft, *found.kept(draft), rules)
+    policies = [policy.text for policy in rules.policies]
     if len(found.lines) != len(kept.turns):
         why = f"there are {len(found.lines)} lines for the {len(kept.turns)} turns that are kept"
         yield "wording", "not a line for each turn", why
@@ -190,7 +195,7 @@ def persona_faults(one: Persona, draft: Draft) -> Iterator[str]:
     """Say what a persona states that the draft does not have, and what of it is missing."""
     for label, value in draft.values.items():
         for scalar in scalars_of(value):
-            if not stated(scalar, one.known_info, draft.language):
+            if not stated(scalar, one.known_info, draft.language, unit=label):
                 yield f"known_info does not state {label} {scalar!r}"
     whole = Turn(
         references=tuple(one for turn in draft.turns for one in turn.references),
@@ -216,7 +221,7 @@ def _data(asked: ConversationBrief) -> dict[str, Any]:
     return {
         "tools": [f"{name}: {summary[:_SUMMARY]}" for name, summary in tools],
         "turns": [_turn(draft, place) for place in range(len(draft.turns))],
-        "fixed": not _is_cuttable(draft),
+        "fixed": not is_cuttable(draft),
         **{name: value for name, value in rest.items() if value},
     }
 
@@ -245,53 +250,3 @@ def _pointed(draft: Draft, place: int, number: int) -> str:
     answer = f"the answer to {words_of(calls[one.source].call.name)}" if one.source < len(calls) else "an answer"
     which = f"entry {one.position + 1} of {one.count}" if one.count > 1 else "the only one"
     return f"{label_of(one.argument)}: {one.label}, {which} in {answer} (at {one.path})"
-
-
-def _is_cuttable(draft: Draft) -> bool:
-    """Whether turns may be left out: none decides a policy."""
-    return draft.source != "policies" and not draft.policies
-
-
-def uncuttable(draft: Draft, first: int, last: int) -> str:
-    """Say why a draft cannot be cut so, "" where it can."""
-    if (first, last) == (0, len(draft.turns) - 1):
-        return ""
-    if not _is_cuttable(draft):
-        return "this conversation is fixed: keep all turns"
-    if not 0 <= first <= last < len(draft.turns):
-        return f"there are no turns from {first + 1} to {last + 1}"
-    gone = sum(len(turn.calls) for turn in draft.turns[:first])
-    for turn in draft.turns[first : last + 1]:
-        origins = [one.call for call in (*turn.calls, *turn.refused) for one in call.origins.values()]
-        needed = [*(call for call in origins if call is not None), *(one.source for one in turn.references)]
-        if any(call < gone for call in needed):
-            return f"the turns from {first + 1} on need an answer of one that is cut"
-    return ""
-
-
-def cut(draft: Draft, first: int, last: int) -> Draft:
-    """Keep the turns from `first` to `last`; numbers of calls move with them."""
-    if (first, last) == (0, len(draft.turns) - 1):
-        return draft
-    gone = sum(len(turn.calls) for turn in draft.turns[:first])
-
-    def moved(call: PlannedCall) -> PlannedCall:
-        origins = {
-            path: one if one.call is None else one.model_copy(update={"call": one.call - gone})
-            for path, one in call.origins.items()
-        }
-        return call.model_copy(update={"origins": origins})
-
-    turns = [
-        turn.model_copy(
-            update={
-                "calls": tuple(map(moved, turn.calls)),
-                "refused": tuple(map(moved, turn.refused)),
-                "references": tuple(one.model_copy(update={"source": one.source - gone}) for one in turn.references),
-            }
-        )
-        for turn in draft.turns[first : last + 1]
-    ]
-    tools = {call.call.name for turn in turns for call in turn.calls} | {"*"}
-    faults = tuple(one for one in draft.faults if one.tool in tools)
-    return draft.model_copy(update={"turns": tuple(turns), "faults": faults})

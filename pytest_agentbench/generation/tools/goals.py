@@ -39,7 +39,7 @@ from pytest_agentbench.generation.tools.source import draft_of
 from pytest_agentbench.generation.tools.stage_files import hash_of
 from pytest_agentbench.generation.tools.template import TEMPLATES
 from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Graph, Walk
-from pytest_agentbench.generation.tools.walks.coverage import Covered, Step, covered_by
+from pytest_agentbench.generation.tools.walks.coverage import Covered, Step, covered_by, handed_on
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.suites.language import language_name
 from pytest_agentbench.validation.values import scalars
@@ -47,7 +47,7 @@ from pytest_agentbench.validation.values import scalars
 PLAYER = "player"
 """The role that plays the right agent."""
 
-PROMPT = "player.v1"
+PROMPT = "player.v2"
 TEMPERATURE = 0.7
 
 _QUESTIONS, _TOKENS = 6, 12_000
@@ -160,7 +160,7 @@ class GoalSource:
     def accepted(self, draft: Draft) -> None:
         """Note what a scenario covers."""
         self._accepted += 1
-        self._covered |= covered_by(self.walks[draft.id].nodes)
+        self._covered |= covered_by(self.walks[draft.id].nodes) | Covered(edges=handed_on(draft))
 
     def lost(self, loss: Loss) -> None:
         """Nothing is covered by it; the same steps come again, with another person."""

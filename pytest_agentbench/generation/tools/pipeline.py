@@ -216,7 +216,8 @@ class Pipeline:
         report = await production.run()
         walks = [source.walks[draft.id] for draft in report.accepted]
         save(recipe.out / WALKS, WalkFile(walks=tuple(walks)), hash_of(graph, recipe.seed))
-        rows = coverage(graph, walks, why, offered=[card.tool for card in stock.cards.cards])
+        offered = [card.tool for card in stock.cards.cards]
+        rows = coverage(graph, walks, why, offered=offered, drafts=report.accepted)
         kinds = kinds_told(self.toolset.of("assistant"), stock.cards, stock.pool) if state is None else []
         named = {name for row in rows for name, _ in row.missing}
         rest = [f"no verified call of {tool}: {reason}" for tool, reason in made.why.items() if tool not in named]

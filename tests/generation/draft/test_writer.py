@@ -9,19 +9,17 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.core.model import ModelSpec
+from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.suite import Suite
+from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation.draft import Draft, PolicyPart
-from pytest_agentbench.generation.language.wording import (
-    ConversationBrief,
-    ConversationLines,
-    ModelWording,
-    cut,
-    uncuttable,
-)
+from pytest_agentbench.generation.language.cutting import cut, spoilt_by_cut, uncuttable
+from pytest_agentbench.generation.language.wording import ConversationBrief, ConversationLines, ModelWording
 from pytest_agentbench.generation.produce import Production
 from pytest_agentbench.generation.report import Report
 from pytest_agentbench.generation.store import Store
+from pytest_agentbench.generation.tools.hydration.rules import SuiteRules
 from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.models import Models
 from pytest_agentbench.testing import ModelServer
@@ -50,7 +48,8 @@ def asked(server: ModelServer, draft: Draft) -> ConversationLines:
         models = Models(environ={})
         try:
             spec = ModelSpec(model="m", base_url=server.base_url, api_key="none")
-            wording = ModelWording(models.chat(spec, Caller(role="writer")), ["Never renew a loan for long."])
+            rules = SuiteRules((Policy(id="long", text="Never renew a loan for long."),), Toolset())
+            wording = ModelWording(models.chat(spec, Caller(role="writer")), rules)
             return await wording.lines(ConversationBrief(draft=draft))
         finally:
             await models.close()
@@ -58,21 +57,23 @@ def asked(server: ModelServer, draft: Draft) -> ConversationLines:
     return asyncio.run(run())
 
 
-def produced(suite: Suite, drafts: Sequence[Draft], script: Sequence[str]) -> Report:
-    """Run drafts through the driver, worded by a model that says what a script holds."""
+def produced(suite: Suite, drafts: Sequence[Draft], script: Sequence[str]) -> tuple[Report, list[str]]:
+    """Run drafts through the driver, worded by a model that says what a script holds; give what it was shown, too."""
 
     async def run(url: str) -> Report:
-        models = Models(environ={})
+        models, tools = Models(environ={}), load_toolset(suite.environment, suite.root)
         try:
             spec = ModelSpec(model="m", base_url=url, api_key="none")
             production = Production(
                 suite=suite,
-                toolset=load_toolset(suite.environment, suite.root),
+                toolset=tools,
                 source=Listed(drafts),
                 store=Store(suite.generate.out),
                 made_from="h",
                 today=TODAY,
-                wording=ModelWording(models.chat(spec, Caller(role="writer"))),
+                wording=ModelWording(
+                    models.chat(spec, Caller(role="writer")), SuiteRules(suite.policies, tools, suite.now)
+                ),
                 wanted=len(drafts),
             )
             return await production.run()
@@ -80,7 +81,7 @@ def produced(suite: Suite, drafts: Sequence[Draft], script: Sequence[str]) -> Re
             await models.close()
 
     with ModelServer(list(script)) as server:
-        return asyncio.run(run(server.base_url))
+        return asyncio.run(run(server.base_url)), [str(one.messages[-1]["content"]) for one in server.requests]
 
 
 def test_an_answer_with_faults_goes_back_once_with_them(tmp_path: Path) -> None:
@@ -113,7 +114,7 @@ def test_a_persona_knows_the_values_and_no_others(tmp_path: Path) -> None:
 def test_what_nobody_would_ask_for_is_lost_as_absurd(tmp_path: Path) -> None:
     suite = suite_of(tmp_path, "library")
 
-    report = produced(suite, two(suite)[:1], [answer(absurd="Nobody asks twice.", lines=[], personas=[])])
+    report, _ = produced(suite, two(suite)[:1], [answer(absurd="Nobody asks twice.", lines=[], personas=[])])
 
     (loss,) = report.losses
     assert (loss.stage, loss.reason, loss.detail) == ("wording", "absurd", "Nobody asks twice.")
@@ -124,7 +125,7 @@ def test_the_end_may_be_cut_and_is_not_expected_then(tmp_path: Path) -> None:
     draft = two(suite)[0]
     persona = {**PERSONA, "known_info": "You are member M21."}
 
-    report = produced(suite, [draft], [answer(last=1, lines=GOOD[:1], personas=[persona])])
+    report, _ = produced(suite, [draft], [answer(last=1, lines=GOOD[:1], personas=[persona])])
 
     assert [str(loss) for loss in report.losses] == []
     assert [call.call.name for call in report.accepted[0].calls] == ["list_loans"]
@@ -139,6 +140,96 @@ def test_what_a_kept_turn_needs_is_not_cut(tmp_path: Path) -> None:
     assert uncuttable(decided, 0, 0) == "this conversation is fixed: keep all turns"
 
 
+def ruled(folder: Path, first: str) -> tuple[Suite, Draft]:
+    """Plan a renewal as the fourth of five requests, before which a rule wants a lookup."""
+    folder.mkdir()
+    rule = {"before": {"calls": ["renew_loan"], "first": [first]}}
+    suite = suite_of(folder, "library", [{"id": "look-up", "text": "Look up first.", "rule": rule}])
+    turns = [
+        Say(calls=[Do("search_books", {"title": "Salt"}), Do("get_member", {"member_id": "M21"})]),
+        Say(calls=[Do("get_book", {"book_id": From(0, "1.id", "book", 1, 2)})]),
+        Say(calls=[Do("list_loans", {"member_id": "M21"})], wanted=[(0, "0.loan_id")]),
+        Say(calls=[Do("renew_loan", {"loan_id": From(3, "1.loan_id", "loan", 1, 2), "weeks": 1})]),
+        Say(calls=[Do("search_books", {"title": "Night"})]),
+    ]
+    return suite, asyncio.run(drafted(suite, "d1", turns, owner=Owner(key="M21")))
+
+
+def test_a_lookup_that_a_rule_wants_goes_with_what_is_left(tmp_path: Path) -> None:
+    """The agent makes it on its own, and the person says its values, which the repair names."""
+    suite, draft = ruled(tmp_path / "carried", "get_member")
+    persona = {**PERSONA, "known_info": "You are member M21, and mean one week."}
+    silent = ["What do I have at home?", "The second one, please, for one more week."]
+    said = ["What do I have at home? I am M21.", silent[1]]
+    cuts = {"first": 3, "last": 4, "personas": [persona]}
+
+    report, asked = produced(suite, [draft], [answer(lines=silent, **cuts), answer(lines=said, **cuts)])
+
+    assert "line 1: the line does not state member id 'M21'" in asked[1]
+    (kept,) = report.accepted
+    assert [(one.call.name, one.asked) for one in kept.calls] == [
+        ("get_member", False),
+        ("list_loans", True),
+        ("renew_loan", True),
+    ]
+    assert [(one.label, one.value, one.call) for one in kept.turns[0].states] == [
+        ("member id", "M21", 0),
+        ("member id", "M21", 1),
+    ]
+    assert (kept.turns[0].wanted[0].call, kept.turns[1].references[0].source) == (1, 1)
+
+
+def test_a_cut_that_breaks_a_rule_goes_back_with_what_must_stay(tmp_path: Path) -> None:
+    """A lookup that needs another answer cannot go with what is left."""
+    suite, draft = ruled(tmp_path / "needed", "get_book")
+    persona = {**PERSONA, "known_info": "You are member M21, look for Salt, and mean one week."}
+    lines = [
+        "Is there a book called Salt? I am M21.",
+        "What is the second one of those?",
+        "And what do I have at home? I am M21.",
+        "Give me one more week for the second one.",
+    ]
+    short = answer(first=3, last=4, lines=lines[2:], personas=[persona])
+    whole = answer(first=1, last=4, lines=lines, personas=[persona])
+
+    report, asked = produced(suite, [draft], [short, whole])
+    lost, _ = produced(suite, [draft.model_copy(update={"id": "d2"})], [short, short])
+
+    assert "what is kept breaks the rule 'look-up': renew_loan" in asked[1]
+    assert "Keep the turns from 1 on, or leave out the one that makes this change" in asked[1]
+    assert [len(one.calls) for one in report.accepted] == [5]
+    assert [(one.stage, one.reason) for one in lost.losses] == [("wording", "cut where it cannot be")]
+
+
+def test_an_answer_is_not_cut_from_what_it_answers(tmp_path: Path) -> None:
+    turns = [
+        Say(calls=[Do("get_member", {"member_id": "M21"})]),
+        Say("confirm", calls=[Do("reserve_book", {"book_id": "B102", "member_id": "M21"})]),
+        Say(calls=[Do("search_books", {"title": "Night"})]),
+    ]
+    draft = asyncio.run(drafted(suite_of(tmp_path, "library"), "d1", turns, owner=Owner(key="M21")))
+
+    assert {uncuttable(draft, 0, 0), uncuttable(draft, 1, 2)} == {
+        "turn 2 answers what turn 1 asks for: keep both, or neither"
+    }
+    assert uncuttable(draft, 0, 1) == ""
+
+
+def test_what_a_kept_turn_takes_from_an_earlier_line_is_not_cut(tmp_path: Path) -> None:
+    suite = suite_of(tmp_path, "library")
+    turns = [
+        Say(calls=[Do("get_member", {"member_id": "M21"})]),
+        Say(calls=[Do("list_loans", {"member_id": "M21"})]),
+    ]
+    draft = asyncio.run(drafted(suite, "d1", turns, owner=Owner(key="M21")))
+    said_before = draft.turns[1].model_copy(update={"states": ()})
+    draft = draft.model_copy(update={"turns": (draft.turns[0], said_before)})
+    rules = SuiteRules((), load_toolset(suite.environment, suite.root))
+
+    assert list(spoilt_by_cut(draft, 1, 1, rules)) == ["list_loans: member_id 'M21': nobody says it"]
+    assert list(spoilt_by_cut(draft, 0, 1, rules)) == []
+
+
 def test_numbers_of_calls_move_with_a_cut_beginning(tmp_path: Path) -> None:
     turns = [
         Say(calls=[Do("get_member", {"member_id": "M21"})]),
@@ -147,7 +238,7 @@ def test_numbers_of_calls_move_with_a_cut_beginning(tmp_path: Path) -> None:
     ]
     draft = asyncio.run(drafted(suite_of(tmp_path, "library"), "d1", turns, owner=Owner(key="M21")))
 
-    left = cut(draft, 1, 2)
+    left = cut(draft, 1, 2, SuiteRules((), Toolset()))
 
     assert left.turns[1].references[0].source == 0
     assert left.turns[1].calls[0].origins["loan_id"].call == 0
@@ -158,7 +249,7 @@ def test_lines_that_do_not_fit_the_turns_are_lost(tmp_path: Path, count: int) ->
     suite = suite_of(tmp_path, "library")
     wrong = answer(lines=["I am M21, for 3 weeks."] * count)
 
-    report = produced(suite, two(suite)[:1], [wrong, wrong])
+    report, _ = produced(suite, two(suite)[:1], [wrong, wrong])
 
     (loss,) = report.losses
     assert (loss.stage, loss.reason) == ("wording", "not a line for each turn")

@@ -94,6 +94,9 @@ def test_what_a_model_plays_becomes_scenarios(tmp_path: Path) -> None:
     assert asked <= most * 3
     assert sum(len(json.dumps(data)) for data in player.seen) / 4 <= tokens * 3
     assert any("Look the member up first." in aim for data in player.seen for aim in data["aims"])
+    report = json.loads((tmp_path / "generated" / "report.json").read_text(encoding="utf-8"))
+    (edges,) = [one for one in report["coverage"] if one["what"] == "edges"]
+    assert edges["covered"] == 2  # that to the book, too, which is asked for in a request of its own
 
 
 @pytest.mark.parametrize(

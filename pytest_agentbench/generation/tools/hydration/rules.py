@@ -1,4 +1,4 @@
-"""The rules of the suite while a walk is planned: what must come before a call, and which calls would break a rule.
+"""The rules of the suite while a walk is planned or cut: what must come before a call, which calls would break a rule.
 
 The engine of checks (`checks.policies`) judges the partial run as a run of an agent that asks before each call for
 which a rule wants a yes, and says what a rule wants said. So no walk is made that a right agent would have to refuse.
@@ -19,7 +19,8 @@ from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.tool import ToolCall, ToolResult, Toolset
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.generation.draft import PlannedCall
+from pytest_agentbench.generation.accept import script_of
+from pytest_agentbench.generation.draft import Draft, PlannedCall
 from pytest_agentbench.generation.tools.hydration.arguments import Executed
 from pytest_agentbench.simulation.recording import result_message
 from pytest_agentbench.suites.scenario_form import form_to_scenario
@@ -60,23 +61,39 @@ class SuiteRules:
 
     def broken(self, made: Sequence[Executed], initial: State | None, states: Sequence[State]) -> tuple[str, ...]:
         """Name the policies that a right agent breaks by these calls, each in the turn of the user that asks for it."""
-        if not self:
-            return ()
-        transcript = Transcript(messages=tuple(self._messages(made)))
+        return tuple(self._broken(self._messages(made), initial, states)) if self else ()
+
+    def broken_in(self, draft: Draft) -> dict[str, str]:
+        """Give the policies that the right run of a draft breaks, as far as its calls and answers tell, each with why.
+
+        No state is known: what only a row could tell is not told.
+        """
+        return self._broken(self._messages_of(draft), None, ()) if self else {}
+
+    def _broken(self, messages: Iterator[Message], initial: State | None, states: Sequence[State]) -> dict[str, str]:
         run = Run(
             key=RunKey(suite="", scenario=_SCENARIO.id),
             scenario=_SCENARIO,
             policies=tuple(policy for policy in self.policies if policy.rule),
             now=self.now,
-            transcript=transcript,
+            transcript=Transcript(messages=tuple(messages)),
             termination=Termination.FINISHED,
             toolset=self.toolset,
             initial_state=initial,
             final_state=states[-1] if states else initial,
             states=tuple(states),
         )
-        found = check_policies(run).findings
-        return tuple(dict.fromkeys(one.policy for one in found if one.passed is False and one.policy))
+        found = [one for one in check_policies(run).findings if one.passed is False and one.policy]
+        return {str(one.policy): one.message for one in reversed(found)}
+
+    def _messages_of(self, draft: Draft) -> Iterator[Message]:
+        calls = draft.calls
+        for step in script_of(draft, self._rules):
+            yield step.message
+            if step.call is not None and step.position is not None:
+                planned = calls[step.position]
+                result = ToolResult(content=planned.answer, error=planned.fails, wrote=planned.writes)
+                yield result_message(step.call, result)
 
     def _messages(self, made: Sequence[Executed]) -> Iterator[Message]:
         turn = -1

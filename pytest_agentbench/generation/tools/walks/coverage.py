@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from pytest_agentbench.generation.draft import Draft
 from pytest_agentbench.generation.report import CoverageRow
 from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Graph, Walk
 
@@ -50,18 +51,37 @@ def covered_by(nodes: Sequence[str]) -> Covered:
     return Covered(frozenset(calls), edges, frozenset(pairwise(calls)))
 
 
+def handed_on(draft: Draft) -> frozenset[Step]:
+    """Give the edges along which values go in a draft, whatever calls and turns of the user are between."""
+    calls = draft.calls
+    return frozenset(
+        (calls[origin.call].call.name, call.call.name)
+        for call in calls
+        for origin in call.origins.values()
+        if origin.call is not None
+    )
+
+
 def coverage(
-    graph: Graph, walks: Iterable[Walk], why: Mapping[str, str] | None = None, *, offered: Iterable[str] = ()
+    graph: Graph,
+    walks: Iterable[Walk],
+    why: Mapping[str, str] | None = None,
+    *,
+    offered: Iterable[str] = (),
+    drafts: Iterable[Draft] = (),
 ) -> tuple[CoverageRow, ...]:
     """Give edges and pairs covered of those of the graph, and tools of those that are `offered`, in the graph or not.
 
-    `why` maps the name of a tool, or `source -> target`, to the reason why it could not be covered.
+    An edge is covered by a walk that goes along it, and by a draft of `drafts` in which a value does. `why` maps the
+    name of a tool, or `source -> target`, to the reason why it could not be covered.
     """
     reasons = why or {}
     wanted = Covered.of_graph(graph) | Covered(tools=frozenset(offered))
     left = wanted
     for walk in walks:
         left -= covered_by(walk.nodes)
+    for draft in drafts:
+        left -= Covered(edges=handed_on(draft))
 
     def edge_reason(step: Step) -> tuple[str, str]:
         name = " -> ".join(step)
