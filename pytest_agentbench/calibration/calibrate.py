@@ -157,7 +157,7 @@ async def calibrate(
     own = [case for case in cases if case.is_own and not case.agent_at_fault]
     auditors = [await one.audited(own) for one in trials if one.contender.is_auditor]
     return Calibration(
-        data=digest([[case.id, case.label, case.case.transcript.model_dump(mode="json")] for case in cases]),
+        data=digest([[case.id, case.label, case.transcript.model_dump(mode="json")] for case in cases]),
         cases=len(cases),
         splits=len(splits),
         seed=seed,
@@ -182,7 +182,7 @@ class _Trial:
         async def of(case: Labelled) -> Label | None:
             if case.id in known:
                 return known[case.id]
-            label = await usable(estimate(case.case), self.errors.append, _SPENT) if estimate else None
+            label = await usable(estimate(case), self.errors.append, _SPENT) if estimate else None
             self.said.append((case.id, label))
             return label
 

@@ -8,7 +8,7 @@ what was intended.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from pytest_agentbench.calibration.labelled import problems, situations
+from pytest_agentbench.calibration.labelled import data, situations
 from pytest_agentbench.calibration.playing import Play
 from pytest_agentbench.calibration.scene import Line, facts_of, flat, mark_of
 from pytest_agentbench.core.state import State
@@ -33,7 +33,7 @@ def check(play: Play, situation: str) -> str | None:
     one, found = situations()[situation], _conditions(play)
     wanted = ["content" if one.user == "satisfied" else "not content", *one.holds]
     wrong = (name for name in wanted if found[name.removeprefix("not ")] is name.startswith("not "))
-    return next((problems()[name] for name in wrong), None)
+    return next((data("situations")["problems"][name] for name in wrong), None)
 
 
 def invented(play: Play) -> list[str]:

@@ -163,7 +163,7 @@ class _Plan:
     def _sourceless(self, given: Conversation) -> Iterator[str]:
         """Name values that their speaker cannot have."""
         language = self.case.language
-        knows = {"user": _knowing(self.sayable, language), "agent": _knowing([self.case.case.briefing], language)}
+        knows = {"user": _knowing(self.sayable, language), "agent": _knowing([self.case.briefing], language)}
         may_invent = {one.text for row in given.invented for one in tokens(row.value)}
         said: list[str] = []
         for number, step in enumerate(given.steps, start=1):
@@ -262,7 +262,7 @@ async def _worded(case: Labelled, plan: _Plan, chat: Chat, seed: int) -> Labelle
         },
     )
     transcript = Transcript(messages=plan.messages(given))
-    return case.model_copy(update={"case": case.case.model_copy(update={"transcript": transcript}), "wording": "model"})
+    return case.model_copy(update={"transcript": transcript, "wording": "model"})
 
 
 def _quoted(text: str) -> str:

@@ -131,7 +131,7 @@ def commissions(
             language=language,
             user=user,
             agent=agent,
-            example=random.choice(ours).case if ours and label == "NEG" else None,
+            example=random.choice(ours) if ours and label == "NEG" else None,
         )
 
 
@@ -166,7 +166,7 @@ def offers(examples: Sequence[Labelled], seed: int, *, rightly: bool) -> list[Of
         others = [
             n for n, one in known.items() if one.user == own.user and (one.tool, one.label) != (own.tool, own.label)
         ]
-        found.append(Offered(situation=own.id if rightly else random.choice(others), case=case.case))
+        found.append(Offered(situation=own.id if rightly else random.choice(others), case=case))
     return found
 
 
@@ -192,7 +192,7 @@ async def written(
 
     async def of(number: int, given: Commission) -> tuple[Labelled, Fits]:
         labelled = await _written(number, given, writer, seed)
-        return labelled, await reviewed(Offered(situation=given.situation, case=labelled.case))
+        return labelled, await reviewed(Offered(situation=given.situation, case=labelled))
 
     async def fits(offers: Sequence[Offered]) -> list[bool]:
         given = await asyncio.gather(*(usable(reviewed(one), lambda _: None) for one in offers))
@@ -244,7 +244,8 @@ async def _written(number: int, given: Commission, chat: Chat, seed: int) -> Lab
     return Labelled.of(
         situations()[given.situation],
         id=f"written-{number}-{given.situation}",
-        case=Case(transcript=Transcript(messages=tuple(messages)), toolset=given.toolset),
+        transcript=Transcript(messages=tuple(messages)),
+        toolset=given.toolset,
         language=given.language,
         grade="silver",
         wording="model",

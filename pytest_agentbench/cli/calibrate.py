@@ -89,7 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> tuple[str, int]:
     """Give the table and the exit status 0; raise `SuiteError` for what cannot be read or measured."""
     cases = read_all(options.transcripts)
-    if options.sees == "goal" and (without := next((case.id for case in cases if case.case.goal is None), None)):
+    if options.sees == "goal" and (without := next((case.id for case in cases if case.goal is None), None)):
         message = f"the conversation {without!r} has no `goal`, which --sees goal shows"
         hint = "`agentbench situations` writes it; or calibrate what `sees: conversation` judges"
         raise SuiteError([Problem(file=options.transcripts[0], message=message, hint=hint)])

@@ -130,7 +130,7 @@ def test_a_model_writes_conversations_and_another_filters_them() -> None:
     assert [(one.caught, one.misnamed) for one in made] == [(8, 8), (8, 8)]
     assert {case.grade for case in kept} == {"silver"}
     assert {case.label for case in kept} == {"POS", "NEG"}
-    assert all(case.case.transcript.trajectory for case in kept if case.label == "POS")
+    assert all(case.transcript.trajectory for case in kept if case.label == "POS")
 
 
 def test_signals_are_a_baseline_and_no_judge() -> None:
@@ -140,7 +140,7 @@ def test_signals_are_a_baseline_and_no_judge() -> None:
         cases = read_all(folders)
         for part in ("POS", "hard"):
             members = [case for case in cases if (case.label if part == "POS" else case.bucket) == part]
-            right = sum(labelled_by(signals(case.case)) == case.label for case in members)
+            right = sum(labelled_by(signals(case)) == case.label for case in members)
             found[name, part] = (right, len(members))
 
     assert found == {
