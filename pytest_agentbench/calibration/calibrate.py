@@ -13,7 +13,7 @@ from random import Random
 from typing import get_args
 
 from pytest_agentbench.calibration.asking import NAME, WEAK, labelled_by, seeded, shown, signals, usable
-from pytest_agentbench.calibration.labelled import Bucket, Case, Grade, Labelled, Target, run_of
+from pytest_agentbench.calibration.labelled import Bucket, Case, Grade, Labelled, Target
 from pytest_agentbench.checks.auditor.ask import AUDITOR, TEMPLATE, audit
 from pytest_agentbench.checks.auditor.findings import observed
 from pytest_agentbench.checks.judges.evidence import Goal, of_run
@@ -99,7 +99,7 @@ def auditor(chat: Chat, *, seed: int = 0) -> Contender:
     """Give the auditor under `decide`, where code found nothing wrong: NEG where it fails the agent."""
 
     async def estimate(case: Case) -> Label | None:
-        run = run_of(case)
+        run = case.run
         policies = tuple(f"{one.id}: {one.text}" for one in run.policies)
         goal = (case.goal or Goal()).model_copy(update={"policies": policies})
         evidence = of_run(run, system=case.briefing, goal=goal)

@@ -165,6 +165,21 @@ class Case(Model):
         form: dict[str, Any] = plain(self)
         return {name: value for name, value in form.items() if value or name not in ("briefing", "goal")}
 
+    @property
+    def run(self) -> Run:
+        """The conversation as a run that checks and judges can read; its goal's policies are numbered."""
+        goal = self.goal or Goal()
+        return Run(
+            key=RunKey(suite="", scenario="labelled"),
+            scenario=Scenario(id="labelled", title="labelled", task=Task(id="labelled", ticket=goal.wants or None)),
+            policies=tuple(Policy(id=f"policy-{number}", text=text) for number, text in enumerate(goal.policies, 1)),
+            transcript=self.transcript,
+            termination=Termination.FINISHED,
+            toolset=self.toolset,
+            initial_state=self.initial,
+            final_state=self.final,
+        )
+
 
 class GoldCall(Model):
     """A call of the right run, with what it gave."""
@@ -255,21 +270,6 @@ class Folder(Model):
         write_atomic(folder / STATES, dumps(states) + "\n")
         write_atomic(folder / TOOLS, dumps({"specs": specs, "inexpressible": self.inexpressible}, indent=1) + "\n")
         write_atomic(folder / TRANSCRIPTS, "".join(f"{dumps(_row(one))}\n" for one in self.cases))
-
-
-def run_of(case: Case) -> Run:
-    """Give a conversation as a run that checks and judges can read; its goal's policies are numbered."""
-    goal = case.goal or Goal()
-    return Run(
-        key=RunKey(suite="", scenario="labelled"),
-        scenario=Scenario(id="labelled", title="labelled", task=Task(id="labelled", ticket=goal.wants or None)),
-        policies=tuple(Policy(id=f"policy-{number}", text=text) for number, text in enumerate(goal.policies, start=1)),
-        transcript=case.transcript,
-        termination=Termination.FINISHED,
-        toolset=case.toolset,
-        initial_state=case.initial,
-        final_state=case.final,
-    )
 
 
 def read_all(paths: Sequence[Path]) -> tuple[Labelled, ...]:

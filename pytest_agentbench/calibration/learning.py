@@ -17,12 +17,13 @@ from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import Field
 
-from pytest_agentbench.calibration.asking import CLEAR_CUT, DIVERSE, WORDS, Shown, is_disproved, seeded, shown, usable
+from pytest_agentbench.calibration.asking import CLEAR_CUT, DIVERSE, WORDS, Shown, seeded, shown, signals, usable
 from pytest_agentbench.calibration.calibrate import Contender, Estimate
 from pytest_agentbench.calibration.labelled import Case, Labelled
 from pytest_agentbench.checks.judges.asking import Answer, ask
 from pytest_agentbench.checks.judges.judge import id_faults
 from pytest_agentbench.checks.judges.scoring import Score, rate
+from pytest_agentbench.checks.judges.signals import PROVEN
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import AgentBenchError, UnusableAnswerError
 from pytest_agentbench.core.rubric import Criterion, Label, Rubric
@@ -371,7 +372,7 @@ class Scope(Learner):
         return [_criterion(label, n, line, **more.get(n, plain)) for n, line in enumerate(lines, start=1)]
 
     def _label(self, case: Case, scores: Sequence[Score]) -> Label | None:
-        if self._parts.evidence and is_disproved(case):
+        if self._parts.evidence and any(one.name in PROVEN for one in signals(case)):
             scores = [*scores, Score(criterion=_STATE, value=_STATE.max_score)]
         label = rate(Rubric(criteria=tuple(one.criterion for one in scores), formula="scope"), scores).label
         breaks = any(one.criterion.make_or_break and (one.share or 0) > VETO for one in scores)

@@ -14,7 +14,6 @@ from pytest_agentbench.calibration.scene import (
     Line,
     Scene,
     facts_of,
-    flat,
     holds,
     mark_of,
     phrases,
@@ -23,12 +22,12 @@ from pytest_agentbench.calibration.scene import (
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.fault import FaultSpec
 from pytest_agentbench.core.state import State
+from pytest_agentbench.core.text import flat
 from pytest_agentbench.core.tool import ToolCall, ToolResult
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.values import JsonValue, same
 from pytest_agentbench.environment.injection.schedule import Schedule
 from pytest_agentbench.environment.local import LocalEnvironment
-from pytest_agentbench.environment.replay import prepare
 from pytest_agentbench.simulation.recording import result_message
 from pytest_agentbench.validation.values import another, near, scalars
 
@@ -101,10 +100,8 @@ class Play:
     @asynccontextmanager
     async def opened(self, faults: Sequence[FaultSpec]) -> AsyncIterator[None]:
         """Open a fresh world, struck by `faults`, in which the user asks; its final state is read at the end."""
-        player = self.scene.player
-        player._performances += 1
-        async with player.new_environment(f"{player.name}-{player._performances}") as self.world:
-            await prepare(self.world, self.scene.plan.scenario)
+        async with self.scene.player.world() as world:
+            self.world = cast("LocalEnvironment", world)
             self.schedule = Schedule(faults, seed=str(self.random.getrandbits(32)))
             if faults:
                 await self.world.strike(self.schedule)

@@ -1,7 +1,6 @@
 """Scenes: the right run of a scenario, played once, which is the gold that every conversation is held against."""
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -13,10 +12,10 @@ from pytest_agentbench.checks.judges.evidence import Goal, goal_of
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.scenario import Instructions
 from pytest_agentbench.core.state import State
+from pytest_agentbench.core.text import flat
 from pytest_agentbench.core.tool import ToolCall, ToolSpec
 from pytest_agentbench.core.values import JsonValue, decoded, same
 from pytest_agentbench.environment.isolation import IsolationGate
-from pytest_agentbench.environment.replay import prepare
 from pytest_agentbench.runs.expected import ExpectedStates
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.validation.oracle import Heard, Writer
@@ -88,11 +87,6 @@ def phrases(language: str) -> Mapping[str, list[str]]:
 def spoken(name: str) -> str:
     """Give an identifier in words: `brewTea` and `brew_tea` are `brew tea`."""
     return re.sub(r"[\W_]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)).strip().lower()
-
-
-def flat(text: object) -> str:
-    """Give the letters and digits of a text in lower case."""
-    return "".join(char for char in str(text).casefold() if char.isalnum())
 
 
 def mark_of(call: ToolCall) -> str:
@@ -187,14 +181,10 @@ class Scene:
 
 async def scene_of(plan: RunPlan, isolation: IsolationGate, now: Callable[[], float]) -> Scene:
     """Play a scenario's right run once; raise `InexpressibleError` where it makes no calls, or some fail."""
-    player = ScriptPlayer(
-        plan=plan, isolation=isolation, now=now, slot=None, expected=ExpectedStates(), all_blocked=Counter
-    )
-
+    player = ScriptPlayer(plan=plan, isolation=isolation, now=now, expected=ExpectedStates())
     rules = Rules(plan.policies, plan.toolset, plan.resolve, plan.suite.now)
     writer = Writer(plan.scenario, rules, plan.toolset, plan.resolve)
-    async with player.new_environment(f"{player.name}-first") as world:
-        await prepare(world, plan.scenario)
+    async with player.world() as world:
         initial = await world.snapshot()
         oracle = await writer.write(world, Columns(initial or {}), can_fail=True)
         final = await world.snapshot()

@@ -17,11 +17,10 @@ from pytest_agentbench.calibration.asking import INVENTIVE, WORDS, seeded, usabl
 from pytest_agentbench.calibration.checking import gives_nothing, invented
 from pytest_agentbench.calibration.labelled import Labelled, situations
 from pytest_agentbench.calibration.playing import Play
-from pytest_agentbench.calibration.scene import flat
 from pytest_agentbench.checks.judges.asking import Answer, ask
 from pytest_agentbench.checks.known_values import KnownValues, Token, tokens
 from pytest_agentbench.core.errors import AgentBenchError
-from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.core.text import flat, printable, shorten
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.suites.language import language_name
