@@ -8,6 +8,7 @@ from functools import cached_property
 from random import Random
 from typing import Any, cast
 
+from pytest_agentbench.calibration.labelled import data
 from pytest_agentbench.calibration.scene import (
     Fact,
     InexpressibleError,
@@ -29,7 +30,7 @@ from pytest_agentbench.core.values import JsonValue, same
 from pytest_agentbench.environment.injection.schedule import Schedule
 from pytest_agentbench.environment.local import LocalEnvironment
 from pytest_agentbench.simulation.recording import result_message
-from pytest_agentbench.validation.values import another, near, scalars
+from pytest_agentbench.validation.values import another, beyond, cut_short, misread, near, scalars
 
 _OWN_LINES = 0.7
 """How often the user asks in the scenario's own lines, where there are some in the language."""
@@ -43,10 +44,7 @@ _MOST_FACTS, _ERROR = 5, 200
 _CUTTABLE = 4
 """Characters from which half of a value is still something."""
 
-_FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
-
-_CHECKING = {"account", "audit", "authenticate", "compliance", "customer", "human", "identity", "member", "patient"}
-_CHECKING |= {"person", "security", "user", "verify"}
+_CHECKING = frozenset(data("situations")["checking"])
 """Words in the names of tools that check or look up people."""
 
 
@@ -92,11 +90,6 @@ class Play:
         """The request in words: the tool that it comes down to."""
         return spoken(self.target.name)
 
-    @property
-    def error(self) -> str:
-        """The answer that counts, as the agent tells of an error."""
-        return f"{self.result.content.removeprefix('Error: ').rstrip('.')[:_ERROR]}."
-
     @asynccontextmanager
     async def opened(self, faults: Sequence[FaultSpec]) -> AsyncIterator[None]:
         """Open a fresh world, struck by `faults`, in which the user asks; its final state is read at the end."""
@@ -117,7 +110,8 @@ class Play:
 
     def say(self, by: str, kind: str, text: str = "", **more: Any) -> None:
         """Let a party say a text, or a phrase; `more` is what else a `Line` holds."""
-        line = Line(by, kind, text or self.phrase(kind, task=self.task, error=self.error), **more)
+        error = f"{self.result.content.removeprefix('Error: ').rstrip('.')[:_ERROR]}."
+        line = Line(by, kind, text or self.phrase(kind, task=self.task, error=error), **more)
         self.lines.append(line)
         self.messages.append(Message(role="user" if by == "user" else "assistant", content=line.text))
 
@@ -196,15 +190,9 @@ class Play:
         """Give facts with one digit changed to what stands nowhere in the conversation or `elsewhere`, and that one."""
         known = flat(dumps([message.model_dump(mode="json") for message in self.messages]) + elsewhere)
         for number, fact in enumerate(facts):
-            runs = [one for one in _FIGURE.finditer(fact.text) if sum(map(str.isdigit, one[0])) > 1]
-            for _ in range(40 if runs else 0):
-                run = self.random.choice(runs)
-                place = self.random.choice([one for one in range(run.start(), run.end()) if fact.text[one].isdigit()])
-                digit = self.random.choice([one for one in "123456789" if one != fact.text[place]])
-                text = fact.text[:place] + digit + fact.text[place + 1 :]
-                if flat(text[run.start() : run.end()]).lstrip("0") not in known:
-                    other = replace(fact, value=text)
-                    return [*facts[:number], other, *facts[number + 1 :]], [other]
+            if (text := misread(fact.text, known, self.random)) is not None:
+                other = replace(fact, value=text)
+                return [*facts[:number], other, *facts[number + 1 :]], [other]
         raise InexpressibleError("no figure of the answer that counts can be got wrong")
 
     # what is called
@@ -311,9 +299,8 @@ class Play:
         for place, call in enumerate(calls):
             for name, value in call.arguments.items():
                 if isinstance(value, str) and len(value) >= _CUTTABLE and holds(given, name, value):
-                    end = max(value.rfind(mark) for mark in ".-_ ")
-                    cut = value[: end if end >= len(value) // 2 else len(value) // 2]
-                    yield [*calls[:place], call.model_copy(update={"arguments": {**call.arguments, name: cut}})]
+                    arguments = {**call.arguments, name: cut_short(value)}
+                    yield [*calls[:place], call.model_copy(update={"arguments": arguments})]
 
     def refusable(self) -> Iterator[Sequence[ToolCall]]:
         """Give the right calls up to the target, with one value of the user's that the tool may refuse.
@@ -327,19 +314,9 @@ class Play:
         listed = [str(one) for one in self._listed(self.target)]
         # nobody asks in so many words for what a tool's list has not: that comes last
         for names in ([one for one in given if (str(own[one]) in listed) == flag] for flag in (False, True)):
-            for values in (self.others, self._beyond):
+            for values in (self.others, lambda name: beyond(own[name])):
                 for name in names:
                     yield from ([_exchanged(call, own[name], other) for call in calls] for other in values(name))
-
-    def _beyond(self, name: str) -> list[JsonValue]:
-        """Give values of the same look that are beyond what there is: `W91013` for `W1013`, 1200 for 12."""
-        value = self.target.arguments[name]
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return [value * 100, -abs(value) - 1000]
-        if not isinstance(value, str):
-            return []
-        place = next((place for place, char in enumerate(value) if char.isdigit()), None)
-        return [f"{value}-{value}" if place is None else f"{value[:place]}9{value[place:]}"]
 
     # what fails
 

@@ -7,7 +7,7 @@ value comes from somewhere, and that what the label rests on is said. What is no
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal
 
@@ -106,18 +106,16 @@ class _Plan:
             rows.append(f"Call {number}: {call.name} {json.dumps(call.arguments, ensure_ascii=False)}")
             rows.append(f"   {'it failed' if result.error else 'it returned'}: {shorten(result.text, _SHOWN)}")
         rows += [f"The log, shown by the agent as it is:\n{shorten(self.log, _SHOWN)}"] if self.log else []
-        musts: dict[str, Iterable[str] | bool] = {
-            "first": self.first,
-            "asks_first": self.asks_first,
-            "again": self.again,
-            "later": self.later,
-            "told": self.told,
-            "load": self.load,
-            "end": True,
+        musts = {
+            "first": _listed(self.first),
+            "asks_first": "asks" if self.asks_first else "",
+            "again": _listed(self.again),
+            "later": _listed(self.later),
+            "told": _listed(self.told),
+            "load": str(self.load_size) if self.load else "",
+            "end": self.end,
         }
-        fills = {name: _listed(values) for name, values in musts.items() if not isinstance(values, bool)}
-        fills |= {"load": str(self.load_size), "end": self.end}
-        said = [WORDS["musts"][name].format(fills.get(name)) for name, is_wanted in musts.items() if is_wanted]
+        said = [WORDS["musts"][name].format(fill) for name, fill in musts.items() if fill]
         return "\n".join([*rows, WORDS["musts"]["lead"], *(f"- {text}" for text in said)])
 
     def messages(self, given: Conversation) -> tuple[Message, ...]:
@@ -162,7 +160,10 @@ class _Plan:
     def _sourceless(self, given: Conversation) -> Iterator[str]:
         """Name values that their speaker cannot have."""
         language = self.case.language
-        knows = {"user": _knowing(self.sayable, language), "agent": _knowing([self.case.briefing], language)}
+        knows = {
+            "user": KnownValues.of(self.sayable, language),
+            "agent": KnownValues.of([self.case.briefing], language),
+        }
         may_invent = {one.text for row in given.invented for one in tokens(row.value)}
         said: list[str] = []
         for number, step in enumerate(given.steps, start=1):
@@ -212,7 +213,7 @@ class _Plan:
             yield f"{len(given)} values are invented, allowed: {f'1 to {_MOST_INVENTED}' if self.invents else 'none'}"
             return
         returned = [result.text for _, result in self.calls]
-        known = _knowing([self.wish, *self.brought, *returned], self.case.language)
+        known = KnownValues.of([self.wish, *self.brought, *returned], self.case.language)
         for one in given:
             if not any(token.is_value and not known.holds(token) for token in tokens(one.value)):
                 yield f"{_quoted(one.value)} is not invented, or holds no two digits"
@@ -269,8 +270,8 @@ def _quoted(text: str) -> str:
     return repr(printable(shorten(text, _QUOTED)))
 
 
-def _listed(values: Iterable[str]) -> str:
-    return json.dumps(sorted(dict.fromkeys(values)), ensure_ascii=False)
+def _listed(values: Sequence[str]) -> str:
+    return json.dumps(sorted(set(values)), ensure_ascii=False) if values else ""
 
 
 def _is_exact(value: str) -> bool:
@@ -278,16 +279,9 @@ def _is_exact(value: str) -> bool:
     return any(map(str.isdigit, value)) or "@" in value or (value != value.lower() and len(value.split()) <= _NAME)
 
 
-def _knowing(texts: Iterable[str], language: str = "en") -> KnownValues:
-    known = KnownValues(language)
-    for text in texts:
-        known.learn(text)
-    return known
-
-
 def _stands(value: str, texts: Sequence[str]) -> bool:
     """Whether a value stands in texts in some spelling; of a date its day is enough, since languages have months."""
-    said, parts = _knowing(texts), list(tokens(value))
+    said, parts = KnownValues.of(texts), list(tokens(value))
     if parts and all(said.holds(one) or any(said.holds(Token(str(day.day))) for day in one.dates) for one in parts):
         return True
     # 45 does not stand in 1045, whereas `LS1 5HD` stands in LS15HD

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from decimal import ROUND_HALF_DOWN, ROUND_HALF_UP, Decimal
 from itertools import combinations, product
-from typing import TypeGuard
+from typing import Self, TypeGuard
 
 from pytest_agentbench.core.ids import shape
 from pytest_agentbench.core.moments import dates_of
@@ -119,6 +119,14 @@ class KnownValues:
     _rounded: set[Decimal] = field(default_factory=set)
     _ends: set[str] = field(default_factory=set)
     _kinds: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, texts: Iterable[str], locale: str = "en") -> Self:
+        """Give the values of texts that stand beside the conversation."""
+        known = cls(locale)
+        for text in texts:
+            known.learn(text)
+        return known
 
     def hear(self, text: str) -> None:
         """Learn the values of a text of the conversation, numbers in words among them."""
