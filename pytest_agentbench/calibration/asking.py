@@ -3,21 +3,17 @@
 Signals alone are a baseline and no judge: a conversation against which they say nothing is POS.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
-from typing import Literal, TypeVar
+from typing import Literal
 
 from pytest_agentbench.calibration.labelled import Case, data
 from pytest_agentbench.checks.judges.asking import Manner
 from pytest_agentbench.checks.judges.evidence import Evidence, Piece, of_run
 from pytest_agentbench.checks.judges.signals import Signal, signals_of
-from pytest_agentbench.core.errors import AgentBenchError, CassetteMissError, ProviderError
 from pytest_agentbench.core.rubric import Label, Sees
 from pytest_agentbench.llm.templates import Templates
-
-T = TypeVar("T")
-U = TypeVar("U")
 
 PROMPTS = Templates("pytest_agentbench.calibration")
 WORDS = data("prompts/words")
@@ -34,23 +30,6 @@ from and its use, and all other signals."""
 NAME = "signals"
 WEAK = frozenset({"argument-from-nowhere"})
 """Shown to a judge, and left out of the baseline: in conversations of others it shows as often in right ones."""
-
-
-async def usable(
-    asked: Awaitable[T],
-    otherwise: Callable[[AgentBenchError], U],
-    of: tuple[type[AgentBenchError], ...] = (ProviderError,),
-) -> T | U:
-    """Give what was asked for, else what `otherwise` makes of an error that is one `of` these.
-
-    A recording that lacks the answer is an error of its own, and is raised.
-    """
-    try:
-        return await asked
-    except CassetteMissError:
-        raise
-    except of as error:
-        return otherwise(error)
 
 
 def seeded(seed: int, *parts: object) -> Random:

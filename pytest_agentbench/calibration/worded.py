@@ -13,7 +13,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from pytest_agentbench.calibration.asking import INVENTIVE, WORDS, seeded, usable
+from pytest_agentbench.calibration.asking import INVENTIVE, WORDS, seeded
 from pytest_agentbench.calibration.checking import gives_nothing, invented
 from pytest_agentbench.calibration.labelled import Labelled, situations
 from pytest_agentbench.calibration.playing import Play
@@ -22,6 +22,7 @@ from pytest_agentbench.checks.known_values import KnownValues, Token, tokens
 from pytest_agentbench.core.errors import AgentBenchError
 from pytest_agentbench.core.text import flat, printable, shorten
 from pytest_agentbench.core.transcript import Message, Transcript
+from pytest_agentbench.llm.refusable import usable
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.suites.language import language_name
 from pytest_agentbench.validation.values import scalars
@@ -159,11 +160,8 @@ class _Plan:
 
     def _sourceless(self, given: Conversation) -> Iterator[str]:
         """Name values that their speaker cannot have."""
-        language = self.case.language
-        knows = {
-            "user": KnownValues.of(self.sayable, language),
-            "agent": KnownValues.of([self.case.briefing], language),
-        }
+        sources = {"user": self.sayable, "agent": [self.case.briefing]}
+        knows = {party: KnownValues.of(texts, self.case.language) for party, texts in sources.items()}
         may_invent = {one.text for row in given.invented for one in tokens(row.value)}
         said: list[str] = []
         for number, step in enumerate(given.steps, start=1):

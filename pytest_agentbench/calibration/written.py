@@ -14,7 +14,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from pytest_agentbench.calibration.asking import CLEAR_CUT, INVENTIVE, seeded, shown, usable
+from pytest_agentbench.calibration.asking import CLEAR_CUT, INVENTIVE, seeded, shown
 from pytest_agentbench.calibration.labelled import Case, Labelled, situations
 from pytest_agentbench.calibration.scene import phrases
 from pytest_agentbench.checks.judges.asking import Answer, ask
@@ -23,6 +23,7 @@ from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.tool import ToolCall, Toolset, ToolSpec
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.values import decoded
+from pytest_agentbench.llm.refusable import usable
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.suites.language import language_name
 
