@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import get_args
 
-from pytest_agentbench.calibration.asking import NAME, WEAK, labelled_by, seeded, shown, signals
+from pytest_agentbench.calibration.asking import seeded, shown, signals
 from pytest_agentbench.calibration.labelled import Bucket, Case, Grade, Labelled, Target
 from pytest_agentbench.checks.auditor.ask import AUDITOR, TEMPLATE, audit
 from pytest_agentbench.checks.auditor.findings import observed
 from pytest_agentbench.checks.judges.evidence import Goal, of_run
 from pytest_agentbench.checks.judges.judge import judge_criteria, judge_mark
 from pytest_agentbench.checks.judges.scoring import rate
+from pytest_agentbench.checks.judges.signals import NAME, WEAK, labelled_by
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import AgentBenchError, BudgetSpentError, ProviderError
 from pytest_agentbench.core.rubric import Label, Rubric, Sees

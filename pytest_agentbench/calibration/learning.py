@@ -17,13 +17,13 @@ from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import Field
 
-from pytest_agentbench.calibration.asking import CLEAR_CUT, DIVERSE, WORDS, Shown, seeded, shown, signals
+from pytest_agentbench.calibration.asking import CLEAR_CUT, DIVERSE, WORDS, seeded, shown, signals
 from pytest_agentbench.calibration.calibrate import Contender, Estimate
 from pytest_agentbench.calibration.labelled import Case, Labelled
 from pytest_agentbench.checks.judges.asking import Answer, ask
 from pytest_agentbench.checks.judges.judge import id_faults
 from pytest_agentbench.checks.judges.scoring import Score, rate
-from pytest_agentbench.checks.judges.signals import PROVEN
+from pytest_agentbench.checks.judges.signals import PROVEN, Shown
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import AgentBenchError, UnusableAnswerError
 from pytest_agentbench.core.rubric import Criterion, Label, Rubric

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
-from pytest_agentbench.calibration.asking import NAME
 from pytest_agentbench.calibration.calibrate import (
     SPLITS,
     Contender,
@@ -24,6 +23,7 @@ from pytest_agentbench.calibration.calibrate import (
 from pytest_agentbench.calibration.labelled import Labelled, read_all
 from pytest_agentbench.calibration.learning import ABLATIONS, Parts, Scope, Spur
 from pytest_agentbench.checks.auditor.ask import AUDITOR
+from pytest_agentbench.checks.judges.signals import NAME
 from pytest_agentbench.cli.recording import add_recording, mode_of, recording
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import Problem, SuiteError

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_agentbench.calibration.asking import labelled_by, signals
+from pytest_agentbench.calibration.asking import signals
 from pytest_agentbench.calibration.labelled import read_all
 from pytest_agentbench.calibration.written import Written
+from pytest_agentbench.checks.judges.signals import labelled_by
 from pytest_agentbench.cli.calibrate import add_arguments, run
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.llm.caller import Caller

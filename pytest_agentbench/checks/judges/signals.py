@@ -1,20 +1,32 @@
 """Signals: the few structural things that code can say against a conversation, shown to a judge as evidence.
 
-They read calls, arguments, results, values and state, and no words. By themselves they are a baseline and no judge.
+They read calls, arguments, results, values and state, and no words. By themselves they are a baseline and no judge: a
+conversation against which they say nothing is POS.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Literal
 
 from pytest_agentbench.checks.claims import claims_without_source
 from pytest_agentbench.checks.judges.call_notes import EMPTY, FROM_NOWHERE, IDLE, REPEATED, call_notes
-from pytest_agentbench.checks.judges.evidence import of_run
+from pytest_agentbench.checks.judges.evidence import Evidence, Goal, Piece, of_run
 from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.rubric import Label
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.text import flat, printable, shorten
 from pytest_agentbench.core.transcript import CallRecord
 from pytest_agentbench.core.values import decoded
 from pytest_agentbench.environment.diff import diff
+
+Shown = Literal["none", "state", "notes", "signals"]
+"""Evidence, each with what stands before it: how the state changed, of each call how it went, where its arguments came
+from and its use, and all other signals."""
+
+NAME = "signals"
+WEAK = frozenset({"argument-from-nowhere"})
+"""Shown to a judge, and left out of the baseline: in conversations of others it shows as often in right ones."""
 
 PROVEN = frozenset({"effect-missing", "answer-against-state", "state-against-goal"})
 """What the state shows, whatever was said."""
@@ -44,6 +56,27 @@ def signals_of(run: Run, *, system: str = "", expected: Sequence[str] = ()) -> t
     """
     found = (*_found(run, system), *_of_state(run, expected))
     return (*_noted(run), *(Signal(name=name, text=shorten(text, _LONGEST)) for name, text in found))
+
+
+def labelled_by(found: Sequence[Signal], without: frozenset[str] = WEAK) -> Label:
+    """Give the label that signals alone come to: NEG where one shows that counts."""
+    return "NEG" if any(one.name not in without for one in found) else "POS"
+
+
+def shown_of(
+    run: Run, shown: Shown, *, goal: Goal | None = None, system: str = "", expected: Sequence[str] = ()
+) -> Evidence:
+    """Give what a judge sees of a closed run: what was said and called, and what code knows of it besides.
+
+    `system` and `expected` are read by signals alone.
+    """
+    if shown == "none":
+        run = run.model_copy(update={"initial_state": None, "final_state": None})
+    seen = of_run(run, notes=shown in ("notes", "signals"), goal=goal)
+    found = signals_of(run, system=system, expected=expected) if shown == "signals" else ()
+    texts = [one.text for one in found if not one.is_noted]
+    noted = (Piece(turn=seen.last_turn, by="tool", head="noted", text=text, heard=False) for text in texts)
+    return replace(seen, pieces=(*seen.pieces, *noted))
 
 
 def contradictions(calls: Sequence[CallRecord], state: State | None) -> Iterator[str]:
