@@ -10,13 +10,14 @@ from collections.abc import Sequence
 
 from pytest_agentbench.calibration.labelled import data, situations
 from pytest_agentbench.calibration.playing import Play
-from pytest_agentbench.calibration.scene import Line, facts_of, mark_of
+from pytest_agentbench.calibration.scene import Line, facts_of
 from pytest_agentbench.checks.judges.signals import contradictions
 from pytest_agentbench.core.text import flat
 from pytest_agentbench.core.transcript import CallRecord
 from pytest_agentbench.core.values import decoded
 from pytest_agentbench.environment.diff import diff
 from pytest_agentbench.validation.values import scalars
+from pytest_agentbench.validation.wrong_calls import mark_of
 
 _EMPTY = frozenset({"", "{}", "[]", "null", "None"})
 _SATISFIED = "thanks"

@@ -19,7 +19,7 @@ from pytest_agentbench.calibration.checking import check
 from pytest_agentbench.calibration.labelled import Folder, GoldCall, Labelled, Situation, situations
 from pytest_agentbench.calibration.moves import played
 from pytest_agentbench.calibration.playing import Play
-from pytest_agentbench.calibration.scene import InexpressibleError, Scene, holds, languages, scene_of
+from pytest_agentbench.calibration.scene import InexpressibleError, Scene, languages, scene_of
 from pytest_agentbench.checks.judges.evidence import Goal
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import AgentBenchError
@@ -31,6 +31,7 @@ from pytest_agentbench.environment.toolset import load_toolset, remote_parts
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.suites.suite_file import load_suite
 from pytest_agentbench.validation.values import scalars
+from pytest_agentbench.validation.wrong_calls import holds
 
 _ATTEMPTS = 5
 """Chances that a scene gets per situation and language before another one is tried."""

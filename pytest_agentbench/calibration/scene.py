@@ -1,7 +1,7 @@
 """Scenes: the right run of a scenario, played once, which is the gold that every conversation is held against."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.resources import files
@@ -9,25 +9,20 @@ from typing import cast
 
 from pytest_agentbench.calibration.labelled import data
 from pytest_agentbench.checks.judges.evidence import Goal, goal_of
-from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.scenario import Instructions
 from pytest_agentbench.core.state import State
-from pytest_agentbench.core.text import flat
 from pytest_agentbench.core.tool import ToolCall, ToolSpec
-from pytest_agentbench.core.values import JsonValue, decoded, same
+from pytest_agentbench.core.values import JsonValue, decoded
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.runs.expected import ExpectedStates
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.validation.oracle import Heard, Writer
 from pytest_agentbench.validation.rules import Rules
 from pytest_agentbench.validation.scripted_run import ScriptPlayer
-from pytest_agentbench.validation.values import Columns, leaves, scalars
+from pytest_agentbench.validation.values import Columns, leaves
 
 _LONGEST = 60
 """Characters of a value that can be told."""
-
-Given = tuple[str, JsonValue]
-"""An argument: its name and value."""
 
 
 class InexpressibleError(Exception):
@@ -89,16 +84,6 @@ def spoken(name: str) -> str:
     return re.sub(r"[\W_]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)).strip().lower()
 
 
-def mark_of(call: ToolCall) -> str:
-    """Give what equal calls have in common."""
-    return dumps([call.name, call.arguments])
-
-
-def holds(pairs: Iterable[Given], name: str, value: JsonValue) -> bool:
-    """Whether an argument is among some."""
-    return any(name == other and same(value, one) for other, one in pairs)
-
-
 def facts_of(content: str) -> list[Fact]:
     """Give what an answer holds that can be told: its short texts and numbers, or the text itself."""
     value = decoded(content)
@@ -138,15 +123,6 @@ class Scene:
         """The calls of the right run."""
         return tuple(one.call for one in self.heard)
 
-    @cached_property
-    def values_at_hand(self) -> str:
-        """Everything in the right calls and their answers, to look values up in."""
-        return flat(" ".join(dumps([one.call.arguments, one.result.content]) for one in self.heard))
-
-    def schema(self, call: ToolCall) -> Mapping[str, JsonValue]:
-        """Give the schemas of a tool's arguments."""
-        return cast("Mapping[str, JsonValue]", self.spec(call.name).parameters.get("properties", {}))
-
     def spec(self, name: str) -> ToolSpec:
         """Give a tool of the scene's by name."""
         return cast("ToolSpec", self.plan.toolset.get(name))
@@ -165,18 +141,6 @@ class Scene:
     def columns(self) -> Columns:
         """The values of the state and of the suite's calls, by column."""
         return Columns([self.initial or {}, [{name: value} for name, many in self.pool.items() for value in many]])
-
-    def supplied(self, calls: Sequence[ToolCall]) -> list[Given]:
-        """Give the arguments of calls that no earlier answer gives, so that the user must, each once."""
-        known, found = "", list[Given]()
-        results = {mark_of(one.call): one.result.content for one in self.heard}
-        for call in calls:
-            for name, value in call.arguments.items():
-                is_given = all(flat(one) in flat(known) for _, one in scalars(value, name))
-                if not is_given and not holds(found, name, value):
-                    found.append((name, value))
-            known += f"\n{results.get(mark_of(call), '')}"
-        return found
 
 
 async def scene_of(plan: RunPlan, isolation: IsolationGate, now: Callable[[], float]) -> Scene:
