@@ -17,10 +17,11 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from pytest_agentbench.calibration.asking import WEAK, labelled_by, signals
+from pytest_agentbench.calibration.asking import signals
 from pytest_agentbench.calibration.calibrate import slices_of
 from pytest_agentbench.calibration.generate import Wish, generate
-from pytest_agentbench.calibration.labelled import Case, Labelled, read_all, situations
+from pytest_agentbench.calibration.labelled import Labelled, read_all, situations
+from pytest_agentbench.checks.judges.signals import WEAK, labelled_by
 from pytest_agentbench.core.tool import Toolset, ToolSpec
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.results.calibration import agreement
@@ -45,7 +46,7 @@ def main() -> None:
         made = generate(path, wish, environ=os.environ)
         seconds = time.perf_counter() - begun
         count = Counter(case.situation for case in made.cases)
-        tools = {call.name for case in made.cases for one in case.case.transcript.messages for call in one.tool_calls}
+        tools = {call.name for case in made.cases for one in case.transcript.messages for call in one.tool_calls}
         print(f"== {path.name}, plain, seed {options.seed}, {seconds:.1f} s")
         print(
             f"{len(made.cases)} conversations, {len(count)} of {len(situations())} situations, "
@@ -69,7 +70,7 @@ def main() -> None:
 
 
 def _figures(cases: list[Labelled]) -> dict[str, object]:
-    found = {case.id: signals(case.case) for case in cases}
+    found = {case.id: signals(case) for case in cases}
     said = {case.id: labelled_by(found[case.id]) for case in cases}
     figures: dict[str, object] = {}
     for name, members in slices_of(cases).items():
@@ -121,7 +122,8 @@ def _tau2(folder: Path, domain: str) -> list[Labelled]:
         cases.append(
             Labelled(
                 id=f"{domain}-{number}",
-                case=Case(transcript=transcript, toolset=Toolset(specs=specs)),
+                transcript=transcript,
+                toolset=Toolset(specs=specs),
                 label="POS" if row["reward"] == 1.0 else "NEG",
                 agent_at_fault=row["reward"] != 1.0,
                 situation=row["variant"],

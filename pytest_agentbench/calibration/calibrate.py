@@ -12,21 +12,31 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import get_args
 
-from pytest_agentbench.calibration.asking import NAME, WEAK, labelled_by, seeded, shown, signals, usable
-from pytest_agentbench.calibration.labelled import Bucket, Case, Grade, Labelled, Target, run_of
+from pytest_agentbench.calibration.asking import seeded, shown, signals
+from pytest_agentbench.calibration.labelled import Bucket, Case, Grade, Labelled, Target
 from pytest_agentbench.checks.auditor.ask import AUDITOR, TEMPLATE, audit
 from pytest_agentbench.checks.auditor.findings import observed
 from pytest_agentbench.checks.judges.evidence import Goal, of_run
 from pytest_agentbench.checks.judges.judge import judge_criteria, judge_mark
 from pytest_agentbench.checks.judges.scoring import rate
+from pytest_agentbench.checks.judges.signals import NAME, WEAK, labelled_by
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import AgentBenchError, BudgetSpentError, ProviderError
 from pytest_agentbench.core.rubric import Label, Rubric, Sees
 from pytest_agentbench.core.run import Judgement
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.verdict import Verdict
+from pytest_agentbench.llm.refusable import usable
 from pytest_agentbench.llm.seams import Chat
-from pytest_agentbench.results.calibration import Agreement, AuditorFigures, Calibrated, Calibration, Slice, agreement
+from pytest_agentbench.results.calibration import (
+    Agreement,
+    AuditorFigures,
+    Calibrated,
+    Calibration,
+    Slice,
+    agreement,
+    counts_of,
+)
 
 TRAINING, SPLITS = 0.4, 5
 """The share that is learned from, and how often (TRACE §4.1: 206 of 516, five times)."""
@@ -45,7 +55,7 @@ class Contender:
     """A judge, or a way to learn one. `learns` False means that all training sets give the same judge.
 
     `parts` are what decides, each by its name, where these are told apart, and `mark` is a hash of all of it. `target`
-    is the label that it is held against, `lost` counts questions of learning without a usable answer.
+    is the label that it is held against, `notes` are what is worth printing besides the figures, each counted.
     """
 
     learns = False
@@ -54,13 +64,8 @@ class Contender:
     def __init__(self, name: str, mark: str, parts: dict[str, str] | None = None, estimate: Estimate | None = None):
         self.name, self.mark, self.parts = name, mark, parts or {}
         self.target: Target = "agent" if parts else "overall"
-        self.lost: Counter[str] = Counter()
+        self.notes: Counter[str] = Counter()
         self._estimate = estimate
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What is worth printing besides the figures."""
-        return ()
 
     async def fit(self, training: Sequence[Labelled]) -> Estimate:
         """Learn from labelled conversations; what has nothing to learn is given as it is."""
@@ -99,7 +104,7 @@ def auditor(chat: Chat, *, seed: int = 0) -> Contender:
     """Give the auditor under `decide`, where code found nothing wrong: NEG where it fails the agent."""
 
     async def estimate(case: Case) -> Label | None:
-        run = run_of(case)
+        run = case.run
         policies = tuple(f"{one.id}: {one.text}" for one in run.policies)
         goal = (case.goal or Goal()).model_copy(update={"policies": policies})
         evidence = of_run(run, system=case.briefing, goal=goal)
@@ -157,7 +162,7 @@ async def calibrate(
     own = [case for case in cases if case.is_own and not case.agent_at_fault]
     auditors = [await one.audited(own) for one in trials if one.contender.is_auditor]
     return Calibration(
-        data=digest([[case.id, case.label, case.case.transcript.model_dump(mode="json")] for case in cases]),
+        data=digest([[case.id, case.label, case.transcript.model_dump(mode="json")] for case in cases]),
         cases=len(cases),
         splits=len(splits),
         seed=seed,
@@ -182,7 +187,7 @@ class _Trial:
         async def of(case: Labelled) -> Label | None:
             if case.id in known:
                 return known[case.id]
-            label = await usable(estimate(case.case), self.errors.append, _SPENT) if estimate else None
+            label = await usable(estimate(case), self.errors.append, _SPENT) if estimate else None
             self.said.append((case.id, label))
             return label
 
@@ -195,24 +200,17 @@ class _Trial:
         if self.errors and not any(label for _, label in self.said):
             raise self.errors[0]
         unjudged = {name for name, label in self.said if label is None}
-        lost = [f"no usable answer about {count} {what}, which were left out" for what, count in one.lost.items()]
+        notes = [text.format(count) for text, count in one.notes.items()]
         if unjudged:
             why = f" ({shorten(printable(str(self.errors[0])), _WHY)})" if self.errors else ""
-            lost.append(f"{len(unjudged)} conversations were not judged, and count as wrong{why}")
-        pairs = [(case.wanted(one.target), said) for each in divisions for case, said in each]
-        wanted = [label for label, _ in pairs]
+            notes.append(f"{len(unjudged)} conversations were not judged, and count as wrong{why}")
         return Calibrated(
             name=one.name,
             mark=one.mark,
             slices=_slices(divisions, "overall"),
             blame=_slices(divisions, "agent"),
-            counts={
-                "true_pos": pairs.count(("POS", "POS")),
-                "positives": wanted.count("POS"),
-                "true_neg": pairs.count(("NEG", "NEG")),
-                "negatives": wanted.count("NEG"),
-            },
-            notes=(*one.notes, *lost),
+            counts=counts_of([(case.wanted(one.target), said) for each in divisions for case, said in each]),
+            notes=tuple(notes),
             parts=one.parts,
             unjudged=len(unjudged),
         )
@@ -242,10 +240,10 @@ def slices_of(cases: Sequence[Labelled]) -> dict[str, list[Labelled]]:
     for case in cases:
         own = ["own"] if case.is_own else []
         names = ["all", case.bucket, case.grade, "worded" if case.wording == "model" else "", *own]
-        for name in filter(None, names):
-            found[kinds.index(name), "", name].append(case)
-        for kind in ("language", *own) if case.language else ():
-            found[kinds.index("language"), case.language, f"{kind}:{case.language}"].append(case)
-        if case.situation:
-            found[kinds.index("situation"), case.situation, f"situation:{case.situation}"].append(case)
+        places = [(name, "", name) for name in names if name]
+        places += [("language", case.language, f"{kind}:{case.language}") for kind in ("language", *own)]
+        places += [("situation", case.situation, f"situation:{case.situation}")]
+        for kind, key, name in places:
+            if key or kind == name:
+                found[kinds.index(kind), key, name].append(case)
     return {name: found[rank, key, name] for rank, key, name in sorted(found)}

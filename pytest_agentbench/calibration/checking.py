@@ -6,16 +6,18 @@ what was intended.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from pytest_agentbench.calibration.labelled import problems, situations
+from pytest_agentbench.calibration.labelled import data, situations
 from pytest_agentbench.calibration.playing import Play
-from pytest_agentbench.calibration.scene import Line, facts_of, flat, mark_of
-from pytest_agentbench.core.state import State
+from pytest_agentbench.calibration.scene import Line, facts_of
+from pytest_agentbench.checks.judges.signals import contradictions
+from pytest_agentbench.core.text import flat
 from pytest_agentbench.core.transcript import CallRecord
 from pytest_agentbench.core.values import decoded
 from pytest_agentbench.environment.diff import diff
 from pytest_agentbench.validation.values import scalars
+from pytest_agentbench.validation.wrong_calls import mark_of
 
 _EMPTY = frozenset({"", "{}", "[]", "null", "None"})
 _SATISFIED = "thanks"
@@ -24,16 +26,13 @@ _SATISFIED = "thanks"
 _FEWEST_LINES = 5
 """Lines of a conversation in which nothing is asked for first."""
 
-_FEWEST_SHARED = 2
-"""Fields beyond which an answer and a row of the state are taken to be of the same thing."""
-
 
 def check(play: Play, situation: str) -> str | None:
     """Say what speaks against `situation`, or None; raise `KeyError` where there is no such situation."""
     one, found = situations()[situation], _conditions(play)
     wanted = ["content" if one.user == "satisfied" else "not content", *one.holds]
     wrong = (name for name in wanted if found[name.removeprefix("not ")] is name.startswith("not "))
-    return next((problems()[name] for name in wrong), None)
+    return next((data("situations")["problems"][name] for name in wrong), None)
 
 
 def invented(play: Play) -> list[str]:
@@ -47,27 +46,6 @@ def invented(play: Play) -> list[str]:
 def gives_nothing(calls: Sequence[CallRecord]) -> bool:
     """Whether some call gave nothing, or failed."""
     return any(one.failed or one.answer.strip() in _EMPTY for one in calls)
-
-
-def contradictions(calls: Sequence[CallRecord], state: State | None) -> Iterator[str]:
-    """Tell of each answer that gives one field of a row of the state another value than the row has.
-
-    The row is the one that shares most fields with the answer, and all values but that one.
-    """
-    tables = [table for table in (state or {}).values() if isinstance(table, dict)]
-    rows = [row for table in tables for row in table.values() if isinstance(row, dict)]
-    for number, one in enumerate(calls, start=1):
-        for item in _objects(decoded(one.answer)):
-            shared = [(item.keys() & row.keys(), row) for row in rows]
-            most = max((len(names) for names, _ in shared), default=0)
-            near = [
-                ([name for name in sorted(names) if flat(item[name]) != flat(row[name])], row)
-                for names, row in shared
-                if len(names) == most
-            ]
-            names, row = min(near, key=lambda pair: len(pair[0]), default=([], {}))
-            if most > _FEWEST_SHARED and len(names) == 1:
-                yield f"call {number} gave {names[0]} {item[names[0]]!r}, the stored row has {row[names[0]]!r}"
 
 
 def _conditions(play: Play) -> dict[str, bool]:
@@ -134,10 +112,3 @@ def _is_supplied(play: Play) -> bool:
 
 def _last(play: Play, by: str) -> Line:
     return [line for line in play.lines if line.by == by][-1]
-
-
-def _objects(value: object) -> Iterator[dict[str, object]]:
-    if isinstance(value, dict):
-        yield value
-    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from _objects(item)

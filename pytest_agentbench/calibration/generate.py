@@ -16,10 +16,10 @@ from pathlib import Path
 from random import Random
 
 from pytest_agentbench.calibration.checking import check
-from pytest_agentbench.calibration.labelled import Case, Folder, GoldCall, Labelled, Situation, situations
+from pytest_agentbench.calibration.labelled import Folder, GoldCall, Labelled, Situation, situations
 from pytest_agentbench.calibration.moves import played
 from pytest_agentbench.calibration.playing import Play
-from pytest_agentbench.calibration.scene import InexpressibleError, Scene, holds, languages, scene_of
+from pytest_agentbench.calibration.scene import InexpressibleError, Scene, languages, scene_of
 from pytest_agentbench.checks.judges.evidence import Goal
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import AgentBenchError
@@ -31,6 +31,7 @@ from pytest_agentbench.environment.toolset import load_toolset, remote_parts
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.suites.suite_file import load_suite
 from pytest_agentbench.validation.values import scalars
+from pytest_agentbench.validation.wrong_calls import holds
 
 _ATTEMPTS = 5
 """Chances that a scene gets per situation and language before another one is tried."""
@@ -172,14 +173,12 @@ def _case(situation: Situation, play: Play, identity: str) -> Labelled:
     return Labelled.of(
         situation,
         id=identity,
-        case=Case(
-            transcript=play.transcript,
-            toolset=scene.plan.toolset or play.world.tools,
-            initial=scene.initial,
-            final=play.final,
-            # what was asked for instead has no expected effects that anybody wrote down
-            goal=Goal(policies=scene.goal.policies) if play.asked is not None else scene.goal,
-        ),
+        transcript=play.transcript,
+        toolset=scene.plan.toolset or play.world.tools,
+        initial=scene.initial,
+        final=play.final,
+        # what was asked for instead has no expected effects that anybody wrote down
+        goal=Goal(policies=scene.goal.policies) if play.asked is not None else scene.goal,
         language=play.language,
         scenario=scene.plan.scenario.id,
         faults=tuple(hit.fault.name for hit in play.schedule.met),
@@ -193,5 +192,5 @@ def _case(situation: Situation, play: Play, identity: str) -> Labelled:
 
 def masked(case: Labelled) -> str:
     """Give a conversation with everything that holds a digit masked, to tell whether two are the same."""
-    messages = case.case.transcript.messages
+    messages = case.transcript.messages
     return _IDS.sub("#", dumps([[one.role, one.text, [call.name for call in one.tool_calls]] for one in messages]))

@@ -130,11 +130,6 @@ def situations() -> dict[str, Situation]:
     return {one["id"]: Situation.model_validate(one) for one in data("situations")["situation"]}
 
 
-def problems() -> dict[str, str]:
-    """Give what speaks against a conversation that lacks what its situation `holds`."""
-    return dict(data("situations")["problems"])
-
-
 TRANSCRIPTS = "transcripts.jsonl"
 STATES = "states.json"
 """States by their hash: many conversations begin in the same one."""
@@ -170,6 +165,21 @@ class Case(Model):
         form: dict[str, Any] = plain(self)
         return {name: value for name, value in form.items() if value or name not in ("briefing", "goal")}
 
+    @property
+    def run(self) -> Run:
+        """The conversation as a run that checks and judges can read; its goal's policies are numbered."""
+        goal = self.goal or Goal()
+        return Run(
+            key=RunKey(suite="", scenario="labelled"),
+            scenario=Scenario(id="labelled", title="labelled", task=Task(id="labelled", ticket=goal.wants or None)),
+            policies=tuple(Policy(id=f"policy-{number}", text=text) for number, text in enumerate(goal.policies, 1)),
+            transcript=self.transcript,
+            termination=Termination.FINISHED,
+            toolset=self.toolset,
+            initial_state=self.initial,
+            final_state=self.final,
+        )
+
 
 class GoldCall(Model):
     """A call of the right run, with what it gave."""
@@ -179,16 +189,15 @@ class GoldCall(Model):
     result: str = ""
 
 
-class Labelled(Model):
+class Labelled(Case):
     """A conversation with its labels: `label` is the paper's, `agent_at_fault` says whether the agent is to blame.
 
     `situation` is "" where it comes from elsewhere, `faults` what was injected, `gold` the calls of a right run.
-    `grade` and `wording` are "" where it was not made here: the team labelled it. What is not in `case` is the
+    `grade` and `wording` are "" where it was not made here: the team labelled it. What a `Case` has not is the
     teacher's: no judge reads it.
     """
 
     id: str
-    case: Case
     label: Label
     agent_at_fault: bool
     situation: str = ""
@@ -255,27 +264,12 @@ class Folder(Model):
 
     def write(self, folder: Path) -> None:
         """Write conversations, states and tools, each whole or not at all."""
-        known = [state for one in self.cases for state in (one.case.initial, one.case.final)]
+        known = [state for one in self.cases for state in (one.initial, one.final)]
         states = {_mark(state): state for state in known if state is not None}
-        specs = self.cases[0].case.toolset.model_dump(mode="json")["specs"] if self.cases else []
+        specs = self.cases[0].toolset.model_dump(mode="json")["specs"] if self.cases else []
         write_atomic(folder / STATES, dumps(states) + "\n")
         write_atomic(folder / TOOLS, dumps({"specs": specs, "inexpressible": self.inexpressible}, indent=1) + "\n")
         write_atomic(folder / TRANSCRIPTS, "".join(f"{dumps(_row(one))}\n" for one in self.cases))
-
-
-def run_of(case: Case) -> Run:
-    """Give a conversation as a run that checks and judges can read; its goal's policies are numbered."""
-    goal = case.goal or Goal()
-    return Run(
-        key=RunKey(suite="", scenario="labelled"),
-        scenario=Scenario(id="labelled", title="labelled", task=Task(id="labelled", ticket=goal.wants or None)),
-        policies=tuple(Policy(id=f"policy-{number}", text=text) for number, text in enumerate(goal.policies, start=1)),
-        transcript=case.transcript,
-        termination=Termination.FINISHED,
-        toolset=case.toolset,
-        initial_state=case.initial,
-        final_state=case.final,
-    )
 
 
 def read_all(paths: Sequence[Path]) -> tuple[Labelled, ...]:
@@ -288,21 +282,21 @@ def read_all(paths: Sequence[Path]) -> tuple[Labelled, ...]:
 
 
 def _row(one: Labelled) -> dict[str, Any]:
-    found, case = situations().get(one.situation), one.case
-    briefing = [Message(role="system", content=case.briefing)] if case.briefing else []
+    found = situations().get(one.situation)
+    briefing = [Message(role="system", content=one.briefing)] if one.briefing else []
     return {
         "key": {"scenario": one.scenario or one.id},
-        **one.model_dump(mode="json", exclude={"case", "scenario", "stated_bucket"}),
+        **one.model_dump(mode="json", exclude={*Case.model_fields, "scenario", "stated_bucket"}),
         "bucket": one.bucket,
         "dimensions": found.model_dump(include={"tool", "agent", "user"}) if found else {},
         "termination": "FINISHED",
         "stop_reason": "done",
         "messages": [
-            each.model_dump(mode="json", exclude_defaults=True) for each in (*briefing, *case.transcript.messages)
+            each.model_dump(mode="json", exclude_defaults=True) for each in (*briefing, *one.transcript.messages)
         ],
-        "initial": _mark(case.initial),
-        "final": _mark(case.final),
-        **({"goal": case.goal.model_dump(mode="json")} if case.goal else {}),
+        "initial": _mark(one.initial),
+        "final": _mark(one.final),
+        **({"goal": one.goal.model_dump(mode="json")} if one.goal else {}),
     }
 
 
@@ -316,24 +310,20 @@ def _labelled(row: dict[str, Any], number: int, states: Mapping[str, State], too
     except ValidationError:  # they are not as we write them
         messages = read(row["messages"])
     key, known = row.get("key") or {}, situations().get(row.get("situation", ""))
-    own = {name: row[name] for name in Labelled.model_fields.keys() & row.keys() if name not in ("id", "case")}
-    case = Case(
-        transcript=Transcript(messages=tuple(one for one in messages if one.role != "system")),
-        briefing="\n".join(one.text for one in messages if one.role == "system"),
-        toolset=toolset,
-        initial=states[row["initial"]] if row.get("initial") else None,
-        final=states[row["final"]] if row.get("final") else None,
-        goal=Goal.model_validate(row["goal"]) if row.get("goal") else None,
-    )
     return Labelled(
         **{
             "agent_at_fault": row["label"] == "NEG" and (known is None or known.agent_at_fault),
             "stated_bucket": row.get("bucket", "") if known is None or row.get("bucket") != known.bucket else "",
             "scenario": key.get("scenario", "") if isinstance(key, dict) else str(key),
-            **own,
-        },
-        id=str(row.get("id") or number),
-        case=case,
+            **{name: row[name] for name in Labelled.model_fields.keys() & row.keys()},
+            "id": str(row.get("id") or number),
+            "transcript": Transcript(messages=tuple(one for one in messages if one.role != "system")),
+            "briefing": "\n".join(one.text for one in messages if one.role == "system"),
+            "toolset": toolset,
+            "initial": states[row["initial"]] if row.get("initial") else None,
+            "final": states[row["final"]] if row.get("final") else None,
+            "goal": row.get("goal") or None,
+        }
     )
 
 

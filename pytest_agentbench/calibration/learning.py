@@ -17,16 +17,18 @@ from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import Field
 
-from pytest_agentbench.calibration.asking import CLEAR_CUT, DIVERSE, WORDS, Shown, is_disproved, seeded, shown, usable
+from pytest_agentbench.calibration.asking import CLEAR_CUT, DIVERSE, WORDS, seeded, shown, signals
 from pytest_agentbench.calibration.calibrate import Contender, Estimate
 from pytest_agentbench.calibration.labelled import Case, Labelled
 from pytest_agentbench.checks.judges.asking import Answer, ask
 from pytest_agentbench.checks.judges.judge import id_faults
 from pytest_agentbench.checks.judges.scoring import Score, rate
+from pytest_agentbench.checks.judges.signals import PROVEN, Shown
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import AgentBenchError, UnusableAnswerError
 from pytest_agentbench.core.rubric import Criterion, Label, Rubric
 from pytest_agentbench.core.text import shorten
+from pytest_agentbench.llm.refusable import usable
 from pytest_agentbench.llm.seams import Chat
 
 A = TypeVar("A", bound=Answer)
@@ -159,10 +161,10 @@ class Learner(Contender):
         return seeded(self._seed, self._division, self.branch, *parts)
 
     async def _taught(self, instead: A, task: str, what: str, **question: Any) -> A:
-        """Ask for an answer of the type of `instead`; where none is usable give that, and count `what` as lost."""
+        """Ask for an answer of the type of `instead`; where none is usable give that, and note that `what` is lost."""
 
         def count(_: AgentBenchError) -> A:
-            self.lost[what] += 1
+            self.notes[f"no usable answer about {{}} {what}, which were left out"] += 1
             return instead
 
         return await usable(ask(self._teacher, type(instead), task, **{"how": CLEAR_CUT, **question}), count)
@@ -175,7 +177,7 @@ class Learner(Contender):
                 instead,
                 task,
                 "conversations to learn from",
-                data=[shown(case.case)],
+                data=[shown(case)],
                 random=self._random("extract", case.id),
                 values={"label": case.label, **_WORDS[case.label], **values},
                 how=DIVERSE,
@@ -302,15 +304,6 @@ class Scope(Learner):
         self.branch = "areas" if self._parts.areas else "whole"
         self._evidence = "signals" if self._parts.evidence else "none"
         self.rubrics: list[Rubric] = []
-        self._overruled = 0
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Say how often a make-or-break criterion showed and the sums decided otherwise."""
-        if not self._overruled:
-            return ()
-        who = "the veto decided" if self._parts.veto else "it did not decide"
-        return (f"{self._overruled} times a make-or-break criterion showed, the sums said POS, and {who}",)
 
     async def _learned(self, training: Sequence[Labelled]) -> Sequence[Criterion]:
         areas = await self._areas(training) if self._parts.areas else [WHOLE]
@@ -339,7 +332,7 @@ class Scope(Learner):
             Areas(areas=[]),
             "areas.v1",
             "discoveries of areas",
-            data=[shown(case.case) for case in drawn],
+            data=[shown(case) for case in drawn],
             random=random,
             values={"most": str(MOST_AREAS)},
             how=DIVERSE,
@@ -371,13 +364,14 @@ class Scope(Learner):
         return [_criterion(label, n, line, **more.get(n, plain)) for n, line in enumerate(lines, start=1)]
 
     def _label(self, case: Case, scores: Sequence[Score]) -> Label | None:
-        if self._parts.evidence and is_disproved(case):
+        if self._parts.evidence and any(one.name in PROVEN for one in signals(case)):
             scores = [*scores, Score(criterion=_STATE, value=_STATE.max_score)]
         label = rate(Rubric(criteria=tuple(one.criterion for one in scores), formula="scope"), scores).label
         breaks = any(one.criterion.make_or_break and (one.share or 0) > VETO for one in scores)
         if label != "POS" or not breaks:
             return label
-        self._overruled += 1
+        who = "the veto decided" if self._parts.veto else "it did not decide"
+        self.notes[f"{{}} times a make-or-break criterion showed, the sums said POS, and {who}"] += 1
         return "NEG" if self._parts.veto else label
 
 

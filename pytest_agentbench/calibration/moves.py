@@ -27,7 +27,10 @@ async def played(scene: Scene, language: str, situation: Situation, random: Rand
     first = Play(scene, language, random, is_near)
     if "checks of people" in situation.moves and not first.checks:  # before a world is opened in vain
         raise InexpressibleError("no tool checks, registers or looks up people, or the request changes something")
-    requests: dict[str, Iterable[Sequence[ToolCall]]] = {"cut": first.cut_requests(), "refused": first.refusable()}
+    requests: dict[str, Iterable[Sequence[ToolCall]]] = {
+        "cut": first.wrong_calls.cut(),
+        "refused": first.wrong_calls.refusable(scene.target),
+    }
     for asked in requests.get(situation.asks, [None]):
         play = first if asked is None else replace(first, asked=asked)
         faults = play.faults(situation.fault)
@@ -61,7 +64,9 @@ async def _misdirected(play: Play) -> ToolResult:
     Where no such call succeeds and values at hand are not wanted, another scenario's calls take the place of all.
     """
     try:
-        return await play.first_useful(play.swapped(), "no call with another value than the user's succeeds")
+        return await play.first_useful(
+            play.wrong_calls.swapped(play.target), "no call with another value than the user's succeeds"
+        )
     except InexpressibleError:
         names = [call.name for call in play.scene.calls]
         others = [one for one in play.scene.siblings if [call.name for call in one.calls] == names]
@@ -75,7 +80,7 @@ async def _misdirected(play: Play) -> ToolResult:
 
 
 async def _another_need(play: Play) -> ToolResult:
-    reads = [call for call in play.other_tools() if play.scene.spec(call.name).kind != "write"]
+    reads = [call for call in play.wrong_calls.of_other_tools() if play.scene.spec(call.name).kind != "write"]
     return await play.first_useful([*play.unrelated(), *reads])
 
 
@@ -93,7 +98,7 @@ async def _checks(play: Play) -> None:
 
 
 def _ask_again(play: Play) -> None:
-    given = play.scene.supplied(play.scene.calls)
+    given = play.wrong_calls.supplied(play.scene.calls)
     said = [(key, item) for name, value in given for key, item in scalars(value, name) if len(str(item)) > 1]
     if not said:
         raise InexpressibleError("the user gives no value that could be asked for again")
@@ -157,7 +162,7 @@ _MOVES: dict[str, Move] = {
     "the rest": lambda play: play.make(play.scene.calls[play.scene.target :], counts=0),
     "all calls": lambda play: play.make(play.scene.calls, counts=play.scene.target),
     "asked calls": _asked,
-    "another tool": lambda play: play.first_useful(play.other_tools()),
+    "another tool": lambda play: play.first_useful(play.wrong_calls.of_other_tools()),
     "other values": _misdirected,
     "another need": _another_need,
     "useless reads": _useless,

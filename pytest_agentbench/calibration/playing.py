@@ -1,53 +1,43 @@
 """How situations are played: a conversation in a scene, made by the moves that `situations.toml` lists."""
 
 import re
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from random import Random
 from typing import Any, cast
 
+from pytest_agentbench.calibration.labelled import data
 from pytest_agentbench.calibration.scene import (
     Fact,
     InexpressibleError,
     Line,
     Scene,
     facts_of,
-    flat,
-    holds,
-    mark_of,
     phrases,
     spoken,
 )
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.fault import FaultSpec
 from pytest_agentbench.core.state import State
+from pytest_agentbench.core.text import flat
 from pytest_agentbench.core.tool import ToolCall, ToolResult
 from pytest_agentbench.core.transcript import Message, Transcript
-from pytest_agentbench.core.values import JsonValue, same
+from pytest_agentbench.core.values import same
 from pytest_agentbench.environment.injection.schedule import Schedule
 from pytest_agentbench.environment.local import LocalEnvironment
-from pytest_agentbench.environment.replay import prepare
 from pytest_agentbench.simulation.recording import result_message
-from pytest_agentbench.validation.values import another, near, scalars
+from pytest_agentbench.validation.values import misread, scalars
+from pytest_agentbench.validation.wrong_calls import WrongCalls, mark_of
 
 _OWN_LINES = 0.7
 """How often the user asks in the scenario's own lines, where there are some in the language."""
 
-_TRIES = 8
-"""Values that are drawn in the place of one."""
-
 _MOST_FACTS, _ERROR = 5, 200
 """Facts of a report, and characters of an error that are told."""
 
-_CUTTABLE = 4
-"""Characters from which half of a value is still something."""
-
-_FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
-
-_CHECKING = {"account", "audit", "authenticate", "compliance", "customer", "human", "identity", "member", "patient"}
-_CHECKING |= {"person", "security", "user", "verify"}
+_CHECKING = frozenset(data("situations")["checking"])
 """Words in the names of tools that check or look up people."""
 
 
@@ -93,18 +83,17 @@ class Play:
         """The request in words: the tool that it comes down to."""
         return spoken(self.target.name)
 
-    @property
-    def error(self) -> str:
-        """The answer that counts, as the agent tells of an error."""
-        return f"{self.result.content.removeprefix('Error: ').rstrip('.')[:_ERROR]}."
+    @cached_property
+    def wrong_calls(self) -> WrongCalls:
+        """What makes the wrong calls."""
+        scene = self.scene
+        return WrongCalls(scene.plan.toolset, scene.heard, scene.columns, scene.pool, self.random, self.is_near)
 
     @asynccontextmanager
     async def opened(self, faults: Sequence[FaultSpec]) -> AsyncIterator[None]:
         """Open a fresh world, struck by `faults`, in which the user asks; its final state is read at the end."""
-        player = self.scene.player
-        player._performances += 1
-        async with player.new_environment(f"{player.name}-{player._performances}") as self.world:
-            await prepare(self.world, self.scene.plan.scenario)
+        async with self.scene.player.world() as world:
+            self.world = cast("LocalEnvironment", world)
             self.schedule = Schedule(faults, seed=str(self.random.getrandbits(32)))
             if faults:
                 await self.world.strike(self.schedule)
@@ -120,7 +109,8 @@ class Play:
 
     def say(self, by: str, kind: str, text: str = "", **more: Any) -> None:
         """Let a party say a text, or a phrase; `more` is what else a `Line` holds."""
-        line = Line(by, kind, text or self.phrase(kind, task=self.task, error=self.error), **more)
+        error = f"{self.result.content.removeprefix('Error: ').rstrip('.')[:_ERROR]}."
+        line = Line(by, kind, text or self.phrase(kind, task=self.task, error=error), **more)
         self.lines.append(line)
         self.messages.append(Message(role="user" if by == "user" else "assistant", content=line.text))
 
@@ -149,21 +139,16 @@ class Play:
         for one, other in zip(scene.calls, asked or (), strict=False):
             for (_, old), (_, new) in zip(scalars(one.arguments), scalars(other.arguments), strict=False):
                 self.wish = self.wish if same(old, new) else self.wish.replace(str(old), str(new))
-        supplied = scene.supplied(scene.calls if asked is None else asked)
+        supplied = self.wrong_calls.supplied(scene.calls if asked is None else asked)
         given = [(key, str(item)) for name, value in supplied for key, item in scalars(value, name)]
         missing = [f"{spoken(key)} {item}" for key, item in given if item.casefold() not in text.casefold()]
         if missing:
             text = f"{text} {self.phrase('details', values=', '.join(missing))}"
         said = tuple(item for _, item in given)
-        listed = {str(value) for call in scene.calls for value in self._listed(call)}
+        listed = {value for call in scene.calls for value in self.wrong_calls.listed(call)}
         self.say("user", "task_request", text, values=tuple(item for item in said if item not in listed), said=said)
         name = self.random.choice(phrases(self.language)["names"])
         self.say("agent", "looking", f"{self.phrase('greeting', name=name)} {self.phrase('looking')}".strip())
-
-    def _listed(self, call: ToolCall) -> Iterator[JsonValue]:
-        """Give the values that a tool's schema lists: a person says them in other words."""
-        for schema in self.scene.schema(call).values():
-            yield from schema.get("enum", ()) if isinstance(schema, dict) else ()
 
     # what can be told
 
@@ -183,11 +168,10 @@ class Play:
 
     def wanted(self) -> list[Fact]:
         """Give one fact for each text that the scenario wants told; raise where no answer holds it."""
-        criteria = self.scene.plan.scenario.task.evaluation_criteria
         texts = [message.text for message in self.messages if message.role == "tool" and not message.error]
         known = [fact for text in reversed(texts) for fact in facts_of(text)]
         found: dict[Fact, None] = {}
-        for wanted in (criteria.communicate_info if criteria else None) or ():
+        for wanted in self.scene.plan.scenario.communicate_info:
             pattern = re.compile(rf"(?<!\w){re.escape(wanted.casefold())}(?!\w)")
             fact = next((one for one in known if pattern.search(one.text.casefold())), None)
             if fact is None:
@@ -199,15 +183,9 @@ class Play:
         """Give facts with one digit changed to what stands nowhere in the conversation or `elsewhere`, and that one."""
         known = flat(dumps([message.model_dump(mode="json") for message in self.messages]) + elsewhere)
         for number, fact in enumerate(facts):
-            runs = [one for one in _FIGURE.finditer(fact.text) if sum(map(str.isdigit, one[0])) > 1]
-            for _ in range(40 if runs else 0):
-                run = self.random.choice(runs)
-                place = self.random.choice([one for one in range(run.start(), run.end()) if fact.text[one].isdigit()])
-                digit = self.random.choice([one for one in "123456789" if one != fact.text[place]])
-                text = fact.text[:place] + digit + fact.text[place + 1 :]
-                if flat(text[run.start() : run.end()]).lstrip("0") not in known:
-                    other = replace(fact, value=text)
-                    return [*facts[:number], other, *facts[number + 1 :]], [other]
+            if (text := misread(fact.text, known, self.random)) is not None:
+                other = replace(fact, value=text)
+                return [*facts[:number], other, *facts[number + 1 :]], [other]
         raise InexpressibleError("no figure of the answer that counts can be got wrong")
 
     # what is called
@@ -233,37 +211,6 @@ class Play:
             del self.messages[kept:]
         raise InexpressibleError(problem)
 
-    def others(self, name: str) -> list[JsonValue]:
-        """Give values that an argument of the target could have instead."""
-        schema = cast("dict[str, JsonValue]", self.scene.schema(self.target).get(name, {}))
-        value, columns = self.target.arguments[name], self.scene.columns
-        found = (another(value, name, schema, columns, self.random) for _ in range(_TRIES))
-        return [one for one in found if one is not None]
-
-    def swapped(self) -> list[ToolCall]:
-        """Give the target with a value of the user's exchanged for another: misread by a digit, or one that exists."""
-        given = self.scene.supplied(self.scene.calls)
-        arguments = self.target.arguments
-        own = [flat(value) for _, value in scalars(arguments)]
-        found: list[ToolCall] = []
-        for name, value in arguments.items():
-            if not holds(given, name, value):
-                continue
-            has_digit = isinstance(value, str | int | float) and any(map(str.isdigit, str(value)))
-            for other in [*([near(value)] if has_digit else []), *self.others(name)]:
-                call = self.target.model_copy(update={"arguments": {**arguments, name: other}})
-                # `W1` and `w-1` are no different values
-                if [flat(one) for _, one in scalars(call.arguments)] != own:
-                    found.append(call)
-        return found
-
-    def other_tools(self) -> list[ToolCall]:
-        """Give a call of each tool that the right run does not use, with values that are at hand."""
-        used = {call.name for call in self.scene.calls}
-        names = [spec.name for spec in self.scene.plan.toolset.of("assistant") if spec.name not in used]
-        self.random.shuffle(names)
-        return self._nearest([call for name in names if (call := self._filled(name)) is not None])
-
     def unrelated(self) -> list[ToolCall]:
         """Give reads that other scenarios of the suite make and this one does not."""
         own = set(map(mark_of, self.scene.calls))
@@ -271,78 +218,16 @@ class Play:
         calls = [call for one in siblings for place, call in enumerate(one.calls) if not one.writes(place)]
         found = list({mark_of(call): call for call in calls if mark_of(call) not in own}.values())
         self.random.shuffle(found)
-        return self._nearest(found)
+        return self.wrong_calls.nearest(found)
 
     @cached_property
     def checks(self) -> list[ToolCall]:
         """Give calls of other tools that check or look up people, none where the request is not harmless."""
         if any(map(self.scene.writes, range(len(self.scene.heard)))):
             return []
-        named = [(call, (call.name, *(self.scene.spec(call.name).arguments or ()))) for call in self.other_tools()]
+        calls = self.wrong_calls.of_other_tools()
+        named = [(call, (call.name, *(self.scene.spec(call.name).arguments or ()))) for call in calls]
         return [call for call, names in named if _CHECKING & set(" ".join(map(spoken, names)).split())]
-
-    def _filled(self, name: str) -> ToolCall | None:
-        """Give a call of a tool with values known under its arguments' names; None where one is not known."""
-        schema = self.scene.spec(name).parameters
-        at_hand: dict[str, JsonValue] = {}
-        for one in self.scene.heard:
-            for key, value in scalars([one.call.arguments, one.result.content]):
-                at_hand.setdefault(key, value)
-        arguments: dict[str, JsonValue] = {}
-        for key in schema.get("required", list(schema.get("properties", {}))):
-            known = self.scene.pool.get(key, [])
-            if key not in at_hand and not known:
-                return None
-            nearest = [one for one in known if self._is_at_hand(one)] or known
-            arguments[key] = at_hand[key] if key in at_hand else self.random.choice(nearest)
-        return ToolCall(name=name, arguments=arguments)
-
-    def _is_at_hand(self, value: JsonValue) -> bool:
-        return all(flat(one) in self.scene.values_at_hand for _, one in scalars(value, "value"))
-
-    def _nearest(self, calls: Sequence[ToolCall]) -> list[ToolCall]:
-        """Give the calls with most values at hand first, with `is_near` only those without any other."""
-        far = [(sum(not self._is_at_hand(value) for value in call.arguments.values()), call) for call in calls]
-        return [call for count, call in sorted(far, key=lambda one: one[0]) if not (count and self.is_near)]
-
-    # what is asked for in place of the scenario's request
-
-    def cut_requests(self) -> Iterator[Sequence[ToolCall]]:
-        """Give the right calls up to one with a value of the user's, which is cut short."""
-        calls = self.scene.calls
-        given = self.scene.supplied(calls)
-        for place, call in enumerate(calls):
-            for name, value in call.arguments.items():
-                if isinstance(value, str) and len(value) >= _CUTTABLE and holds(given, name, value):
-                    end = max(value.rfind(mark) for mark in ".-_ ")
-                    cut = value[: end if end >= len(value) // 2 else len(value) // 2]
-                    yield [*calls[:place], call.model_copy(update={"arguments": {**call.arguments, name: cut}})]
-
-    def refusable(self) -> Iterator[Sequence[ToolCall]]:
-        """Give the right calls up to the target, with one value of the user's that the tool may refuse.
-
-        Values of the target alone come first: others exist for them, and nothing else in the request changes.
-        """
-        calls, own = self.scene.calls[: self.scene.target + 1], self.target.arguments
-        leads = dumps([call.arguments for call in calls[:-1]])
-        given = [name for name, _ in self.scene.supplied(calls) if name in own]
-        given.sort(key=lambda name: str(own[name]) in leads)
-        listed = [str(one) for one in self._listed(self.target)]
-        # nobody asks in so many words for what a tool's list has not: that comes last
-        for names in ([one for one in given if (str(own[one]) in listed) == flag] for flag in (False, True)):
-            for values in (self.others, self._beyond):
-                for name in names:
-                    yield from ([_exchanged(call, own[name], other) for call in calls] for other in values(name))
-
-    def _beyond(self, name: str) -> list[JsonValue]:
-        """Give values of the same look that are beyond what there is: `W91013` for `W1013`, 1200 for 12."""
-        value = self.target.arguments[name]
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return [value * 100, -abs(value) - 1000]
-        if not isinstance(value, str):
-            return []
-        place = next((place for place, char in enumerate(value) if char.isdigit()), None)
-        return [f"{value}-{value}" if place is None else f"{value[:place]}9{value[place:]}"]
 
     # what fails
 
@@ -376,8 +261,3 @@ class Play:
         if not found:
             raise InexpressibleError("what the fault spoils does not show in what can be told")
         return ToolResult(content=given), found, [right[fact.path] for fact in found]
-
-
-def _exchanged(call: ToolCall, value: JsonValue, other: JsonValue) -> ToolCall:
-    arguments = {name: other if same(one, value) else one for name, one in call.arguments.items()}
-    return call.model_copy(update={"arguments": arguments})

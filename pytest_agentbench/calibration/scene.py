@@ -1,8 +1,7 @@
 """Scenes: the right run of a scenario, played once, which is the gold that every conversation is held against."""
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.resources import files
@@ -10,25 +9,20 @@ from typing import cast
 
 from pytest_agentbench.calibration.labelled import data
 from pytest_agentbench.checks.judges.evidence import Goal, goal_of
-from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.scenario import Instructions
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.tool import ToolCall, ToolSpec
-from pytest_agentbench.core.values import JsonValue, decoded, same
+from pytest_agentbench.core.values import JsonValue, decoded
 from pytest_agentbench.environment.isolation import IsolationGate
-from pytest_agentbench.environment.replay import prepare
 from pytest_agentbench.runs.expected import ExpectedStates
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.validation.oracle import Heard, Writer
 from pytest_agentbench.validation.rules import Rules
 from pytest_agentbench.validation.scripted_run import ScriptPlayer
-from pytest_agentbench.validation.values import Columns, leaves, scalars
+from pytest_agentbench.validation.values import Columns, leaves
 
 _LONGEST = 60
 """Characters of a value that can be told."""
-
-Given = tuple[str, JsonValue]
-"""An argument: its name and value."""
 
 
 class InexpressibleError(Exception):
@@ -90,21 +84,6 @@ def spoken(name: str) -> str:
     return re.sub(r"[\W_]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)).strip().lower()
 
 
-def flat(text: object) -> str:
-    """Give the letters and digits of a text in lower case."""
-    return "".join(char for char in str(text).casefold() if char.isalnum())
-
-
-def mark_of(call: ToolCall) -> str:
-    """Give what equal calls have in common."""
-    return dumps([call.name, call.arguments])
-
-
-def holds(pairs: Iterable[Given], name: str, value: JsonValue) -> bool:
-    """Whether an argument is among some."""
-    return any(name == other and same(value, one) for other, one in pairs)
-
-
 def facts_of(content: str) -> list[Fact]:
     """Give what an answer holds that can be told: its short texts and numbers, or the text itself."""
     value = decoded(content)
@@ -144,15 +123,6 @@ class Scene:
         """The calls of the right run."""
         return tuple(one.call for one in self.heard)
 
-    @cached_property
-    def values_at_hand(self) -> str:
-        """Everything in the right calls and their answers, to look values up in."""
-        return flat(" ".join(dumps([one.call.arguments, one.result.content]) for one in self.heard))
-
-    def schema(self, call: ToolCall) -> Mapping[str, JsonValue]:
-        """Give the schemas of a tool's arguments."""
-        return cast("Mapping[str, JsonValue]", self.spec(call.name).parameters.get("properties", {}))
-
     def spec(self, name: str) -> ToolSpec:
         """Give a tool of the scene's by name."""
         return cast("ToolSpec", self.plan.toolset.get(name))
@@ -172,29 +142,13 @@ class Scene:
         """The values of the state and of the suite's calls, by column."""
         return Columns([self.initial or {}, [{name: value} for name, many in self.pool.items() for value in many]])
 
-    def supplied(self, calls: Sequence[ToolCall]) -> list[Given]:
-        """Give the arguments of calls that no earlier answer gives, so that the user must, each once."""
-        known, found = "", list[Given]()
-        results = {mark_of(one.call): one.result.content for one in self.heard}
-        for call in calls:
-            for name, value in call.arguments.items():
-                is_given = all(flat(one) in flat(known) for _, one in scalars(value, name))
-                if not is_given and not holds(found, name, value):
-                    found.append((name, value))
-            known += f"\n{results.get(mark_of(call), '')}"
-        return found
-
 
 async def scene_of(plan: RunPlan, isolation: IsolationGate, now: Callable[[], float]) -> Scene:
     """Play a scenario's right run once; raise `InexpressibleError` where it makes no calls, or some fail."""
-    player = ScriptPlayer(
-        plan=plan, isolation=isolation, now=now, slot=None, expected=ExpectedStates(), all_blocked=Counter
-    )
-
+    player = ScriptPlayer(plan=plan, isolation=isolation, now=now, expected=ExpectedStates())
     rules = Rules(plan.policies, plan.toolset, plan.resolve, plan.suite.now)
     writer = Writer(plan.scenario, rules, plan.toolset, plan.resolve)
-    async with player.new_environment(f"{player.name}-first") as world:
-        await prepare(world, plan.scenario)
+    async with player.world() as world:
         initial = await world.snapshot()
         oracle = await writer.write(world, Columns(initial or {}), can_fail=True)
         final = await world.snapshot()

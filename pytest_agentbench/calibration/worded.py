@@ -7,22 +7,23 @@ value comes from somewhere, and that what the label rests on is said. What is no
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal
 
 from pydantic import Field
 
-from pytest_agentbench.calibration.asking import INVENTIVE, WORDS, seeded, usable
+from pytest_agentbench.calibration.asking import INVENTIVE, WORDS, seeded
 from pytest_agentbench.calibration.checking import gives_nothing, invented
 from pytest_agentbench.calibration.labelled import Labelled, situations
 from pytest_agentbench.calibration.playing import Play
-from pytest_agentbench.calibration.scene import flat
+from pytest_agentbench.checks.findings import value_text
 from pytest_agentbench.checks.judges.asking import Answer, ask
-from pytest_agentbench.checks.known_values import KnownValues, Token, tokens
+from pytest_agentbench.checks.known_values import KnownValues, stands_in, tokens
 from pytest_agentbench.core.errors import AgentBenchError
-from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.core.text import shorten
 from pytest_agentbench.core.transcript import Message, Transcript
+from pytest_agentbench.llm.refusable import usable
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.suites.language import language_name
 from pytest_agentbench.validation.values import scalars
@@ -30,8 +31,8 @@ from pytest_agentbench.validation.values import scalars
 _LONGEST, _MOST_STEPS = 1_500, 24
 """Characters of what is said at once, and steps."""
 
-_SHOWN, _QUOTED = 4_000, 80
-"""Characters that the model is shown of a result, and in a complaint of its own words."""
+_SHOWN = 4_000
+"""Characters that the model is shown of a result."""
 
 _MOST_INVENTED = 3
 
@@ -107,18 +108,16 @@ class _Plan:
             rows.append(f"Call {number}: {call.name} {json.dumps(call.arguments, ensure_ascii=False)}")
             rows.append(f"   {'it failed' if result.error else 'it returned'}: {shorten(result.text, _SHOWN)}")
         rows += [f"The log, shown by the agent as it is:\n{shorten(self.log, _SHOWN)}"] if self.log else []
-        musts: dict[str, Iterable[str] | bool] = {
-            "first": self.first,
-            "asks_first": self.asks_first,
-            "again": self.again,
-            "later": self.later,
-            "told": self.told,
-            "load": self.load,
-            "end": True,
+        musts = {
+            "first": _listed(self.first),
+            "asks_first": "asks" if self.asks_first else "",
+            "again": _listed(self.again),
+            "later": _listed(self.later),
+            "told": _listed(self.told),
+            "load": str(self.load_size) if self.load else "",
+            "end": self.end,
         }
-        fills = {name: _listed(values) for name, values in musts.items() if not isinstance(values, bool)}
-        fills |= {"load": str(self.load_size), "end": self.end}
-        said = [WORDS["musts"][name].format(fills.get(name)) for name, is_wanted in musts.items() if is_wanted]
+        said = [WORDS["musts"][name].format(fill) for name, fill in musts.items() if fill]
         return "\n".join([*rows, WORDS["musts"]["lead"], *(f"- {text}" for text in said)])
 
     def messages(self, given: Conversation) -> tuple[Message, ...]:
@@ -147,7 +146,7 @@ class _Plan:
             return
         calls = [step.text.strip() for step in steps if step.by == "call"]
         if calls != [str(number) for number in range(1, len(self.calls) + 1)]:
-            yield f"calls 1 to {len(self.calls)} are wanted in this order, given were {_quoted(', '.join(calls))}"
+            yield f"calls 1 to {len(self.calls)} are wanted in this order, given were {value_text(', '.join(calls))}"
         if sum(step.by == "log" for step in steps) != bool(self.log):
             yield f"the log stands in it {'once' if self.log else 'not at all'}"
         for number, (one, other) in enumerate(pairwise(steps), start=2):
@@ -162,8 +161,8 @@ class _Plan:
 
     def _sourceless(self, given: Conversation) -> Iterator[str]:
         """Name values that their speaker cannot have."""
-        language = self.case.language
-        knows = {"user": _knowing(self.sayable, language), "agent": _knowing([self.case.case.briefing], language)}
+        sources = {"user": self.sayable, "agent": [self.case.briefing]}
+        knows = {party: KnownValues.of(texts, self.case.language) for party, texts in sources.items()}
         may_invent = {one.text for row in given.invented for one in tokens(row.value)}
         said: list[str] = []
         for number, step in enumerate(given.steps, start=1):
@@ -171,14 +170,14 @@ class _Plan:
                 asked, result = self.calls[int(step.text) - 1 if step.by == "call" else -1]
                 arguments = asked.tool_calls[0].arguments
                 values = {str(value) for _, value in scalars(arguments)}
-                missing = [one for one in self.first if one in values and not _stands(one, said)]
+                missing = [one for one in self.first if one in values and not stands_in(one, said)]
                 yield from (f"step {number}: the user did not say {one!r} before the call" for one in missing)
                 knows["agent"].learn(result.text)
                 knows["agent"].learn(json.dumps(arguments))
                 continue
             for one in (one for row in step.text.splitlines() for one in tokens(row) if one.is_value):
                 if not knows[step.by].holds(one) and not (step.by == "agent" and one.text in may_invent):
-                    yield f"step {number} states {_quoted(one.text)}, which the {step.by} has from nowhere"
+                    yield f"step {number} states {value_text(one.text)}, which the {step.by} has from nowhere"
             said += [step.text] if step.by == "user" else []
             for values_ in knows.values():
                 values_.learn(step.text)
@@ -198,13 +197,13 @@ class _Plan:
             ("the user does not say {!r} after the last call", self.later, last),
             ("the agent does not say {!r}", self.told, agents),
         ):
-            yield from (wants.format(one) for one in values if not _stands(one, texts))
+            yield from (wants.format(one) for one in values if not stands_in(one, texts))
         for one in self.again:
-            if sum(_stands(one, [text]) for text in users) < _AGAIN:
+            if sum(stands_in(one, [text]) for text in users) < _AGAIN:
                 yield f"the user does not say {one!r} in {_AGAIN} turns"
         if self.asks_first and sum(step.by == "user" for step in given.steps[: min(calls, default=0)]) < _AGAIN:
             yield "the agent asks for no verification before the first call"
-        loads = [sum(_stands(one, [text]) for one in self.load) for text in agents]
+        loads = [sum(stands_in(one, [text]) for one in self.load) for text in agents]
         if self.load and max(loads, default=0) < self.load_size:
             yield f"no message of the agent holds {self.load_size} values of what calls returned"
 
@@ -213,16 +212,16 @@ class _Plan:
             yield f"{len(given)} values are invented, allowed: {f'1 to {_MOST_INVENTED}' if self.invents else 'none'}"
             return
         returned = [result.text for _, result in self.calls]
-        known = _knowing([self.wish, *self.brought, *returned], self.case.language)
+        known = KnownValues.of([self.wish, *self.brought, *returned], self.case.language)
         for one in given:
             if not any(token.is_value and not known.holds(token) for token in tokens(one.value)):
-                yield f"{_quoted(one.value)} is not invented, or holds no two digits"
-            if not _stands(one.value, agents):
-                yield f"the agent does not say {_quoted(one.value)}"
-            if one.instead_of and not _stands(one.instead_of, returned):
-                yield f"no call returned {_quoted(one.instead_of)}"
-            if one.instead_of and _stands(one.instead_of, agents):
-                yield f"the agent says {_quoted(one.instead_of)}, too"
+                yield f"{value_text(one.value)} is not invented, or holds no two digits"
+            if not stands_in(one.value, agents):
+                yield f"the agent does not say {value_text(one.value)}"
+            if one.instead_of and not stands_in(one.instead_of, returned):
+                yield f"no call returned {value_text(one.instead_of)}"
+            if one.instead_of and stands_in(one.instead_of, agents):
+                yield f"the agent says {value_text(one.instead_of)}, too"
         if given and self.answered and not any(one.instead_of for one in given):
             yield "`instead_of` names the value that a call returned for the same thing"
 
@@ -262,34 +261,13 @@ async def _worded(case: Labelled, plan: _Plan, chat: Chat, seed: int) -> Labelle
         },
     )
     transcript = Transcript(messages=plan.messages(given))
-    return case.model_copy(update={"case": case.case.model_copy(update={"transcript": transcript}), "wording": "model"})
+    return case.model_copy(update={"transcript": transcript, "wording": "model"})
 
 
-def _quoted(text: str) -> str:
-    """Give what a model wrote as a complaint may quote it."""
-    return repr(printable(shorten(text, _QUOTED)))
-
-
-def _listed(values: Iterable[str]) -> str:
-    return json.dumps(sorted(dict.fromkeys(values)), ensure_ascii=False)
+def _listed(values: Sequence[str]) -> str:
+    return json.dumps(sorted(set(values)), ensure_ascii=False) if values else ""
 
 
 def _is_exact(value: str) -> bool:
     """Whether a value is said as it is: an identifier in small letters (`navy-blue`) or a phrase has other words."""
     return any(map(str.isdigit, value)) or "@" in value or (value != value.lower() and len(value.split()) <= _NAME)
-
-
-def _knowing(texts: Iterable[str], language: str = "en") -> KnownValues:
-    known = KnownValues(language)
-    for text in texts:
-        known.learn(text)
-    return known
-
-
-def _stands(value: str, texts: Sequence[str]) -> bool:
-    """Whether a value stands in texts in some spelling; of a date its day is enough, since languages have months."""
-    said, parts = _knowing(texts), list(tokens(value))
-    if parts and all(said.holds(one) or any(said.holds(Token(str(day.day))) for day in one.dates) for one in parts):
-        return True
-    # 45 does not stand in 1045, whereas `LS1 5HD` stands in LS15HD
-    return any(map(str.isalpha, value)) and flat(value) in flat(" ".join(texts))

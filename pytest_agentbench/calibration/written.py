@@ -14,7 +14,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from pytest_agentbench.calibration.asking import CLEAR_CUT, INVENTIVE, seeded, shown, usable
+from pytest_agentbench.calibration.asking import CLEAR_CUT, INVENTIVE, seeded, shown
 from pytest_agentbench.calibration.labelled import Case, Labelled, situations
 from pytest_agentbench.calibration.scene import phrases
 from pytest_agentbench.checks.judges.asking import Answer, ask
@@ -23,6 +23,7 @@ from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.tool import ToolCall, Toolset, ToolSpec
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.values import decoded
+from pytest_agentbench.llm.refusable import usable
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.suites.language import language_name
 
@@ -131,7 +132,7 @@ def commissions(
             language=language,
             user=user,
             agent=agent,
-            example=random.choice(ours).case if ours and label == "NEG" else None,
+            example=random.choice(ours) if ours and label == "NEG" else None,
         )
 
 
@@ -166,7 +167,7 @@ def offers(examples: Sequence[Labelled], seed: int, *, rightly: bool) -> list[Of
         others = [
             n for n, one in known.items() if one.user == own.user and (one.tool, one.label) != (own.tool, own.label)
         ]
-        found.append(Offered(situation=own.id if rightly else random.choice(others), case=case.case))
+        found.append(Offered(situation=own.id if rightly else random.choice(others), case=case))
     return found
 
 
@@ -192,7 +193,7 @@ async def written(
 
     async def of(number: int, given: Commission) -> tuple[Labelled, Fits]:
         labelled = await _written(number, given, writer, seed)
-        return labelled, await reviewed(Offered(situation=given.situation, case=labelled.case))
+        return labelled, await reviewed(Offered(situation=given.situation, case=labelled))
 
     async def fits(offers: Sequence[Offered]) -> list[bool]:
         given = await asyncio.gather(*(usable(reviewed(one), lambda _: None) for one in offers))
@@ -244,7 +245,8 @@ async def _written(number: int, given: Commission, chat: Chat, seed: int) -> Lab
     return Labelled.of(
         situations()[given.situation],
         id=f"written-{number}-{given.situation}",
-        case=Case(transcript=Transcript(messages=tuple(messages)), toolset=given.toolset),
+        transcript=Transcript(messages=tuple(messages)),
+        toolset=given.toolset,
         language=given.language,
         grade="silver",
         wording="model",

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from datetime import date
 from decimal import ROUND_HALF_DOWN, ROUND_HALF_UP, Decimal
 from itertools import combinations, product
-from typing import TypeGuard
+from typing import Self, TypeGuard
 
 from pytest_agentbench.core.ids import shape
 from pytest_agentbench.core.moments import dates_of
 from pytest_agentbench.core.spoken import plain, states
+from pytest_agentbench.core.text import flat
 
 _TOKEN = re.compile(r"(?<![a-z0-9])[a-z0-9]+(?:[-./:_][a-z0-9]+)*")
 _MARKER = re.compile(r"^\W*\d{1,3}[.)]\s")
@@ -119,6 +120,14 @@ class KnownValues:
     _rounded: set[Decimal] = field(default_factory=set)
     _ends: set[str] = field(default_factory=set)
     _kinds: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, texts: Iterable[str], locale: str = "en") -> Self:
+        """Give the values of texts that stand beside the conversation."""
+        known = cls(locale)
+        for text in texts:
+            known.learn(text)
+        return known
 
     def hear(self, text: str) -> None:
         """Learn the values of a text of the conversation, numbers in words among them."""
@@ -254,3 +263,12 @@ def _totals(numbers: Sequence[Decimal]) -> set[Decimal]:
     for number in numbers:
         totals |= {total + number for total in totals}
     return totals
+
+
+def stands_in(value: str, texts: Sequence[str]) -> bool:
+    """Whether a value stands in texts in some spelling; of a date its day is enough, since languages have months."""
+    said, parts = KnownValues.of(texts), list(tokens(value))
+    if parts and all(said.holds(one) or any(said.holds(Token(str(day.day))) for day in one.dates) for one in parts):
+        return True
+    # 45 does not stand in 1045, whereas `LS1 5HD` stands in LS15HD
+    return any(map(str.isalpha, value)) and flat(value) in flat(" ".join(texts))

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
-from pytest_agentbench.calibration.asking import NAME
 from pytest_agentbench.calibration.calibrate import (
     SPLITS,
     Contender,
@@ -24,6 +23,7 @@ from pytest_agentbench.calibration.calibrate import (
 from pytest_agentbench.calibration.labelled import Labelled, read_all
 from pytest_agentbench.calibration.learning import ABLATIONS, Parts, Scope, Spur
 from pytest_agentbench.checks.auditor.ask import AUDITOR
+from pytest_agentbench.checks.judges.signals import NAME
 from pytest_agentbench.cli.recording import add_recording, mode_of, recording
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import Problem, SuiteError
@@ -88,7 +88,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> tuple[str, int]:
     """Give the table and the exit status 0; raise `SuiteError` for what cannot be read or measured."""
     cases = read_all(options.transcripts)
-    if options.sees == "goal" and (without := next((case.id for case in cases if case.case.goal is None), None)):
+    if options.sees == "goal" and (without := next((case.id for case in cases if case.goal is None), None)):
         message = f"the conversation {without!r} has no `goal`, which --sees goal shows"
         hint = "`agentbench situations` writes it; or calibrate what `sees: conversation` judges"
         raise SuiteError([Problem(file=options.transcripts[0], message=message, hint=hint)])

@@ -90,7 +90,7 @@ def _said_by_model(made: Generated, options: argparse.Namespace) -> list[str]:
     mode = mode_of(options.cassette, options.mode)
     examples = list(made.cases)
     chosen = _spread_out(made.cases, len(made.cases) if options.worded is None else options.worded)
-    tools, named = examples[0].case.toolset, options.language or languages()
+    tools, named = examples[0].toolset, options.language or languages()
     wanted = list(commissions(tools, examples, count=options.written, languages=named, seed=options.seed))
     with contextlib.closing(ledger), recording(options.cassette, mode, command="situations") as recorder:
         models = Models(environ=os.environ, ways=Ways(budget=ledger), recorder_of=lambda _: recorder)

@@ -62,6 +62,11 @@ def figure(value: float, digits: int = 2) -> str:
     return f"{least:.{digits}f}" if value > 0 and float(text) == 0 else text
 
 
+def flat(text: object) -> str:
+    """Give the letters and digits of a text in lower case, so that spellings of one value are equal."""
+    return "".join(char for char in str(text).casefold() if char.isalnum())
+
+
 def stable(text: str) -> str:
     """Drop memory addresses, so that two runs that go alike say the same."""
     return _ADDRESS.sub("", text)

@@ -134,6 +134,17 @@ def agreement(pairs: Sequence[tuple[Label, Label | None]]) -> Agreement:
     )
 
 
+def counts_of(pairs: Sequence[tuple[Label, Label | None]]) -> dict[str, int]:
+    """Count (label, what the judge says) as `corrected_rate` takes it: said POS of POS, said NEG of NEG."""
+    wanted = [label for label, _ in pairs]
+    return {
+        "true_pos": pairs.count(("POS", "POS")),
+        "positives": wanted.count("POS"),
+        "true_neg": pairs.count(("NEG", "NEG")),
+        "negatives": wanted.count("NEG"),
+    }
+
+
 def spread(given: Sequence[float | None]) -> Spread:
     """Give mean and standard deviation of what is defined."""
     known = [value for value in given if value is not None]

@@ -32,6 +32,7 @@ from pytest_agentbench.validation.scripted_run import (
     perform,
 )
 from pytest_agentbench.validation.values import Columns, another, near
+from pytest_agentbench.validation.wrong_calls import schema_of, with_argument
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,7 @@ def _changed(
         want = source.scenario.expected_calls[position]
         for name in compared_arguments(want):
             value = call.arguments[name]
-            other = change(value, name, _schema(source.toolset, call, name), source.random(operator, position, name))
+            other = change(value, name, schema_of(source.toolset, call, name), source.random(operator, position, name))
             made = _with(step, name, other)
             if other is None or same(other, value):
                 continue
@@ -215,14 +216,7 @@ def _with(step: Step, name: str, value: JsonValue) -> Step:
     """Give a step whose call has another value for one argument."""
     if step.call is None:
         return step
-    arguments = {**step.call.arguments, name: value}
-    return step.model_copy(update={"call": step.call.model_copy(update={"arguments": arguments})})
-
-
-def _schema(toolset: Toolset, call: ToolCall, name: str) -> Mapping[str, JsonValue]:
-    spec = toolset.get(call.name, call.requestor)
-    schema: Mapping[str, JsonValue] = (spec.parameters.get("properties", {}) if spec else {}).get(name, {})
-    return schema
+    return step.model_copy(update={"call": with_argument(step.call, name, value)})
 
 
 def _shown(call: ToolCall) -> str:
@@ -315,7 +309,7 @@ def _all_wrong(step: Step, toolset: Toolset, columns: Columns, seed: int) -> Ste
         return step.model_copy(update={"text": DONE})
     for name, value in step.call.arguments.items() if step.part == "call" and step.call is not None else ():
         chance = Random(f"{seed} {step.position} {name}")  # noqa: S311 - no secret
-        wrong = another(value, name, _schema(toolset, step.call, name), columns, chance)  # type: ignore[arg-type]
+        wrong = another(value, name, schema_of(toolset, step.call, name), columns, chance)  # type: ignore[arg-type]
         if wrong is not None:
             return _with(step, name, wrong)
     return step

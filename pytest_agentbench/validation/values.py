@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 
+from pytest_agentbench.core.text import flat
 from pytest_agentbench.core.values import JsonValue, is_number, same
 
 Scalar = str | int | float
@@ -12,6 +13,10 @@ Scalar = str | int | float
 
 _LONGEST = 20_000
 """Characters up to which a text is read as JSON."""
+_FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
+_TRIES = 40
+"""Digits that are changed in search of a figure that is not known."""
+
 _NUMBER_AT_END = re.compile(r"\d(?=\D*$)")
 
 
@@ -124,6 +129,38 @@ def near(value: JsonValue) -> JsonValue:
     if "@" in text:
         return f"other.{text}"
     return f"{text} other" if " " in text else f"{text}x"
+
+
+def misread(text: str, known: str, random: Random) -> str | None:
+    """Give a text with one digit of a figure changed, so that the figure stands nowhere in `known`; None where none is.
+
+    `known` is flat. Figures of one digit stay as they are: such a one stands somewhere by accident.
+    """
+    figures = [found.span() for found in _FIGURE.finditer(text) if sum(map(str.isdigit, found[0])) > 1]
+    for _ in range(_TRIES if figures else 0):
+        start, end = random.choice(figures)
+        place = random.choice([one for one in range(start, end) if text[one].isdigit()])
+        digit = random.choice([one for one in "123456789" if one != text[place]])
+        changed = text[:place] + digit + text[place + 1 :]
+        if flat(changed[start:end]).lstrip("0") not in known:
+            return changed
+    return None
+
+
+def beyond(value: JsonValue) -> list[JsonValue]:
+    """Give values of the same look that are beyond what there is: `W91013` for `W1013`, 1200 and -1012 for 12."""
+    if is_number(value):
+        return [value * 100, -abs(value) - 1000]
+    if not isinstance(value, str):
+        return []
+    place = next((place for place, char in enumerate(value) if char.isdigit()), None)
+    return [f"{value}-{value}" if place is None else f"{value[:place]}9{value[place:]}"]
+
+
+def cut_short(value: str) -> str:
+    """Give the first part of a value, up to a mark that parts it or its half."""
+    end = max(value.rfind(mark) for mark in ".-_ ")
+    return value[: end if end >= len(value) // 2 else len(value) // 2]
 
 
 def leaves(value: JsonValue, path: str = "") -> Iterator[tuple[str, JsonValue]]:

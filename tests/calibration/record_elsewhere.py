@@ -72,7 +72,7 @@ async def play(chat_of: Callable[[str], Chat]) -> tuple[list[Labelled], dict[str
 
     async def of(contender: Contender) -> Said:
         estimate = await contender.fit(training)
-        labels = await asyncio.gather(*(estimate(case.case) for case in cases))
+        labels = await asyncio.gather(*(estimate(case) for case in cases))
         return {case.id: label for case, label in zip(cases, labels, strict=True)}
 
     said = await asyncio.gather(*map(of, contenders))

@@ -50,7 +50,7 @@ async def play(chat_of: Callable[[str], Chat]) -> tuple[list[Labelled], Said, Sa
     async def of(role: str, *, with_evidence: bool) -> Said:
         scope = Scope(chat_of(role), parts=Parts(evidence=with_evidence), seed=1, teacher=teacher)
         estimate = await scope.fit(training)
-        given = await asyncio.gather(*(estimate(case.case) for case in cases))
+        given = await asyncio.gather(*(estimate(case) for case in cases))
         return {case.id: one for case, one in zip(cases, given, strict=True)}
 
     with_it, without = await asyncio.gather(of("with", with_evidence=True), of("without", with_evidence=False))

@@ -39,7 +39,7 @@ async def play(chat_of: Callable[[str], Chat]) -> dict[str, Written]:
 
     async def of(name: str) -> Written:
         folder = Folder.read(HERE / "trace" / name)
-        toolset, examples = folder.cases[0].case.toolset, list[Labelled](folder.cases)
+        toolset, examples = folder.cases[0].toolset, list[Labelled](folder.cases)
         wanted = list(commissions(toolset, examples, count=COUNT, languages=LANGUAGES, seed=SEEDS[name]))
         wrong = offers(examples, SEEDS[name], rightly=False)
         return await written(wanted, chat_of("writer"), chat_of("filter"), wrong=wrong)

@@ -48,8 +48,8 @@ def test_a_wrong_action_shows_in_the_state_alone() -> None:
     assert silent
     for case in silent:
         assert "no_op" in case.faults[0]
-        assert case.case.initial == case.case.final
-        assert not any(one.failed for one in case.case.transcript.trajectory)
+        assert case.initial == case.final
+        assert not any(one.failed for one in case.transcript.trajectory)
 
 
 def test_failures_are_real() -> None:
@@ -58,14 +58,14 @@ def test_failures_are_real() -> None:
 
     for case in folder.cases:
         if case.situation in ("tool-unavailable", "hallucinated-edit"):
-            assert any(one.failed for one in case.case.transcript.trajectory)
+            assert any(one.failed for one in case.transcript.trajectory)
 
 
 def test_conversations_have_the_goal_of_their_scenario() -> None:
     """Its effects are what a right run does; where the user asks for something else, none are known."""
     cases = conversations().cases
-    right = [case.case for case in cases if case.situation == "correct"]
-    otherwise = [case.case for case in cases if case.situation in ("impossible-action", "bad-params-aware")]
+    right = [case for case in cases if case.situation == "correct"]
+    otherwise = [case for case in cases if case.situation in ("impossible-action", "bad-params-aware")]
 
     assert right
     assert otherwise
@@ -120,7 +120,7 @@ def test_the_gold_log_is_kept() -> None:
     """The calls of the right run, with what they gave, whatever was made of them."""
     skipped = next(case for case in conversations().cases if case.situation == "skipped-call")
 
-    made = {one.call.name for one in skipped.case.transcript.trajectory}
+    made = {one.call.name for one in skipped.transcript.trajectory}
 
     assert {one.name for one in skipped.gold} - made
     assert all(one.result for one in skipped.gold)
@@ -158,7 +158,7 @@ def test_the_user_gives_each_value_of_one_name(tmp_path: Path) -> None:
 
     assert folder.cases
     for case in folder.cases:
-        said = "\n".join(text for _, text in case.case.transcript.texts("user"))
+        said = "\n".join(text for _, text in case.transcript.texts("user"))
         assert "old@inn.example" in said
         assert "new@inn.example" in said
 
@@ -171,7 +171,7 @@ def test_files_hold_what_was_made(tmp_path: Path) -> None:
 
     read = Folder.read(tmp_path)
     assert read == folder
-    assert "no_op" not in dumps(read.cases[0].case)
+    assert "no_op" not in shown(read.cases[0], "signals").record("nonce")
 
 
 def test_same_seed_same_conversations(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def test_calls_in_blocks_are_calls(tmp_path: Path) -> None:
 
     (one,) = Folder.read(file).cases
 
-    (made,) = one.case.transcript.trajectory
+    (made,) = one.transcript.trajectory
     assert (made.call.name, made.call.arguments) == ("look", {"order_id": "W1"})
     assert made.result is not None
     assert made.result.content == "found"
@@ -45,8 +45,8 @@ def test_a_goal_is_read_where_somebody_wrote_it_down(tmp_path: Path) -> None:
 
     one, other = Folder.read(file).cases
 
-    assert one.case.goal == Goal(wants="Know where it is.", tells=("in Lyon",))
-    assert other.case.goal is None
+    assert one.goal == Goal(wants="Know where it is.", tells=("in Lyon",))
+    assert other.goal is None
     file.write_text(json.dumps({**line, "goal": {"calls": []}}) + "\n")
     with pytest.raises(SuiteError, match=r"talks.jsonl:1:.*calls"):
         Folder.read(file)

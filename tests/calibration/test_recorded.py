@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_agentbench.calibration.asking import labelled_by, signals
+from pytest_agentbench.calibration.asking import signals
 from pytest_agentbench.calibration.labelled import read_all
 from pytest_agentbench.calibration.written import Written
+from pytest_agentbench.checks.judges.signals import labelled_by
 from pytest_agentbench.cli.calibrate import add_arguments, run
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.llm.caller import Caller
@@ -130,7 +131,7 @@ def test_a_model_writes_conversations_and_another_filters_them() -> None:
     assert [(one.caught, one.misnamed) for one in made] == [(8, 8), (8, 8)]
     assert {case.grade for case in kept} == {"silver"}
     assert {case.label for case in kept} == {"POS", "NEG"}
-    assert all(case.case.transcript.trajectory for case in kept if case.label == "POS")
+    assert all(case.transcript.trajectory for case in kept if case.label == "POS")
 
 
 def test_signals_are_a_baseline_and_no_judge() -> None:
@@ -140,7 +141,7 @@ def test_signals_are_a_baseline_and_no_judge() -> None:
         cases = read_all(folders)
         for part in ("POS", "hard"):
             members = [case for case in cases if (case.label if part == "POS" else case.bucket) == part]
-            right = sum(labelled_by(signals(case.case)) == case.label for case in members)
+            right = sum(labelled_by(signals(case)) == case.label for case in members)
             found[name, part] = (right, len(members))
 
     assert found == {

@@ -71,7 +71,7 @@ def loud(steps: list[Said]) -> list[Said]:
 
 def texts(case: Labelled) -> list[str]:
     """What is said in a conversation."""
-    return [text for role in ("user", "assistant") for _, text in case.case.transcript.texts(role)]
+    return [text for role in ("user", "assistant") for _, text in case.transcript.texts(role)]
 
 
 def test_a_model_writes_the_conversation_and_nothing_else_changes(tmp_path: Path) -> None:
@@ -86,8 +86,8 @@ def test_a_model_writes_the_conversation_and_nothing_else_changes(tmp_path: Path
     for one, other in zip(before, after, strict=True):
         assert "Bon, un instant." in texts(other)
         assert (one.wording, other.wording) == ("plain", "model")
-        assert other.case.transcript.trajectory == one.case.transcript.trajectory
-        kept = {"case": one.case, "wording": "plain"}
+        assert other.transcript.trajectory == one.transcript.trajectory
+        kept = {"transcript": one.transcript, "wording": "plain"}
         assert other.model_copy(update=kept) == one
 
 

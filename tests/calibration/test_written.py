@@ -41,7 +41,7 @@ def steps(tool: str = "get_booking") -> str:
 
 def tools() -> Toolset:
     """The tools of the service."""
-    return conversations().cases[0].case.toolset
+    return conversations().cases[0].toolset
 
 
 def test_commissions_are_zero_shot_for_pos_and_one_shot_for_neg() -> None:

@@ -18,6 +18,10 @@ _LONGEST = 80
 _WORDED = 4
 """Words from which a text is the agent's own wording, of which no origin can be told."""
 
+REPEATED, IDLE, EMPTY = "the same as call", "nothing that it returned is said or used", "gave nothing"
+FROM_NOWHERE = "stands in nothing that was said or returned before"
+"""What notes say of a call that serves nothing, gave nothing, or has a value from nowhere."""
+
 _EMPTY: tuple[JsonValue, ...] = ("", None, {}, [])
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:[.,]\d+)*(?!\w)")
 _THOUSANDS = re.compile(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
@@ -38,13 +42,13 @@ def _notes(transcript: Transcript, toolset: Toolset) -> Iterator[str]:
         mark = json.dumps([record.call.name, record.call.arguments], sort_keys=True, default=str)
         parts = [f"call {number}: {_how(record, toolset)}", *_origins(transcript, toolset, record)]
         if mark in seen:
-            parts.append(f"the same as call {seen[mark]}, with no write in between")
+            parts.append(f"{REPEATED} {seen[mark]}, with no write in between")
         given = [leaf for leaf in _texts(_value(record)) if len(leaf.strip()) > 1]
         if given and not writes and not record.failed:  # an answer that holds no value is never idle
             later = [text for index, text in transcript.texts("assistant") if index > record.message]
             later += [leaf for one in records[number:] for leaf in _texts(one.call.arguments)]
             if not any(map(_Known(later).holds, given)):
-                parts.append("nothing that it returned is said or used afterwards")
+                parts.append(f"{IDLE} afterwards")
         if writes and not record.failed:
             seen.clear()
         seen.setdefault(mark, number)
@@ -61,7 +65,7 @@ def _how(record: CallRecord, toolset: Toolset) -> str:
         return f"{name}{kind} has no recorded answer"
     if record.failed:
         return f"{name}{kind} failed"
-    return f"{name}{kind} gave nothing" if _value(record) in _EMPTY else f"{name}{kind} was answered"
+    return f"{name}{kind} {EMPTY}" if _value(record) in _EMPTY else f"{name}{kind} was answered"
 
 
 def _writes(record: CallRecord, toolset: Toolset) -> bool:
@@ -91,7 +95,7 @@ def _origins(transcript: Transcript, toolset: Toolset, record: CallRecord) -> It
             elif sources:
                 origin = f"was returned by call {sources[-1]}"
             else:
-                origin = _LISTED if leaf in listed else "stands in nothing that was said or returned before"
+                origin = _LISTED if leaf in listed else FROM_NOWHERE
             yield f"{printable(name)} {shorten(printable(leaf), _LONGEST)!r} {origin}"
 
 
