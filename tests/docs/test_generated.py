@@ -82,7 +82,7 @@ def test_pages_other_than_research_stay_short() -> None:
         if page.is_relative_to(DOCS) and not page.is_relative_to(DOCS / "research")
     }
 
-    assert sum(words.values()) <= 26_000
+    assert sum(words.values()) <= 25_000
 
 
 @pytest.mark.slow
