@@ -9,8 +9,8 @@ from pydantic_core import PydanticCustomError
 from pytest_agentbench.core.misfit import Keys, Misfit, shown
 from pytest_agentbench.core.values import JsonValue
 
-TAG = "\0"
-"""Begins the tags of unions in pydantic's paths: no key of a file holds it."""
+TAG = "\ue000"
+"""Begins the tags of unions in pydantic's paths: a character of private use, which no key of ours begins with."""
 
 _OLD_BOOLEANS = ("yes", "on", "y", "true", "no", "off", "n", "false")
 """Words that YAML 1.1 takes for booleans: those that mean true, then those that mean false."""
@@ -32,18 +32,24 @@ def misfits_of(error: ValidationError, path: Keys = ()) -> list[Misfit]:
     found: list[Misfit] = []
     for item in error.errors(include_url=False):
         told = told_of(item)
-        where = tuple(step for step in item["loc"] if not str(step).startswith(TAG) and step != "[key]")
+        steps = item["loc"][:-1] if _is_of_key(item) else item["loc"]
+        where = tuple(step for step in steps if not str(step).startswith(TAG))
         at = told["at"]
         message, hint = str(told["message"]), str(told["hint"])
-        at_key = bool(told["at_key"]) or item["loc"][-1:] == ("[key]",)
+        at_key = bool(told["at_key"]) or _is_of_key(item)
         found.append(Misfit(path=(*path, *where, *at), message=message, hint=hint, at_key=at_key))
     return found
+
+
+def _is_of_key(item: Any) -> bool:
+    """Whether what is wrong is a key of a mapping: pydantic ends the path with `[key]`, as a file's own key may be."""
+    return bool(item["loc"][-1:] == ("[key]",) and item["type"] != "extra_forbidden")
 
 
 def told_of(item: Any) -> dict[str, Any]:
     """Say in words what pydantic says of one value."""
     value, context = item["input"], item.get("ctx", {})
-    is_key = item["loc"][-1:] == ("[key]",)
+    is_key = _is_of_key(item)
     told: dict[str, Any] = {"hint": "", "at": (), "at_key": False}
     if item["type"] == "misfit":
         return {**told, **context}

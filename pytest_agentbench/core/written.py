@@ -238,6 +238,8 @@ class _Branch:
         """Whether a value has the type of this branch, or is one of its values."""
         if self.values:
             return any(type(value) is type(one) and value == one for one in self.values)
+        if int in self.types and isinstance(value, float) and value.is_integer():
+            return True  # 4.0 is a whole number
         return isinstance(value, self.types) and (not isinstance(value, bool) or bool in self.types)
 
 
@@ -302,7 +304,7 @@ class Written(Model):
     of the keys is there.
     """
 
-    model_config = ConfigDict(defer_build=True, regex_engine="python-re")
+    model_config = ConfigDict(defer_build=True, regex_engine="python-re", hide_input_in_errors=True)
 
     expected: ClassVar[str] = "a mapping"
     instead: ClassVar[dict[str, str]] = {}

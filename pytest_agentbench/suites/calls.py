@@ -18,8 +18,8 @@ def call_form(item: JsonValue) -> dict[str, Any]:
         return {"name": item, "arguments": {}}
     if isinstance(item.get("name"), str):
         return {"arguments": {}, **item}
-    ((name, arguments),) = ((key, value) for key, value in item.items() if key != "by")
-    made = {"by": item["by"]} if "by" in item else {}
+    ((name, arguments),) = ((key, value) for key, value in item.items() if key != "by" or len(item) == 1)
+    made = {"by": item["by"]} if "by" in item and len(item) > 1 else {}
     return {"name": name, "arguments": arguments or {}, **made}
 
 

@@ -127,21 +127,22 @@ class _SuiteReader:
         if wrong and not isinstance(form, dict):
             self._raise()
         if wrong:
-            self._check_rules_of_wrong_policies()
+            if ("policies",) in self._broken:
+                self._check_rules_of_wrong_policies(self._document, ("policies",))
             whole: dict[str, JsonValue] = {"agent": _NOTHING, "scenarios": [_NOTHING]}
-            whole |= {key: value for key, value in form.items() if (key,) not in self._broken}
+            whole |= {key: form[key] for key in form.keys() & SuiteFile.keys() if (key,) not in self._broken}
             found = SuiteFile.model_validate(whole, context=IN_FILE)
         return cast("SuiteFile", found)
 
-    def _check_rules_of_wrong_policies(self) -> None:
+    def _check_rules_of_wrong_policies(self, document: Document, path: Keys) -> None:
         """Note what is wrong with rules beside a policy that does not fit, since none of these is looked at again."""
-        policies = self._document.value.get("policies")
-        for index, policy in enumerate(
-            policies if isinstance(policies, list) and ("policies",) in self._broken else ()
-        ):
+        policies = document.value
+        for step in path:
+            policies = policies.get(step)
+        for index, policy in enumerate(policies if isinstance(policies, list) else ()):
             if isinstance(policy, dict) and isinstance(policy.get("rule"), dict):
-                for one in rule_misfits(policy["rule"], ("policies", index, "rule")):
-                    self._note(one, self._document)
+                for one in rule_misfits(policy["rule"], (*path, index, "rule")):
+                    self._note(one, document)
 
     def _note(self, one: Misfit, document: Document) -> None:
         self._problems.append(document.problem(one.path, one.message, one.hint, at_key=one.at_key))
@@ -233,11 +234,15 @@ class _SuiteReader:
         if not isinstance(form, str):
             return self._distinct_policies(form, self._document, ("policies",))
         file = self._parts.file(form, ("policies",))
+        document: Document | None = None
+        found: tuple[Policy, ...] = ()
         try:
             document = read_document(file) if file in self._parts.files.values() else None
             found = read_part(document, Policies) if document else ()
         except SuiteError as error:
             self._problems += error.problems
+            if document is not None:
+                self._check_rules_of_wrong_policies(document, ())
             document = None
         if document is None:
             self._broken.add(("policies",))
