@@ -150,14 +150,19 @@ def _shuffled(cases: Sequence[Labelled], seed: int, number: int) -> list[Labelle
 
 
 async def calibrate(
-    contenders: Sequence[Contender], cases: Sequence[Labelled], splits: Sequence[Split], *, seed: int = 0
+    contenders: Sequence[Contender],
+    cases: Sequence[Labelled],
+    splits: Sequence[Split],
+    *,
+    seed: int = 0,
+    told: Callable[[str], None] = lambda _: None,
 ) -> Calibration:
-    """Let every contender learn from each training set and label its test set.
+    """Let every contender learn from each training set and label its test set; `told` hears how far each is.
 
     A conversation without a usable answer, and all after the budget is spent, are unjudged and count against the
     contender. Raise what went wrong where a contender judged none at all.
     """
-    trials = [_Trial(contender) for contender in contenders]
+    trials = [_Trial(contender, told) for contender in contenders]
     done = await asyncio.gather(*(one.calibrated(splits) for one in trials))
     own = [case for case in cases if case.is_own and not case.agent_at_fault]
     auditors = [await one.audited(own) for one in trials if one.contender.is_auditor]
@@ -176,11 +181,14 @@ class _Trial:
     """One contender being asked: what it `said`, None for no usable answer, and what went wrong."""
 
     contender: Contender
+    told: Callable[[str], None]
     said: list[tuple[str, Label | None]] = field(default_factory=list)
     errors: list[AgentBenchError] = field(default_factory=list)
 
     async def labels(self, training: Sequence[Labelled], cases: Sequence[Labelled]) -> Said:
         """Let it learn, and give what it says of conversations: nothing where it could not learn."""
+        if self.contender.learns:
+            self.told(f"{self.contender.name} learns from {len(training)} conversations")
         estimate = await usable(self.contender.fit(training), self.errors.append, _SPENT)
         known = {} if self.contender.learns else dict(self.said)
 
@@ -189,6 +197,7 @@ class _Trial:
                 return known[case.id]
             label = await usable(estimate(case), self.errors.append, _SPENT) if estimate else None
             self.said.append((case.id, label))
+            self.told(f"{self.contender.name} has judged {len(self.said)} conversations")
             return label
 
         return list(zip(cases, await asyncio.gather(*map(of, cases)), strict=True))

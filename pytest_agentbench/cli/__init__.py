@@ -1,6 +1,7 @@
 """The command `agentbench`; each command is a module of this folder, loaded when it is asked for."""
 
 import argparse
+import io
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, redirect_stdout
@@ -62,6 +63,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     in `KEPT` is added then.
     """
     given = sys.argv[1:] if argv is None else list(argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a character that its encoding lacks, cp1252's for one, is escaped
+            stream.reconfigure(errors="backslashreplace")
     command = _module(given[0]) if given and given[0] in COMMANDS else None
     try:
         options = _parser(given[0] if command else "", command).parse_args(given)

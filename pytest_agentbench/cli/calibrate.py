@@ -24,6 +24,7 @@ from pytest_agentbench.calibration.labelled import Labelled, read_all
 from pytest_agentbench.calibration.learning import ABLATIONS, Parts, Scope, Spur
 from pytest_agentbench.checks.auditor.ask import AUDITOR
 from pytest_agentbench.checks.judges.signals import NAME
+from pytest_agentbench.cli.progress import Progress
 from pytest_agentbench.cli.recording import add_recording, mode_of, recording
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import Problem, SuiteError
@@ -104,9 +105,13 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
     ledger = Ledger(None)
     ledger.start(cost_usd=options.max_cost, calls=options.max_calls)
     mode = mode_of(options.cassette, options.mode)
-    with contextlib.closing(ledger), recording(options.cassette, mode, command="calibrate") as recorder:
+    with (
+        contextlib.closing(ledger),
+        recording(options.cassette, mode, command="calibrate") as recorder,
+        Progress("calibrate") as progress,
+    ):
         models = Models(environ=os.environ, ways=Ways(budget=ledger), recorder_of=lambda _: recorder)
-        found, contenders = asyncio.run(_measured(options, models, cases, splits))
+        found, contenders = asyncio.run(_measured(options, models, cases, splits, progress.line))
         if recorder is not None and mode is Mode.REFRESH:
             recorder.finished(None)
     if options.json is not None:
@@ -119,12 +124,16 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
 
 
 async def _measured(
-    options: argparse.Namespace, models: Models, cases: Sequence[Labelled], splits: Sequence[Split]
+    options: argparse.Namespace,
+    models: Models,
+    cases: Sequence[Labelled],
+    splits: Sequence[Split],
+    told: Callable[[str], None],
 ) -> tuple[Calibration, list[Contender]]:
     spec = ModelSpec.named(options.model or "", base_url=options.base_url, in_flight=options.concurrency)
     try:
         contenders = contenders_of(options, lambda role: models.chat(spec, Caller(role=role)))
-        return await calibrate(contenders, cases, splits, seed=options.seed), contenders
+        return await calibrate(contenders, cases, splits, seed=options.seed, told=told), contenders
     finally:
         await models.close()
 

@@ -5,6 +5,7 @@ import os
 import sys
 from pathlib import Path
 
+from pytest_agentbench.cli.progress import Progress
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.text import printable
 
@@ -57,19 +58,14 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
         changes=Changes(source=options.source, count=options.count, seed=options.seed),
         cassette=Mode(options.cassette),
     )
-    outcome = generate(asked, environ=os.environ, told=_told)
+    with Progress("generate") as progress:
+        outcome = generate(asked, environ=os.environ, told=progress.line)
     status = 0 if outcome.is_complete else SHORT
     if options.json:
         return dumps(outcome.model_dump(mode="json"), indent=2), status
     unicode = (sys.stdout.encoding or "").lower().startswith("utf")
     text = printable("\n".join(outcome.lines), newlines=True)
     return text if unicode else text.replace("·", "-"), status
-
-
-def _told(line: str) -> None:
-    """Show progress: one line that changes on a terminal, nothing else where nobody watches."""
-    if sys.stderr.isatty():
-        print(f"\r\x1b[K{printable(line)[:100]}", end="", file=sys.stderr, flush=True)
 
 
 def _count(text: str) -> int:

@@ -4,10 +4,10 @@ import argparse
 import os
 import random
 import secrets
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from pytest_agentbench.cli.progress import Progress
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import Problem
 from pytest_agentbench.core.text import printable
@@ -22,7 +22,6 @@ UNREAD = 1
 
 KEY = "AGENTBENCH_IMPORT_KEY"
 _SHOWN = 20
-_EVERY = 1_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,14 +55,13 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
     problems: list[Problem] = []
     seen: list[int] = [0]
     kind: As = options.kind
-    with Writer(options.into, kind) as writer:
+    with Writer(options.into, kind) as writer, Progress("import") as progress:
         read = _read(options.logs, problems, seen)
         chosen = _sample(read, options.sample, options.seed) if options.sample is not None else read
         count = 0
         for count, record in enumerate(chosen, 1):
             writer.write(masker.record(record) if masker else record)
-            _tell(count)
-        _tell(0)
+            progress.line(f"{count} conversations")
         if not count:
             writer.discard()
     if options.json:
@@ -133,9 +131,3 @@ def _about_problems(problems: list[Problem], folder: Path | None = None) -> list
     file = folder / "not-understood.txt"
     file.write_text("\n".join(line.strip() for line in told) + "\n", encoding="utf-8")
     return [head, *told[:_SHOWN], f"  … and {len(told) - _SHOWN} more: {file} has all"]
-
-
-def _tell(count: int) -> None:
-    """Tell a terminal how far it is."""
-    if sys.stderr.isatty() and count % _EVERY == 0:
-        print(f"{count} conversations" if count else "\x1b[K", end="\r", file=sys.stderr, flush=True)

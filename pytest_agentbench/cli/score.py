@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from pytest_agentbench.cli.progress import Progress
 from pytest_agentbench.core.errors import AgentBenchError, Problem, SuiteError, SuiteFaultError
 from pytest_agentbench.core.run import Result, RunKey
 from pytest_agentbench.core.suite import Suite
@@ -41,9 +42,6 @@ from pytest_agentbench.suites.call_check import check_calls
 from pytest_agentbench.suites.suite_file import load_suite
 
 UNDECIDED = 1
-
-_EVERY = 500
-"""Conversations between two words about how far the work is."""
 
 Told = Callable[[int, int], None]
 
@@ -188,8 +186,7 @@ def _document(
         result = one.result.model_copy(update={"transcript": f"transcripts/{transcript_name(one.result.key)}"})
         lean = spool.add(redactor.result(result))
         found.append((one.place, lean.key.variant, lean.key.trial, lean))
-        if not done % _EVERY or done == overview.count:
-            told(done, overview.count)
+        told(done, overview.count)
     found.sort(key=lambda entry: entry[:3])
     results = tuple(entry[3] for entry in found)
     record = SuiteRecord(
@@ -284,7 +281,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> tuple[str, int]:
-    """Give the report and the exit status; tell a terminal how far it is."""
+    """Give the report and the exit status; tell on stderr how far it is."""
     asked = ScoreOptions(
         suite=options.suite.resolve(),
         variants=tuple(name.strip() for name in options.variant.split(",") if name.strip()),
@@ -297,9 +294,5 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
         verbose=options.verbose,
         unicode=(sys.stdout.encoding or "").lower().startswith("utf"),
     )
-    return score_recordings(asked, _told) if sys.stderr.isatty() else score_recordings(asked)
-
-
-def _told(done: int, total: int) -> None:
-    end = "\r" if done < total else "\r\x1b[K"
-    print(f"{done} of {total} conversations", end=end, file=sys.stderr, flush=True)
+    with Progress("score") as progress:
+        return score_recordings(asked, progress.counted("conversations"))

@@ -4,7 +4,6 @@ import argparse
 import asyncio
 import contextlib
 import os
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from itertools import zip_longest
@@ -15,6 +14,7 @@ from pytest_agentbench.calibration.labelled import Labelled, situations
 from pytest_agentbench.calibration.scene import languages
 from pytest_agentbench.calibration.worded import worded
 from pytest_agentbench.calibration.written import Written, commissions, offers, written
+from pytest_agentbench.cli.progress import Progress
 from pytest_agentbench.cli.recording import add_recording, mode_of, recording
 from pytest_agentbench.core.errors import Problem, SuiteError
 from pytest_agentbench.core.model import ModelSpec
@@ -75,7 +75,8 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
         only=tuple(options.only or ()),
         seed=options.seed,
     )
-    made = generate(options.suite, wish, environ=os.environ, told=_told if sys.stderr.isatty() else _quiet)
+    with Progress("situations") as progress:
+        made = generate(options.suite, wish, environ=os.environ, told=progress.counted("situations"))
     told = _said_by_model(made, options) if made.cases and options.model else []
     if made.cases:
         made.folder.write(options.into)
@@ -155,12 +156,3 @@ def _lines(made: Generated, into: Path) -> list[str]:
         lines.append(f"    -  not expressible here: {name}: {shorten(reason, _REASON)}")
     refused = sum(made.refused.values())
     return [*lines, "", f"{refused} more were refused against the gold log, {made.equal} equalled another but for ids"]
-
-
-def _told(done: int, total: int) -> None:
-    end = "\r" if done < total else "\r\x1b[K"
-    print(f"{done} of {total} situations", end=end, file=sys.stderr, flush=True)
-
-
-def _quiet(_done: int, _total: int) -> None:
-    """Say nothing."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_agentbench.cli.progress import Progress
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.report.glyphs import ASCII, UNICODE, Glyphs
 from pytest_agentbench.report.table import Align, table, wrap
@@ -225,7 +226,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> tuple[str, int]:
-    """Give the report and the exit status; tell a terminal how far it is."""
+    """Give the report and the exit status; tell on stderr how far it is."""
     if options.refresh:
         from pytest_agentbench.cli.refresh import refresh  # noqa: PLC0415 - the pipeline is large
 
@@ -244,10 +245,6 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
         mutate=not options.no_mutants,
         unicode=(sys.stdout.encoding or "").lower().startswith("utf"),
     )
-    text, status = validate(asked, _told) if sys.stderr.isatty() else validate(asked)
+    with Progress("validate") as progress:
+        text, status = validate(asked, progress.counted("scenarios"))
     return fixed + text, status
-
-
-def _told(done: int, total: int) -> None:
-    end = "\r" if done < total else "\r\x1b[K"
-    print(f"{done} of {total} scenarios", end=end, file=sys.stderr, flush=True)

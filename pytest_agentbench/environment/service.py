@@ -51,6 +51,7 @@ class Service:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,
+                encoding="utf-8",
                 errors="backslashreplace",
                 start_new_session=True,
             )

@@ -310,7 +310,7 @@ class Pipeline:
             self.told("building the graph")
             return await self._weighed(build_graph(cards, taxonomy, react=react, agents=self._agents), cards)
 
-        read = [file.read_text() for file in recipe.traces]
+        read = [file.read_text(encoding="utf-8") for file in recipe.traces]
         more = [*["react"] * react, *([sorted(self._agents.items())] if self._agents else [])]
         made_from = hash_of(cards, taxonomy, recipe.weights, self._roles.player("weigher"), read, *more)
         return await resumed(recipe.out / GRAPH, Graph, made_from, make, force=self.force)
