@@ -54,8 +54,8 @@ def report(
 
     Where no gate of its own was decided a suite holds when every run passed; with gates when all of its runs are there
     and every gate holds. `html` and `markdown` are files to write the same results to, in those forms. `baseline` is a
-    results file to compare with, which the gate `regression` needs. `by` shows rows by these columns, `summary` one page
-    with the trend of `histories`, each instead of the report. `matrix` adds policies against complexity and tools,
+    results file to compare with, which the gate `regression` needs. `by` shows rows by these columns, `summary` one
+    page with the trend of `histories`, each instead of the report. `matrix` adds policies against complexity and tools,
     `annotations` the lines by which GitHub marks scenarios in the checkout at `workspace`. `as_json` gives the joined
     results file instead; what keeps a gate from being decided then goes to stderr.
     """
