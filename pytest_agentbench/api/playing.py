@@ -64,10 +64,10 @@ class SuiteRun:
 
     @property
     def passed(self) -> bool:
-        """Whether the gates hold; of a suite without gates, and of a part of one, whether every run passed."""
-        if self.gates:
-            return not any(gate.failed for gate in self.gates)
-        return all(one.passed for one in self.simulations)
+        """Whether the gates hold; where none of the suite's own was decided, whether every run that counts passed."""
+        if any(gate.failed for gate in self.gates):
+            return False
+        return bool(self.document.decided) or all(one.passed or one.result.set_aside for one in self.simulations)
 
     def __iter__(self) -> Iterator[Simulation]:
         return iter(self.simulations)

@@ -23,7 +23,7 @@ from pytest_agentbench.report.terminal import terminal_report
 from pytest_agentbench.results.completeness import incomplete
 from pytest_agentbench.results.document import Document, read, text_of
 from pytest_agentbench.results.files import write_atomic
-from pytest_agentbench.results.gates import GateVerdict, evaluate_gates
+from pytest_agentbench.results.gates import GateVerdict, decided_by_own, evaluate_gates
 from pytest_agentbench.results.history import FILE, history
 from pytest_agentbench.results.merge import merge
 from pytest_agentbench.results.table import COLUMNS
@@ -52,10 +52,10 @@ def report(
 ) -> tuple[str, int]:
     """Give the report over `paths` and the exit status: 1 when `gate` is asked for and something does not hold.
 
-    Without gates of its own a suite holds when every run passed; with gates when all of its runs are there and every
-    gate holds. `html` and `markdown` are files to write the same results to, in those forms. `baseline` is a results
-    file to compare with, which the gate `regression` needs. `by` shows rows by these columns, `summary` one page with
-    the trend of `histories`, each instead of the report. `matrix` adds policies against complexity and tools,
+    Where no gate of its own was decided a suite holds when every run passed; with gates when all of its runs are there
+    and every gate holds. `html` and `markdown` are files to write the same results to, in those forms. `baseline` is a
+    results file to compare with, which the gate `regression` needs. `by` shows rows by these columns, `summary` one
+    page with the trend of `histories`, each instead of the report. `matrix` adds policies against complexity and tools,
     `annotations` the lines by which GitHub marks scenarios in the checkout at `workspace`. `as_json` gives the joined
     results file instead; what keeps a gate from being decided then goes to stderr.
     """
@@ -64,7 +64,7 @@ def report(
     before = read(baseline) if baseline is not None else None
     problems: list[str] = []
     if gate:
-        verdicts, problems = _decide(document, before.results if before else ())
+        verdicts, problems = _decide(document, before.results if before else None)
         document = document.model_copy(update={"gates": verdicts})
     shown = document if gate or len(documents) > 1 else documents[0]
     if html is not None:
@@ -119,7 +119,7 @@ def _matrices(document: Document, *, unicode: bool) -> list[Line]:
     return [line for one in found for line in matrix_lines(one, glyphs(unicode=unicode))]
 
 
-def _decide(document: Document, baseline: Sequence[Result]) -> tuple[tuple[GateVerdict, ...], list[str]]:
+def _decide(document: Document, baseline: Sequence[Result] | None) -> tuple[tuple[GateVerdict, ...], list[str]]:
     """Evaluate the gates of every suite; say what keeps one from being decided, or failed without gates."""
     verdicts: tuple[GateVerdict, ...] = ()
     problems: list[str] = []
@@ -127,10 +127,12 @@ def _decide(document: Document, baseline: Sequence[Result]) -> tuple[tuple[GateV
         results = [result for result in document.results if result.key.suite == suite.path]
         if suite.gates and len(results) + suite.stopped < suite.total:
             problems.append(f"gates of {suite.name}: not evaluated, {len(results)} of {suite.total} runs are here")
-        elif suite.gates:
-            verdicts += evaluate_gates(suite.path, suite.gates, results, baseline=baseline, facts=document.facts)
-        elif failed := sum(not result.passed and not result.set_aside for result in results):
-            problems.append(f"{suite.name} has no gates, and {failed} of {len(results)} runs did not pass")
+            continue
+        verdicts += evaluate_gates(suite.path, suite.gates, results, baseline=baseline, facts=document.facts)
+        failed = sum(not result.passed and not result.set_aside for result in results)
+        if failed and not decided_by_own(suite.path, suite.gates, verdicts):
+            why = "no gate of its own was decided" if suite.gates else "has no gates"
+            problems.append(f"{suite.name}: {why}, and {failed} of {len(results)} runs did not pass")
     known = {suite.path for suite in document.suites}
     own = [result for result in document.results if result.key.suite not in known]
     if failed := sum(not result.passed for result in own):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_agentbench.core.errors import ResultsError
-from pytest_agentbench.core.gates import Gate, parse_gate
+from pytest_agentbench.core.gates import DEFAULT_GATE, Gate, parse_gate
 from pytest_agentbench.plugin import compat
 from pytest_agentbench.plugin.options import Options
 from pytest_agentbench.report.comparison import against_baseline, is_partial
@@ -29,9 +29,21 @@ def read_baseline(path: Path | None) -> Document | None:
 
 
 def gates_of(gates: Iterable[str], options: Options) -> tuple[str, ...]:
-    """Give the gates to evaluate: a session that is kept as a baseline, and has none, has nothing to regress from."""
+    """Give the gates to evaluate: a session that is kept as a baseline, and has none, has nothing to regress from.
+
+    The gate on errors that every suite with gates has stays.
+    """
+    texts = tuple(gates)
     is_first = options.save_baseline is not None and options.baseline is None
-    return tuple(gate for gate in gates if not (is_first and _compares(parse_gate(gate))))
+    kept = tuple(gate for gate in texts if not (is_first and _compares(parse_gate(gate))))
+    return kept or ((DEFAULT_GATE,) if texts else ())
+
+
+def can_decide(gates: Iterable[str], options: Options) -> bool:
+    """Whether a gate that a suite itself has can be decided; those that are a factor of a baseline need one."""
+    texts = tuple(gates)
+    mine = [parse_gate(gate) for gate in gates_of(texts, options) if gate in texts]
+    return any(options.baseline is not None or not gate.is_relative for gate in mine)
 
 
 def _compares(gate: Gate) -> bool:

@@ -11,6 +11,7 @@ from pytest_agentbench.core.errors import with_hint
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.run import RunKey
 from pytest_agentbench.plugin.accounts import check_cassettes, check_models, last_costs
+from pytest_agentbench.plugin.baseline import can_decide
 from pytest_agentbench.plugin.code_first import parametrize
 from pytest_agentbench.plugin.items import ScenarioItem, SuiteModule, is_scenario
 from pytest_agentbench.plugin.prefetch import POSITION
@@ -147,8 +148,8 @@ class Collecting:
     def _count(self, suite: SuiteModule, selected: int) -> None:
         mode = self._session.options.gates
         record = suite.collected.record.model_copy(update={"selected": selected})
-        complete = mode == "auto" and selected == record.total
-        gated = bool(record.gates) and (mode == "always" or complete)
+        evaluated = mode == "always" or (mode == "auto" and selected == record.total)
+        gated = evaluated and can_decide(record.gates, self._session.options)
         states = bound_by_states(suite.suite, self._session.options, selected)
         suite.collected = suite.collected.model_copy(update={"record": record, "gated": gated, "states": states})
 

@@ -19,7 +19,7 @@ from pytest_agentbench.plugin.wire import Collected, CollectedSuite, Meta, take_
 from pytest_agentbench.report.glyphs import glyphs
 from pytest_agentbench.report.measured import open_text
 from pytest_agentbench.results.document import Document
-from pytest_agentbench.results.gates import GateVerdict, evaluate_gates
+from pytest_agentbench.results.gates import GateVerdict, decided_by_own, evaluate_gates
 from pytest_agentbench.results.table import Facts
 from pytest_agentbench.runs.result import crash_result
 
@@ -212,12 +212,13 @@ class Tally:
             results = [result for result in ended if result.key.suite == key]
             asked = (metas[name] for name in self.left_out if not metas[name].is_left_out)  # others were not counted
             excused = sum(1 for meta in asked if meta.run.key.suite == key)
-            if mode == "always" or (suite.gated and len(results) + excused == suite.record.selected):
-                before = self.baseline.results if self.baseline else ()
+            is_whole = suite.record.total == suite.record.selected == len(results) + excused
+            if mode == "always" or is_whole:
+                before = self.baseline.results if self.baseline else None
                 texts, policies = gates_of(suite.record.gates, self._session.options), suite.record.policies
                 facts = Facts(categories={(key, policy.id): policy.category for policy in policies})
                 self.verdicts += evaluate_gates(key, texts, results, baseline=before, facts=facts)
-            else:
+            if not decided_by_own(key, suite.record.gates, self.verdicts):
                 self._ungated.append(key)
 
     def _tell_junit(self, failed: Iterable[GateVerdict]) -> None:

@@ -26,7 +26,7 @@ def github_annotations(
     fail the session, warnings where gates decided and hold. `place` tells where a file lies in the repository.
     """
     gates = [_gate(verdict, place, mark_of_gate(verdict, document)) for verdict in document.gates if verdict.failed]
-    gated = {verdict.suite for verdict in document.gates}
+    gated = document.decided
     runs = [
         _run(run, place, missed=run.key.suite in gated, noted=marks_of(run, document))
         for run in worst_first(document.results)

@@ -28,6 +28,7 @@ from pytest_agentbench.report.glyphs import UNICODE
 from pytest_agentbench.report.measured import share_text
 from pytest_agentbench.report.reviews import quarantine_texts, review_texts
 from pytest_agentbench.report.sections import value_flags
+from pytest_agentbench.report.terminal import NONE_DECIDED
 from pytest_agentbench.report.worst import (
     by_check,
     check_name,
@@ -106,8 +107,10 @@ def code(text: str, width: int = _WIDTH, *, in_table: bool = True) -> str:
 
 def _head(document: Document, sums: Aggregate, apart: Sequence[Section]) -> str:
     names = ", ".join(code(suite.name or suite.path, 60, in_table=False) for suite in document.suites[:3])
-    rate, failed = sums.all, sums.all.n - sums.all.passed
-    bad = any(verdict.failed for verdict in document.gates) if document.gates else failed > 0
+    rate, decided = sums.all, document.decided
+    open_suites = {suite.path for suite in document.suites} - decided
+    left = (run for run in document.results if run.key.suite in open_suites or not document.suites)
+    bad = any(verdict.failed for verdict in document.gates) or any(not (run.passed or run.set_aside) for run in left)
     is_waiting = bool(sums.pending or sums.quarantined) and not rate.n and not rate.unscored
     sign = "❌" if bad or not (rate.n or is_waiting) else "✅"
     partly = f", {sums.partly} with something not measured" if sums.partly else ""
@@ -150,7 +153,12 @@ def _gates(document: Document) -> str:
         ]
         for verdict in sorted(document.gates, key=lambda verdict: not verdict.failed)
     ]
-    return _table(["", "gate", "measured", "n", "missed by chance"], rows) if rows else ""
+    evaluated = {verdict.suite for verdict in document.gates} - document.decided
+    names = (
+        code(suite.name or suite.path, _NAME, in_table=False) for suite in document.suites if suite.path in evaluated
+    )
+    told = "".join(f"\n{name}: {NONE_DECIDED}.\n" for name in names)
+    return _table(["", "gate", "measured", "n", "missed by chance"], rows) + told if rows else ""
 
 
 def _change(one: Comparison, document: Document) -> str:

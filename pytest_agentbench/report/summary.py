@@ -9,10 +9,10 @@ from pytest_agentbench.report.glyphs import UNICODE, Line, Style
 from pytest_agentbench.report.measured import share_text
 from pytest_agentbench.report.reviews import quarantine_texts
 from pytest_agentbench.report.table import Layout, count
-from pytest_agentbench.report.terminal import why_not_evaluated
+from pytest_agentbench.report.terminal import NONE_DECIDED, why_not_evaluated
 from pytest_agentbench.report.worst import by_check, worst_first
 from pytest_agentbench.results.document import Document, SuiteRecord
-from pytest_agentbench.results.gates import GateVerdict
+from pytest_agentbench.results.gates import GateVerdict, decided_by_own
 from pytest_agentbench.results.history import Session, cost_of
 
 MOST_PROMISES = 3
@@ -73,6 +73,12 @@ def _decision(suite: SuiteRecord, section: Section, document: Document) -> tuple
     if failed:
         return "do not ship", [rate, *shown, *others], "bad"
     undecided = [_gate(one) for one in gates if one.passed is None]
+    if not decided_by_own(suite.path, suite.gates, gates):
+        if row.passed < row.n or row.unscored:
+            return "do not ship", [rate, *undecided, *others, f"the suite: {NONE_DECIDED}"], "bad"
+        return "not decided", [rate, "no gate of its own was decided", *undecided, *others], "warn"
+    if not document.complete or suite.selected < suite.total:
+        return "not decided", [rate, "not every conversation of the suite was played", *undecided, *others], "warn"
     return "ship", [rate, f"{_all(len(gates) - len(undecided))} met", *undecided, *others], "good"
 
 

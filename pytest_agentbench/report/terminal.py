@@ -22,6 +22,7 @@ from pytest_agentbench.results.trials import trials_report
 from pytest_agentbench.results.variants import variants_reports
 
 MOST_UNSCORED = 5
+NONE_DECIDED = "no gate of its own was decided, so each failing run fails the suite"
 
 
 def terminal_report(
@@ -176,7 +177,8 @@ def _gates(document: Document, layout: Layout) -> list[Line]:
     styles: list[Style] = ["head"]
     for verdict in document.gates:
         label = f"{names.get(verdict.suite, verdict.suite)}: {verdict.label}" if several else verdict.label
-        measured = verdict.reason.partition(" ")[0] if verdict.value is not None else marks.dash
+        is_held = verdict.value is not None and verdict.passed is not None
+        measured = verdict.reason.partition(" ")[0] if is_held else marks.dash
         decision = _decision(verdict)
         decision += f" [{noted}]" if (noted := mark_of_gate(verdict, document)) else ""
         rows.append([f"  {marks.plain(label)}", measured, str(verdict.n), decision, percent(verdict.near_miss, marks)])
@@ -187,6 +189,9 @@ def _gates(document: Document, layout: Layout) -> list[Line]:
     for suite in document.suites:
         if suite.gates and suite.path not in decided:
             text = f"gates of {names[suite.path]}: not evaluated ({why_not_evaluated(suite, document)})"
+            lines.append(Line(marks.cut(marks.plain(text), layout.width), "warn"))
+        elif suite.gates and suite.path not in document.decided:
+            text = f"{names[suite.path]}: {NONE_DECIDED}"
             lines.append(Line(marks.cut(marks.plain(text), layout.width), "warn"))
     return lines
 

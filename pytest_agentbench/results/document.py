@@ -15,7 +15,7 @@ from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.results.files import write_atomic
-from pytest_agentbench.results.gates import GateVerdict
+from pytest_agentbench.results.gates import GateVerdict, decided_by_own
 from pytest_agentbench.results.standing import AuditorStanding
 from pytest_agentbench.results.table import Facts
 
@@ -120,6 +120,11 @@ class Document(Model):
     def facts(self) -> Facts:
         """What the suites say of their runs."""
         return facts_of(self.suites)
+
+    @property
+    def decided(self) -> frozenset[str]:
+        """The suites that gates of their own decided; of the others the failing runs decide."""
+        return frozenset(one.path for one in self.suites if decided_by_own(one.path, one.gates, self.gates))
 
     @property
     def counted(self) -> "Document":

@@ -18,6 +18,9 @@ from pytest_agentbench.results.trials import by_scenario, trials_report
 NO_BASELINE = "not evaluated: no baseline was given (--agentbench-baseline FILE)"
 """Why a gate that compares with a baseline decides nothing."""
 
+_UNTOLD = "the baseline does not tell it"
+_NO_SAME = "the baseline has none of these scenarios"
+
 
 class GateVerdict(Model):
     """What became of a gate. `label` names the gate, and the variant or scale where there are several.
@@ -47,23 +50,30 @@ class GateVerdict(Model):
         return self.passed is False
 
 
+def decided_by_own(suite: str, texts: Iterable[str], verdicts: Iterable[GateVerdict]) -> bool:
+    """Whether one of the gates that a suite itself has was decided; where none was, its failing runs decide."""
+    own = {text.strip() for text in texts}
+    return any(one.suite == suite and one.gate in own and one.passed is not None for one in verdicts)
+
+
 def evaluate_gates(
     suite: str,
     texts: Iterable[str],
     results: Iterable[Result],
     *,
-    baseline: Sequence[Result] = (),
+    baseline: Sequence[Result] | None = None,
     facts: Facts = NO_FACTS,
 ) -> tuple[GateVerdict, ...]:
     """Decide every gate of `suite` over its results; with several variants each of them must hold.
 
     Runs that are set aside count in none; a gate that is about such runs alone is not evaluated. `regression` and the
-    factors of `baseline` are measured against the results of the same suite in `baseline`. Without any, the first is
-    not exercised and the others are not evaluated.
+    factors of `baseline` are measured against the results of the same suite in `baseline`; a factor over the scenarios
+    that both played, and it fails where those do not tell. Without a baseline the first is not exercised and the others
+    are not evaluated.
     """
     gates = parse_gates(texts)
     runs = [run for run in results if run.key.suite == suite]
-    before = [run for run in baseline if run.key.suite == suite]
+    before = [run for run in baseline or () if run.key.suite == suite]
     losses = losses_against(before, runs) if any(gate.kind == "loss" for gate in gates) else {}
     variants = sorted({run.key.variant for run in runs})
     verdicts: list[GateVerdict] = []
@@ -86,7 +96,8 @@ def evaluate_gates(
             elif gate.kind == "loss":
                 verdicts.append(_loss(one, losses.get(variant)))
             else:
-                verdicts += one.verdicts(mine, _same_variant(before, mine, variant), has_baseline=bool(baseline))
+                earlier = None if baseline is None else _same_variant(before, variant)
+                verdicts += one.verdicts(mine, earlier)
     return tuple(verdicts)
 
 
@@ -122,19 +133,22 @@ class _OneGate(Model):
         """Give the verdict of a gate that was not evaluated."""
         return self.verdict(passed=None, reason=reason, **fields)
 
-    def verdicts(
-        self, runs: Sequence[Result], before: Sequence[Result], *, has_baseline: bool
-    ) -> Iterable[GateVerdict]:
-        """Hold what the runs come to against the threshold."""
+    def verdicts(self, runs: Sequence[Result], before: Sequence[Result] | None) -> Iterable[GateVerdict]:
+        """Hold what the runs come to against the threshold, a factor of what `before` came to where it is relative."""
         gate = self.gate
-        earlier = {one.note: one.value for one in self.measure(before)} if gate.is_relative else {}
+        earlier: dict[str, float | None] = {}
+        if gate.is_relative and before is not None:
+            runs, before = _played_in(before, runs), _played_in(runs, before)
+            earlier = {one.note: one.value for one in self.measure(before)}
         for note, value, n, hits in self.measure(runs):
             threshold: float | None = gate.threshold
             if gate.is_relative:
                 old = earlier.get(note)
                 if old is None:
-                    why = "not evaluated: the baseline does not tell it" if has_baseline else NO_BASELINE
-                    yield self.undecided(why, note=note, value=value, n=n)
+                    if before is None:
+                        yield self.undecided(NO_BASELINE, note=note, value=value, n=n)
+                    else:
+                        yield self.verdict(note=note, passed=False, reason=_UNTOLD if runs else _NO_SAME)
                     continue
                 threshold = gate.threshold * old
             passed = value is not None and gate.holds(value, threshold)
@@ -150,13 +164,17 @@ class _OneGate(Model):
             )
 
 
-def _same_variant(before: Sequence[Result], runs: Sequence[Result], variant: str) -> list[Result]:
-    """Give the counted runs of a baseline that are of the same variant and of the same scenarios."""
+def _same_variant(before: Sequence[Result], variant: str) -> list[Result]:
+    """Give the counted runs of a baseline that are of the same variant."""
     names = {run.key.variant for run in before}
     meant = variant if variant in names or len(names) != 1 else next(iter(names))
-    played = {(run.key.scenario, run.scenario_hash) for run in runs}
-    mine = [run for run in before if run.key.variant == meant and not run.set_aside]
-    return [run for run in mine if (run.key.scenario, run.scenario_hash) in played]
+    return [run for run in before if run.key.variant == meant and not run.set_aside]
+
+
+def _played_in(others: Sequence[Result], runs: Sequence[Result]) -> list[Result]:
+    """Give the runs whose scenario, as it stands and with the same fault, was also played in `others`."""
+    played = {(run.key.scenario, run.key.fault, run.scenario_hash) for run in others}
+    return [run for run in runs if (run.key.scenario, run.key.fault, run.scenario_hash) in played]
 
 
 def _waiting(one: _OneGate, counted: Sequence[Result], aside: Sequence[Result]) -> int:

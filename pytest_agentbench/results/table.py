@@ -182,10 +182,17 @@ def _level(run: Result) -> list[str]:
 
 _Labels = Callable[[Result], Iterable[str]]
 
+
+def _variants(runs: Sequence[Result]) -> _Labels:
+    """Label runs by variant; beside others, those of a suite without variants keep their place."""
+    nameless = ["(none)"] if any(run.key.variant for run in runs) else []
+    return lambda run: [run.key.variant] if run.key.variant else nameless
+
+
 COLUMNS: dict[str, Callable[[Table], _Labels]] = {
     "suite": lambda _: lambda run: [run.key.suite],
     "owner": lambda table: lambda run: [table.facts.owners.get(run.key.suite) or "(none)"],
-    "variant": lambda _: lambda run: [run.key.variant] if run.key.variant else [],
+    "variant": lambda table: _variants(table.runs),
     "scenario": lambda _: lambda run: [run.key.scenario],
     "policy": lambda _: lambda run: [one.policy for one in run.policies if one.counts],
     "category": lambda table: lambda run: [table.category(run, one.policy) for one in run.policies if one.counts],

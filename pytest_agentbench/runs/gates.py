@@ -59,7 +59,7 @@ def _known(suite: Suite, plans: Sequence[RunPlan], toolset: Toolset) -> Known:
 
 
 def _check_trials(text: str, k: int, suite: Suite, plans: Sequence[RunPlan]) -> None:
-    most = max(suite.trials or 1, *(plan.trial for plan in plans), 1)
+    most = max((plan.trial for plan in plans), default=suite.trials or 1)
     if k > most:
         raise GateError(
             f"the gate {text!r} needs {k} trials of a scenario, and the suite plays {most}",

@@ -141,6 +141,16 @@ def test_a_suite_is_played_as_pytest_plays_it(bench: Callable[..., Path]) -> Non
     assert len(list(Path("here/transcripts").glob("*.json"))) == 4
 
 
+def test_where_no_gate_of_its_own_was_decided_every_run_has_to_pass(bench: Callable[..., Path]) -> None:
+    """A factor of a baseline decides nothing here."""
+    suite = load_suite(bench(gates=["agent.seconds.p95 <= 2 * baseline"]))
+
+    assert (run_suite(suite, variants=("careful",)).passed, run_suite(suite, variants=("hasty",)).passed) == (
+        True,
+        False,
+    )
+
+
 def test_a_part_of_a_suite_is_chosen_by_name(bench: Callable[..., Path]) -> None:
     """Names that are none are refused, with the one that was probably meant."""
     file = bench()

@@ -77,6 +77,15 @@ def test_a_gate_that_no_run_can_meet_is_an_error_with_its_place(anywhere: Projec
     assert "gates[1]" in text
 
 
+def test_a_gate_on_trials_is_held_against_those_that_the_session_plays(project: Project) -> None:
+    """`--agentbench-trials` replaces what the suite says, also where it is fewer."""
+    project.suite("a", gates=["pass^4 >= 0.5"], trials=4)
+
+    text = " ".join(project.run("--agentbench-trials=2").stdout.str().split())
+
+    assert "needs 4 trials of a scenario, and the suite plays 2" in text
+
+
 def test_the_summary_and_columns_tell_people_who_ships(anywhere: Project, capsys: pytest.CaptureFixture[str]) -> None:
     """Ship or not and why, the broken promise in its own words, the trend of whole sessions, owners."""
     policy = {

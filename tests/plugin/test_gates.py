@@ -4,6 +4,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from pytest_agentbench.cli import main
 from tests.plugin.project import Project
 
 ONE_WRONG = """
@@ -164,3 +165,51 @@ def test_last_failed_finds_runs_whose_ids_hold_brackets(anywhere: Project) -> No
     result = anywhere.run("--lf")
 
     result.assert_outcomes(failed=2)
+
+
+LATER = "agent.seconds.p95 <= 1.10 * baseline"
+
+
+@pytest.mark.parametrize(
+    ("gate", "options"),
+    [
+        pytest.param(LATER, (), id="factor of no baseline"),
+        pytest.param(LATER, ("--agentbench-gates=always",), id="always"),
+        pytest.param("regression <= 0", ("--agentbench-save-baseline=base.json",), id="first baseline"),
+    ],
+)
+def test_where_no_gate_of_its_own_is_decided_the_runs_of_a_suite_decide(
+    anywhere: Project, capsys: pytest.CaptureFixture[str], gate: str, options: tuple[str, ...]
+) -> None:
+    """The gate on errors that every suite has is no gate of its own; session, `report --gate` and Markdown agree."""
+    anywhere.suite("a", "b", agent=ONE_WRONG, gates=[gate])
+
+    result = anywhere.run("--agentbench-json=results.json", *options)
+
+    file, page = (anywhere.pytester.path / name for name in ("results.json", "page.md"))
+    status = main(["report", str(file), "--gate", "--markdown", str(page)])
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*errors*0.00*2*ok*", "*no gate of its own was decided, so each failing run*"])
+    assert (result.ret, status) == (1, 1)
+    assert page.read_text("utf-8").startswith("### ❌")
+    if gate == LATER:
+        assert "no gate of its own was decided, and 1 of 2 runs did not pass" in capsys.readouterr().out
+        assert "no gate of its own was decided" in page.read_text("utf-8")
+
+
+def test_a_gate_about_runs_in_quarantine_alone_leaves_the_others_to_decide(anywhere: Project) -> None:
+    """The failing run that counts is missed, and fails the session all the same."""
+    why = {"owner": "x", "reason": "flaky", "until": "2999-01-01"}
+    late = {"id": "c", "says": ["Refund W3"], "expect": [{"refund": {"order_id": "W3"}}]}
+    late |= {"tags": ["late"], "quarantine": why}
+    anywhere.suite("a", "b", late, agent=ONE_WRONG, gates=["tag.late >= 0.5"])
+
+    assert anywhere.run().ret == 1
+
+
+def test_a_session_that_is_the_first_baseline_keeps_the_gate_on_errors(anywhere: Project) -> None:
+    """Where all crashed it is not green."""
+    crash = "def build(tools):\n    def reply(message):\n        raise RuntimeError('down')\n    return reply\n"
+    anywhere.suite("a", "b", agent=crash, gates=["regression <= 0"])
+
+    assert anywhere.run("--agentbench-save-baseline=base.json").ret == 1

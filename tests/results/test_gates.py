@@ -279,11 +279,11 @@ def test_every_group_and_number_of_the_table_can_be_gated(gate, value, n):
         ("agent.tokens <= 1.10 * baseline", True, 110.0, "110 <= 110"),
         ("agent.cost_usd <= baseline", False, 0.03, "0.05 > 0.03"),
         ("success >= 0.95 * baseline", False, 0.95, "0.50 < 0.95"),
-        ("turn.seconds.p95 <= 2 * baseline", None, None, "not evaluated: the baseline does not tell it"),
+        ("turn.seconds.p95 <= 2 * baseline", False, None, "the baseline does not tell it"),
     ],
 )
 def test_a_gate_may_be_a_factor_of_what_a_baseline_measured(gate, passed, threshold, reason):
-    """The same measure over the same scenarios; what the baseline does not tell decides nothing."""
+    """The same measure over the same scenarios; what the baseline does not tell fails."""
     usage = {"agent": Usage(calls=1, input_tokens=100, output_tokens=10, cost_usd=0.05)}
     runs = [result("a", usage=usage, turn_seconds=(1.0,)), result("b", "failed", usage=usage)]
     before = [run.model_copy(update={"turn_seconds": ()}) for run in BASELINE]
@@ -297,6 +297,23 @@ def test_without_a_baseline_a_relative_gate_is_not_evaluated():
     verdict = decide("agent.tokens <= 1.10 * baseline", BASELINE)
     assert (verdict.passed, verdict.failed) == (None, False)
     assert "--agentbench-baseline" in verdict.reason
+
+
+def test_a_factor_of_a_baseline_is_over_what_both_sides_played():
+    """A new scenario, one that changed and one under a fault are in neither figure; with none left it fails."""
+    both = {"scenario_hash": "1"}
+    faulty = result("a", "failed", **both)
+    others = [
+        result("new", "failed", **both),
+        result("b", "failed", scenario_hash="2"),
+        faulty.model_copy(update={"key": faulty.key.model_copy(update={"fault": "slow"})}),
+    ]
+    before = [result("a", **both), result("b", **both), result("gone", "failed", **both)]
+    gate = "success >= baseline"
+    (verdict, _) = evaluate_gates(SUITE, [gate], [result("a", **both), *others], baseline=before)
+    (apart, _) = evaluate_gates(SUITE, [gate], others, baseline=before)
+    assert (verdict.value, verdict.n, verdict.threshold, verdict.passed) == (1.0, 1, 1.0, True)
+    assert (apart.passed, apart.reason) == (False, "the baseline has none of these scenarios")
 
 
 def test_what_is_in_quarantine_stands_in_no_gate():

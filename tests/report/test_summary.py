@@ -1,0 +1,42 @@
+"""The page for people who do not read tests, and rows by columns: nothing is said that nothing supports."""
+
+import pytest
+
+from pytest_agentbench.report.breakdown import rows_by
+from pytest_agentbench.report.glyphs import UNICODE
+from pytest_agentbench.report.summary import summary_lines
+from pytest_agentbench.report.table import Layout
+from tests.results.make import document, result
+
+LAYOUT = Layout(UNICODE, 100, False)
+LATER = "agent.seconds.p95 <= 1.10 * baseline"
+
+
+@pytest.mark.parametrize(
+    ("gate", "verdict", "selected", "answer", "why"),
+    [
+        ("success >= 0.5", "passed", 2, "ship", "all 2 gates are met"),
+        ("success >= 0.5", "passed", 1, "not decided", "not every conversation of the suite was played"),
+        (LATER, "passed", 2, "not decided", "no gate of its own was decided"),
+        (LATER, "failed", 2, "do not ship", "no gate of its own was decided"),
+    ],
+)
+def test_it_says_ship_only_where_gates_of_the_suite_over_all_of_it_say_so(
+    gate: str, verdict: str, selected: int, answer: str, why: str
+) -> None:
+    """The gate on errors alone, or a part of the suite, supports nothing."""
+    found = document([result("a"), result("b", verdict)], gates=[gate])
+    suite = found.suites[0].model_copy(update={"total": 2, "selected": selected})
+    lines = [line.text for line in summary_lines(found.model_copy(update={"suites": (suite,)}), (), LAYOUT)]
+
+    assert lines[0] == f"support: {answer}"
+    assert why in "\n".join(lines)
+
+
+def test_by_suite_a_suite_without_variants_stays_beside_one_that_has_some() -> None:
+    """Its row is labelled as having none."""
+    runs = [result("a", suite="one.yaml"), result("b", suite="two.yaml", variant="new")]
+    lines = [line.text for line in rows_by(document(runs), ["suite"], LAYOUT)]
+
+    assert any(line.startswith("one.yaml · (none)") for line in lines)
+    assert any(line.startswith("two.yaml · new") for line in lines)
