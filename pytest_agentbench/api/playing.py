@@ -31,7 +31,7 @@ from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.llm.cassette.modes import Mode
-from pytest_agentbench.results.document import Document, facts_of, players_of, write
+from pytest_agentbench.results.document import Document, facts_of, players_of, read, write
 from pytest_agentbench.results.gates import GateVerdict, evaluate_gates
 from pytest_agentbench.results.secrets import Secrets
 from pytest_agentbench.results.store import transcript_name, write_transcript
@@ -105,16 +105,18 @@ def run_suite(
     variants: Sequence[str] = (),
     scenarios: Sequence[str] | None = None,
     trials: int | None = None,
+    baseline: Document | str | os.PathLike[str] | None = None,
     **options: Unpack[Options],
 ) -> SuiteRun:
     """Play a suite and wait for it, also from within a running event loop.
 
     `variants` names those to play, or `("all",)`; without it the first. `scenarios` names those to play, `trials`
-    replaces the suite's own number. Scenarios that say `skip` or `xfail` are left out. Raise `SuiteError` for gates
-    that no run can meet and for a quarantine that is over, as pytest does; `ValueError` where nothing is to be played.
+    replaces the suite's own number. `regression` and relative gates are measured against `baseline`, results or their
+    file. Scenarios that say `skip` or `xfail` are left out. Raise `SuiteError` for gates that no run can meet and for a
+    quarantine that is over, as pytest does; `ValueError` where nothing is to be played.
     """
     check_options(run_suite, options)
-    asked = _Asked(suite, variants, scenarios, trials, options)
+    asked = _Asked(suite, options, variants=variants, scenarios=scenarios, trials=trials, baseline=baseline)
     with asked.service() as service:
         service.queue(asked.plans)
         return asked.run([service.finish(plan) for plan in asked.plans])
@@ -126,11 +128,12 @@ async def run_suite_async(
     variants: Sequence[str] = (),
     scenarios: Sequence[str] | None = None,
     trials: int | None = None,
+    baseline: Document | str | os.PathLike[str] | None = None,
     **options: Unpack[Options],
 ) -> SuiteRun:
     """Play a suite on the running event loop; see `run_suite`."""
     check_options(run_suite_async, options)
-    asked = _Asked(suite, variants, scenarios, trials, options)
+    asked = _Asked(suite, options, variants=variants, scenarios=scenarios, trials=trials, baseline=baseline)
     with asked.service() as service:
         return asked.run(await service.finish_here(asked.plans))
 
@@ -186,10 +189,12 @@ class _Asked:
     def __init__(
         self,
         suite: Suite | str | os.PathLike[str],
+        options: Options,
+        *,
         variants: Sequence[str],
         scenarios: Sequence[str] | None,
         trials: int | None,
-        options: Options,
+        baseline: Document | str | os.PathLike[str] | None,
     ) -> None:
         check_trials(trials)
         check_list("scenarios", scenarios, "names")
@@ -197,6 +202,9 @@ class _Asked:
         if scenarios == ():
             raise ValueError("scenarios must name at least one; leave it out to play all")
         self._created = datetime.now(UTC)
+        if baseline is not None and not isinstance(baseline, Document):
+            baseline = read(Path(baseline))
+        self._before = baseline.results if baseline is not None else ()
         self._suite, toolset = _read(suite)
         self._options = options
         self._secrets = _secrets_of(self._suite, options)
@@ -231,7 +239,7 @@ class _Asked:
         results = tuple(result for _, (_, result) in pairs)
         record = record_of(self._suite, self._key, self._all).model_copy(update={"selected": len(self.plans)})
         texts = self._suite.gates if self._is_whole else ()
-        gates = evaluate_gates(self._key, texts, results, facts=facts_of([record]))
+        gates = evaluate_gates(self._key, texts, results, baseline=self._before, facts=facts_of([record]))
         document = Document(
             created=self._created.isoformat(),
             root=str(Path.cwd()),
@@ -329,15 +337,15 @@ def _plan(
     if suite is None:
         plan = plan_of(None, agent, given, name="simulation", file=Path.cwd() / "simulation", hint=_HINT)
         return plan, Secrets()
-    read, toolset = _read(suite)
+    found, toolset = _read(suite)
     if variant is not None:
-        _check_named("variant", [variant], read.variants)
+        _check_named("variant", [variant], found.variants)
     if scenario is not None:
-        _check_named("scenario", [scenario], [one.id for one in read.scenarios])
-    plans = planned(read, key_of(read.path, Path.cwd()), (variant,) if variant else (), toolset)
+        _check_named("scenario", [scenario], [one.id for one in found.scenarios])
+    plans = planned(found, key_of(found.path, Path.cwd()), (variant,) if variant else (), toolset)
     first = next(plan for plan in plans if scenario in (None, plan.scenario.id))
-    plan = plan_of(first, agent, given, name=first.name, file=read.path, hint=_HINT)
-    return plan, _secrets_of(read, options)
+    plan = plan_of(first, agent, given, name=first.name, file=found.path, hint=_HINT)
+    return plan, _secrets_of(found, options)
 
 
 def _read(suite: Suite | str | os.PathLike[str]) -> tuple[Suite, Toolset]:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_agentbench import SuiteError, run_suite, run_suite_async, simulate, simulate_async
+from pytest_agentbench.core.errors import ResultsError
 from pytest_agentbench.results.document import comparable, read
 
 AGENT = """
@@ -74,6 +75,26 @@ def test_what_is_set_aside_fails_nothing_until_its_quarantine_is_over(suite: Cal
         run_suite(file)
     assert "that of bad ended on 2020-01-01; ann owns it: flaky" in str(caught.value)
     assert "the gate 'pass^3 >= 1' needs 3 trials of a scenario, and the suite plays 1" in str(caught.value)
+    assert not Path("played").exists()
+
+
+def test_a_suite_is_held_against_a_baseline(suite: Callable[..., Path]) -> None:
+    """Given as results or as their file; one that cannot be read is told before anything is played."""
+    gates = ["regression < 0.5", "success >= 1 * baseline"]
+    before = run_suite(suite(GOOD, gates=gates))
+    kept = before.write("kept")
+
+    assert not before.passed
+    assert run_suite(suite(GOOD, gates=gates), baseline=kept).passed
+    assert asyncio.run(run_suite_async(suite(GOOD, gates=gates), baseline=before.document)).passed
+    Path("options_agent.py").write_text(AGENT.replace('"OK"', '"no"'))
+    Path("played").unlink()
+    command = "import sys, pytest_agentbench as ab; sys.exit(not ab.run_suite('agentbench.yaml', baseline='{}').passed)"
+    worse = [sys.executable, "-c", command.format(kept.as_posix())]
+    assert subprocess.run(worse, check=False).returncode == 1
+    Path("played").unlink()
+    with pytest.raises(ResultsError, match=r"none.json cannot be read"):
+        run_suite(suite(), baseline="none.json")
     assert not Path("played").exists()
 
 
