@@ -9,9 +9,19 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Unpack
 
-from pytest_agentbench.api.reading import key_of, planned, read_suite, record_of, refusals, tools_of
+from pytest_agentbench.api.options import Options, check_list, check_options, check_trials
+from pytest_agentbench.api.reading import (
+    check_decidable,
+    is_left_out,
+    key_of,
+    planned,
+    read_suite,
+    record_of,
+    refusals,
+    tools_of,
+)
 from pytest_agentbench.api.simulating import Says, builder_of, plan_of
 from pytest_agentbench.api.simulation import Simulation, simulation_of
 from pytest_agentbench.core.errors import NotRunError, SuiteFaultError, with_hint
@@ -21,7 +31,7 @@ from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.llm.cassette.modes import Mode
-from pytest_agentbench.results.document import Document, facts_of, players_of, write
+from pytest_agentbench.results.document import Document, facts_of, players_of, read, write
 from pytest_agentbench.results.gates import GateVerdict, evaluate_gates
 from pytest_agentbench.results.secrets import Secrets
 from pytest_agentbench.results.store import transcript_name, write_transcript
@@ -31,21 +41,6 @@ from pytest_agentbench.runs.recordings import merge_all
 from pytest_agentbench.runs.service import Attempts, RunService
 
 _HINT = 'or a suite: simulate(suite="bench/agentbench.yaml", scenario="refund-late")'
-
-
-class Options(TypedDict, total=False):
-    """How runs are played: as the options of pytest of the same names.
-
-    `concurrency` is 8, `seed` 0, `cassette` "off", `judge` True; without `max_calls` and `max_cost` only the suite's
-    limits bound what models take.
-    """
-
-    concurrency: int
-    seed: int
-    cassette: Literal["off", "replay", "record", "refresh"]
-    judge: bool
-    max_calls: int | None
-    max_cost: float | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,14 +102,18 @@ def run_suite(
     variants: Sequence[str] = (),
     scenarios: Sequence[str] | None = None,
     trials: int | None = None,
+    baseline: Document | str | os.PathLike[str] | None = None,
     **options: Unpack[Options],
 ) -> SuiteRun:
     """Play a suite and wait for it, also from within a running event loop.
 
     `variants` names those to play, or `("all",)`; without it the first. `scenarios` names those to play, `trials`
-    replaces the suite's own number.
+    replaces the suite's own number. `regression` and relative gates are measured against `baseline`, results or their
+    file. Scenarios that say `skip` or `xfail` are left out. Raise `SuiteError` for gates that no run can meet and for a
+    quarantine that is over, as pytest does; `ValueError` where nothing is to be played.
     """
-    asked = _Asked(suite, variants, scenarios, trials, options)
+    check_options(run_suite, options)
+    asked = _Asked(suite, options, variants=variants, scenarios=scenarios, trials=trials, baseline=baseline)
     with asked.service() as service:
         service.queue(asked.plans)
         return asked.run([service.finish(plan) for plan in asked.plans])
@@ -126,10 +125,12 @@ async def run_suite_async(
     variants: Sequence[str] = (),
     scenarios: Sequence[str] | None = None,
     trials: int | None = None,
+    baseline: Document | str | os.PathLike[str] | None = None,
     **options: Unpack[Options],
 ) -> SuiteRun:
     """Play a suite on the running event loop; see `run_suite`."""
-    asked = _Asked(suite, variants, scenarios, trials, options)
+    check_options(run_suite_async, options)
+    asked = _Asked(suite, options, variants=variants, scenarios=scenarios, trials=trials, baseline=baseline)
     with asked.service() as service:
         return asked.run(await service.finish_here(asked.plans))
 
@@ -152,6 +153,7 @@ def simulate(
     play of `suite`, of which there is else the first. The rest is as in a scenario file and replaces what the scenario
     has. Raise `NotRunError` where the run could not take place, since a key is missing or a budget is spent.
     """
+    check_options(simulate, options)
     given = {"says": says, "knows": knows, "expect": expect, "communicate": communicate}
     plan, secrets = _plan(agent, suite, (scenario, variant), given, options)
     with _service(secrets, options) as service:
@@ -171,6 +173,7 @@ async def simulate_async(
     **options: Unpack[Options],
 ) -> Simulation:
     """Play one conversation on the running event loop; see `simulate`."""
+    check_options(simulate_async, options)
     given = {"says": says, "knows": knows, "expect": expect, "communicate": communicate}
     plan, secrets = _plan(agent, suite, (scenario, variant), given, options)
     with _service(secrets, options) as service:
@@ -183,11 +186,22 @@ class _Asked:
     def __init__(
         self,
         suite: Suite | str | os.PathLike[str],
+        options: Options,
+        *,
         variants: Sequence[str],
         scenarios: Sequence[str] | None,
         trials: int | None,
-        options: Options,
+        baseline: Document | str | os.PathLike[str] | None,
     ) -> None:
+        check_trials(trials)
+        check_list("scenarios", scenarios, "names")
+        scenarios = None if scenarios is None else tuple(scenarios)
+        if scenarios == ():
+            raise ValueError("scenarios must name at least one; leave it out to play all")
+        self._created = datetime.now(UTC)
+        if baseline is not None and not isinstance(baseline, Document):
+            baseline = read(Path(baseline))
+        self._before = baseline.results if baseline is not None else ()
         self._suite, toolset = _read(suite)
         self._options = options
         self._secrets = _secrets_of(self._suite, options)
@@ -195,15 +209,20 @@ class _Asked:
         names = (variants,) if isinstance(variants, str) else tuple(variants)
         if self._suite.agent.kind != "transcripts":
             _check_named("variant", [one for one in names if one != "all"], self._suite.variants)
+        if scenarios is not None:
+            _check_named("scenario", scenarios, [one.id for one in self._suite.scenarios])
         self._all = [
             replace(plan, nodeid=f"{self._key}::{plan.name}")
             for plan in planned(self._suite, self._key, names, toolset, trials=trials)
         ]
-        if scenarios is not None:
-            _check_named("scenario", scenarios, [one.id for one in self._suite.scenarios])
-        self.plans = [plan for plan in self._all if scenarios is None or plan.scenario.id in scenarios]
+        check_decidable(self._suite, self._all, toolset, self._created.date())
+        asked = [plan for plan in self._all if scenarios is None or plan.scenario.id in scenarios]
+        self.plans = [plan for plan in asked if not is_left_out(plan)]
+        self._is_whole = len(self.plans) == sum(not is_left_out(plan) for plan in self._all)
+        if not self.plans:
+            why = "each scenario asked for says `skip` or `xfail`" if asked else "there is no run of what was asked for"
+            raise ValueError(f"{self._suite.path.name}: nothing to play: {why}")
         self._began = time.monotonic()
-        self._created = datetime.now(UTC)
 
     @contextmanager
     def service(self) -> Iterator[RunService]:
@@ -216,8 +235,8 @@ class _Asked:
         pairs = [(plan, attempts[-1]) for plan, attempts in zip(self.plans, played, strict=True)]
         results = tuple(result for _, (_, result) in pairs)
         record = record_of(self._suite, self._key, self._all).model_copy(update={"selected": len(self.plans)})
-        is_whole, facts = len(self.plans) == len(self._all), facts_of([record])
-        gates = evaluate_gates(self._key, self._suite.gates, results, facts=facts) if is_whole else ()
+        texts = self._suite.gates if self._is_whole else ()
+        gates = evaluate_gates(self._key, texts, results, baseline=self._before, facts=facts_of([record]))
         document = Document(
             created=self._created.isoformat(),
             root=str(Path.cwd()),
@@ -276,7 +295,7 @@ def _service(secrets: Secrets, options: Options) -> Iterator[RunService]:
             )
 
         service = RunService(
-            concurrency=max(1, options.get("concurrency", 8)),
+            concurrency=options.get("concurrency", 8),
             open_keeper=lambda: _InMemory(secrets),
             open_accounts=accounts,
             redact=secrets.text,
@@ -315,15 +334,15 @@ def _plan(
     if suite is None:
         plan = plan_of(None, agent, given, name="simulation", file=Path.cwd() / "simulation", hint=_HINT)
         return plan, Secrets()
-    read, toolset = _read(suite)
+    found, toolset = _read(suite)
     if variant is not None:
-        _check_named("variant", [variant], read.variants)
+        _check_named("variant", [variant], found.variants)
     if scenario is not None:
-        _check_named("scenario", [scenario], [one.id for one in read.scenarios])
-    plans = planned(read, key_of(read.path, Path.cwd()), (variant,) if variant else (), toolset)
+        _check_named("scenario", [scenario], [one.id for one in found.scenarios])
+    plans = planned(found, key_of(found.path, Path.cwd()), (variant,) if variant else (), toolset)
     first = next(plan for plan in plans if scenario in (None, plan.scenario.id))
-    plan = plan_of(first, agent, given, name=first.name, file=read.path, hint=_HINT)
-    return plan, _secrets_of(read, options)
+    plan = plan_of(first, agent, given, name=first.name, file=found.path, hint=_HINT)
+    return plan, _secrets_of(found, options)
 
 
 def _read(suite: Suite | str | os.PathLike[str]) -> tuple[Suite, Toolset]:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 from pytest_agentbench.agents.factory import check_import
@@ -19,6 +20,8 @@ from pytest_agentbench.results.document import SuiteRecord, policy_record
 from pytest_agentbench.results.redact import Redactor
 from pytest_agentbench.results.secrets import specs_of
 from pytest_agentbench.results.standing import objections, standing_of
+from pytest_agentbench.runs.forecast import unmeasurable_gates
+from pytest_agentbench.runs.gates import expired, impossible_gates
 from pytest_agentbench.runs.plan import RunPlan, plans
 from pytest_agentbench.runs.recorded import recorded_plans
 from pytest_agentbench.spec.loading import read_document
@@ -82,6 +85,13 @@ def record_of(suite: Suite, key: str, plans: Sequence[RunPlan]) -> SuiteRecord:
 def is_left_out(plan: RunPlan) -> bool:
     """Whether a scenario says `skip` or `xfail`, and so is in no rate."""
     return bool(plan.scenario.skip or plan.scenario.xfail)
+
+
+def check_decidable(suite: Suite, plans: Sequence[RunPlan], toolset: Toolset, today: date) -> None:
+    """Raise `SuiteError` for quarantines that are over, and for gates that these runs can never meet or measure."""
+    gates = (*impossible_gates(suite, plans, toolset), *unmeasurable_gates(suite, plans))
+    if problems := [*expired(suite, today), *gates]:
+        raise SuiteError(problems)
 
 
 def refusals(suite: Suite, *, judge: bool, max_cost: float | None, max_calls: int | None) -> Iterator[str]:

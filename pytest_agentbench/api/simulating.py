@@ -8,6 +8,7 @@ from typing import Any
 from pytest_agentbench.agents.callables import adapt
 from pytest_agentbench.agents.factory import agent_of
 from pytest_agentbench.agents.frameworks.recognition import framework_of
+from pytest_agentbench.api.options import check_list
 from pytest_agentbench.core.acts import Line
 from pytest_agentbench.core.errors import SuiteFaultError
 from pytest_agentbench.core.scenario import EvaluationCriteria, ExpectedCall, Scenario, Task
@@ -24,17 +25,23 @@ Says = Sequence[str | Mapping[str, Any]]
 def plan_of(plan: RunPlan | None, agent: Any, given: Mapping[str, Any], *, name: str, file: Path, hint: str) -> RunPlan:
     """Give the plan of a simulation: a suite's own or a bare one, in which what is `given` replaces the scenario's.
 
-    Raise `ValueError` for an agent that is none, for lines that are none, and where neither a plan nor both agent and
-    lines are there; `hint` says what else would do.
+    Raise `ValueError` for an agent that is none, for lines that are none, for either beside a recording, and where
+    neither a plan nor both agent and lines are there; `hint` says what else would do.
     """
     if agent is not None:
         _refuse_no_agent(agent)
-    if isinstance(given["says"], str):
-        raise ValueError(f"says must be a list of lines, got the text {given['says']!r}")
+    for key, what in (("says", "lines"), ("expect", "calls"), ("communicate", "texts")):
+        check_list(key, given[key], what)
     if given["knows"] is not None and not isinstance(given["knows"], Mapping):
         raise ValueError(f"knows must be a mapping of names to values, got {given['knows']!r}")
     if plan is None and (agent is None or given["says"] is None):
         raise ValueError(f"simulate() without a suite needs `agent=` and `says=`; {hint}")
+    if plan is not None and plan.recording is not None and not (agent is None and given["says"] is None):
+        key = "agent" if agent is not None else "says"
+        raise ValueError(
+            f"{key} cannot be given: the suite judges recorded conversations, and plays none; leave `agent=` and "
+            "`says=` out, or the suite"
+        )
     plan = plan or _bare_plan(agent, name=name, file=file)
     return replace(plan, scenario=_changed(plan.scenario, given))
 

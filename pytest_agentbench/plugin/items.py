@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 import pytest
 
-from pytest_agentbench.api.reading import is_base, is_left_out, key_of, planned, read_suite, record_of
-from pytest_agentbench.core.errors import AgentBenchError, SuiteError
+from pytest_agentbench.api.reading import check_decidable, is_base, is_left_out, key_of, planned, read_suite, record_of
+from pytest_agentbench.core.errors import AgentBenchError
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import PlannedRun, Result, Run
 from pytest_agentbench.core.suite import Suite
@@ -35,8 +35,6 @@ from pytest_agentbench.report.worst import rerun_command
 from pytest_agentbench.results.document import policy_record
 from pytest_agentbench.results.standing import standing_of
 from pytest_agentbench.results.store import read_transcript
-from pytest_agentbench.runs.forecast import unmeasurable_gates
-from pytest_agentbench.runs.gates import expired, impossible_gates
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.service import Attempts
 from pytest_agentbench.suites.script_lines import Unlabelled, unlabelled
@@ -69,8 +67,6 @@ class SuiteModule(pytest.Module):
             return
         suite, toolset = read_suite(self.suite_path)
         self.suite = suite
-        if problems := list(expired(suite, session.today)):
-            raise SuiteError(problems)
         session.secrets.add(suite)
         is_recorded = self._recorded(suite, Mode(session.options.cassette))
         if told := staleness(suite, toolset):
@@ -88,8 +84,7 @@ class SuiteModule(pytest.Module):
                 extensions=extensions_of(self.ihook),
             )
         )
-        if problems := [*impossible_gates(suite, plans, toolset), *unmeasurable_gates(suite, plans)]:
-            raise SuiteError(problems)
+        check_decidable(suite, plans, toolset, session.today)
         unknown = unknown_kinds(suite.environment, toolset)
         self.unlabelled = tuple(unlabelled(suite, toolset))
         total = sum(not is_left_out(plan) and is_recorded(plan) for plan in plans)
