@@ -201,7 +201,7 @@ class _Asked:
         self._created = datetime.now(UTC)
         if baseline is not None and not isinstance(baseline, Document):
             baseline = read(Path(baseline))
-        self._before = baseline.results if baseline is not None else ()
+        self._before = None if baseline is None else baseline.results
         self._suite, toolset = _read(suite)
         self._options = options
         self._secrets = _secrets_of(self._suite, options)
