@@ -31,6 +31,7 @@ _MOST_VALUES = 300
 _MOST_UNKNOWN = 20
 _MOST_STEPS = 4
 _AROUND = 80
+_WHOLE_LINE = 400
 
 _Found = tuple[int, str, Token]
 """The number of a line, the line, and a value in it."""
@@ -224,5 +225,7 @@ def _leaves(value: object) -> Iterator[str]:
 
 def _quote(line: str, value: str) -> str:
     """Give the words around a value as the agent wrote them."""
+    if len(line) <= _WHOLE_LINE:
+        return line.strip()  # what stands under a secret's key is told by the key, which a cut could part from it
     place = max(line.casefold().find(value), 0)
     return line[max(place - _AROUND, 0) : place + len(value) + _AROUND].strip()

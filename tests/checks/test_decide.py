@@ -325,7 +325,7 @@ def test_judging_never_raises(
         communicate=communicate,
         calls_visible=visible,
         scenario={"match": {"order": order, "expected_calls": "all"}},
-        policies=tuple(Policy(id=str(index), text="", rule=rule) for index, rule in enumerate(rules)),
+        policies=tuple(Policy(id=str(index), text="p", rule=rule) for index, rule in enumerate(rules)),
     )
     judged = judge(run)
     assert all(finding.message.encode() for finding in judged.findings)

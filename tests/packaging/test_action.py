@@ -131,7 +131,7 @@ def test_gates_decide_and_the_report_is_kept(runner: Runner) -> None:
 def test_pull_requests_are_compared_with_the_default_branch(runner: Runner) -> None:
     """The results of `main` are kept, and a later session of another branch says what became worse."""
     assert runner.play(branch="main")["keep"] == "true"
-    assert (runner.temporary / "agentbench-baseline.json").is_file()
+    assert (runner.temporary / "agentbench-bench-baseline.json").is_file()
     assert runner.play(branch="main")["keep"] == "true"
     (runner.project / "action_agent.py").write_text(AGENT.replace("9 am", "noon"))
 
@@ -165,7 +165,7 @@ def test_one_comment_is_written_and_then_written_anew(runner: Runner) -> None:
     called = (runner.temporary / "gh").read_text().splitlines()
     body = (runner.temporary / "gh.body").read_text()
     assert body.startswith("<!-- agentbench:bench -->\n")
-    assert body.partition("\n")[2] == (runner.temporary / "agentbench" / "report.md").read_text()
+    assert body.partition("\n")[2] == (runner.temporary / "agentbench-bench" / "report.md").read_text()
     assert "api -X POST repos/team/agent/issues/7/comments" in called[1]
     assert "api -X PATCH repos/team/agent/issues/comments/41 " in called[3]
     assert (refused.returncode, "::notice::no comment was written" in refused.stdout) == (0, True)
