@@ -75,9 +75,7 @@ class Session:
             seed=options.seed,
             replays=options.cassette == "replay",
             eager_tail=not options.stops_early,
-            keeps_transcript=lambda result: {"all": True, "failed": not result.passed, "none": False}[
-                options.transcripts
-            ],
+            keeps_transcript=keeps_transcript,
         )
         early_stop = EarlyStop(store.finished)
         return cls(options=options, role=role, store=store, runs=runs, secrets=secrets, early_stop=early_stop)

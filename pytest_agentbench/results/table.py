@@ -176,10 +176,6 @@ class Table:
         return sum(run.scored and leaves_open(run, policy) for run in self.runs)
 
 
-def _level(run: Result) -> list[str]:
-    return [] if run.complexity is None else [f"{run.complexity} ({run.complexity_scale})"]
-
-
 _Labels = Callable[[Result], Iterable[str]]
 
 
