@@ -68,6 +68,10 @@ _RULES = 20
 """Texts of rules that are shown."""
 
 
+_UNUSABLE, _UNREACHED = "the model gives no usable answer", "the environment does not answer"
+"""Why a goal was lost that may do better another time."""
+
+
 class PlayedCall(BaseModel):
     """A call that the model makes; `arguments` is the text of a JSON object."""
 
@@ -186,11 +190,25 @@ class GoalSource:
         return Goal(id=name, person=person, edges=tuple(chosen))
 
     async def _become(self, goal: Goal, earlier: Sequence[str]) -> Played:
-        """Give what comes of a goal: as it was played before, or played now."""
+        """Give what comes of a goal: as it was played before where the world still answers so, or played now."""
         mark = hash_of(goal, earlier, self.chat.spec.model)
-        if mark not in self._known:
-            self._known[mark] = await self._play(goal, earlier, mark)
-        return self._known[mark]
+        known = self._known.pop(mark, None)
+        if known is None or (known.draft is not None and not await self._answers_as(known.draft)):
+            known = await self._play(goal, earlier, mark)
+        if known.loss is None or known.loss.reason not in (_UNUSABLE, _UNREACHED):  # those may pass
+            self._known[mark] = known
+        return known
+
+    async def _answers_as(self, draft: Draft) -> bool:
+        """Whether the calls of a draft, made again, give what its lines and expectations were made of."""
+        try:
+            async with self.stock.world.open() as opened:
+                for call in draft.calls:
+                    if (await opened.call(call.call.name, call.call.arguments)).content != call.answer:
+                        return False
+        except EnvironmentFaultError:
+            return False
+        return True
 
     async def _play(self, goal: Goal, earlier: Sequence[str], mark: str) -> Played:
         language = self.languages[int(goal.id[1:]) % len(self.languages)]
@@ -207,12 +225,11 @@ class GoalSource:
             detail = shorten(printable(error.detail), 300)
             return Played(goal=mark, loss=Loss(draft=goal.id, stage="hydration", reason=error.reason, detail=detail))
         except UnusableAnswerError as error:
-            why = "the model gives no usable answer"
             detail = shorten(printable(str(error)), 300)
-            return Played(goal=mark, loss=Loss(draft=goal.id, stage="plan", reason=why, detail=detail))
+            return Played(goal=mark, loss=Loss(draft=goal.id, stage="plan", reason=_UNUSABLE, detail=detail))
         except EnvironmentFaultError as error:
-            why = "the environment does not answer"
-            return Played(goal=mark, loss=Loss(draft=goal.id, stage="hydration", reason=why, detail=str(error)))
+            detail = shorten(printable(str(error)), 300)
+            return Played(goal=mark, loss=Loss(draft=goal.id, stage="hydration", reason=_UNREACHED, detail=detail))
         aims = [f"{source} -> {target}" for source, target in goal.edges] + ([goal.rule] if goal.rule else [])
         more = {**draft.provenance, "goal": play.goal, "aims": aims}
         policies = tuple(_parts(draft, self._rules, goal.rule, self.stock))

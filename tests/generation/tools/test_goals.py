@@ -99,6 +99,23 @@ def test_what_a_model_plays_becomes_scenarios(tmp_path: Path) -> None:
     assert edges["covered"] == 2  # that to the book, too, which is asked for in a request of its own
 
 
+def test_a_play_counts_no_more_where_the_world_answers_otherwise(tmp_path: Path) -> None:
+    """Its expectations were made of the old answers, which no right agent gets any more."""
+    player = Player()
+
+    with ModelServer(player) as server:
+        assert played(tmp_path, server).accepted == 3
+        asked, tools = len(player.seen), tmp_path / "library_tools.py"
+        before = [file.read_text() for file in sorted(tmp_path.glob("generated/scenarios/*"))]
+        assert any("Ivo Novak" in text for text in before)
+        tools.write_text(tools.read_text().replace("Ivo Novak", "Zed Nobody"))
+        (tmp_path / "generated/drafts.jsonl").unlink()
+        generate(Asked(suite=tmp_path / "agentbench.yaml"), environ={}, told=lambda _: None)
+
+    assert len(player.seen) > asked
+    assert not any("Ivo Novak" in file.read_text() for file in tmp_path.glob("generated/scenarios/*"))
+
+
 @pytest.mark.parametrize(
     ("wrong", "accepted", "said"),
     [
