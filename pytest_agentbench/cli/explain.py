@@ -13,7 +13,7 @@ from pytest_agentbench.core.values import to_json
 from pytest_agentbench.report.failure import conversation_text, failure_text
 from pytest_agentbench.report.worst import rerun_command
 from pytest_agentbench.results.document import Document, PolicyRecord, read
-from pytest_agentbench.results.transcripts import DEFAULT_FOLDER, Transcripts
+from pytest_agentbench.results.transcripts import LAST_SESSION, Transcripts
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--results",
         type=Path,
-        default=Path(DEFAULT_FOLDER, "results.json"),
+        default=LAST_SESSION,
         metavar="FILE",
         help="the results file (default: .agentbench/results.json, of the last session)",
     )

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
-from pytest_agentbench.core.errors import SuiteFaultError
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.report.annotations import github_annotations, in_repository
@@ -27,7 +26,7 @@ from pytest_agentbench.results.gates import GateVerdict, decided_by_own, evaluat
 from pytest_agentbench.results.history import FILE, history
 from pytest_agentbench.results.merge import merge
 from pytest_agentbench.results.table import COLUMNS
-from pytest_agentbench.results.transcripts import Transcripts
+from pytest_agentbench.results.transcripts import LAST_SESSION, Transcripts
 
 UNDECIDED = 1
 _WIDTH = 100
@@ -143,7 +142,7 @@ def _decide(document: Document, baseline: Sequence[Result] | None) -> tuple[tupl
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
     parser.description = "With --gate the exit status is 1 unless every gate holds over all runs together."
-    parser.add_argument("results", type=Path, nargs="*", metavar="RESULTS", help="results files (--agentbench-json)")
+    parser.add_argument("results", type=Path, nargs="*", metavar="RESULTS", help=f"results files ({LAST_SESSION})")
     parser.add_argument(
         "--complete",
         type=Path,
@@ -188,13 +187,11 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
     """Give the report and the exit status."""
     if options.complete is not None and (why := incomplete(options.complete)):
         return printable(f"not complete: {why}"), UNDECIDED
-    if not options.results:
-        if options.complete is None:
-            raise SuiteFaultError("name the results files to report, or ask for --complete")
+    if not options.results and options.complete is not None:
         return f"complete: the last session in {options.complete}", 0
     unicode = (sys.stdout.encoding or "").lower().startswith("utf")
     return report(
-        options.results,
+        options.results or [LAST_SESSION],
         gate=options.gate,
         verbose=options.verbose,
         unicode=unicode,

@@ -13,6 +13,9 @@ from pytest_agentbench.results.store import read_transcript
 DEFAULT_FOLDER = ".agentbench"
 """Where sessions keep their run directories unless told otherwise."""
 
+LAST_SESSION = Path(DEFAULT_FOLDER, "results.json")
+"""The results of the session that ended last, as seen from where it was started."""
+
 
 class Transcripts:
     """Finds the transcript of a result; one that is not there, or not readable, is None and no error.

@@ -51,6 +51,19 @@ def test_without_gate_the_report_is_only_shown(shards: list[str], capsys: pytest
     assert "worst first" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("shards")
+def test_without_files_the_last_session_is_shown(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As `explain` does; where none was played, the file that is missing is named."""
+    assert main(["report", "--summary"]) == 0
+    assert "2 of 2 conversations passed" in capsys.readouterr().out
+
+    monkeypatch.chdir(tmp_path)
+    assert main(["report"]) == 2
+    assert "results.json cannot be read" in capsys.readouterr().err
+
+
 def test_the_same_shard_twice_is_refused(shards: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """A run never counts twice."""
     assert main(["report", shards[0], shards[0]]) == 2
