@@ -95,12 +95,18 @@ class Options:
         )
 
 
+_LONGEST_KEPT = timedelta(weeks=520)
+"""Names of sessions sort by time while years have four digits; a longer span would lead before them."""
+
+
 def _keep(config: pytest.Config) -> timedelta | None:
     """Give how long sessions are kept, None where the ini file does not say."""
     given = str(config.getini("agentbench_keep")).strip()
     span = span_of(given)
-    if given and (span is None or span < timedelta()):
-        raise pytest.UsageError(f"agentbench_keep: found {given!r}, expected a span such as 3d, 12h or 2w")
+    if given and (span is None or not timedelta() <= span <= _LONGEST_KEPT):
+        raise pytest.UsageError(
+            f"agentbench_keep: found {given!r}, expected a span such as 3d, 12h or 2w, of ten years at most"
+        )
     return span if given else None
 
 

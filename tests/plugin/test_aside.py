@@ -142,8 +142,9 @@ def test_old_sessions_are_removed_where_the_ini_file_says_so(anywhere: Project, 
     assert old.exists() == (left == 2)
 
 
-def test_a_span_that_is_none_is_refused(anywhere: Project) -> None:
-    """The ini setting is named with what it takes."""
+@pytest.mark.parametrize("keep", ["soon", "-3d", "60000w", "110000w"])
+def test_a_span_that_is_none_is_refused(anywhere: Project, keep: str) -> None:
+    """The ini setting is named with what it takes; sessions are not looked at."""
     anywhere.suite("a")
-    result = anywhere.run("-o", "agentbench_keep=soon")
-    assert "agentbench_keep: found 'soon', expected a span such as 3d" in result.stderr.str()
+    result = anywhere.run("-o", f"agentbench_keep={keep}")
+    assert f"agentbench_keep: found '{keep}', expected a span such as 3d" in result.stderr.str()
