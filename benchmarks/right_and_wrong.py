@@ -491,7 +491,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     found, began = Found(), time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         for name in options.suites:
-            if name in SUITES:
+            if (PROJECT / f"{name}.agentbench.yaml").is_file():
                 suite = load_suite(PROJECT / f"{name}.agentbench.yaml", environ=os.environ)
             elif options.data.is_dir():
                 suite = described(options.data, name, Path(folder))
