@@ -121,15 +121,25 @@ def _own(suite: Suite, limit: str) -> Iterator[float | None]:
     yield from (getattr(scenario.limits, limit) for scenario in suite.scenarios)
 
 
-def suite_that_uses(file: Path, root: Path) -> Path | None:
-    """Give the suite, in the folder of a scenario file or above it up to `root`, whose `scenarios` name the file."""
-    for folder in file.parents:
-        for path in sorted(folder.glob("*agentbench.yaml")):
-            if is_suite_file(path) and file in _scenario_files(path):
-                return path
-        if folder == root:
-            break
-    return None
+class Owners:
+    """Finds the suite of a scenario file; every suite is read once."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._files: dict[Path, dict[Path, frozenset[Path]]] = {}
+
+    def of(self, file: Path) -> Path | None:
+        """Give the first suite, in the file's folder or above it up to the root, whose `scenarios` name the file."""
+        file = file.resolve()
+        for folder in file.parents:
+            if folder not in self._files:
+                suites = filter(is_suite_file, sorted(folder.glob("*agentbench.yaml")))
+                self._files[folder] = {suite: frozenset(_scenario_files(suite)) for suite in suites}
+            if suite := next((suite for suite, files in self._files[folder].items() if file in files), None):
+                return suite
+            if folder == self._root:
+                break
+        return None
 
 
 def is_base(path: Path, root: Path) -> bool:

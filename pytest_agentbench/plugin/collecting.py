@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_agentbench.api.reading import key_of, suite_that_uses
+from pytest_agentbench.api.reading import Owners, key_of
 from pytest_agentbench.core.errors import with_hint
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.run import RunKey
@@ -41,6 +41,7 @@ class Collecting:
     def __init__(self, session: Session, config: pytest.Config) -> None:
         self._session = session
         self._config = config
+        self._owners = Owners(config.rootpath)
         self.suites: list[SuiteModule] = []
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> SuiteModule | None:
@@ -48,12 +49,12 @@ class Collecting:
         suite: Path | None = file_path
         if not is_suite_file(file_path):
             asked = file_path.suffix.lower() in SUFFIXES and parent.session.isinitpath(file_path)
-            suite = suite_that_uses(file_path.resolve(), self._config.rootpath) if asked else None
+            suite = self._owners.of(file_path) if asked else None
         if suite is None:
             return None
         nodeid = key_of(suite, self._config.rootpath) if suite != file_path else None
         module: SuiteModule = SuiteModule.from_parent(parent, path=file_path, nodeid=nodeid)
-        module.suite_path = suite
+        module.suite_path, module.owners = suite, self._owners
         self.suites.append(module)
         return module
 

@@ -6,13 +6,23 @@ import os
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
+import pluggy
 import pytest
 
-from pytest_agentbench.api.reading import check_decidable, is_base, is_left_out, key_of, planned, read_suite, record_of
+from pytest_agentbench.api.reading import (
+    Owners,
+    check_decidable,
+    is_base,
+    is_left_out,
+    key_of,
+    planned,
+    read_suite,
+    record_of,
+)
 from pytest_agentbench.core.errors import AgentBenchError
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import PlannedRun, Result, Run
@@ -51,6 +61,7 @@ class SuiteModule(pytest.Module):
     suite: Suite
     suite_path: Path
     """The suite's own file."""
+    owners: Owners
     names: tuple[str, ...] = ()
     """The names of the items, for who mistypes one."""
     unlabelled: tuple[Unlabelled, ...] = ()
@@ -94,11 +105,13 @@ class SuiteModule(pytest.Module):
             record=record, kinds=ask_for_kinds(unknown) if unknown else "", unlabelled=len(self.unlabelled)
         )
         policies = {policy.id: policy for policy in suite.policies}
+        place = cache(self._place)
         self.names = tuple(plan.name for plan in plans)
         for position, plan in enumerate(plans):
             if not self._has(plan):
                 continue
             item = ScenarioItem.from_parent(self, name=plan.name, callobj=play, plan=plan, position=position)
+            item.path = place(Path(plan.scenario.file or self.path))
             for mark in marks(plan, policies):
                 item.add_marker(mark)
             if not is_recorded(plan):
@@ -115,6 +128,14 @@ class SuiteModule(pytest.Module):
         if mode is not Mode.REPLAY or suite.cassette.unrecorded == "fail":
             return lambda _: True
         return lambda plan: RunName.of(plan.key) in held
+
+    def _place(self, file: Path) -> Path:
+        """Give the file that editors open for a scenario, and name to run it: its own, unless that leads elsewhere.
+
+        A file that several suites use, or that lies outside their folders, leads to one of them or to none.
+        """
+        leads_here = file == self.path or self.owners.of(file) == self.suite_path.resolve()
+        return Path(os.path.normpath(file)) if leads_here else self.path
 
     def _has(self, plan: RunPlan) -> bool:
         """Whether the file of this module has the run: a suite's has all, a scenario file its own."""
@@ -155,6 +176,11 @@ class ScenarioItem(pytest.Function):
     def suite(self) -> SuiteModule:
         """The suite that the run belongs to."""
         return cast("SuiteModule", self.parent)
+
+    @property
+    def ihook(self) -> pluggy.HookRelay:
+        """The hooks that apply: those of the suite's folder, wherever the scenario's file lies."""
+        return self.suite.ihook
 
     @property
     def is_left_out(self) -> bool:

@@ -83,8 +83,8 @@ class Prefetch:
 
 
 def same_scope(item: pytest.Item, other: pytest.Item) -> bool:
-    """Whether two items lie in the same folder, so that no other conftest comes between them."""
-    return item.path.parent == other.path.parent
+    """Whether the modules of two items lie in the same folder, so that no other conftest comes between them."""
+    return (item.parent or item).path.parent == (other.parent or other).path.parent
 
 
 def held_back(item: pytest.Item) -> bool:

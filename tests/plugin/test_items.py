@@ -165,3 +165,28 @@ def test_an_expected_call_that_no_tool_can_answer_is_a_collection_error(project:
 
     assert result.ret == 2
     result.stdout.fnmatch_lines(["*refnd*did you mean 'refund'*", "*order*order_id*"])
+
+
+def test_editors_find_each_scenario_at_its_line(project: Project) -> None:
+    """Path and line are the scenario's, also in another file, as long as that address can be run; else the suite's."""
+    project.suite(agent="def build():\n    return lambda message: 'Fine.'\n")
+    project.write("shared/more.yaml", "# two\n\n- id: first\n  says: [Hi]\n- {id: second, says: [Hi]}\n")
+    project.write("bench/tasks.json", '[\n {"id": "listed",\n  "says": ["Hi"]}]\n')
+    listed = "  - ../shared/more.yaml\n  - tasks.json\n  - says: [Hello]\n\n    id: inline\n"
+    project.write("bench/agentbench.yaml", f"agent: shop_agent:build\nscenarios:\n{listed}")
+    project.write("bench/conftest.py", "def pytest_runtest_setup(item):\n    print('hook of', item.name)\n")
+    editor = "def pytest_collection_finish(session):\n    for one in session.items:\n"
+    project.write("conftest.py", editor + "        print('\\nat', one.name, one.path, *one.location[:2])\n")
+
+    lines = project.run("--collect-only").outlines
+    played = project.run("-s", "bench/tasks.json::listed", "bench/agentbench.yaml::inline")
+
+    root = f"{project.pytester.path}/"
+    assert sorted(line.replace(root, "") for line in lines if line.startswith("at ")) == [
+        "at first bench/agentbench.yaml shared/more.yaml 2",
+        "at inline bench/agentbench.yaml bench/agentbench.yaml 4",
+        "at listed bench/tasks.json bench/tasks.json 1",
+        "at second bench/agentbench.yaml shared/more.yaml 4",
+    ]
+    played.assert_outcomes(passed=2)
+    assert "hook of listed" in played.stdout.str()
