@@ -26,7 +26,10 @@ SIMULATED = pytest.StashKey[list[Simulation]]()
 """The conversations that a test of the user's simulated."""
 
 _BEGUN = pytest.StashKey[int]()
-"""How many conversations a test of the user's has begun."""
+"""How many conversations a test of the user's has begun in this attempt."""
+
+_ATTEMPT = pytest.StashKey[int]()
+"""How often a test of the user's was set up: more than once where another plugin reruns it."""
 
 _MARK = 'or mark the test: @pytest.mark.agentbench("bench/agentbench.yaml")'
 
@@ -99,7 +102,9 @@ def fits(plan: RunPlan, wanted: Mapping[str, Any]) -> bool:
 def agentbench_for(request: pytest.FixtureRequest) -> AgentBench:
     """Give the fixture's value for a test: bound to a scenario where the mark names a suite."""
     plan: RunPlan | None = getattr(request, "param", None)
-    return AgentBench(item=request.node, session=request.config.stash[SESSION], plan=plan)
+    item: pytest.Item = request.node
+    item.stash[_BEGUN], item.stash[_ATTEMPT] = 0, item.stash.get(_ATTEMPT, 0) + 1
+    return AgentBench(item=item, session=request.config.stash[SESSION], plan=plan)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -145,16 +150,17 @@ class AgentBench:
         return self._simulation(plan, *await self.session.runs.simulate_here(plan, builder_of(agent)))
 
     def _plan(self, agent: Any, **given: Any) -> RunPlan:
-        path = self.item.path
+        path, stash = self.item.path, self.item.stash
         own = planned_test(self.item).key
         plan = plan_of(self.plan, agent, given, name=self.item.nodeid, file=path, hint=_MARK)
-        begun = self.item.stash[_BEGUN] = self.item.stash.get(_BEGUN, 0) + 1
-        name = own.scenario if begun == 1 else f"{own.scenario}-{begun}"
+        stash[_BEGUN] += 1
+        name = own.scenario if stash[_BEGUN] == 1 else f"{own.scenario}-{stash[_BEGUN]}"
         # whoever asserts on a scenario vouches for it, so that a test of the user's own waits for no reviewer
         scenario = plan.scenario.model_copy(update={"id": name, "review": None, "quarantine": None})
         # where its scenario stands only its suite's key tells
         file = self.plan.shown_file if self.plan else own.suite
-        return replace(plan, suite_key=own.suite, scenario=scenario, nodeid=self.item.nodeid, file=file)
+        named = replace(plan, suite_key=own.suite, nodeid=self.item.nodeid, file=file)
+        return replace(named, scenario=scenario, attempt=stash[_ATTEMPT])
 
     def _simulation(self, plan: RunPlan, run: Run, result: Result) -> Simulation:
         simulation = simulation_of(plan, run, result)

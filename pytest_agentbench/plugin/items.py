@@ -149,7 +149,11 @@ class SuiteModule(pytest.Module):
 
 
 class ScenarioFailed(AssertionError):  # noqa: N818 - it says what happened, as pytest's own do
-    """A run did not pass; the text is what the user reads."""
+    """A run did not pass; the text is what the user reads, `transcript` what was said where that is known."""
+
+    def __init__(self, text: str, transcript: Transcript | None = None) -> None:
+        super().__init__(text)
+        self.transcript = transcript
 
 
 class ScenarioItem(pytest.Function):
@@ -220,7 +224,7 @@ def play(request: pytest.FixtureRequest) -> None:
         pytest.skip(f"not run: {printable(result.not_run)}")
     if result.verdict is not Verdict.PASSED:
         transcript = stored_transcript(session, result) if run is None else session.secrets.transcript(run.transcript)
-        raise ScenarioFailed(failure_of(item, session, result, transcript))
+        raise ScenarioFailed(failure_of(item, session, result, transcript), transcript)
 
 
 def show_output(item: pytest.Item, run: Run | None) -> None:

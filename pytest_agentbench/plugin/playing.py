@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterable
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -13,14 +13,12 @@ from pytest_agentbench.core.run import PlannedRun, Result
 from pytest_agentbench.core.verdict import Blame, Verdict
 from pytest_agentbench.plugin.code_first import SIMULATED, planned_test
 from pytest_agentbench.plugin.items import ScenarioFailed, ScenarioItem, is_scenario, path_shown
+from pytest_agentbench.plugin.other_reports import attach_conversation, junit_properties, takes_attachments
 from pytest_agentbench.plugin.prefetch import Prefetch
 from pytest_agentbench.plugin.session import Session
-from pytest_agentbench.plugin.wire import Meta, attach, make_sendable
-from pytest_agentbench.report.auditor import UNCALIBRATED, marked
+from pytest_agentbench.plugin.wire import Meta, attach, make_sendable, sendable
+from pytest_agentbench.report.auditor import marked
 from pytest_agentbench.report.failure import conversation_text
-from pytest_agentbench.report.glyphs import UNICODE
-from pytest_agentbench.report.measured import outcome_text, parts_text
-from pytest_agentbench.results.standing import AuditorStanding
 from pytest_agentbench.runs.process_guard import ProcessGuard
 
 MISSED = "missed"
@@ -63,7 +61,10 @@ class Playing:
         report = yield
         if call.when == "call" and report.failed and (simulated := item.stash.get(SIMULATED, None)):
             report.sections.append(("agentbench conversation", self._conversation(simulated[-1])))
-        make_sendable(report, self._session.secrets.text if self._session.secrets else str)
+        redact = self._session.secrets.text if self._session.secrets else str
+        make_sendable(report, redact)
+        if call.when == "call" and report.failed and takes_attachments(self._config):
+            attach_conversation(self._config, report, sendable(self._whole(item, call), redact))
         if call.when == "setup" and is_scenario(item):
             attach(report, self._meta(item), as_text=self._as_text)
         elif call.when == "setup" and "agentbench" in getattr(item, "fixturenames", ()):
@@ -106,6 +107,15 @@ class Playing:
             verbose=self._config.get_verbosity() > 0,
             transcript_path=path_shown(self._config, self._session, simulated.result),
         )
+
+    def _whole(self, item: pytest.Item, call: pytest.CallInfo[None]) -> str:
+        """Show the whole conversation of a failed run, or the last one of a failed test; "" where there is none."""
+        simulated, failure = item.stash.get(SIMULATED, None), call.excinfo.value if call.excinfo else None
+        if simulated:
+            return conversation_text(simulated[-1].result, simulated[-1].transcript, verbose=True)
+        if isinstance(failure, ScenarioFailed) and failure.transcript and is_scenario(item):
+            return conversation_text(item.results[-1], failure.transcript, verbose=True)
+        return ""
 
     def _after_call(self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
         if simulated := item.stash.get(SIMULATED, None):
@@ -160,37 +170,3 @@ def by_outcome(result: Result, report: pytest.TestReport) -> Result:
     if report.passed:
         return result.model_copy(update={"verdict": Verdict.PASSED, "blame": None, "also": (), **own})
     return result.model_copy(update={"verdict": Verdict.FAILED, "blame": Blame.AGENT, **own})
-
-
-def _aside(result: Result) -> Iterable[tuple[str, str]]:
-    if result.pending:
-        yield "agentbench.review", "pending"
-    if result.quarantine:
-        yield "agentbench.quarantine", f"{result.quarantine.owner}, until {result.quarantine.until.isoformat()}"
-
-
-def junit_properties(result: Result, standing: AuditorStanding | None = None) -> Iterable[tuple[str, str]]:
-    """Give the JUnit properties of a run, short strings all; `standing` is how its auditor did on labelled runs."""
-    yield "agentbench.verdict", str(result.verdict)
-    if result.set_aside:
-        yield from _aside(result)
-    if result.blame:
-        yield "agentbench.blame", str(result.blame)
-    if result.termination:
-        yield "agentbench.termination", str(result.termination)
-    if result.complexity is not None:
-        yield "agentbench.complexity", str(result.complexity)
-    for policy in result.listed_policies:
-        yield "agentbench.policy", policy
-    for fault in result.also:
-        yield "agentbench.also", f"{fault.blame}: {fault.reason}"
-    if left := parts_text(result, UNICODE):
-        yield "agentbench.outcome", outcome_text(result, UNICODE)
-        yield "agentbench.unmeasured", f"{left}: {', '.join(one.part for one in result.unmeasured)}"
-    if result.rests_on_auditor:
-        yield "agentbench.auditor", "decides" if standing and standing.is_calibrated else UNCALIBRATED
-    if result.disputed:
-        yield "agentbench.disputed", result.disputed
-    for name in ("name_recall", "strict_recall", "measured"):
-        if (value := result.metrics.get(name)) is not None:
-            yield f"agentbench.{name}", f"{value:.3f}"

@@ -6,6 +6,7 @@ ends the whole run. Hence `make_sendable`, too, for everything else on a report 
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -84,12 +85,14 @@ def take_results(report: pytest.TestReport) -> tuple[Result, ...]:
     return tuple(Result.model_validate(result) for result in loads(held)) if isinstance(held, str) else tuple(held)
 
 
+def sendable(text: str, redact: Callable[[str], str]) -> str:
+    """Give a text without lone surrogates, and without the secrets that `redact` knows."""
+    return redact(text.encode("utf-8", "backslashreplace").decode("utf-8"))
+
+
 def make_sendable(report: pytest.TestReport, redact: Callable[[str], str]) -> None:
     """Replace lone surrogates in the texts of a report, and the secrets that `redact` knows."""
-
-    def clean(text: str) -> str:
-        return redact(text.encode("utf-8", "backslashreplace").decode("utf-8"))
-
+    clean = partial(sendable, redact=redact)
     report.sections = [(clean(name), clean(text)) for name, text in report.sections]
     if isinstance(report.longrepr, str):
         report.longrepr = clean(report.longrepr)

@@ -119,6 +119,29 @@ def test_pytest_rerunfailures_starts_a_fresh_conversation(anywhere: Project) -> 
     assert result.ret == 0
 
 
+def test_a_rerun_test_of_ones_own_is_a_new_attempt_too(anywhere: Project) -> None:
+    """Its conversations keep their names, and those of the first attempt count nowhere."""
+    anywhere.suite()
+    anywhere.write(
+        "bench/test_own.py",
+        """
+        TRIED = []
+
+        def test_own(agentbench):
+            TRIED.append(1)
+            for _ in range(2):
+                run = agentbench.simulate(agent=lambda message: "Later." if len(TRIED) == 1 else "Yes.", says=["Now?"])
+            assert run.said("yes")
+        """,
+    )
+
+    result = anywhere.run("-p", "pytest_rerunfailures", "--reruns=1", "bench/test_own.py")
+
+    named = [(run.key.scenario, run.key.attempt) for run in anywhere.document.results]
+    assert named == [("test_own", 2), ("test_own-2", 2)]
+    assert result.ret == 0
+
+
 def test_exit_first_cancels_what_is_in_flight(project: Project) -> None:
     """With `-x` no more conversations start than are in flight when the first one fails."""
     agent = TELLING.replace("order_id=order[0]", 'order_id="W0"').replace(
