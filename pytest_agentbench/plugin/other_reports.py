@@ -42,7 +42,10 @@ def _writes_allure(config: pytest.Config) -> bool:
     return config.pluginmanager.hasplugin("allure_listener")
 
 
-def _aside(result: Result) -> Iterable[tuple[str, str]]:
+def _apart(result: Result) -> Iterable[tuple[str, str]]:
+    """Give what tells a run from first attempts that count."""
+    if result.key.attempt > 1:
+        yield "agentbench.attempt", str(result.key.attempt)
     if result.pending:
         yield "agentbench.review", "pending"
     if result.quarantine:
@@ -52,8 +55,7 @@ def _aside(result: Result) -> Iterable[tuple[str, str]]:
 def junit_properties(result: Result, standing: AuditorStanding | None = None) -> Iterable[tuple[str, str]]:
     """Give the JUnit properties of a run, short strings all; `standing` is how its auditor did on labelled runs."""
     yield "agentbench.verdict", str(result.verdict)
-    if result.set_aside:
-        yield from _aside(result)
+    yield from _apart(result)
     if result.blame:
         yield "agentbench.blame", str(result.blame)
     if result.termination:

@@ -192,7 +192,7 @@ def _other(fault: OtherFault, marks: Glyphs) -> str:
 
 
 def _facts(result: Result, marks: Glyphs, *, told: bool) -> str:
-    """Give blame, termination and complexity; `told` says that the headline gave the reason of a bad end already."""
+    """Give blame, end, complexity and attempt; `told` says that the headline gave the reason of a bad end already."""
     facts = [f"blame: {result.blame or 'nobody'}"]
     if result.termination is not None:
         told = told and result.termination is not Termination.FINISHED
@@ -201,6 +201,8 @@ def _facts(result: Result, marks: Glyphs, *, told: bool) -> str:
     if result.complexity is not None:
         scale = f" ({result.complexity_scale})" if result.complexity_scale else ""
         facts.append(f"complexity: {result.complexity}{scale}")
+    if result.key.attempt > 1:
+        facts.append(f"attempt: {result.key.attempt}")
     return f" {marks.dot} ".join(facts)
 
 

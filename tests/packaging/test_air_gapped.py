@@ -1,5 +1,6 @@
 """Where there is no network, it installs from a folder of wheels, plays and reports, and tries no connection."""
 
+import importlib.util
 import re
 import shutil
 import subprocess
@@ -14,6 +15,8 @@ pytestmark = pytest.mark.real
 
 APART = ["unshare", "-rn"]
 """What starts a program in a network namespace without a route, not even to itself."""
+
+NOT_APART = "a network namespace of one's own is not to be had: unshare -rn"
 
 
 def can_be_apart() -> bool:
@@ -32,7 +35,7 @@ def watched(command: list[str], folder: Path) -> tuple[str, list[str]]:
     return printed, [line for line in tried if re.search(r"AF_INET6?\b", line)]
 
 
-@pytest.mark.skipif(not can_be_apart(), reason="a network namespace of one's own is not to be had: unshare -rn")
+@pytest.mark.skipif(not can_be_apart(), reason=NOT_APART)
 def test_it_works_without_a_network(tmp_path: Path) -> None:
     """The README's suite passes and its reports are written; no step asks for a name or an address."""
     house, environment = tmp_path / "wheels", tmp_path / "env"
@@ -62,3 +65,19 @@ def test_it_works_without_a_network(tmp_path: Path) -> None:
     assert [one for one in (installing, playing, telling, beginning) if one] == []
     for name in ("page.html", "report.md"):
         assert (tmp_path / "readme" / name).stat().st_size
+
+
+@pytest.mark.skipif(not can_be_apart(), reason=NOT_APART)
+@pytest.mark.skipif(importlib.util.find_spec("mkdocs") is None, reason="mkdocs is not installed: the group `docs`")
+def test_the_documentation_is_built_and_read_without_a_network(tmp_path: Path) -> None:
+    """No page loads a script, a style, a font or a picture from elsewhere."""
+    site = tmp_path / "site"
+    mkdocs = [sys.executable, "-m", "mkdocs", "build", "-q", "-f", str(ROOT / "mkdocs.yml"), "-d", str(site)]
+    _, tried = watched(mkdocs, tmp_path)
+
+    pages = [page.read_text(encoding="utf-8") for page in site.rglob("*.html")]
+    loaded = re.compile(r"<(?:script|img|iframe)\b[^>]*\bsrc=.?(?:https?:)?//|<link\b[^>]*\brel=.?(?:s|i|pre)[^>]*//")
+    assert loaded.search('<link rel="preconnect" href="https://fonts.gstatic.com" crossorigin>')
+    assert tried == []
+    assert len(pages) > 20
+    assert [found[0] for text in pages if (found := loaded.search(text))] == []

@@ -143,7 +143,8 @@ class Session:
             kinds = sorted({part.tag for part in case} & {"failure", "error", "skipped"})
             message = next((part.attrib.get("message", "") for part in case if part.tag in kinds), "")
             told = {one.attrib["name"]: one.attrib["value"] for one in case.iter("property")}
-            told.pop("agentbench.transcript", None)
+            for name in ("transcript", "attempt"):
+                told.pop(f"agentbench.{name}", None)
             message = message.partition("\n")[0]
             self.cases[case.attrib["classname"] + "::" + case.attrib["name"]] = (kinds, message, told)
         return self

@@ -103,7 +103,7 @@ def test_pytest_randomly_changes_the_order_and_not_the_results(anywhere: Project
 
 
 def test_pytest_rerunfailures_starts_a_fresh_conversation(anywhere: Project) -> None:
-    """A rerun is a new attempt of the same run, and both attempts are kept."""
+    """A rerun is a new attempt of the same run; both are kept, and reports say which is which."""
     agent = TELLING.replace(
         '        call["refund"](order_id=order[0])',
         '        first = __import__("pathlib").Path("log").read_text().count("agent W2") == 1\n'
@@ -111,12 +111,19 @@ def test_pytest_rerunfailures_starts_a_fresh_conversation(anywhere: Project) -> 
     )
     anywhere.suite("a", "b", agent=agent)
 
-    result = anywhere.run("-p", "pytest_rerunfailures", "--reruns=1")
+    result = anywhere.run("-p", "pytest_rerunfailures", "--reruns=1", "--junitxml=junit.xml")
 
     document = anywhere.document
     assert anywhere.verdicts() == {"a": "passed", "b": "passed"}
     assert [(run.key.scenario, run.key.attempt, run.verdict) for run in document.retried] == [("b", 1, "failed")]
     assert result.ret == 0
+    text = (anywhere.pytester.path / "junit.xml").read_text(encoding="utf-8")
+    assert text.count('name="agentbench.attempt" value="2"') == text.count("agentbench.attempt") == 1
+
+    anywhere.write("bench/shop_agent.py", "def build():\n    return lambda message: 'Later.'\n")
+    again = anywhere.run("-p", "pytest_rerunfailures", "--reruns=1", "bench/agentbench.yaml::a")
+
+    again.stdout.fnmatch_lines(["blame: agent * attempt: 2", "transcript: *a-t1a2-*"])
 
 
 def test_a_rerun_test_of_ones_own_is_a_new_attempt_too(anywhere: Project) -> None:
