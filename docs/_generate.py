@@ -3,6 +3,8 @@
 Run `python docs/_generate.py` after an option, a command or a page changed; `tests/docs/test_generated.py` says when.
 """
 
+import contextlib
+import io
 import os
 import re
 import subprocess
@@ -11,15 +13,19 @@ from pathlib import Path
 
 import yaml
 
+from pytest_agentbench.cli import main
+
 DOCS = Path(__file__).resolve().parent
 CLI = DOCS / "reference" / "cli.md"
 LLMS = DOCS / "llms.txt"
+WIDE = {"COLUMNS": "1000", "NO_COLOR": "1"}
+"""Variables under which no line of a help text is folded or coloured."""
 
 _OPTION = re.compile(r"^  (?:-\w(?: \S+)?, )?(--[\w-]+)(?:[ =](\S.*?))?(?:  +(.*))?$")
 _COMMAND = re.compile(r"^  +([a-z][\w-]*)  +(.*)$")
 
 
-def main() -> None:
+def write() -> None:
     """Write both files."""
     CLI.write_text(with_tables(CLI.read_text(encoding="utf-8")), encoding="utf-8")
     LLMS.write_text(llms(), encoding="utf-8")
@@ -37,7 +43,7 @@ def with_tables(page: str) -> str:
 def pytest_options() -> list[str]:
     """Give a row for each option that the plugin adds to pytest."""
     rows = ["| option | |", "|---|---|"]
-    for line in printed("-m", "pytest", "-p", "no:cacheprovider", "--help"):
+    for line in whole_lines(pytest_help()):
         found = _OPTION.match(line)
         if found and found[1].startswith("--agentbench"):
             value = f" {found[2].strip('{}')}" if found[2] else ""
@@ -81,17 +87,33 @@ def opening(page: str) -> tuple[str, str]:
 
 def agentbench(*arguments: str) -> list[str]:
     """Give the lines that the command prints."""
-    return printed("-c", "import sys; from pytest_agentbench.cli import main; sys.exit(main(sys.argv[1:]))", *arguments)
+    printed = io.StringIO()
+    before = {name: os.environ.get(name) for name in WIDE}
+    os.environ.update(WIDE)
+    try:
+        with contextlib.redirect_stdout(printed), contextlib.suppress(SystemExit):
+            main(list(arguments))
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name)
+            if value is not None:
+                os.environ[name] = value
+    return whole_lines(printed.getvalue())
 
 
-def printed(*arguments: str) -> list[str]:
-    """Give the lines that a Python program prints, none of them folded."""
-    told = {"COLUMNS": "1000", "NO_COLOR": "1", "PYTEST_ADDOPTS": ""}
-    done = subprocess.run(  # noqa: S603 - our own programs
-        [sys.executable, *arguments], capture_output=True, text=True, check=True, env=os.environ | told, cwd=DOCS.parent
-    )
-    return re.sub(r"(?m)^(  +-?-?[\w-]+[^\n]{17,})\n {20,}", r"\1  ", done.stdout).splitlines()  # a long name's help
+def pytest_help() -> str:
+    """Give what `pytest --help` prints with our plugin and no other, nor this repository's `conftest.py`."""
+    command = [sys.executable, "-m", "pytest", "-p", "agentbench", "--noconftest", "--help"]
+    told = {**WIDE, "PYTEST_ADDOPTS": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    return subprocess.run(  # noqa: S603 - our own program
+        command, capture_output=True, text=True, check=True, env=os.environ | told, cwd=DOCS
+    ).stdout
+
+
+def whole_lines(text: str) -> list[str]:
+    """Give the lines of a help text, none of them folded after a long name."""
+    return re.sub(r"(?m)^(  +-?-?[\w-]+[^\n]{17,})\n {20,}", r"\1  ", text).splitlines()
 
 
 if __name__ == "__main__":
-    main()
+    write()

@@ -2,6 +2,8 @@
 
 import ast
 import re
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import networkx
@@ -28,34 +30,53 @@ FLOORS = (
 )
 HEIGHT = {folder: height for height, folders in enumerate(FLOORS) for folder in folders}
 
-MODULES = {
-    path.relative_to(PACKAGE).as_posix(): path.read_text(encoding="utf-8")
-    for path in sorted(PACKAGE.rglob("*.py"))
-    if path.parent != PACKAGE
-}
-TREES = {name: ast.parse(text) for name, text in MODULES.items()}
+
+@dataclass(frozen=True)
+class Module:
+    """What the tests want to know of a file, read once; a syntax tree is far too big to be kept."""
+
+    lines: int
+    docstring: str | None
+    imports: frozenset[tuple[str, str]]
+    """All imports anywhere in it: the module, and the name taken from it, if any."""
+
+    @property
+    def imported(self) -> list[str]:
+        """Give the full names of the modules that it imports from."""
+        return sorted({module for module, _ in self.imports})
 
 
-def imported(tree: ast.Module) -> set[str]:
-    """Give the full names of all that a module imports, anywhere in it."""
-    names: set[str] = set()
+def read(path: Path) -> Module:
+    """Read one file of the package."""
+    text = path.read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    imports: set[tuple[str, str]] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
+            imports |= {(alias.name, "") for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            names.add(node.module)
-    return names
+            imports |= {(node.module, alias.name) for alias in node.names}
+    return Module(text.count("\n"), ast.get_docstring(tree), frozenset(imports))
 
 
-IMPORTS = {name: imported(tree) for name, tree in TREES.items()}
+@cache
+def package() -> dict[Path, Module]:
+    """Give all files of the package."""
+    return {path: read(path) for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+@cache
+def modules() -> dict[str, Module]:
+    """Give the files in folders of the package, by their paths in it."""
+    return {path.relative_to(PACKAGE).as_posix(): one for path, one in package().items() if path.parent != PACKAGE}
 
 
 def test_data_flows_one_way_through_the_floors() -> None:
     """A module imports from its own folder and from lower floors only."""
     above = [
         (name, other)
-        for name, others in IMPORTS.items()
-        for other in sorted(others)
+        for name, module in modules().items()
+        for other in module.imported
         if other.startswith("pytest_agentbench.")
         and (folder := name.split("/")[0]) != (its := other.split(".")[1])
         and HEIGHT[its] >= HEIGHT[folder]
@@ -74,8 +95,8 @@ def test_pytest_xdist_and_private_parts_have_their_places() -> None:
     }
     misplaced = [
         (name, root)
-        for name, others in IMPORTS.items()
-        for root in sorted({one.partition(".")[0] for one in others} & places.keys())
+        for name, module in modules().items()
+        for root in sorted({one.partition(".")[0] for one in module.imported} & places.keys())
         if not places[root].match(name)
     ]
 
@@ -91,8 +112,8 @@ def test_every_folder_stands_on_a_floor() -> None:
 
 def test_a_file_fits_a_readers_head() -> None:
     """A file holds one idea in at most 500 lines and says in its first line which."""
-    assert [name for name, text in MODULES.items() if text.count("\n") > 500] == []
-    assert [name for name, tree in TREES.items() if not ast.get_docstring(tree)] == []
+    assert [name for name, module in modules().items() if module.lines > 500] == []
+    assert [name for name, module in modules().items() if not module.docstring] == []
 
 
 def test_public_names_are_sorted_complete_and_there() -> None:
@@ -150,18 +171,11 @@ def module_name(path: Path) -> str:
 
 def test_no_module_imports_itself_through_others() -> None:
     """No cycle, also counting imports inside functions and under `TYPE_CHECKING`."""
-    files = {module_name(path): path for path in PACKAGE.rglob("*.py")}
+    files = {module_name(path): module for path, module in package().items()}
     graph = networkx.DiGraph()
-    for name, path in files.items():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Import):
-                targets = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom) and node.module:
-                several = [f"{node.module}.{alias.name}" for alias in node.names]
-                targets = [one if one in files else node.module for one in several]
-            else:
-                continue
-            graph.add_edges_from((name, target) for target in targets if target in files and target != name)
+    for name, module in files.items():
+        targets = {full if (full := f"{source}.{taken}") in files else source for source, taken in module.imports}
+        graph.add_edges_from((name, target) for target in targets if target in files and target != name)
 
     cycles = [sorted(part) for part in networkx.strongly_connected_components(graph) if len(part) > 1]
 

@@ -36,11 +36,18 @@ def site() -> dict[str, Any]:
     return found
 
 
-def test_options_and_commands_are_those_that_there_are(generator: ModuleType) -> None:
-    """`python docs/_generate.py` would write the same tables."""
+def test_options_and_commands_are_those_that_there_are(generator: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`python docs/_generate.py` would write the same tables; the pages name the same options, settings, commands."""
     page = (DOCS / "reference" / "cli.md").read_text(encoding="utf-8")
+    told = generator.pytest_help()
+    monkeypatch.setattr(generator, "pytest_help", lambda: told)
+    commands = re.findall(r"(?m)^  +([a-z][\w-]*)  ", "\n".join(generator.agentbench("--help")))
+    shown = "\n".join(one.read_text(encoding="utf-8") for one in pages())
 
     assert generator.with_tables(page) == page
+    assert set(re.findall(r"--agentbench[\w-]*", shown)) == set(re.findall(r"--agentbench[\w-]*", told))
+    assert set(re.findall(r"\bagentbench_\w+", told)) <= set(re.findall(r"\bagentbench_\w+", shown))
+    assert set(re.findall(r"(?:\$ |`)agentbench ([\w-]+)", shown)) == set(commands)
 
 
 def test_the_list_of_pages_is_kept_in_step(generator: ModuleType) -> None:

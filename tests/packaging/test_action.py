@@ -55,7 +55,8 @@ class Runner:
             "GITHUB_OUTPUT": str(self.temporary / "output"),
             "GITHUB_STEP_SUMMARY": str(self.temporary / "summary"),
             "GITHUB_REPOSITORY": "team/agent",
-            "PYTEST_ADDOPTS": "-p no:randomly",
+            "PYTEST_ADDOPTS": "-p agentbench",
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
             "GH_LOG": str(self.temporary / "gh"),
         }
         command = [sys.executable, str(script)] if step["shell"] == "python" else [str(BASH), "-eo", "pipefail", script]

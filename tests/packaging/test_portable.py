@@ -26,11 +26,21 @@ scenarios:
   - {id: "a:b/c\\\\d?*|<e>", says: ["Was ist offen?"], communicate: ["九点"]}
 """
 
+COMMANDS = """\
+import sys
+from pytest_agentbench.cli import main
 
-def modules() -> Iterator[tuple[str, ast.Module]]:
-    """Give every module of the package."""
-    for file in sorted(PACKAGE.rglob("*.py")):
-        yield str(file.relative_to(PACKAGE)), ast.parse(file.read_text(encoding="utf-8"))
+for line in (
+    "--help", "parity --help", "explain preis", "report results.json", "report --summary results.json",
+    "validate agentbench.yaml", "schema suite", "report --by policy results.json",
+):
+    print(f"<<{line}>>")
+    try:
+        ended = main(line.split())
+    except SystemExit as exit:
+        ended = exit.code
+    print(f"<<ended {ended}>>")
+"""
 
 
 def without_encoding(call: ast.Call) -> bool:
@@ -54,36 +64,34 @@ def without_encoding(call: ast.Call) -> bool:
     return name in {"open", "fdopen", "TextIOWrapper"} and not is_binary
 
 
-def test_every_text_file_and_pipe_names_its_encoding() -> None:
-    """Where none is named, Windows takes its code page."""
-    found = [
-        f"{name}:{node.lineno}"
-        for name, tree in modules()
+def wanting(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Give the lines of a module at which it leaves an encoding to the machine, or uses what Windows lacks."""
+    guarded = {
+        id(inner)
         for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and without_encoding(node)
+        if (isinstance(node, ast.If) and "hasattr" in ast.unparse(node.test))
+        or (isinstance(node, ast.Try) and any("ImportError" in ast.unparse(one) for one in node.handlers))
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and without_encoding(node):
+            yield node.lineno, "names no encoding"
+        if id(node) in guarded:
+            continue
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            imported = [one.name for one in node.names] if isinstance(node, ast.Import) else [node.module or ""]
+            yield from ((node.lineno, one) for one in imported if one.partition(".")[0] in POSIX)
+        elif isinstance(node, ast.Attribute) and node.attr in SIGNALS | CALLS:
+            yield node.lineno, node.attr
+
+
+def test_nothing_needs_what_windows_lacks() -> None:
+    """A text file or pipe names its encoding; what POSIX alone has stands behind a look whether it is there."""
+    found = [
+        f"{file.relative_to(PACKAGE)}:{line} {what}"
+        for file in sorted(PACKAGE.rglob("*.py"))
+        for line, what in wanting(ast.parse(file.read_text(encoding="utf-8")))
     ]
-    assert found == []
-
-
-def test_nothing_that_windows_lacks_is_used_unasked() -> None:
-    """Modules, signals and calls of POSIX alone stand behind a look whether they are there."""
-    found = []
-    for name, tree in modules():
-        guarded = {
-            id(inner)
-            for node in ast.walk(tree)
-            if (isinstance(node, ast.If) and "hasattr" in ast.unparse(node.test))
-            or (isinstance(node, ast.Try) and any("ImportError" in ast.unparse(one) for one in node.handlers))
-            for inner in ast.walk(node)
-        }
-        for node in ast.walk(tree):
-            if id(node) in guarded:
-                continue
-            if isinstance(node, ast.Import | ast.ImportFrom):
-                imported = [one.name for one in node.names] if isinstance(node, ast.Import) else [node.module or ""]
-                found += [f"{name}:{node.lineno} {one}" for one in imported if one.partition(".")[0] in POSIX]
-            elif isinstance(node, ast.Attribute) and node.attr in SIGNALS | CALLS:
-                found += [f"{name}:{node.lineno} {node.attr}"]
     assert found == []
 
 
@@ -104,7 +112,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.
     (folder / "portable_agent.py").write_text(AGENT, encoding="utf-8")
     (folder / "agentbench.yaml").write_text(SUITE, encoding="utf-8")
     written = ["--agentbench-html=page.html", "--agentbench-markdown=report.md", "--agentbench-json=results.json"]
-    return folder, run(folder, "pytest", "-p", "no:randomly", "--agentbench", "--junitxml=junit.xml", *written)
+    return folder, run(folder, "pytest", "-p", "agentbench", "--agentbench", "--junitxml=junit.xml", *written)
 
 
 def run(folder: Path, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -115,6 +123,7 @@ def run(folder: Path, program: str, *arguments: str) -> subprocess.CompletedProc
         "PYTHONCOERCECLOCALE": "0",
         "PYTHONUTF8": "0",
         "PYTHONIOENCODING": "cp1252",
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
     }
     command = [str(Path(sys.executable).with_name(program)), *arguments]
     return subprocess.run(command, cwd=folder, env=environ, capture_output=True, check=False, encoding="cp1252")
@@ -136,25 +145,14 @@ def test_a_session_under_a_code_page_reports_and_exits_as_ever(
     assert [name for name in names if re.search(r'[<>:"/\\|?*]', name)] == []
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["--help"],
-        ["parity", "--help"],
-        ["explain", "preis"],
-        ["report", "results.json"],
-        ["report", "--summary", "results.json"],
-        ["validate", "agentbench.yaml"],
-        ["schema", "suite"],
-    ],
-    ids=" ".join,
-)
 def test_commands_under_a_code_page_end_without_a_traceback(
-    session: tuple[Path, subprocess.CompletedProcess[str]], arguments: list[str]
+    session: tuple[Path, subprocess.CompletedProcess[str]],
 ) -> None:
-    """What cp1252 lacks is escaped there, too."""
-    done = run(session[0], "agentbench", *arguments)
+    """What cp1252 lacks is escaped there, too; all commands run in one process, each between two marks."""
+    done = run(session[0], "python", "-c", COMMANDS)
 
+    printed = dict(re.findall(r"(?s)<<(.*?)>>\n(.*?)<<ended (?:None|0|1)>>", done.stdout))
     assert "Traceback" not in done.stderr, done.stderr
-    assert done.returncode in (0, 1), done.stderr
-    assert done.stdout
+    assert len(printed) == 8
+    assert all(printed.values()), printed
+    assert "preis" in printed["explain preis"]
