@@ -3,9 +3,10 @@
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path, PurePosixPath
 
+from pytest_agentbench.core.errors import ResultsError
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.report.annotations import github_annotations, in_repository
@@ -22,7 +23,7 @@ from pytest_agentbench.report.terminal import terminal_report
 from pytest_agentbench.results.completeness import incomplete
 from pytest_agentbench.results.document import Document, read, text_of
 from pytest_agentbench.results.files import write_atomic
-from pytest_agentbench.results.gates import GateVerdict, decided_by_own, evaluate_gates
+from pytest_agentbench.results.gates import FIRST_BASELINE, GateVerdict, decided_by_own, evaluate_gates
 from pytest_agentbench.results.history import FILE, history
 from pytest_agentbench.results.merge import merge
 from pytest_agentbench.results.table import COLUMNS
@@ -59,11 +60,14 @@ def report(
     results file instead; what keeps a gate from being decided then goes to stderr.
     """
     documents = [read(path) for path in paths]
+    if missing := [path for path in histories if not path.is_file()]:
+        raise ResultsError(f"--history: there is no file {missing[0]}")
     document = merge(documents)
     before = read(baseline) if baseline is not None else None
     problems: list[str] = []
     if gate:
-        verdicts, problems = _decide(document, before.results if before else None)
+        firsts = {one.suite for given in documents for one in given.gates if one.reason == FIRST_BASELINE}
+        verdicts, problems = _decide(document, before.results if before else None, () if before else firsts)
         document = document.model_copy(update={"gates": verdicts})
     shown = document if gate or len(documents) > 1 else documents[0]
     if html is not None:
@@ -118,8 +122,13 @@ def _matrices(document: Document, *, unicode: bool) -> list[Line]:
     return [line for one in found for line in matrix_lines(one, glyphs(unicode=unicode))]
 
 
-def _decide(document: Document, baseline: Sequence[Result] | None) -> tuple[tuple[GateVerdict, ...], list[str]]:
-    """Evaluate the gates of every suite; say what keeps one from being decided, or failed without gates."""
+def _decide(
+    document: Document, baseline: Sequence[Result] | None, firsts: Collection[str]
+) -> tuple[tuple[GateVerdict, ...], list[str]]:
+    """Evaluate the gates of every suite; say what keeps one from being decided, or failed without gates.
+
+    `firsts` are the suites of which these results are the first baseline.
+    """
     verdicts: tuple[GateVerdict, ...] = ()
     problems: list[str] = []
     for suite in document.suites:
@@ -127,7 +136,14 @@ def _decide(document: Document, baseline: Sequence[Result] | None) -> tuple[tupl
         if suite.gates and len(results) + suite.stopped < suite.total:
             problems.append(f"gates of {suite.name}: not evaluated, {len(results)} of {suite.total} runs are here")
             continue
-        verdicts += evaluate_gates(suite.path, suite.gates, results, baseline=baseline, facts=document.facts)
+        verdicts += evaluate_gates(
+            suite.path,
+            suite.gates,
+            results,
+            baseline=baseline,
+            is_first=suite.path in firsts,
+            facts=document.facts,
+        )
         failed = sum(not result.passed and not result.set_aside for result in results)
         if failed and not decided_by_own(suite.path, suite.gates, verdicts):
             why = "no gate of its own was decided" if suite.gates else "has no gates"

@@ -2,6 +2,7 @@
 
 AgentBenchError
 ├── SuiteError             a suite, scenario or policy file is wrong; carries every problem with its position
+├── FormError              what files describe, such as a `Policy`, was made in Python of values that do not fit
 ├── ImportPathError        `package.module:name` does not lead to an object
 ├── SuiteFaultError        what a suite or a scenario states does not fit the code that it names
 ├── CallsSpentError        a tool call over `limits.tool_calls` was refused
@@ -63,6 +64,10 @@ class SuiteError(AgentBenchError):
     def __init__(self, problems: list[Problem]) -> None:
         super().__init__("\n".join(str(problem) for problem in problems))
         self.problems = problems
+
+
+class FormError(AgentBenchError, ValueError):
+    """What files describe, such as a `Policy`, was made in Python of values that do not fit."""
 
 
 class ImportPathError(AgentBenchError):

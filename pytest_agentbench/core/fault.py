@@ -49,7 +49,7 @@ class FaultOptions(Written):
 
     expected: ClassVar[str] = "{tool: …, calls: [2], where: {…}, message: …, seconds: …, done: true}"
 
-    tool: Annotated[str, Field(pattern=r"^[^\s#@]+$"), Says("the name of a tool, or * for any")] = "*"
+    tool: Annotated[str, Field(pattern=r"^[^\s#@]+\Z"), Says("the name of a tool, or * for any")] = "*"
     """The tool that it strikes, or `*`."""
     calls: _Positions = (1,)
     """The positions among the calls it fits, from 1, empty for all."""
@@ -66,7 +66,7 @@ class FaultOptions(Written):
 class FaultSpec(FaultOptions):
     """One fault: its kind and the options."""
 
-    kind: FaultKind
+    kind: Annotated[FaultKind, Choice()]
 
     @classmethod
     def long_form(cls, value: Any) -> Any:
@@ -148,7 +148,7 @@ def _calls(calls: tuple[int, ...]) -> str:
 
 
 _KINDS = ", ".join(FAULT_KINDS)
-_PATTERN = "^" + re.sub(r"\?P<\w+>", "", SHORT_FORM) + "$"
+_PATTERN = "^" + re.sub(r"\?P<\w+>", "", SHORT_FORM) + r"\Z"
 
 
 class FaultByKind(Written):
@@ -220,7 +220,7 @@ _Entry = Annotated[
             Annotated[Literal["none"], Choice()]
             | WrittenFault
             | Annotated[tuple[WrittenFault, ...], Holds("a list of faults that strike together", 1)],
-            OneOf(f"{NONE}, a fault such as timeout@lookup, or a list of faults that strike together"),
+            OneOf(f"{NONE}, a fault such as timeout@lookup, or a list of faults that strike together; kinds: {_KINDS}"),
         ],
         _struck,
     ),

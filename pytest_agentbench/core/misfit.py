@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pytest_agentbench.core.errors import with_hint
+from pytest_agentbench.core.text import printable
 
 Keys = tuple[str | int, ...]
 """The way to a part of a value: keys and list indices from the top."""
@@ -24,10 +25,10 @@ class Misfit:
 
 
 def dotted(path: Keys) -> str:
-    """Write a path as people do: `scenarios[2].expect[0]`."""
+    """Write a path as people do: `scenarios[2].expect[0]`; characters that nobody sees are written out."""
     text = ""
     for step in path:
-        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+        text += f"[{step}]" if isinstance(step, int) else f".{printable(step)}" if text else printable(step)
     return text
 
 

@@ -50,7 +50,7 @@ class Reach(Written):
     """The address of the server; without it the provider's, else `OPENAI_BASE_URL`, else OpenAI's own."""
     api_key: Annotated[Filled, Says("a key, best written as ${VARIABLE}")] = ""
     """The key, best written as `${VARIABLE}`."""
-    api_key_env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$"), Says("a variable's name")] = (
+    api_key_env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*\Z"), Says("a variable's name")] = (
         "OPENAI_API_KEY"
     )
     """The variable of the environment that holds the key."""

@@ -17,7 +17,7 @@ MODIFIER_NAMES: tuple[ModifierName, ...] = get_args(ModifierName)
 class ModifierSpec(Model):
     """One modifier that was asked for, with its options; written as `name` or as `{name: {option: value}}`."""
 
-    name: ModifierName
+    name: Annotated[ModifierName, Choice()]
     options: dict[str, Any] = {}
 
     @model_validator(mode="before")
@@ -102,7 +102,7 @@ WrittenModifier = Annotated[
     Becomes(
         Annotated[
             Annotated[ModifierName, Choice()] | ModifierByName,
-            OneOf("the name of a modifier, or {name: {option: value}}"),
+            OneOf(f"a modifier or {{modifier: {{option: value}}}}; modifiers: {', '.join(MODIFIER_NAMES)}"),
         ],
         _spec,
     ),

@@ -6,7 +6,12 @@ from pydantic import Field, WithJsonSchema
 
 from pytest_agentbench.core.written import Filled, Holds, Named, Names, Says, Text, Whole, Written
 
-Rule = Annotated[dict[str, Any], Holds("a rule: a mapping with one operator"), WithJsonSchema({"x-definition": "rule"})]
+ONE_OPERATOR = "exactly one of before, never, only, confirm_before, only_if, at_most, when (with then), all, any"
+"""What a rule is, in words."""
+
+Rule = Annotated[
+    dict[str, Any], Holds(f"a rule: a mapping with {ONE_OPERATOR}"), WithJsonSchema({"x-definition": "rule"})
+]
 """The rule of a policy, whose own form is described with the rules."""
 
 

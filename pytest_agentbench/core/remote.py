@@ -77,7 +77,7 @@ class RestKeys(Offered):
     headers: Variables = {}
     """Headers of every request."""
     reset: Annotated[
-        str, Field(pattern=r"^(?i:GET|POST|PUT|PATCH|DELETE) /\S*$"), Says("a request such as POST /reset")
+        str, Field(pattern=r"^(?i:GET|POST|PUT|PATCH|DELETE) /\S*\Z"), Says("a request such as POST /reset")
     ] = ""
     """A request, as `POST /path`, made before each run."""
 

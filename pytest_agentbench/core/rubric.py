@@ -49,7 +49,7 @@ class Criterion(Written):
 
     expected: ClassVar[str] = "a criterion: {id: …, text: …, label: POS, weight: 5}"
 
-    id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$"), Says("a name of letters, digits, `_.-`")]
+    id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+\Z"), Says("a name of letters, digits, `_.-`")]
     """The name of the criterion, unique in its rubric."""
     text: Annotated[Filled, Says("what the criterion looks for, in words")]
     """What the criterion looks for, in words."""
@@ -206,7 +206,7 @@ def _of_list(written: Any) -> Rubric | str:
     if isinstance(written, Rubric | str):
         return written
     try:
-        return Rubric(criteria=written)
+        return Rubric.model_validate({"criteria": written})
     except ValidationError as error:
         raise misfit(misfits_of(error)[0].message) from None  # a list has no key `criteria` to point at
 

@@ -159,7 +159,7 @@ def _day(text: str) -> date:
         raise misfit(f"{text}: there is no such date") from None
 
 
-_Day = Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"), Says("the last day of it, such as 2026-12-31")]
+_Day = Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}\Z"), Says("the last day of it, such as 2026-12-31")]
 _Reason = Annotated[str, Field(min_length=1)]
 
 

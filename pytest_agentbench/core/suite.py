@@ -263,7 +263,7 @@ class RecipeKeys(Written):
     seed: Whole = 0
     """The seed: the same one gives the same bytes."""
     languages: Annotated[
-        tuple[Annotated[str, Field(pattern=r"^[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*$"), Says("a language")], ...],
+        tuple[Annotated[str, Field(pattern=r"^[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*\Z"), Says("a language")], ...],
         Holds("a list of the users' languages, such as [en, fr]", 1),
     ] = ()
     """The languages of the users; without it the suite's own."""

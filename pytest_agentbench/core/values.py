@@ -104,6 +104,14 @@ def decoded(text: str) -> JsonValue:
         return text
 
 
+def whole(value: object) -> int:
+    """Give a whole number, of which 2.0 is one and true is none; raise `ValueError` for anything else."""
+    is_whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer() and abs(value) < 2**53)
+    if not isinstance(value, int | float) or not is_whole or isinstance(value, bool):
+        raise ValueError("no whole number")
+    return int(value)
+
+
 def is_number(value: object) -> TypeGuard[int | float]:
     """Whether `value` is a number that a float can hold; True and False, infinities and NaN are none."""
     if isinstance(value, bool) or not isinstance(value, int | float):

@@ -1,12 +1,14 @@
 """What pydantic refused, in words of the file."""
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from pydantic import ValidationError
-from pydantic_core import PydanticCustomError
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from pytest_agentbench.core.misfit import Keys, Misfit, shown
+from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.values import JsonValue
 
 TAG = "\ue000"
@@ -27,10 +29,37 @@ def unexpected(value: object, words: str, hint: str = "") -> PydanticCustomError
     return misfit(f"found {shown(value)}, expected {words}", hint)
 
 
+def several(wrong: Iterable[Misfit]) -> ValidationError:
+    """Give what a validator raises where several parts of a value are wrong."""
+    told = [
+        InitErrorDetails(type=misfit(one.message, one.hint, at_key=one.at_key), loc=one.path, input=None)
+        for one in wrong
+    ]
+    return ValidationError.from_exception_data("", told)
+
+
+def unknown_key(key: str, keys: Iterable[str], cure: str = "") -> Misfit:
+    """Say that there is no such key: those that there are, and which was probably meant."""
+    known = list(keys)
+    message, hint = f"unknown key {key!r}, allowed: {listing(known, 40)}", cure or suggestion(key, known)
+    return Misfit(path=(key,), message=message, hint=hint, at_key=True)
+
+
+def lacks_one_of(names: Iterable[str], given: Iterable[str], keys: Iterable[str]) -> ValidationError:
+    """Say that one of several keys is missing, and which of those `given` are none of `keys`."""
+    lacking = Misfit(path=(), message=f"one of the keys {listing(map(repr, names))} is missing")
+    known = list(dict.fromkeys(keys))
+    return several([lacking, *(unknown_key(str(key), known) for key in given if key not in known)])
+
+
 def misfits_of(error: ValidationError, path: Keys = ()) -> list[Misfit]:
     """Give what pydantic refused in words of the file; `path` leads to the value that was validated."""
     found: list[Misfit] = []
-    for item in error.errors(include_url=False):
+    items = error.errors(include_url=False)
+    wrong_keys = {item["loc"][:-1] for item in items if _is_of_key(item)}
+    for item in items:
+        if item["loc"] in wrong_keys:
+            continue  # whose key is wrong is told once
         told = told_of(item)
         steps = item["loc"][:-1] if _is_of_key(item) else item["loc"]
         where = tuple(step for step in steps if not str(step).startswith(TAG))

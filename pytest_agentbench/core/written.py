@@ -8,6 +8,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import chain
 from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, Literal, Self, Union, get_args, get_origin
 
@@ -28,9 +29,20 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
 from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.errors import FormError
 from pytest_agentbench.core.misfit import Keys, Misfit, shown
 from pytest_agentbench.core.names import listing, suggestion
-from pytest_agentbench.core.wording import TAG, meant, misfit, misfits_of, told_of, unexpected
+from pytest_agentbench.core.values import whole
+from pytest_agentbench.core.wording import (
+    TAG,
+    lacks_one_of,
+    meant,
+    misfit,
+    misfits_of,
+    told_of,
+    unexpected,
+    unknown_key,
+)
 
 IN_FILE = {"in_file": True}
 """The context of a validation of what stands in a file, where a key may be left out and not be null."""
@@ -40,7 +52,8 @@ IN_FILE = {"in_file": True}
 def _keys_of(model: "type[Written]") -> dict[str, str]:
     names = dict.fromkeys(name for one in model.__mro__ for name in inspect.get_annotations(one))
     fields = model.model_fields
-    return {fields[name].alias or name: name for name in names if name in fields}
+    found = {fields[name].alias or name: name for name in names if name in fields}
+    return {key: found[key] for key in (*model.first, *(key for key in found if key not in model.first))}
 
 
 @cache
@@ -89,8 +102,11 @@ class Says:
     def __get_pydantic_json_schema__(
         self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        """Describe the value by the words."""
-        return {**handler(schema), "description": self.words}
+        """Describe the value by the words; what ends with the text is `$` there."""
+        found = handler(schema)
+        if "pattern" in found:
+            found["pattern"] = found["pattern"].replace(r"\Z", "$")
+        return {**found, "description": self.words}
 
 
 @dataclass(frozen=True)
@@ -159,20 +175,20 @@ class OneOf:
     """A union of which the value's type, or the keys that are there, tell the branch that is meant."""
 
     words: str
-    form: Callable[[dict[str, Any]], int] | None = None
-    """Tells the branch of a mapping by itself."""
+    form: Callable[[dict[str, Any]], int | PydanticCustomError] | None = None
+    """Tells the branch of a mapping by itself, or what is wrong with it."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
         """Build a tagged union, whose branch is chosen before anything in it is looked at."""
         branches = [_Branch.of(kind) for kind in get_args(source)]
         choices = {f"{TAG}{at}": handler.generate_schema(kind) for at, kind in enumerate(get_args(source))}
 
-        def choose(value: Any) -> int | PydanticCustomError | None:
+        def choose(value: Any) -> int | Exception | None:
             return self.form(value) if self.form and isinstance(value, dict) else _chosen(value, branches)
 
         def check(value: Any) -> Any:
             chosen = choose(value)
-            if isinstance(chosen, PydanticCustomError):
+            if isinstance(chosen, Exception):
                 raise chosen
             if chosen is None:
                 is_flag = any(True in branch.values for branch in branches)
@@ -243,7 +259,7 @@ class _Branch:
         return isinstance(value, self.types) and (not isinstance(value, bool) or bool in self.types)
 
 
-def _chosen(value: Any, branches: list[_Branch]) -> int | PydanticCustomError | None:
+def _chosen(value: Any, branches: list[_Branch]) -> int | ValidationError | None:
     """Give the number of the branch that is meant, None where none is, or what is wrong in words."""
     fitting = [at for at, branch in enumerate(branches) if branch.takes(value)]
     if len(fitting) == 1 and not (isinstance(value, dict) and branches[fitting[0]].model):
@@ -261,9 +277,12 @@ def _chosen(value: Any, branches: list[_Branch]) -> int | PydanticCustomError | 
     best_at, best = max(ranked, key=lambda pair: pair[1].rank)
     if not best.shared and all(like.required for _, like in ranked):
         return None
-    rivals = [like.lacking for _, like in ranked if like.shared == best.shared]
-    if len(rivals) > 1 and all(len(lacking) == 1 for lacking in rivals) and len({*map(tuple, rivals)}) > 1:
-        return misfit(f"one of the keys {listing(repr(lacking[0]) for lacking in rivals)} is missing")
+    alike = [(at, like.lacking) for at, like in ranked if like.shared == best.shared]
+    rivals = {lacking[0]: at for at, lacking in alike if len(lacking) == 1}
+    if len(rivals) > 1 and all(len(lacking) <= 1 for _, lacking in alike):
+        wanting = [model for at, model in models if model is not None and at in rivals.values()]
+        is_open = any(model.is_open() for model in wanting)
+        return lacks_one_of(rivals, value if not is_open else (), chain.from_iterable(one.keys() for one in wanting))
     return best_at
 
 
@@ -297,11 +316,22 @@ class _Likeness:
         return self.shared, self.exact, -len(self.lacking) - self.strange
 
 
-class Written(Model):
+def _made(cls: Any, *args: Any, **fields: Any) -> Any:
+    """Make a value in Python; raise `FormError` with all that does not fit, as a file would be told."""
+    try:
+        return type(Model).__call__(cls, *args, **fields)
+    except ValidationError as error:
+        raise FormError("\n".join(f"{cls.__name__}: {one}" for one in misfits_of(error))) from None
+
+
+_InWords: Any = type("_InWords", (type(Model),), {"__call__": _made})  # pydantic's metaclass has no public name
+
+
+class Written(Model, metaclass=_InWords):  # type: ignore[metaclass]  # made above, so that checkers see pydantic's own
     """A mapping in a file; `expected` describes it, `instead` says what to write for keys that it lacks or has not.
 
     A key with the default None may be left out, and is null only where `nullable` names it. With `one_key` exactly one
-    of the keys is there.
+    of the keys is there. `first` are keys that are told before the others.
     """
 
     model_config = ConfigDict(defer_build=True, regex_engine="python-re", hide_input_in_errors=True)
@@ -310,6 +340,7 @@ class Written(Model):
     instead: ClassVar[dict[str, str]] = {}
     nullable: ClassVar[frozenset[str]] = frozenset()
     one_key: ClassVar[bool] = False
+    first: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     def long_form(cls, value: Any) -> Any:
@@ -400,8 +431,8 @@ class Written(Model):
             told = item.get("ctx", {}) if item["type"] == "misfit" else told_of(item)
             if item["type"] == "extra_forbidden" and len(where) == 1:
                 key = str(where[0])
-                message = f"unknown key {key!r}, allowed: {listing(keys, 40)}"
-                told = {"message": message, "hint": cls.instead.get(key) or suggestion(key, keys), "at_key": True}
+                wrong = unknown_key(key, keys, cls.instead.get(key, ""))
+                told = {"message": wrong.message, "hint": wrong.hint, "at_key": True}
             elif item["type"] == "missing" and len(where) == 1:
                 key, where = str(where[0]), ()
                 # a mistyped key is told once, as the unknown key that it is
@@ -431,23 +462,15 @@ def _words_in(kind: Any) -> Iterator[str]:
                 yield from _words_in(part)
 
 
-def _whole(value: Any) -> Any:
-    """Refuse what is no whole number; 2.0 is one, true is none."""
-    is_whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer() and abs(value) < 2**53)
-    if not is_whole or isinstance(value, bool):
-        raise ValueError("no whole number")
-    return int(value)
-
-
 def _name(value: Any) -> Any:
-    """Take a whole number for a name."""
-    return str(_whole(value)) if isinstance(value, int | float) else value
+    """Take a whole number for a name; 1.0 is none, since whoever means the text has to say so."""
+    return str(whole(value)) if isinstance(value, int) else value
 
 
 Text = Annotated[str, Says("text")]
 Filled = Annotated[str, Field(pattern=r"\S"), Says("a text")]
 Flag = Annotated[bool, Field(strict=True), Says("true or false")]
-Whole = Annotated[int, BeforeValidator(_whole), Says("a whole number")]
+Whole = Annotated[int, BeforeValidator(whole), Says("a whole number")]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False), Says("a number")]
 
 Positive = Annotated[Whole, Field(ge=1), Says("a whole number, 1 or more")]
@@ -456,8 +479,8 @@ Seconds = Annotated[Number, Field(gt=0), Says("seconds, more than 0")]
 Share = Annotated[Number, Field(ge=0, le=1), Says("a share from 0 to 1")]
 
 FileName = Annotated[Filled, Says("the path of a file")]
-ImportPath = Annotated[str, Field(pattern=r"^[^\s:/]+:[^\s:/]+$"), Says("an import path such as package.module:name")]
-Address = Annotated[str, Field(pattern=r"^https?://\S+$"), Says("an address such as https://host/v1")]
+ImportPath = Annotated[str, Field(pattern=r"^[^\s:/]+:[^\s:/]+\Z"), Says("an import path such as package.module:name")]
+Address = Annotated[str, Field(pattern=r"^https?://\S+\Z"), Says("an address such as https://host/v1")]
 ToolName = Annotated[Filled, Says("the name of a tool")]
 Named = Annotated[
     str,

@@ -92,7 +92,7 @@ async def prepare(environment: LocalEnvironment, scenario: Scenario) -> None:
         result = await environment.call(
             ToolCall(name=name, arguments=action.get("arguments") or {}, requestor=requestor)
         )
-        if result.error:
+        if result.failed:
             raise EnvironmentFaultError(f"initialization action {name!r} failed: {result.content}")
 
 
@@ -192,7 +192,7 @@ class _Replaying:
             if self._scenario is not None and self._scenario.sessions:
                 self._environment.turn_clock(self._scenario.later(self._session(one)))
             result = await self._call(position, one, stated)
-            if result.error:
+            if result.failed:
                 self._failed(position, one, result, broken)
         _refuse_broken(self._environment.tools, [one.call for one in self._wanted], broken)
         return not self._found.unmapped

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_agentbench.core.errors import ResultsError
-from pytest_agentbench.core.gates import DEFAULT_GATE, Gate, parse_gate
+from pytest_agentbench.core.gates import parse_gate
 from pytest_agentbench.plugin import compat
 from pytest_agentbench.plugin.options import Options
 from pytest_agentbench.report.comparison import against_baseline, is_partial
@@ -28,26 +28,15 @@ def read_baseline(path: Path | None) -> Document | None:
         raise pytest.UsageError(f"--agentbench-baseline: {error} ({hint})") from None
 
 
-def gates_of(gates: Iterable[str], options: Options) -> tuple[str, ...]:
-    """Give the gates to evaluate: a session that is kept as a baseline, and has none, has nothing to regress from.
-
-    The gate on errors that every suite with gates has stays.
-    """
-    texts = tuple(gates)
-    is_first = options.save_baseline is not None and options.baseline is None
-    kept = tuple(gate for gate in texts if not (is_first and _compares(parse_gate(gate))))
-    return kept or ((DEFAULT_GATE,) if texts else ())
-
-
 def can_decide(gates: Iterable[str], options: Options) -> bool:
-    """Whether a gate that a suite itself has can be decided; those that are a factor of a baseline need one."""
-    texts = tuple(gates)
-    mine = [parse_gate(gate) for gate in gates_of(texts, options) if gate in texts]
+    """Whether a gate that a suite itself has can be decided.
+
+    A factor of a baseline needs one, and a session that is to be the first baseline has nothing to regress from.
+    """
+    mine = [parse_gate(gate) for gate in gates]
+    if options.is_first_baseline:
+        mine = [gate for gate in mine if gate.kind != "loss"]
     return any(options.baseline is not None or not gate.is_relative for gate in mine)
-
-
-def _compares(gate: Gate) -> bool:
-    return gate.kind == "loss" or gate.is_relative
 
 
 def save_baseline(options: Options, document: Document, text: str) -> tuple[list[str], list[str]]:
@@ -66,10 +55,7 @@ def save_baseline(options: Options, document: Document, text: str) -> tuple[list
         write_atomic(path, text)
     except OSError as error:
         return [], [f"baseline could not be written to {path}: {error.strerror or error}"]
-    told = [f"baseline: {path}"]
-    skipped = [gate for suite in document.suites for gate in suite.gates if gate not in gates_of(suite.gates, options)]
-    told += [f"gate {gate}: not evaluated, this session is the baseline" for gate in dict.fromkeys(skipped)]
-    return told, []
+    return [f"baseline: {path}"], []
 
 
 def comparison_with(

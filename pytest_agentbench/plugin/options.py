@@ -47,6 +47,11 @@ class Options:
     stops_early: bool
     collect_only: bool
 
+    @property
+    def is_first_baseline(self) -> bool:
+        """Whether the results are to be a baseline, and there is none to compare them with."""
+        return self.save_baseline is not None and self.baseline is None
+
     @classmethod
     def of(cls, config: pytest.Config) -> Self:
         """Read the options; raise `pytest.UsageError` for one that makes no sense."""

@@ -12,7 +12,6 @@ import pytest
 from pytest_agentbench.core.run import BUDGET, PlannedRun, Result
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.plugin import compat
-from pytest_agentbench.plugin.baseline import gates_of
 from pytest_agentbench.plugin.playing import MISSED
 from pytest_agentbench.plugin.session import Session
 from pytest_agentbench.plugin.wire import Collected, CollectedSuite, Meta, take_meta, take_results
@@ -215,9 +214,11 @@ class Tally:
             is_whole = suite.record.total == suite.record.selected == len(results) + excused
             if mode == "always" or is_whole:
                 before = self.baseline.results if self.baseline else None
-                texts, policies = gates_of(suite.record.gates, self._session.options), suite.record.policies
-                facts = Facts(categories={(key, policy.id): policy.category for policy in policies})
-                self.verdicts += evaluate_gates(key, texts, results, baseline=before, facts=facts)
+                facts = Facts(categories={(key, policy.id): policy.category for policy in suite.record.policies})
+                is_first = self._session.options.is_first_baseline
+                self.verdicts += evaluate_gates(
+                    key, suite.record.gates, results, baseline=before, is_first=is_first, facts=facts
+                )
             if not decided_by_own(key, suite.record.gates, self.verdicts):
                 self._ungated.append(key)
 

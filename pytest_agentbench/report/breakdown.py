@@ -208,8 +208,17 @@ def gates_of(row: Row, gates: Sequence[GateVerdict]) -> Iterable[GateVerdict]:
             yield verdict
 
 
+def gate_label(verdict: GateVerdict, document: Document) -> str:
+    """Name a gate, and its suite where gates of several were evaluated: by its path where two have the same name."""
+    if len({one.suite for one in document.gates}) < 2:
+        return verdict.label
+    names = [suite.name for suite in document.suites]
+    found = next((suite.name for suite in document.suites if suite.path == verdict.suite), "")
+    return f"{found if names.count(found) == 1 and found else verdict.suite}: {verdict.label}"
+
+
 def rows_by(document: Document, columns: Sequence[str], layout: Layout) -> list[Line]:
-    """Give a row per combination of labels; variants stand apart, since no figure is over several."""
+    """Give a row per combination of labels that runs have; variants stand apart, since no figure is over several."""
     runs = document.counted.results
     wanted = list(dict.fromkeys(columns))
     if "variant" not in wanted and len({run.key.variant for run in runs}) > 1:

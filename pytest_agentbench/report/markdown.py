@@ -14,6 +14,7 @@ from pytest_agentbench.report.auditor import audit_rows, mark_of_gate, marks_of
 from pytest_agentbench.report.before import flip_text, name_of
 from pytest_agentbench.report.breakdown import (
     Section,
+    gate_label,
     gates_of,
     groups_of,
     own_rows,
@@ -146,7 +147,7 @@ def _gates(document: Document) -> str:
     rows = [
         [
             "❌" if verdict.failed else "✅" if verdict.passed else "–",
-            code(verdict.label, _NAME),
+            code(gate_label(verdict, document), _NAME),
             code(verdict.reason, _NAME) + (f" **{noted}**" if (noted := mark_of_gate(verdict, document)) else ""),
             str(verdict.n),
             percent(verdict.near_miss, UNICODE),

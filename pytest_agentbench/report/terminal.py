@@ -5,7 +5,16 @@ from collections.abc import Iterable, Sequence
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.report.auditor import audit_lines, mark_of_gate, marks_of
-from pytest_agentbench.report.breakdown import MOST_ROWS, Section, breakdown, own_rows, percent, sections_of, sums_of
+from pytest_agentbench.report.breakdown import (
+    MOST_ROWS,
+    Section,
+    breakdown,
+    gate_label,
+    own_rows,
+    percent,
+    sections_of,
+    sums_of,
+)
 from pytest_agentbench.report.failures import MOST_LINES, failures_lines, run_name
 from pytest_agentbench.report.glyphs import Line, Style, cells, glyphs
 from pytest_agentbench.report.measured import counts_text, measured_lines
@@ -17,7 +26,7 @@ from pytest_agentbench.report.variants import variants_lines
 from pytest_agentbench.report.worst import failed_findings, finding_text, no_finding_text
 from pytest_agentbench.results.aggregate import Aggregate, BlameCount
 from pytest_agentbench.results.document import Document, SuiteRecord
-from pytest_agentbench.results.gates import GateVerdict
+from pytest_agentbench.results.gates import NOT_EVALUATED, GateVerdict
 from pytest_agentbench.results.trials import trials_report
 from pytest_agentbench.results.variants import variants_reports
 
@@ -171,20 +180,22 @@ def _unscored(document: Document, layout: Layout) -> list[Line]:
 def _gates(document: Document, layout: Layout) -> list[Line]:
     lines: list[Line] = []
     marks = layout.marks
-    several = len({verdict.suite for verdict in document.gates}) > 1
     names = {suite.path: suite.name or suite.path for suite in document.suites}
+    whys: list[Line] = []
     rows = [["gates", "measured", "n", "", "missed by chance"]]
     styles: list[Style] = ["head"]
     for verdict in document.gates:
-        label = f"{names.get(verdict.suite, verdict.suite)}: {verdict.label}" if several else verdict.label
+        label = gate_label(verdict, document)
         is_held = verdict.value is not None and verdict.passed is not None
         measured = verdict.reason.partition(" ")[0] if is_held else marks.dash
-        decision = _decision(verdict)
+        decision, why = _decision(verdict)
+        if why:
+            whys += layout.wrapped(f"{label}: {why}", start="  ", style="warn")
         decision += f" [{noted}]" if (noted := mark_of_gate(verdict, document)) else ""
         rows.append([f"  {marks.plain(label)}", measured, str(verdict.n), decision, percent(verdict.near_miss, marks)])
         styles.append("good" if verdict.passed else "bad" if verdict.failed else "warn")
     if document.gates:
-        lines += [Line(""), *layout.table(rows, "<>><>", styles)]
+        lines += [Line(""), *layout.table(rows, "<>><>", styles), *whys]
     decided = {verdict.suite for verdict in document.gates}
     for suite in document.suites:
         if suite.gates and suite.path not in decided:
@@ -196,10 +207,20 @@ def _gates(document: Document, layout: Layout) -> list[Line]:
     return lines
 
 
-def _decision(verdict: GateVerdict) -> str:
-    if verdict.passed is None:
-        return verdict.reason
-    return "ok" if verdict.passed else "FAILED" if verdict.value is not None else f"FAILED ({verdict.reason})"
+_SHORT = 20
+"""Characters of a reason that stands in the table; a longer one has a line below it."""
+
+
+def _decision(verdict: GateVerdict) -> tuple[str, str]:
+    """Give what became of a gate, and why where that is to stand below the table."""
+    if verdict.passed:
+        return "ok", ""
+    if verdict.failed and verdict.value is not None:
+        return "FAILED", ""
+    decided = "FAILED" if verdict.failed else NOT_EVALUATED
+    why = verdict.reason.removeprefix(f"{NOT_EVALUATED}: ")
+    short = f"{decided} ({why})" if verdict.failed else verdict.reason
+    return (short, "") if len(why) <= _SHORT else (decided, why)
 
 
 def why_not_evaluated(suite: SuiteRecord, document: Document) -> str:

@@ -15,21 +15,28 @@ from pytest_agentbench.results.numbers import COST, TOKENS, mean, value_of
 from pytest_agentbench.results.table import NO_FACTS, SCALES, Facts, Row, Table, leaves_open, make_row, mean_of
 from pytest_agentbench.results.trials import by_scenario, trials_report
 
-NO_BASELINE = "not evaluated: no baseline was given (--agentbench-baseline FILE)"
+NOT_EVALUATED = "not evaluated"
+"""How the reason of a gate begins that decides nothing."""
+
+NO_BASELINE = f"{NOT_EVALUATED}: no baseline was given (--agentbench-baseline FILE)"
 """Why a gate that compares with a baseline decides nothing."""
 
+FIRST_BASELINE = f"{NOT_EVALUATED}: no baseline yet, this session is the first one"
+"""Why such a gate decides nothing in the session that is kept as the first baseline."""
+
 _UNTOLD = "the baseline does not tell it"
-_NO_SAME = "the baseline has none of these scenarios"
+_NO_SAME = f"{NOT_EVALUATED}: no baseline, the one given has none of these scenarios"
+_NO_GROUP = f"{NOT_EVALUATED}: no baseline, the one given has no run of this group"
 
 
 class GateVerdict(Model):
     """What became of a gate. `label` names the gate, and the variant or scale where there are several.
 
-    `value` is None when nothing was measured (`n` is 0). `passed` is None where the gate was not evaluated: no baseline
-    was given to one that compares with it, or the `pending` runs that it is about, which are set aside, are the only
-    ones. `near_miss` is the chance, 0..1, that an agent exactly at the measured rate would miss the gate in as many
-    runs; None for means, quantities, losses and where nothing was measured. `threshold` is what the value was held
-    against, None where that is not known.
+    `value` is None when nothing was measured (`n` is 0). `passed` is None where the gate was not evaluated: it compares
+    with a baseline that there is not, or the `pending` runs that it is about, which are set aside, are the only ones.
+    `near_miss` is the chance, 0..1, that an agent exactly at the measured rate would miss the gate in as many runs;
+    None for means, quantities, losses and where nothing was measured. `threshold` is what the value was held against,
+    None where that is not known.
     """
 
     suite: str
@@ -62,14 +69,16 @@ def evaluate_gates(
     results: Iterable[Result],
     *,
     baseline: Sequence[Result] | None = None,
+    is_first: bool = False,
     facts: Facts = NO_FACTS,
 ) -> tuple[GateVerdict, ...]:
     """Decide every gate of `suite` over its results; with several variants each of them must hold.
 
     Runs that are set aside count in none; a gate that is about such runs alone is not evaluated. `regression` and the
-    factors of `baseline` are measured against the results of the same suite in `baseline`; a factor over the scenarios
-    that both played, and it fails where those do not tell. Without a baseline the first is not exercised and the others
-    are not evaluated.
+    factors of `baseline` are measured against the results of the same suite in `baseline`, over the scenarios that both
+    played; where there is none, or no run of a gate's group, the gate is not evaluated, and a factor fails where those
+    scenarios do not tell it. Without a baseline the first is not exercised and the others are not evaluated; neither is
+    where `is_first` says that these results are to be the first baseline.
     """
     gates = parse_gates(texts)
     runs = [run for run in results if run.key.suite == suite]
@@ -91,12 +100,17 @@ def evaluate_gates(
             mine = [run for run in both if not run.set_aside]
             if waiting := _waiting(one, mine, aside):
                 pending = any(run.pending for run in both)
-                why = f"not evaluated: {waiting} {'pending review' if pending else 'in quarantine'}"
+                why = f"{NOT_EVALUATED}: {waiting} {'pending review' if pending else 'in quarantine'}"
                 verdicts.append(one.undecided(why, pending=waiting))
+                continue
+            earlier = None if baseline is None else _same_variant(before, variant)
+            if is_first and (gate.kind == "loss" or gate.is_relative):
+                verdicts.append(one.undecided(FIRST_BASELINE))
+            elif gate.kind == "loss" and mine and earlier is not None and not _played_in(earlier, mine):
+                verdicts.append(one.undecided(_NO_SAME))
             elif gate.kind == "loss":
                 verdicts.append(_loss(one, losses.get(variant)))
             else:
-                earlier = None if baseline is None else _same_variant(before, variant)
                 verdicts += one.verdicts(mine, earlier)
     return tuple(verdicts)
 
@@ -137,6 +151,7 @@ class _OneGate(Model):
         """Hold what the runs come to against the threshold, a factor of what `before` came to where it is relative."""
         gate = self.gate
         earlier: dict[str, float | None] = {}
+        played = bool(runs)
         if gate.is_relative and before is not None:
             runs, before = _played_in(before, runs), _played_in(runs, before)
             earlier = {one.note: one.value for one in self.measure(before)}
@@ -147,8 +162,12 @@ class _OneGate(Model):
                 if old is None:
                     if before is None:
                         yield self.undecided(NO_BASELINE, note=note, value=value, n=n)
+                    elif played and not runs:
+                        yield self.undecided(_NO_SAME, note=note)
+                    elif gate.argument and value is not None:
+                        yield self.undecided(_NO_GROUP, note=note, value=value, n=n)
                     else:
-                        yield self.verdict(note=note, passed=False, reason=_UNTOLD if runs else _NO_SAME)
+                        yield self.verdict(note=note, passed=False, reason=_UNTOLD)
                     continue
                 threshold = gate.threshold * old
             passed = value is not None and gate.holds(value, threshold)

@@ -5,8 +5,9 @@ The file is only ever added to, and lines name their session, so that files of s
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Self
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.run import Result
@@ -28,12 +29,19 @@ class Standing(Model):
 
     suite: str
     variant: str = ""
-    passed: int = 0
-    n: int = 0
-    unscored: int = 0
+    passed: int = Field(default=0, ge=0)
+    n: int = Field(default=0, ge=0)
+    unscored: int = Field(default=0, ge=0)
     is_whole: bool = False
     cost_usd: float | None = None
     failed_gates: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> Self:
+        """Refuse a count that would make a rate above one."""
+        if self.passed > self.n:
+            raise ValueError("more runs passed than were counted")
+        return self
 
 
 class Session(Model):

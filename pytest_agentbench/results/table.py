@@ -90,7 +90,8 @@ class Table:
         """Give a row per label of a column, or per combination of labels; raise `ResultsError` for an unknown column.
 
         Rows stand in the order of their labels, complexities by value. Where a column is about policies, a row counts
-        the scored runs that exercised one of its policies, and those of them that kept all; else it counts passes.
+        the scored runs that exercised one of its policies, and those of them that kept all; else it counts passes. A
+        policy stands with its own category alone.
         """
         for name in columns:
             if name not in COLUMNS:
@@ -100,7 +101,12 @@ class Table:
         if len(columns) == 1 and columns[0] == "complexity":
             return self._complexities()
         keyed = {name: COLUMNS[name](self) for name in columns}
-        found = grouped(self.runs, lambda run: product(*(labels(run) for labels in keyed.values())))
+
+        def labels_of(run: Result) -> Iterable[tuple[str, ...]]:
+            each = product(*(labels(run) for labels in keyed.values()))
+            return (one for one in each if self._fits(run, dict(zip(columns, one, strict=True))))
+
+        found = grouped(self.runs, labels_of)
         order = [_order(name) for name in columns]
         rows = []
         for labels in sorted(found, key=lambda key: [place(part) for place, part in zip(order, key, strict=True)]):
@@ -157,6 +163,10 @@ class Table:
         """Give a row per complexity of each scale: exact values up to six, else ranges of three (…, 2–4, 5–7, …)."""
         groups = complexity_groups(self.runs)
         return tuple(make_row(f"complexity ({scale})", label, mine) for (scale, label), mine in groups.items())
+
+    def _fits(self, run: Result, about: Mapping[str, str]) -> bool:
+        """Whether labels that belong together do: a category is that of the policy."""
+        return not {"policy", "category"} <= about.keys() or self.category(run, about["policy"]) == about["category"]
 
     def _holds(self, about: Mapping[str, str]) -> Holds | None:
         """Say what passing is: to keep the row's policies where a column is about them, else the run's own verdict."""

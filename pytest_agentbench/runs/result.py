@@ -53,6 +53,20 @@ def deserves_another(run: Run, result: Result, *, replaying: bool) -> bool:
     return result.not_run is None and result.verdict is Verdict.ERROR and result.blame in spoilt
 
 
+def crashed(plan: RunPlan, reason: str) -> Run:
+    """Give a run of which nothing is known but that the agent kept it from ever coming to an end."""
+    return Run(
+        key=plan.key,
+        scenario=plan.scenario,
+        policies=plan.policies,
+        toolset=plan.toolset,
+        termination=Termination.CRASHED,
+        stop_reason=reason,
+        error=reason,
+        blame=Blame.AGENT,
+    )
+
+
 def crash_result(planned: PlannedRun, reason: str) -> Result:
     """Give the result of a run that took its process down with it."""
     finding = Finding(check="termination", kind="termination", passed=False, message=reason)

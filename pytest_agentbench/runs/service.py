@@ -4,7 +4,7 @@ Nothing is opened and no thread started before the first run. What is closed ope
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ from pytest_agentbench.runs.output import OutputRouter, kept_apart
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.pool import LoopBlockedError, Pool, Slots
 from pytest_agentbench.runs.recorded import judge_recorded
-from pytest_agentbench.runs.result import crash_result, deserves_another
+from pytest_agentbench.runs.result import crash_result, crashed, deserves_another
 from pytest_agentbench.runs.roles import Roles
 from pytest_agentbench.runs.runner import AgentBuilder, Services, run_scenario
 
@@ -141,8 +141,29 @@ class RunService:
         One that loses the event loop to code which blocks it is begun again; where it is its own code, or all loops are
         lost, it counts as crashed.
         """
+        found = self._outlasting(plan, partial(self._attempts, plan))
+        if isinstance(found, LoopBlockedError):
+            return ((None, self.keeper.append(crash_result(plan.planned, str(found)))),)
+        return found
+
+    def drain(self, plan: RunPlan) -> None:
+        """Wait until nothing is in flight, as long as a run of this plan may take."""
+        self.pool.drain(limit=plan.limits.seconds)
+
+    def simulate(self, plan: RunPlan, agent: AgentBuilder | None = None) -> tuple[Run, Result]:
+        """Play one run once, with all of its states, and wait for it; where it blocks its loop, it has crashed."""
+        found = self._outlasting(plan, partial(self._once, plan, agent))
+        if isinstance(found, LoopBlockedError):
+            return crashed(plan, str(found)), self.keeper.append(crash_result(plan.planned, str(found)))
+        [(run, result)] = found
+        if run is None:
+            raise ValueError(f"{plan.key} was not played")
+        return run, result
+
+    def _outlasting(self, plan: RunPlan, work: Callable[[], Awaitable[Attempts]]) -> Attempts | LoopBlockedError:
+        """Wait for a run, begun anew where code of others blocks the event loop; give what took the loop from it."""
         for loops_left in reversed(range(_LOOPS)):
-            self.start(plan)
+            self.pool.start(plan.key, work)
             try:
                 return self.pool.take(plan.key, limit=plan.limits.seconds)
             except LoopBlockedError as error:
@@ -150,19 +171,7 @@ class RunService:
                 self.close()  # the loop is lost to whatever blocks it; the next start makes a new one
             if blocked.task == plan.task_name or not loops_left:
                 break
-        return ((None, self.keeper.append(crash_result(plan.planned, str(blocked)))),)
-
-    def drain(self, plan: RunPlan) -> None:
-        """Wait until nothing is in flight, as long as a run of this plan may take."""
-        self.pool.drain(limit=plan.limits.seconds)
-
-    def simulate(self, plan: RunPlan, agent: AgentBuilder | None = None) -> tuple[Run, Result]:
-        """Play one run once, with all of its states, and wait for it."""
-        self.pool.start(plan.key, partial(self._once, plan, agent))
-        [(run, result)] = self.pool.take(plan.key, limit=plan.limits.seconds)
-        if run is None:
-            raise ValueError(f"{plan.key} was not played")
-        return run, result
+        return blocked
 
     async def simulate_here(self, plan: RunPlan, agent: AgentBuilder | None = None) -> tuple[Run, Result]:
         """Play one run on the running loop, which is not the session's: slots and locks belong to loops."""

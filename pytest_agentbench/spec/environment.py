@@ -28,7 +28,7 @@ class Prefixed(Written):
 
     prefix: Annotated[
         str,
-        Field(pattern=r"^[A-Za-z_][A-Za-z0-9_-]*$"),
+        Field(pattern=r"^[A-Za-z_][A-Za-z0-9_-]*\Z"),
         Says("what is put before the names of the tools, such as crm_"),
     ] = ""
     """What is put before the names of the tools, as the agent and the scenarios see them."""
@@ -294,7 +294,7 @@ class EnvironmentForm(Written):
     """Where the tools of the simulated user come from."""
     state: StateForm | None = None
     """Where the state comes from, and how two states are compared."""
-    tau2: Annotated[str, Field(pattern=r"^[a-z0-9_-]+$"), Says("a domain of τ²-bench")] | None = None
+    tau2: Annotated[str, Field(pattern=r"^[a-z0-9_-]+\Z"), Says("a domain of τ²-bench")] | None = None
     """A domain of τ²-bench, which brings tools and state of its own."""
     checkout: Annotated[Filled, Says("a folder with τ²-bench's source")] | None = None
     """A folder with τ²-bench's source."""

@@ -97,7 +97,7 @@ class AppForm(Posted):
     """Whether calling `app` gives the app."""
     url: Annotated[
         str,
-        Field(pattern=r"^(https?:/)?/\S*$"),
+        Field(pattern=r"^(https?:/)?/\S*\Z"),
         Says("a path such as /chat, or an address such as https://host/chat"),
     ] = "/"
     """The path of the app that a turn is posted to."""

@@ -4,12 +4,12 @@ from types import NoneType
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, WithJsonSchema
+from pydantic_core import PydanticCustomError
 
-from pytest_agentbench.core.misfit import shown
 from pytest_agentbench.core.names import suggestion
 from pytest_agentbench.core.scenario import ScenarioKeys
 from pytest_agentbench.core.tool import Requestor
-from pytest_agentbench.core.wording import misfit
+from pytest_agentbench.core.wording import misfit, several
 from pytest_agentbench.core.written import (
     Choice,
     Count,
@@ -23,10 +23,12 @@ from pytest_agentbench.core.written import (
     Says,
     Text,
     Written,
+    form_misfits,
 )
 
 _Tool = Annotated[str, Field(min_length=1), Says("the name of a tool")]
 _Agent = Annotated[str, Field(min_length=1), Says("the name of an agent")]
+_Maker = Annotated[_Agent, Says("the agent, of several, that makes the call")]
 _Arguments = Annotated[dict[str, Any], Holds("a mapping of argument names to values")]
 _Texts = Annotated[tuple[Text, ...], Holds("a list of texts")]
 
@@ -37,6 +39,7 @@ class FullCall(Written):
     """A call written in full."""
 
     expected: ClassVar[str] = "a call written in full: {name: tool, arguments: {…}}"
+    instead: ClassVar[dict[str, str]] = {"name": "or write {tool: {argument: value}, by: agent}"}
     nullable: ClassVar[frozenset[str]] = frozenset({"compare_args", "info"})
 
     name: _Tool
@@ -51,7 +54,7 @@ class FullCall(Written):
     """A note for people."""
     action_id: Text = ""
     """A name for this call."""
-    by: Annotated[_Agent, Says("the agent, of several, that makes the call")] | None = None
+    by: _Maker | None = None
     """The agent, of several, that makes the call."""
 
 
@@ -59,13 +62,14 @@ _BY = "a call of one agent: {tool: {argument: value}, by: agent}"
 
 
 def _call_by(value: dict[str, Any]) -> dict[str, Any]:
-    if "by" not in value:
-        raise misfit("the key 'by' is missing")
-    if not isinstance(value["by"], str) or not value["by"]:
-        raise misfit(f"found {shown(value['by'])}, expected the agent that makes the call", at=("by",))
-    ((tool, arguments),) = ((key, one) for key, one in value.items() if key != "by")
-    if arguments is not None and not isinstance(arguments, dict):
-        raise misfit(f"found {shown(arguments)}, expected a mapping of argument names to values", at=(tool,))
+    """Check a call that names its agent; a key like `by` is a mistyped one."""
+    key = "by" if "by" in value else next(one for one in value if suggestion(one, ["by"]))
+    if key != "by":
+        raise misfit(f"unknown key {key!r}, expected {_BY}", suggestion(key, ["by"]), at=(key,), at_key=True)
+    ((tool, arguments),) = ((name, one) for name, one in value.items() if name != "by")
+    told = [*form_misfits(value["by"], _Maker, ("by",)), *form_misfits(arguments, _Arguments | None, (tool,))]
+    if told:
+        raise several(told)
     return value
 
 
@@ -132,13 +136,22 @@ def _call(value: dict[str, Any]) -> int:
     return 3 if FullCall.resembles(value) else 1
 
 
-_NAMED: dict[tuple[str, ...], int] = {("handoff",): 4, ("approval",): 5}
+_NAMED = {"handoff": (4, "a handoff"), "approval": (5, "an approval")}
+
+
+def _call_alone(value: dict[str, Any]) -> int | PydanticCustomError:
+    """Tell the form of a call where nothing but calls may stand."""
+    if len(value) == 1 and (named := next(iter(value))) in _NAMED:
+        hint = f"a tool of this name is written in full: {{name: {named}, arguments: {{…}}}}"
+        what = f"{_NAMED[named][1]} stands under expect or never of a scenario; this is a list of calls"
+        return misfit(what, hint, at=(named,), at_key=True)
+    return _call(value)
 
 
 def _step(value: dict[str, Any]) -> int:
     """Tell the form of a call, a handoff or an approval."""
-    if tuple(value) in _NAMED:
-        return _NAMED[tuple(value)]
+    if len(value) == 1 and (named := next(iter(value))) in _NAMED:
+        return _NAMED[named][0]
     form = _call(value)
     is_call = form != 1 or (len(value) == 1 and isinstance(next(iter(value.values())), dict | NoneType))
     mistyped = () if is_call else ((4, Handoff), (5, Approval))
@@ -146,7 +159,7 @@ def _step(value: dict[str, Any]) -> int:
 
 
 _CALL = "a call: {tool: {argument: value}}, {name: tool, arguments: {…}} or the name of a tool"
-Call = Annotated[_Tool | ShortCall | _CallBy | FullCall, OneOf(_CALL, _call)]
+Call = Annotated[_Tool | ShortCall | _CallBy | FullCall, OneOf(_CALL, _call_alone)]
 Calls = Annotated[tuple[Call, ...], Holds("a list of calls")]
 Step = Annotated[
     _Tool | ShortCall | _CallBy | FullCall | Handoff | Approval,
@@ -259,7 +272,7 @@ class SessionForm(Written):
     """The calls of a right run that this session asks for."""
     after: Annotated[
         str,
-        Field(pattern=r"^[0-9]{1,6}(d|h|min|w)$"),
+        Field(pattern=r"^[0-9]{1,6}(d|h|min|w)\Z"),
         Says("the time since the session before, such as 1d, 2h or 30min"),
     ] = ""
     """The time since the session before, such as `1d`, `2h` or `30min`."""
@@ -291,7 +304,7 @@ class Conversed(ScenarioKeys):
     """A title for people."""
 
 
-_Date = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$"), Says("a date such as 2026-11-24")]
+_Date = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}\Z"), Says("a date such as 2026-11-24")]
 _By = Annotated[Filled, Says("who decided, a name")]
 
 
@@ -306,7 +319,7 @@ class AcceptedForm(Written):
     """When."""
     hash: Annotated[
         str,
-        Field(pattern="^[0-9a-f]{16}$"),
+        Field(pattern=r"^[0-9a-f]{16}\Z"),
         Says("the 16 hex digits that `agentbench review` writes, in quotes"),
     ]
     """The hash of the scenario as it was accepted."""
@@ -356,6 +369,12 @@ class ScenarioForm(Conversed):
     """A scenario."""
 
     expected: ClassVar[str] = "a scenario: {id: …, says: […], expect: […]}"
+    first: ClassVar[tuple[str, ...]] = (
+        *("id", "title", "says", "sessions", "language", "knows", "unknown", "goal", "persona", "instructions"),
+        *("modifiers", "expect", "expect_any", "approvals", "communicate", "output", "replies", "never", "match"),
+        *("policies", "rubric", "checks", "faults", "state", "context", "limits", "complexity", "tags", "quarantine"),
+        *("skip", "xfail", "provenance", "review"),
+    )
     nullable: ClassVar[frozenset[str]] = frozenset(
         {"description", "user_scenario", "ticket", "initial_state", "evaluation_criteria"}
     )

@@ -95,7 +95,7 @@ class TrialsForm(Written):
     """Leaves out trials that are not needed any more."""
 
 
-_VARIANT = r"^(?!t[0-9]+$)[A-Za-z0-9_.-]*[A-Za-z0-9_][A-Za-z0-9_.-]*$"
+_VARIANT = r"^(?!t[0-9]+$)[A-Za-z0-9_.-]*[A-Za-z0-9_][A-Za-z0-9_.-]*\Z"
 _Variant = Annotated[
     str,
     Field(pattern=_VARIANT),
@@ -110,12 +110,25 @@ class SuiteFile(Written):
 
     expected: ClassVar[str] = "a suite: a mapping with at least agent and scenarios"
 
+    agent: AgentForm
+    """The agent under test."""
+    scenarios: Annotated[
+        tuple[
+            Annotated[
+                Annotated[FileName, Says("a file or pattern")] | ScenarioForm,
+                OneOf("a scenario, or a file or pattern such as scenarios/*.yaml"),
+            ],
+            ...,
+        ],
+        Holds("a list of scenarios and of files or patterns, at least one", 1),
+    ]
+    """The tests: scenarios, and files or patterns of files that hold them."""
+    extends: Annotated[FileName, Says("the path of a suite file whose keys this one takes over")] | None = None
+    """Another suite file, whose keys this one takes over."""
     name: Annotated[Filled, Says("the name of the suite")] = ""
     """The name of the suite; without it that of the file or its folder."""
     owner: Annotated[Filled, Says("who sees to the suite, for the report")] = ""
     """Who sees to the suite, for the report."""
-    agent: AgentForm
-    """The agent under test."""
     variants: Annotated[
         dict[_Variant, Annotated[dict[str, Any], Holds("a mapping of keywords for the factory")] | None],
         Holds("a mapping of variant names to keywords of the factory", 1),
@@ -129,41 +142,18 @@ class SuiteFile(Written):
     """The language of the scripted user's lines."""
     approvals: Approvals | None = None
     """What the user decides about an approval that nothing else decides."""
-    now: (
-        Annotated[
-            str,
-            Field(
-                pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}"
-                r"([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?(Z|[+-][0-9]{2}:?[0-9]{2}))?$"
-            ),
-            Says("a date and time with its zone, such as 2026-11-22T10:00Z, or a date, which is midnight UTC"),
-        ]
-        | None
-    ) = None
-    """What the clock of every run shows."""
     llm: ModelForm | None = None
     """What the models of all roles have in common."""
-    cassette: CassetteForm = CassetteForm.model_construct()
-    """Where model calls are recorded."""
     judge: JudgeForm | None = None
     """The model that judges rubrics, audits and endings."""
     auditor: Annotated[AuditorMode, Choice("what the auditor may do: off, flags or decide")] | None = None
     """Whether the judge's model reads each run, and whether that decides."""
     rubric: RubricOrFile | None = None
     """The rubric that every run is judged by, unless its scenario has one of its own."""
+    cassette: CassetteForm = CassetteForm.model_construct()
+    """Where model calls are recorded."""
     policies: Annotated[FileName | Policies, OneOf("a file or a list of policies")] = ()
     """The rules that the agent must keep."""
-    scenarios: Annotated[
-        tuple[
-            Annotated[
-                Annotated[FileName, Says("a file or pattern")] | ScenarioForm,
-                OneOf("a scenario, or a file or pattern such as scenarios/*.yaml"),
-            ],
-            ...,
-        ],
-        Holds("a list of scenarios and of files or patterns, at least one", 1),
-    ]
-    """The tests: scenarios, and files or patterns of files that hold them."""
     faults: FaultAxis = ()
     """What goes wrong at the boundary between agent and tools; each scenario runs once under each entry."""
     generate: RecipeForm | None = None
@@ -183,5 +173,15 @@ class SuiteFile(Written):
     """How often each scenario is run."""
     context: Context = {}
     """What the agent, its framework and the tools get, never the user."""
-    extends: Annotated[FileName, Says("the path of a suite file whose keys this one takes over")] | None = None
-    """Another suite file, whose keys this one takes over."""
+    now: (
+        Annotated[
+            str,
+            Field(
+                pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}"
+                r"([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?(Z|[+-][0-9]{2}:?[0-9]{2}))?\Z"
+            ),
+            Says("a date and time with its zone, such as 2026-11-22T10:00Z, or a date, which is midnight UTC"),
+        ]
+        | None
+    ) = None
+    """What the clock of every run shows."""

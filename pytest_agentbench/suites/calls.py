@@ -1,10 +1,9 @@
 """Expected and forbidden calls, handoffs and approvals: the short forms and the full one."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pytest_agentbench.core.events import ExpectedHandoff
-from pytest_agentbench.core.misfit import Keys, Misfit
 from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.values import JsonValue
 
@@ -74,13 +73,3 @@ def handoffs_of(items: Sequence[JsonValue]) -> tuple[ExpectedHandoff, ...]:
         elif not is_approval(item):
             place += 1
     return tuple(found)
-
-
-def way_misfits(ways: Iterable[Sequence[JsonValue]], path: Keys) -> Iterator[Misfit]:
-    """Yield what is no call in a list of ways: nothing says between which calls of the others it would stand."""
-    for way, items in enumerate(ways):
-        for index, item in enumerate(items):
-            if not calls_of([item]):
-                kind = "a handoff" if is_handoff(item) else "an approval"
-                message = f"{kind} stands under expect or never; each of these ways is a list of calls"
-                yield Misfit(path=(*path, way, index), message=message, at_key=True)

@@ -14,7 +14,6 @@ from pytest_agentbench.suites.calls import (
     is_approval,
     is_handoff,
     stated_calls,
-    way_misfits,
 )
 from pytest_agentbench.suites.ids import scenario_slug
 from pytest_agentbench.suites.reply_form import answer_misfits
@@ -31,7 +30,6 @@ def form_to_scenario(form: dict[str, JsonValue], path: Keys) -> Scenario | list[
     wrong = [*_contradictions(form, path), *_matchers(form, path), *line_misfits(form.get("says", ()), (*path, "says"))]
     wrong += _in_sessions(form, path)
     wrong += answer_misfits(form, path)
-    wrong += way_misfits(form.get("expect_any", ()), (*path, "expect_any"))
     if wrong:
         return wrong
     task = checked_task(_task(form), path)

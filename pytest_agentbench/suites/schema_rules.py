@@ -4,6 +4,7 @@ A rule is a mapping with one operator. `before`, `never`, `confirm_before`, `onl
 themselves what they are about; the other operators are requirements, which stand inside them.
 """
 
+from pytest_agentbench.core.policy import ONE_OPERATOR
 from pytest_agentbench.suites.schema_forms import FREE, HANDOFF_BODY, Schema, mapping, texts
 
 _FIRST: Schema = {**texts("a list of names of tools, at least one"), "minItems": 1}
@@ -170,8 +171,6 @@ _REQUIREMENTS: Schema = {
     "any": _RULES,
     "not": {"$ref": "#/$defs/rule"},
 }
-_ONE_KIND = "exactly one of before, never, only, confirm_before, only_if, at_most, when (with then), all, any"
-
 _TRIGGER: Schema = {
     "anyOf": [
         {"enum": ["always"], "description": "always"},
@@ -231,10 +230,10 @@ _OPERATORS: Schema = {
 
 RULE: Schema = {
     "anyOf": [
-        {**mapping(_OPERATORS, _ONE_KIND), "minProperties": 1, "maxProperties": 1},
+        {**mapping(_OPERATORS, ONE_OPERATOR), "minProperties": 1, "maxProperties": 1},
         mapping({"when": _TRIGGER, "then": {"$ref": "#/$defs/rule"}}, "{when: …, then: …}", ("when", "then")),
     ],
-    "description": _ONE_KIND,
+    "description": ONE_OPERATOR,
 }
 """The form of a policy's rule; its references lead into `RULE_DEFINITIONS`."""
 

@@ -42,7 +42,7 @@ class Substitution:
         if isinstance(value, str):
             for name, secret in sorted(self._used.items(), key=lambda pair: -len(pair[1])):
                 if len(secret) >= _SHORTEST_SECRET:
-                    value = value.replace(secret, f"${{{name}}}")
+                    value = _masked(value, secret, f"${{{name}}}")
             return value
         if isinstance(value, dict):
             return {key: self.mask(item) for key, item in value.items()}
@@ -86,6 +86,18 @@ class Substitution:
             return match[0]
 
         return _VARIABLE.sub(put, text)
+
+
+def _masked(text: str, secret: str, name: str) -> str:
+    """Put a name in place of a secret, also where a message shows it in quotes, or cut it off (`…`)."""
+    for form in dict.fromkeys((secret, repr(secret)[1:-1])):
+        text = text.replace(form, name)
+        first, *parts = text.split("…")
+        for part in parts:
+            shown = next((n for n in range(len(form), _SHORTEST_SECRET - 1, -1) if first.endswith(form[:n])), 0)
+            first = f"{first[: len(first) - shown]}{name if shown else ''}…{part}"
+        text = first
+    return text
 
 
 def _identifies(path: Keys) -> bool:

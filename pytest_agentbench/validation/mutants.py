@@ -264,7 +264,7 @@ async def other_writes(player: ScriptPlayer, oracle: Oracle, known: Known, colum
                 if (call.name, call.arguments) in made:
                     continue
                 result = await world.call(call)
-                if result.error or result.wrote is False:
+                if result.failed or result.wrote is False:
                     continue
                 # what is written anew as it stood is a write to the database, and none to anybody else
                 if before is None or await world.snapshot() != before:

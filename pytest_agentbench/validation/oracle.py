@@ -127,9 +127,9 @@ class Writer:
             steps += [Step(party="assistant", part="needed", call=one, position=position) for one in needed]
             steps += self._steps(call, position)
             result = await self._tools.call(call)
-            if result.error and self._can_fail and (guessed := self._unsaid(want)):
+            if result.failed and self._can_fail and (guessed := self._unsaid(want)):
                 raise NoExampleError(f"{want.name}: no value for {' and '.join(guessed)} is known that it takes")
-            if result.error:
+            if result.failed:
                 self._oracle.failed[position] = printable(shorten(result.content.removeprefix("Error: "), 300))
             else:
                 self._hear(Heard(position, call, result))
@@ -189,7 +189,7 @@ class Writer:
         for spec in specs:
             for likely in likely_calls(spec, near, self._known, self._columns, never=self._scenario.never):
                 result = await self._tools.call(likely)
-                if not result.error or not self._can_fail:
+                if not result.failed or not self._can_fail:
                     return likely, result
         return None
 

@@ -141,7 +141,7 @@ class Tracer:
                 continue
             made.add(mark)
             result = await tools.call(call)
-            if not result.error:
+            if not result.failed:
                 self._known.add(result_of(call.name), result.content, call.name)
 
     def _not_reached(self, asked: Sequence[Wanted]) -> list[Wanted]:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from pytest_agentbench.core.errors import FormError
 from pytest_agentbench.core.rubric import Criterion, Rubric
 
 GOOD: dict[str, Any] = {"id": "good", "text": "does it"}
@@ -37,7 +38,7 @@ def test_a_make_or_break_criterion_weighs_a_hundred() -> None:
 )
 def test_a_criterion_that_cannot_be_is_refused(given: dict[str, Any], message: str) -> None:
     """The message says what is wrong and what to write."""
-    with pytest.raises(ValidationError, match=message):
+    with pytest.raises(FormError, match=message):
         Criterion(**{**GOOD, **given})
 
 

@@ -13,6 +13,9 @@ import pytest
 import yaml
 
 from pytest_agentbench.checks.auditor.findings import ROWS
+from pytest_agentbench.core.written import Written
+from pytest_agentbench.spec.scenario import ScenarioForm
+from pytest_agentbench.spec.suite import SuiteFile
 from tests.docs.pages import DOCS, ROOT, pages
 
 GLOSSARY = 30
@@ -71,6 +74,15 @@ def test_the_table_of_the_auditor_has_its_rows() -> None:
     assert [name for name, _, _ in lines] == [row.name for row in ROWS]
     assert [becomes for _, becomes, _ in lines] == [row.becomes for row in ROWS]
     assert [becomes for _, _, becomes in lines] == [row.deciding for row in ROWS]
+
+
+@pytest.mark.parametrize(("heading", "model"), [("## Suite files", SuiteFile), ("## Scenarios", ScenarioForm)])
+def test_keys_are_told_in_the_order_in_which_they_are_documented(heading: str, model: type[Written]) -> None:
+    """An error lists them as the reference does."""
+    text = (DOCS / "reference" / "suite.md").read_text(encoding="utf-8").partition(f"{heading}\n")[2]
+    cells = re.findall(r"^\| ((?:`[a-z_]+`(?:, )?)+) \|", text.partition("\n## ")[0], re.MULTILINE)
+
+    assert [key for cell in cells for key in re.findall(r"[a-z_]+", cell)] == list(model.keys())
 
 
 def test_the_glossary_is_short() -> None:

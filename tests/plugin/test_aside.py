@@ -104,6 +104,7 @@ def test_the_summary_and_columns_tell_people_who_ships(anywhere: Project, capsys
     main(["report", file, "--by", "suite,owner"])
     owners = capsys.readouterr().out
     main(["report", file, "--by", "polcy"])
+    assert main(["report", file, "--summary", "--history", "gone.jsonl"]) == 2
 
     assert status == 1
     assert "shop: do not ship" in shown
@@ -112,7 +113,9 @@ def test_the_summary_and_columns_tell_people_who_ships(anywhere: Project, capsys
     assert "cost per resolved conversation: not known" in shown
     assert shown.count("50 %") >= 2
     assert "bench/agentbench.yaml · checkout  2" in owners
-    assert "did you mean 'policy'" in capsys.readouterr().err
+    errors = capsys.readouterr().err
+    assert "did you mean 'policy'" in errors
+    assert "--history: there is no file gone.jsonl" in errors
     assert len(history([folder / FILE, folder / FILE])) == 2
 
 

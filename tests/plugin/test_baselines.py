@@ -36,7 +36,8 @@ def test_a_kept_baseline_is_a_results_file(kept: Project) -> None:
     document = read(base(kept))
 
     assert len(document.results) == 10
-    assert [verdict.gate for verdict in document.gates] == ["success >= 0.0", "errors <= 0.05"]
+    decided = [verdict.gate for verdict in document.gates if verdict.passed is not None]
+    assert decided == ["success >= 0.0", "errors <= 0.05"]
 
 
 def test_an_equal_session_does_not_regress(kept: Project) -> None:

@@ -30,3 +30,32 @@ def test_an_agent_that_blocks_for_good_costs_its_own_run(project: Project) -> No
     assert verdicts["b"] == "failed"
     assert (verdicts["a"], verdicts["c"]) == ("passed", "passed")
     assert result.duration < 60
+
+
+def test_a_simulation_that_blocks_for_good_costs_its_own_test(project: Project) -> None:
+    """It has crashed, and says what to do; the next test has a loop of its own."""
+    project.write("conftest.py", "from pytest_agentbench.runs import pool\n\npool.BLOCKED = 1.0\n")
+    project.suite("a", "b", agent=bad_at("time.sleep(600)", 1, kind="async "), limits={"seconds": 1})
+    project.write(
+        "test_code.py",
+        """
+        import pytest
+
+
+        @pytest.mark.agentbench("bench/agentbench.yaml", scenario="a")
+        def test_blocks(agentbench):
+            run = agentbench.simulate()
+            assert run.finished
+
+
+        @pytest.mark.agentbench("bench/agentbench.yaml", scenario="b")
+        def test_next(agentbench):
+            assert agentbench.simulate().finished
+        """,
+    )
+
+    result = project.pytester.runpytest_subprocess("--agentbench", "test_code.py", "-p", "no:randomly", timeout=60)
+
+    result.assert_outcomes(failed=1, passed=1)
+    result.stdout.fnmatch_lines(["*CRASHED*blocked the event loop*make it a plain function*"])
+    result.stdout.no_fnmatch_line("*LoopBlockedError*")

@@ -213,3 +213,17 @@ def test_a_session_that_is_the_first_baseline_keeps_the_gate_on_errors(anywhere:
     anywhere.suite("a", "b", agent=crash, gates=["regression <= 0"])
 
     assert anywhere.run("--agentbench-save-baseline=base.json").ret == 1
+
+
+def test_a_first_baseline_has_nothing_to_regress_from(anywhere: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    """Session and `report --gate` say so, and fail nobody."""
+    anywhere.suite("a", gates=["success >= 0.5", "regression <= 0"])
+
+    result = anywhere.run("--agentbench-save-baseline=base.json")
+
+    file = anywhere.pytester.path / "base.json"
+    status = main(["report", "--gate", str(file)])
+    why = "regression <= 0: no baseline yet, this session is the first one"
+    assert (result.ret, status) == (0, 0)
+    result.stdout.fnmatch_lines([f"*{why}"])
+    assert why in capsys.readouterr().out

@@ -1,11 +1,15 @@
 """The page for people who do not read tests, and rows by columns: nothing is said that nothing supports."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from pytest_agentbench.report.breakdown import rows_by
 from pytest_agentbench.report.glyphs import UNICODE
 from pytest_agentbench.report.summary import summary_lines
 from pytest_agentbench.report.table import Layout
+from pytest_agentbench.results.history import history
 from tests.results.make import document, result
 
 LAYOUT = Layout(UNICODE, 100, False)
@@ -40,3 +44,13 @@ def test_by_suite_a_suite_without_variants_stays_beside_one_that_has_some() -> N
 
     assert any(line.startswith("one.yaml · (none)") for line in lines)
     assert any(line.startswith("two.yaml · new") for line in lines)
+
+
+def test_a_history_holds_only_lines_that_add_up(tmp_path: Path) -> None:
+    """A line in which more passed than ran is none of ours."""
+    good, bad = ({"run": run, "created": run, "standings": [{"suite": "s", "passed": passed, "n": 2}]}
+                 for run, passed in (("1", 2), ("2", 3)))  # fmt: skip
+    file = tmp_path / "history.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in (good, bad)))
+
+    assert [session.run for session in history([file])] == ["1"]

@@ -9,6 +9,7 @@ from pytest_agentbench.core.run import PolicyOutcome
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.verdict import Finding
 from pytest_agentbench.report.glyphs import cells
+from pytest_agentbench.report.markdown import markdown_report
 from pytest_agentbench.report.terminal import terminal_report
 from tests.results.make import SUITE, document, result, support_runs, unconfirmed, wrong_refund
 
@@ -122,6 +123,11 @@ def test_gates_that_were_not_evaluated_say_why():
     )
     assert "cut short: 2 of 24 runs finished" in text(cut)
     assert "not evaluated (2 of 24 runs finished)" in text(cut)
+    undecided = document([result("a")], ["success >= 0.5", "policy.confirm-writes >= baseline", "regression <= 0"])
+    lines = text(undecided).splitlines()
+    assert any(line.split()[:3] == ["success", ">=", "0.5"] and "100 %" not in line for line in lines)
+    assert "policy.confirm-writes >= baseline" in text(undecided)
+    assert "  policy.confirm-writes >= baseline: no baseline was given (--agentbench-baseline FILE)" in lines
 
 
 def test_several_suites_have_rows_and_named_gates():
@@ -138,7 +144,11 @@ def test_several_suites_have_rows_and_named_gates():
     )
     shown = text(both)
     assert "agentbench: support, weather" in shown
-    assert "weather: success >= 0.8" in shown
+    for report in (shown, markdown_report(both)):
+        assert "support: success >= 0.8" in report
+        assert "weather: success >= 0.8" in report
+    same = both.model_copy(update={"suites": tuple(suite.model_copy(update={"name": "x"}) for suite in both.suites)})
+    assert "other/agentbench.yaml: success >= 0.8" in markdown_report(same)
     assert "  other/agentbench.yaml" in shown
 
 

@@ -14,7 +14,7 @@ from pytest_agentbench.core.scenario import Quarantine
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.verdict import Blame, Finding, OtherFault
 from pytest_agentbench.results.gates import evaluate_gates
-from pytest_agentbench.results.table import Facts
+from pytest_agentbench.results.table import Facts, Table
 from tests.results.make import SUITE, result, support_runs
 
 BASELINE = [
@@ -300,7 +300,7 @@ def test_without_a_baseline_a_relative_gate_is_not_evaluated():
 
 
 def test_a_factor_of_a_baseline_is_over_what_both_sides_played():
-    """A new scenario, one that changed and one under a fault are in neither figure; with none left it fails."""
+    """A new scenario, one that changed and one under a fault are in neither figure; with none left there is none."""
     both = {"scenario_hash": "1"}
     faulty = result("a", "failed", **both)
     others = [
@@ -313,7 +313,31 @@ def test_a_factor_of_a_baseline_is_over_what_both_sides_played():
     (verdict, _) = evaluate_gates(SUITE, [gate], [result("a", **both), *others], baseline=before)
     (apart, _) = evaluate_gates(SUITE, [gate], others, baseline=before)
     assert (verdict.value, verdict.n, verdict.threshold, verdict.passed) == (1.0, 1, 1.0, True)
-    assert (apart.passed, apart.reason) == (False, "the baseline has none of these scenarios")
+    assert apart.passed is None
+    assert apart.reason == "not evaluated: no baseline, the one given has none of these scenarios"
+
+
+@pytest.mark.parametrize("gate", ["regression <= 0", "success >= baseline", "tag.new >= baseline"])
+def test_what_is_new_since_the_baseline_has_none(gate):
+    """A suite, and a group of a suite, of which the baseline has no run are not evaluated, and fail nobody."""
+    runs = [result("a", tags=("new",))]
+    other = [result("a", suite="other.yaml")]
+    before = other if "tag" not in gate else [result("a")]
+    (verdict, _) = evaluate_gates(SUITE, [gate], runs, baseline=before)
+    assert (verdict.passed, verdict.failed) == (None, False)
+    assert verdict.reason.startswith("not evaluated: no baseline")
+    (first, _) = evaluate_gates(SUITE, [gate], runs, is_first=True)
+    assert first.reason == "not evaluated: no baseline yet, this session is the first one"
+    (nothing, _) = evaluate_gates(SUITE, [gate], [], baseline=before)
+    assert nothing.failed
+
+
+def test_a_policy_stands_in_rows_with_its_own_category_alone():
+    """Policies and categories are not crossed: a run of two policies has two rows, not four."""
+    kept = [PolicyOutcome(policy=name, exercised=True, kept=True) for name in ("ask", "late")]
+    facts = Facts(categories={(SUITE, "ask"): "consent", (SUITE, "late"): "time"})
+    rows = Table(runs=[result("a", policies=tuple(kept))], facts=facts).by("policy", "category")
+    assert [row.label for row in rows] == ["ask · consent", "late · time"]
 
 
 def test_what_is_in_quarantine_stands_in_no_gate():

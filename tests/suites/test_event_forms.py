@@ -58,9 +58,16 @@ def test_an_export_says_the_same(tmp_path: Path) -> None:
     ("line", "said"),
     [
         ("expect: [{handoff: {form: x}}]", "3:23: [0].expect[0].handoff.form: unknown key 'form', allowed: from, to"),
-        ("expect: [{refund: {}, bye: x}]", "[0].expect[0]: the key 'by' is missing"),
+        ("expect: [{refund: {}, bye: x}]", "3:25: [0].expect[0].bye: unknown key 'bye', expected a call of one agent"),
+        ("expect: [{refund: 3, by: 7}]", "3:21: [0].expect[0].refund: found 3, expected a mapping of argument names"),
+        ("expect: [{refund: 3, by: 7}]", "by: found 7, expected the agent, of several, that makes the call (put it in"),
+        ("expect: [{by: x}]", "the key 'name' is missing (or write {tool: {argument: value}, by: agent})"),
         ("never: [{handoff: 3}]", "found 3, expected the agent that it goes to, or {from: agent, to: agent}"),
-        ("expect_any: [[{handoff: {to: x}}]]", "a handoff stands under expect or never"),
+        ("expect_any: [[{handoff: {to: x}}]]", "[0].expect_any[0][0].handoff: a handoff stands under expect or never"),
+        (
+            "sessions: [{says: [a]}, {says: [b], expect: [{approval: refund}]}]",
+            "3:49: [0].sessions[1].expect[0].approval: an approval stands under expect or never of a scenario",
+        ),
         ("output: {risk: {$gtee: 3}}", "unknown matcher '$gtee'"),
         ("replies: [{contain: x}]", "3:14: [0].replies[0].contain: unknown key 'contain'"),
         ("replies: [{matches: '('}]", "3:23: [0].replies[0].matches: '(' is not a regular expression"),

@@ -152,8 +152,8 @@ scenarios:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("enviroment: {}", "limits, stall, gates, trials, context, extends (did you mean 'environment'?)"),
-        ("variant: {}", "unknown key 'variant', allowed: name, owner, agent, variants, environment, user, language,"),
+        ("enviroment: {}", "limits, stall, gates, trials, context, now (did you mean 'environment'?)"),
+        ("variant: {}", "unknown key 'variant', allowed: agent, scenarios, extends, name, owner, variants,"),
         ("trials: two", "found 'two', expected a whole number, 1 or more"),
         ("trials: true", "found True, expected a whole number"),
         ("user: scriptd", "found 'scriptd', allowed: 'scripted', 'llm' (did you mean 'scripted'?)"),
@@ -182,6 +182,14 @@ scenarios:
         ("policies: [{id: a, text: x, rule: {}}]", "found an empty mapping, expected exactly one of before, never"),
         ("policies: [{id: a, text: x, rule: {never: {calls: [b], where: {c: {$ny: 1}}}}}]", "unknown matcher '$ny'"),
         ("policies: [{id: a, text: x, rule: {at_most: {calls: [b]}}}]", "the key 'times' is missing"),
+        ("policies: [{id: 1.0, text: x}]", "found 1.0, expected the name of the policy, unique in the suite (put it"),
+        ("policies: [{id: a, text: x, rule: before}]", "expected a rule: a mapping with exactly one of before, never,"),
+        ("faults: [3]", "or a list of faults that strike together; kinds: timeout, error, rate_limit,"),
+        ("user: {llm: {model: m}, modifiers: [rude]}", "{modifier: {option: value}}; modifiers: forgets_identifier,"),
+        ("environment: {state: {ignore: []}}", "the state has no sqlite, json, own or plugin"),
+        ("environment: {state: {foo: 1, ignore: []}}", "one of the keys 'sqlite', 'json', 'tools', 'own', 'plugin' is"),
+        ('limits: {"a\\0b": 1}', "limits.a\\x00b: unknown key 'a\\x00b', allowed: turns"),
+        ("now: \"2026-11-24\\n\"", "found '2026-11-24\\n', expected a date and time with its zone"),
         ("context: []", "found an empty list, expected a mapping"),
         ("name: ''", "found '', expected the name of the suite"),
     ],
@@ -202,6 +210,7 @@ def test_wrong_parts_are_told_in_words(write: Write, text: str, message: str) ->
         ("{openai: {model: m, system_file: none.md}}", "there is no file 'none.md'"),
         ("{openai: {system: x}}", "the key 'model' is missing (name a model here or in the suite's `llm`)"),
         ("{http: {reply: answer}}", "agent.http: one of the keys 'url', 'app' is missing"),
+        ("{http: {reply: answer, foo: 1}}", "agent.http.foo: unknown key 'foo', allowed: url, "),
         ("{http: {url: localhost}}", "found 'localhost', expected an address such as https://host/v1"),
         ("{transcripts: none.jsonl}", "there is no file 'none.jsonl'"),
         ("{transcripts: []}", "found an empty list, expected a list of files"),
@@ -245,11 +254,19 @@ def test_an_unset_variable_is_an_error(write: Write) -> None:
     assert "the environment variable 'TOKN' is not set (did you mean 'TOKEN'?)" in str(found)
 
 
-def test_errors_never_show_a_secret(write: Write) -> None:
-    """A value that came from a variable is shown as the variable."""
-    text = str(SuiteError(problems(write("agent: ${AGENT}\nscenarios: [x.yaml]\n"), AGENT="s3cr3t value")))
+@pytest.mark.parametrize("secret", ["s3cr3t value", "s3cr3t " + "long " * 20, "s3cr3t 'quoted' \"twice\" \\"])
+def test_errors_never_show_a_secret(write: Write, secret: str) -> None:
+    """A value that came from a variable is shown as the variable, also where it is cut off or escaped."""
+    text = str(SuiteError(problems(write("agent: ${AGENT}\nscenarios: [x.yaml]\n"), AGENT=secret)))
     assert "s3cr3t" not in text
     assert "${AGENT}" in text
+
+
+def test_a_key_that_is_wrong_is_told_once(write: Write) -> None:
+    """What stands under it belongs to nothing."""
+    http = "{http: {url: 'http://x.test', call: {foo: 1}}}"
+    (found,) = problems(write(SHORTEST.replace("my_agent:build", http)))
+    assert "found 'foo', allowed: 'name', 'arguments', 'result', 'error', 'id'" in str(found)
 
 
 def test_a_file_matched_twice_is_read_once(write: Write) -> None:

@@ -44,9 +44,16 @@ def test_an_id_that_does_not_exist_is_told(tmp_path: Path) -> None:
     assert any(issue.kind == "id" and "'T9'" in issue.message for issue in report.issues)
 
 
-def test_a_call_that_fails_on_replay_is_told(tmp_path: Path) -> None:
-    """Closing a closed ticket cannot be what a right run does."""
-    report = one(tmp_path, scenario(says=["Close T3"], expect=[{"close_ticket": {"ticket_id": "T3"}}]))
+@pytest.mark.parametrize(
+    "answer", ['raise ValueError("the ticket is not open")', 'return {"error": "the ticket is not open"}']
+)
+def test_a_call_that_fails_on_replay_is_told(tmp_path: Path, answer: str) -> None:
+    """Closing a closed ticket cannot be what a right run does, whether the tool raises or answers so."""
+    file = write_suite(tmp_path, scenario(says=["Close T3"], expect=[{"close_ticket": {"ticket_id": "T3"}}]))
+    tools = file.with_name("tools.py")
+    tools.write_text(tools.read_text().replace('raise ValueError("the ticket is not open")', answer))
+
+    (report,) = validate(file, environ={}, now=lambda: 0.0).scenarios
 
     assert "replay" in kinds(report)
     assert any("the ticket is not open" in issue.message for issue in report.issues)

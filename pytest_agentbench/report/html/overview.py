@@ -7,6 +7,7 @@ from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.report.auditor import audit_rows, kind_texts, mark_of_gate
 from pytest_agentbench.report.breakdown import (
     Section,
+    gate_label,
     gates_of,
     groups_of,
     own_rows,
@@ -112,11 +113,8 @@ def _row(row: Row, gates: Sequence[GateVerdict] = ()) -> dict[str, JsonValue]:
 
 
 def _gate(verdict: GateVerdict, document: Document) -> dict[str, JsonValue]:
-    several = len({one.suite for one in document.gates}) > 1
-    name = next((suite.name for suite in document.suites if suite.path == verdict.suite), verdict.suite)
-    label = f"{name}: {verdict.label}" if several else verdict.label
     return {
-        "label": shown(label, 200),
+        "label": shown(gate_label(verdict, document), 200),
         "reason": shown(", ".join(filter(None, (verdict.reason, mark_of_gate(verdict, document)))), 200),
         "n": verdict.n,
         "passed": verdict.passed,
