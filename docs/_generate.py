@@ -36,7 +36,6 @@ SUITE = {
     "agent": "../how-to/agents.md",
     "scenarios": "#scenarios",
     "extends": "#one-suite-from-another",
-    "name": "",
     "owner": "../how-to/ci.md#quarantine",
     "variants": "../how-to/compare.md#variants",
     "environment": "../how-to/environment.md",
@@ -51,93 +50,47 @@ SUITE = {
     "policies": "rules.md",
     "faults": "../how-to/faults.md",
     "generate": "../how-to/generate.md#the-recipe",
-    "limits": "",
     "stall": "../understand/judged.md#stalled",
     "gates": "../how-to/ci.md#gates",
     "trials": "../how-to/compare.md#several-trials",
     "context": "../how-to/frameworks.md#context",
     "now": "../how-to/environment.md#the-clock",
 }
-"""The keys of a suite in the order of the page, and where more of each is said."""
+"""Where more is said of keys of a suite."""
 
 SCENARIO = {
-    "id": "",
-    "title": "",
     "says": "../how-to/users.md#lines-and-what-they-mean",
     "sessions": "../how-to/users.md#several-sessions",
-    "language": "",
     "knows": "../how-to/users.md#what-it-answers",
-    "unknown": "",
-    "goal": "",
-    "persona": "",
-    "instructions": "",
     "modifiers": "../how-to/users.md#modifiers",
     "expect": "#expected-calls",
-    "expect_any": "",
     "match": "#expected-calls",
-    "approvals": "",
-    "communicate": "",
     "output": "#typed-answers-and-replies",
     "replies": "#typed-answers-and-replies",
-    "never": "",
-    "policies": "",
-    "rubric": "",
     "checks": "hooks.md#checks-of-a-scenario",
     "faults": "../how-to/faults.md",
-    "state": "",
-    "context": "",
-    "limits": "",
     "complexity": "../understand/judged.md#complexity",
-    "tags": "",
     "quarantine": "../how-to/ci.md#quarantine",
-    "skip": "",
-    "xfail": "",
-    "provenance": "",
     "review": "../how-to/generate.md#review",
-    "description": "",
-    "user_scenario": "",
-    "ticket": "",
-    "initial_state": "",
-    "evaluation_criteria": "",
 }
-"""The keys of a scenario in the order of the page, and where more of each is said."""
+"""Where more is said of keys of a scenario."""
 
 RECIPE = {
-    "from": "",
-    "count": "",
-    "seed": "",
-    "out": "",
-    "languages": "",
-    "llm": "",
-    "roles": "",
     "review": "#review",
-    "shape": "",
     "chains": "#goals-instead-of-walks",
-    "nodes": "",
-    "complexity": "",
-    "enriched": "",
     "personas": "users.md#modifiers",
-    "pool": "",
-    "values": "",
     "allow_writes": "#what-is-called-and-what-never",
     "trust_annotations": "#what-is-called-and-what-never",
     "allow": "#what-is-called-and-what-never",
-    "weights": "",
-    "candidates": "",
-    "traces": "",
     "agents": "#several-agents",
-    "levels": "",
     "document": "#policies-from-a-document",
-    "validators": "",
-    "steps": "",
-    "walk": "",
 }
-"""The keys of a recipe in the order of the page, and where more of each is said."""
+"""Where more is said of keys of a recipe."""
 
 MEMBERS = {"AgentBench": ("simulate", "simulate_async")}
 """Where a class has more than its users call, what they do call."""
 
-JUDGE = {"llm": "models.md", "votes": "", "sees": "#what-a-judge-sees", "notes": "", "calibration": "#calibrate"}
+JUDGE = {"llm": "models.md", "sees": "#what-a-judge-sees", "calibration": "#calibrate"}
 
 _OPTION = re.compile(r"^  (?:-\w(?: \S+)?, )?(--[\w-]+)(?:[ =](\S.*?))?(?:  +(.*))?$")
 _COMMAND = re.compile(r"^  +([a-z][\w-]*)  +(.*)$")
@@ -163,13 +116,13 @@ def with_tables(page: str, tables: Mapping[str, Callable[[], list[str]]]) -> str
 
 
 def keys(model: type[Written], more: Mapping[str, str] | None = None, *, defaults: bool = True) -> list[str]:
-    """Give a row for each key of a model: what it is, and its default; `more` gives the order, and links."""
-    named, told = model.keys(), field_docstrings(model)
-    links = dict.fromkeys(named, "") if more is None else more
-    if links.keys() != named.keys():
-        raise ValueError(f"{model.__name__}: the page lists other keys: {sorted(links.keys() ^ named.keys())}")
+    """Give a row for each key of a model, those of `more` with a link: what it is, and its default."""
+    named, told, links = model.keys(), field_docstrings(model), more or {}
+    if unknown := links.keys() - named.keys():
+        raise ValueError(f"{model.__name__} has no keys {sorted(unknown)}")
     rows = ["| key | what it is | default |", "|---|---|---|"] if defaults else ["| key | what it is |", "|---|---|"]
-    for key, link in links.items():
+    for key in named:
+        link = links.get(key)
         text = told[named[key]].removesuffix(".").replace("|", "\\|")
         row = f"| {f'[`{key}`]({link})' if link else f'`{key}`'} | {text} |"
         rows.append(f"{row} {default(model, named[key])} |" if defaults else row)
