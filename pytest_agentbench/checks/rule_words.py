@@ -112,8 +112,8 @@ def _before(body: Mapping[str, Any]) -> str:
 
 def _confirm_before(body: Mapping[str, Any]) -> str:
     stating = [one if isinstance(one, str) else dumps(one) for one in body.get("stating", ())]
-    hearing = f", after hearing {listing(stating)}" if stating else ""
-    return f"before {_calls(body)}, the user agreed{hearing}"
+    hearing = f", after hearing {listing(stating)}," if stating else ""
+    return f"the user must agree{hearing} before {_calls(body)}"
 
 
 def _only_if(body: Mapping[str, Any]) -> str:

@@ -11,26 +11,26 @@ from typing import Any, NoReturn, Protocol, cast
 
 _EVERYDAY = {
     "init": "write a suite, a first scenario and a CI job for your agent",
-    "doctor": "build a suite's agent, play one turn, and say what can be seen of it",
-    "tools": "list a suite's tools as what executes them does",
+    "doctor": "build a suite's agent, play a turn, and say what can be checked",
+    "tools": "list the tools of a suite, as its module, service or server describes them",
     "generate": "write scenarios by a suite's recipe",
     "review": "accept, reject or edit generated scenarios, one after the other",
     "validate": "check a suite's scenarios without a model and without its agent",
     "explain": "say why a run of the last session did not pass, in words or as JSON",
-    "report": "show results files, the shards of one session as one",
+    "report": "show the report of results files; several shards become one session",
     "compare": "compare two results files scenario by scenario",
     "import": "turn logs of other systems into a recorded suite, or into drafts of scenarios",
-    "score": "judge recorded conversations, as many as there are, and report them",
-    "proxy": "record, replay, meter and bound the model calls of a program in any language",
+    "score": "score recorded conversations, however many, and report them",
+    "proxy": "record, replay, count and bound the model calls of a program in any language",
     "schema": "print the JSON Schema of suite, scenario or results files",
-    "completion": "print what lets bash, zsh or fish complete names and options",
+    "completion": "print the script that completes names and options in bash, zsh or fish",
 }
 _RESEARCH = {
-    "calibrate": "hold judges and rubrics against labelled conversations",
+    "calibrate": "compare judges and rubrics with labelled conversations",
     "situations": "write labelled conversations of a suite, to calibrate judges on",
     "export": "write a suite's scenarios as τ²-bench tasks (JSON)",
     "convert": "turn a τ-bench v1 task list into scenarios",
-    "parity": "hold our τ²-bench verdicts against recorded ones",
+    "parity": "compare our τ²-bench rewards with recorded ones",
     "import-intellagent": "read IntellAgent's graphs, events, dialogues or results",
 }
 COMMANDS = {**_EVERYDAY, **_RESEARCH}
@@ -106,7 +106,7 @@ def _parser(asked: str, command: Command | None) -> argparse.ArgumentParser:
         prog="agentbench",
         usage="agentbench [-h] [--version] COMMAND …",
         description=_listed("Work with agentbench suites and results.", _EVERYDAY, _RESEARCH),
-        epilog="agentbench COMMAND --help tells what a command takes",
+        epilog="agentbench COMMAND --help shows the options of a command",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action=_Version, help="print the version and exit")

@@ -54,7 +54,8 @@ _LEARNED = ("spur", "scope", "scope+veto", "scope+evidence", "scope+evidence+vet
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
     parser.description = (
-        "Hold a judge against labelled conversations: five times 40 % are learned from and 60 % are judged. JUDGE is "
+        "Compares a judge with labelled conversations: five times it learns from 40 % and judges the other 60 %. "
+        "JUDGE is "
         f"{NAME!r} (structural signals, no model), one of {', '.join(_LEARNED)} (learned anew from each 40 %), "
         f"{AUDITOR!r}, or a rubric file; several are joined by commas. All but the first need --model."
     )
@@ -79,11 +80,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what a rubric's judge sees (a suite's `sees`): the conversation, or also the goal",
     )
     parser.add_argument("--notes", action="store_true", help="show a rubric's judge notes on calls (a suite's `notes`)")
-    parser.add_argument("--ablations", action="store_true", help="beside scope, what it is without each of these")
+    parser.add_argument("--ablations", action="store_true", help="beside scope, also without each of these")
     parser.add_argument("--situations", action="store_true", help="show every situation, not only the parts")
     parser.add_argument("--correct", metavar="PASSED/N", help="correct this rate for the judge's known errors")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there, with the hashes")
-    parser.add_argument("--rubric-into", type=Path, metavar="FILE", help="write the rubric learned last there, as YAML")
+    parser.add_argument("--rubric-into", type=Path, metavar="FILE", help="write the last learned rubric there, as YAML")
 
 
 def run(options: argparse.Namespace) -> tuple[str, int]:

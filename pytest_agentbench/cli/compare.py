@@ -20,13 +20,13 @@ WORSE = 1
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
     parser.description = (
-        "Scenarios are paired by their content: those that changed, came or went are set apart, as are those that "
-        "others played. The exit status is 1 where success, or a policy, is worse than chance explains."
+        "Pairs scenarios by their content. Those that changed, came or went are listed apart, and so are those "
+        "with another user or judge. The exit status is 1 if success or a policy is worse than chance explains."
     )
     parser.add_argument("first", type=Path, metavar="BEFORE", help="a results file or baseline")
     parser.add_argument("second", type=Path, metavar="AFTER", help="a results file")
     parser.add_argument(
-        "--correlate", action="store_true", help="say instead whether both order the variants that they share alike"
+        "--correlate", action="store_true", help="say instead whether both files rank their common variants alike"
     )
     parser.add_argument(
         "--metric", default="success", metavar="NAME", help="what to correlate: success, strict_recall, … (success)"

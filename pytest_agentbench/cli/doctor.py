@@ -24,8 +24,8 @@ _INDENT = " " * 21
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
     parser.description = (
-        "Plays one turn, then two sessions at once and two in a row, in which planted words must not travel from one "
-        "to the other: eight turns of your agent, which may call models. The exit status is 1 where something would "
+        "Plays one turn, then two sessions at once and two in a row, in which a word of one session must not show up "
+        "in another: eight turns of your agent, which may call models. The exit status is 1 where something would "
         "make runs fail or mislead."
     )
     parser.add_argument("suite", type=Path, metavar="SUITE", help="a suite file")
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--variant", metavar="NAME", help="which variant of the agent to build (the first)")
     parser.add_argument("--say", metavar="TEXT", help="say this instead of the scenario's first line")
     parser.add_argument(
-        "--max-calls", type=int, default=40, metavar="N", help="let no more model calls of the agent pass (40)"
+        "--max-calls", type=int, default=40, metavar="N", help="refuse more model calls of the agent (40)"
     )
     parser.add_argument("--json", action="store_true", help="print all that was found as JSON")
 

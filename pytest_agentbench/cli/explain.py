@@ -19,7 +19,7 @@ from pytest_agentbench.results.transcripts import LAST_SESSION, Transcripts
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
     parser.description = (
-        "Without RUN every run that did not pass is named. The exit status is 1 unless all of what is shown passed."
+        "Without RUN it names every run that did not pass. The exit status is 1 unless all runs shown passed."
     )
     parser.add_argument("run", nargs="?", metavar="RUN", help="its node id or the end of it: bench/…::refund, refund")
     parser.add_argument(
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="the results file (default: .agentbench/results.json, of the last session)",
     )
-    parser.add_argument("--json", action="store_true", help="give all that is known of the run as JSON, for programs")
+    parser.add_argument("--json", action="store_true", help="print everything about the run as JSON")
     parser.add_argument("-v", "--verbose", action="store_true", help="show the whole conversation")
 
 

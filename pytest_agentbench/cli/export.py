@@ -70,7 +70,7 @@ def _is_suite(source: Path) -> bool:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
-    parser.description = "Variables stay ${VAR}."
+    parser.description = "Leaves variables as ${VAR}."
     parser.add_argument("source", type=Path, metavar="SUITE_OR_FILE", help="a suite, or a file of scenarios")
 
 

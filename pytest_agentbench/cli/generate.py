@@ -19,19 +19,19 @@ KEPT = "; what was finished is kept, and the same command goes on where it stood
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes, and its description."""
     parser.description = (
-        "Makes scenarios of the suite's tools or policies, as its key `generate` says. What is written is reused as "
-        "long as it holds. The exit status is 1 where fewer scenarios were made than asked for."
+        "Makes scenarios of the suite's tools or policies, as its key `generate` says. Files that "
+        "still fit are used again. The exit status is 1 where fewer scenarios were made than asked for."
     )
     parser.add_argument("suite", type=Path, metavar="SUITE", help="a suite file with the key `generate`")
     parser.add_argument("--until", choices=("cards", "graph", "walks"), default="", help="stop after this stage")
     parser.add_argument("--from", dest="source", choices=("tools", "policies"), help="instead of the recipe's own")
     parser.add_argument("--count", type=_count, metavar="N", help="how many scenarios, instead of the recipe's own")
     parser.add_argument("--seed", type=int, metavar="N", help="the seed, instead of the recipe's own")
-    parser.add_argument("--force", action="store_true", help="make everything anew, whatever was written before")
+    parser.add_argument("--force", action="store_true", help="write everything anew")
     parser.add_argument(
         "--reword",
         action="store_true",
-        help="word the scenarios that stand there in plain phrases by the recipe's model; their calls and values stay",
+        help="let the recipe's model word the scenarios that are in plain phrases; calls and values stay",
     )
     parser.add_argument(
         "--cassette",

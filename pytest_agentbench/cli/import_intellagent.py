@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.description = "Pickles are read without running them. Prints what was found and what is missing from it."
+    parser.description = "Reads pickles without executing them. Prints what it found, and what is missing."
     parser.add_argument("source", type=Path, metavar="FILE", help="a JSON export, results.csv, or a pickle")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write what was read there, as JSON")
 

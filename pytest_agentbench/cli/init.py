@@ -48,8 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
     parser.description = (
         "Writes agentbench.yaml with a first scenario, and a GitHub workflow, for the agent at TARGET; then plays a "
-        "first turn, and two short sessions at once, as `agentbench doctor` does. The exit status is 1 where the agent "
-        "did not answer, or something would make runs mislead."
+        "first turn, and two short sessions at once, as `agentbench doctor` does. The exit status is 1 if the agent "
+        "did not answer, or if something would make runs mislead."
     )
     parser.add_argument(
         "target",

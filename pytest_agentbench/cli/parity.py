@@ -273,7 +273,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "recordings", type=Path, nargs="+", metavar="RECORDINGS", help="τ² results files, or one simulation a line"
     )
-    parser.add_argument("--domains", type=Path, metavar="DIR", help="where DOMAIN/tasks.json and DOMAIN/tools.json lie")
+    parser.add_argument(
+        "--domains", type=Path, metavar="DIR", help="the folder with DOMAIN/tasks.json and DOMAIN/tools.json"
+    )
     parser.add_argument(
         "--world",
         default="auto",

@@ -128,7 +128,8 @@ def _row(name: str, usage: Usage) -> tuple[str, ...]:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
     parser.description = (
-        "Serves on loopback until interrupted, then prints what each run took. Chat completions, Responses and "
+        "Serves on loopback until Ctrl-C, then prints calls, tokens and cost of each run. Chat completions, Responses "
+        "and "
         "Anthropic's Messages are recorded, whole and streamed. The exit status is 1 where a request was refused: "
         "not recorded, or over a budget."
     )

@@ -26,8 +26,10 @@ def add_recording(parser: argparse.ArgumentParser) -> None:
         choices=("record", "replay", "refresh"),
         help="replay what is recorded and record the rest (record), never ask live (replay), record anew (refresh)",
     )
-    parser.add_argument("--max-cost", type=float, metavar="USD", help="let no call pass that could cost more in sum")
-    parser.add_argument("--max-calls", type=int, metavar="N", help="let no more calls pass")
+    parser.add_argument(
+        "--max-cost", type=float, metavar="USD", help="refuse calls after which the total could cost more"
+    )
+    parser.add_argument("--max-calls", type=int, metavar="N", help="refuse more calls")
 
 
 def mode_of(cassette: Path | None, mode: str | None) -> Mode | None:

@@ -157,7 +157,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Shows each scenario that waits for a reviewer: what its user says, the rows it starts from, the expected "
         "calls, and the wrong run that must fail. One key accepts, rejects with a reason, edits in $EDITOR, skips or "
-        "quits; without a terminal, keys are read line by line. What is decided is written into the scenario's file."
+        "quits; without a terminal, keys are read line by line. The decision is written into the scenario's file."
     )
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="the folder of a recipe, such as generated/")
     parser.add_argument("--list", action="store_true", help="print a table of all scenarios, and change nothing")

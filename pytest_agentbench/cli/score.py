@@ -264,7 +264,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("suite", type=Path, metavar="SUITE", help="a suite file whose agent is recorded")
     parser.add_argument("--variant", default="", metavar="NAME[,…]", help="score these variants alone")
-    parser.add_argument("--no-judge", action="store_true", help="leave unmeasured what the suite's judge would say")
+    parser.add_argument("--no-judge", action="store_true", help="ask no judge: what needs one is not measured")
     parser.add_argument(
         "--cassette",
         type=Mode,

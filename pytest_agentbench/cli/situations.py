@@ -32,8 +32,8 @@ _REASON = 300
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
     parser.description = (
-        "Play a suite's scenarios rightly and wrongly, with real tool results and injected failures, and write "
-        "labelled conversations of every situation that its environment can express, to calibrate judges on. Without "
+        "Plays a suite's scenarios, right and wrong, with real tool results and injected failures. Writes labelled "
+        "conversations of every situation that its environment allows, to calibrate judges on. Without "
         "--model their words are plain phrases; with it the model writes each conversation around its calls."
     )
     parser.add_argument("suite", type=Path, metavar="SUITE", help="a suite file")

@@ -36,7 +36,7 @@ def _alone(spec: EnvironmentSpec, provider: int) -> EnvironmentSpec:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
-    parser.description = "Starts or reaches what executes the suite's tools, and calls none of them."
+    parser.description = "Starts the services and servers of the suite's tools, or connects to them. Calls no tool."
     parser.add_argument("suite", type=Path, metavar="SUITE", help="a suite file")
     parser.add_argument(
         "--provider", type=int, metavar="N", help="the Nth of its providers alone, for a `list` of its own"

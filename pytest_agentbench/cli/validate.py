@@ -203,8 +203,8 @@ def _verdict(report: SuiteReport, options: ValidateOptions, *, low: bool) -> str
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
     parser.description = (
-        "A right run must pass, weak agents must fail, values must be knowable, and wrong runs be caught. "
-        "The exit status is 1 where one of them is not so, or fewer wrong runs are caught than asked for."
+        "Checks that a right run passes, that weak agents and wrong runs fail, and that the user or "
+        "the tools give each value. The exit status is 1 if a scenario is not valid, or too few wrong runs fail."
     )
     parser.add_argument("suite", type=Path, metavar="SUITE", help="a suite file")
     parser.add_argument("--only", action="append", metavar="ID", help="validate this scenario alone; may be repeated")
@@ -213,12 +213,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--min-mutation", type=float, default=0.95, metavar="SHARE", help="share of wrong runs to be caught (0.95)"
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="chooses the values of wrong runs (0)")
-    parser.add_argument("--no-mutants", action="store_true", help="leave wrong runs out, which take longest")
+    parser.add_argument("--no-mutants", action="store_true", help="play no wrong runs; they take longest")
     first = parser.add_mutually_exclusive_group()
     first.add_argument(
         "--fix",
         action="store_true",
-        help="first ask, on a terminal, what each line of a user without a label means, and write it into its file",
+        help="ask first, on a terminal, what each line without a label means, and write the answer into its file",
     )
     first.add_argument(
         "--refresh", action="store_true", help="make the calls of generated scenarios again and name stale values"

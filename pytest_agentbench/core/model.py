@@ -47,19 +47,19 @@ class Reach(Written):
     expected: ClassVar[str] = "a mapping such as {model: …, base_url: …, temperature: …}"
 
     base_url: Address = ""
-    """The address of the server; without it the provider's, else `OPENAI_BASE_URL`, else OpenAI's own."""
+    """The address of the server; without it the provider's, and for a bare name `OPENAI_BASE_URL`, else OpenAI's."""
     api_key: Annotated[Filled, Says("a key, best written as ${VARIABLE}")] = ""
-    """The key, best written as `${VARIABLE}`."""
+    """The key, best as `${VARIABLE}`; without it, the value of `api_key_env`."""
     api_key_env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*\Z"), Says("a variable's name")] = (
         "OPENAI_API_KEY"
     )
-    """The variable of the environment that holds the key."""
+    """The variable that holds the key; without it, the provider's own."""
     temperature: Annotated[Number, Field(ge=0, le=2), Says("a number from 0 to 2")] | None = None
-    """The temperature, from 0 to 2."""
+    """As in the API, from 0 to 2; without it the role's, else the server's."""
     seed: Whole | None = None
-    """The seed of the server's sampling."""
+    """As in the API."""
     max_tokens: Positive | None = None
-    """The most tokens of an answer."""
+    """The most tokens of one answer, thoughts included; without it the role's, else 8192."""
     effort: (
         Annotated[
             Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"],
@@ -67,29 +67,29 @@ class Reach(Written):
         ]
         | None
     ) = None
-    """How long a reasoning model may think."""
+    """How long a reasoning model thinks: `none`, `minimal`, `low`, `medium`, `high`, `xhigh` or `max`."""
     seconds: Annotated[Seconds, Says("seconds that one request may take, more than 0")] = 60.0
-    """Seconds that one request may take."""
+    """How long one request may take, in seconds."""
     retries: Count = 4
-    """How often a request is sent again after the first."""
+    """How often a request is sent again after 408, 409, 5xx or a lost connection."""
     extra_body: Annotated[Free, Holds("a mapping of further keys of the request")] = {}
-    """Further keys of the request."""
+    """Further keys of each request."""
     headers: Headers = {}
-    """Headers of the request."""
+    """Further headers of each request."""
     price: Price | None = None
-    """What tokens cost, where no price list knows it."""
+    """What tokens cost, in USD per million: `{input: …, output: …, cached_input: …}`; without it, the table says."""
     in_flight: Positive | None = None
-    """Requests at a time, of all who share the server."""
+    """The most requests at a time, of all who share the `base_url`."""
     requests_per_minute: Positive | None = None
-    """Requests a minute, of all who share the server."""
+    """The most requests a minute, of all who share the `base_url`."""
     tokens_per_minute: Positive | None = None
-    """Tokens a minute, of all who share the server."""
+    """The most tokens a minute, of all who share the `base_url`."""
     structured: Annotated[
         Literal["auto", "json_schema", "tool", "json", "prompt"], Choice("how JSON answers are asked for")
     ] = "auto"
-    """How the server is asked for JSON of a given form."""
+    """How typed answers are asked for: `json_schema`, `tool`, `json`, `prompt` or `auto`."""
     transport: Annotated[Literal["direct", "openai", "pydantic_ai"], Choice("who posts requests")] = "direct"
-    """Who posts: ourselves, the `openai` client, or `pydantic_ai`, which finds server and key by itself."""
+    """Who sends requests: `direct`, `openai` (that package's client) or `pydantic_ai`."""
 
 
 class ModelSpec(Reach):

@@ -50,32 +50,32 @@ class Criterion(Written):
     expected: ClassVar[str] = "a criterion: {id: …, text: …, label: POS, weight: 5}"
 
     id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+\Z"), Says("a name of letters, digits, `_.-`")]
-    """The name of the criterion, unique in its rubric."""
+    """A name, unique in the rubric."""
     text: Annotated[Filled, Says("what the criterion looks for, in words")]
-    """What the criterion looks for, in words."""
+    """What to look for: one thing that a stranger could check."""
     label: Annotated[Label, Choice("POS: a good run shows it; NEG: a fault")] = "POS"
-    """POS: a good run shows it. NEG: a fault."""
+    """`POS`: a good run shows it. `NEG`: a fault."""
     weight: Annotated[Whole, Field(ge=1, le=10), Says("a whole number from 1 to 10")] = 5
-    """What the criterion counts beside the others."""
+    """What a scored criterion counts beside the others, 1 to 10."""
     must: Annotated[Flag, Says("true: it must hold, whatever else is scored (`formula: must`)")] = False
-    """Whether it must hold, whatever else is scored (`formula: must`)."""
+    """Whether it decides alone."""
     make_or_break: Annotated[
         Flag, Says("true: a fault that weighs 100 (`formula: scope`), or must not show (`formula: must`)")
     ] = False
-    """Whether it is a fault that weighs 100 (`formula: scope`), or must not show (`formula: must`)."""
+    """SCOPE's word for a fault that decides: `NEG`, weight 100."""
     met: Annotated[Filled, Says("when a `must` is true of a run, in words")] = ""
-    """When a `must` is true of a run, in words."""
+    """What a run looks like of which the must is true."""
     unmet: Annotated[Filled, Says("when a `must` is not true of a run, in words")] = ""
-    """When a `must` is not true of a run, in words."""
+    """What a run looks like of which the must is not true."""
     max_score: Annotated[Whole, Field(ge=1, le=100), Says("a whole number from 1 to 100")] = 10
-    """The score of a criterion that shows fully."""
+    """The full score of a scored criterion."""
     check: (
         Annotated[
             Filled, Says("an expression such as `tool_errors == 0`, or an import path such as package.module:name")
         ]
         | None
     ) = None
-    """What decides without a model: an expression over metrics, or the import path of a function of the run."""
+    """What decides it without a model: an expression, or the import path of a function."""
 
     @classmethod
     def long_form(cls, value: Any) -> Any:
@@ -137,11 +137,11 @@ class Rubric(Written):
     }
 
     formula: Annotated[Formula, Choice("must: every `must` holds; scope: averages, exactly as SCOPE")] = "must"
-    """must: every `must` holds. scope: averages, exactly as SCOPE."""
+    """How criteria decide: `must` or `scope`."""
     criteria: Criteria
-    """What a run is judged by."""
+    """The criteria; a file may be this list alone."""
     threshold: Annotated[Share, Says("the score below which a run fails (`formula: must`), from 0 to 1")] | None = None
-    """The score below which a run fails (`formula: must`), from 0 to 1."""
+    """The least score with `formula: must`, from 0 to 1."""
 
     def of(self, label: Label) -> tuple[Criterion, ...]:
         """Give the criteria of one label."""

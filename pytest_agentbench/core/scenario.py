@@ -198,44 +198,44 @@ class ScenarioKeys(Written):
     """What a scenario says in the same words in every form of it."""
 
     language: Language | None = None
-    """The language of the scripted user's lines; without it, the suite's."""
+    """The language of the scripted user's phrases; without it, the suite's."""
     modifiers: Modifiers | None = None
-    """Ways in which an LLM-backed user behaves; without it, the suite's."""
+    """How a user that a model plays behaves; without it, the suite's."""
     approvals: Approvals | None = None
-    """What the user decides about an approval that nothing else decides; without it, as the suite says."""
+    """`approve` or `reject`; without it, as the suite says."""
     output: (
         Annotated[dict[str, Any], Holds("a mapping of parts of the agent's typed answer to values or matchers")] | None
     ) = None
-    """Parts of the agent's typed answer, with values or matchers."""
+    """Parts of the agent's typed answer, with values or matchers: `{decision: block_card}`."""
     faults: ScenarioFaults = ()
-    """Faults, all of which strike in each run."""
+    """Failures at the tools, all of them in each run."""
     match: Match = Match.model_construct()
-    """How expected calls are matched."""
+    """How expected calls are matched: `{order: any_order, expected_calls: writes}`."""
     policies: Annotated[
         tuple[Annotated[Named, Says("the id of a policy")], ...],
         Holds("a list of ids of the policies that this scenario exercises"),
     ] = ()
-    """The policies that this scenario exercises."""
+    """The ids of the policies that this scenario is about."""
     checks: Annotated[tuple[ImportPath, ...], Holds("a list of import paths of further checks")] = ()
-    """Import paths of further checks."""
+    """Import paths of checks of yours."""
     rubric: WrittenRubric | None = None
     """A rubric in place of the suite's."""
     complexity: Annotated[Count, Says("a whole number, 0 or more: how hard the scenario is")] | None = None
-    """How hard the scenario is; without it, the sum of its policies' challenges, else the number of expected calls."""
+    """How hard the scenario is, a whole number; without it, it is derived."""
     context: Context = {}
-    """What the agent, its framework and the tools get, never the user; laid over the suite's."""
+    """As in the suite, and merged over it."""
     limits: ScenarioLimits = ScenarioLimits.model_construct()
-    """Limits of its own."""
+    """As in the suite; these win."""
     tags: Annotated[tuple[Annotated[Filled, Says("a tag")], ...], Holds("a list of tags")] = ()
-    """Tags, by which scenarios are selected and counted."""
+    """Words to select and count scenarios by."""
     quarantine: Quarantine | None = None
-    """Why it decides nothing for a while."""
+    """`{owner: payments, reason: flaky sandbox, until: 2026-12-31}`: it is played and shown, and decides nothing."""
     skip: Annotated[_Reason, Says("the reason why this scenario is not run")] | None = None
-    """The reason why this scenario is not run."""
+    """Why the scenario is not run."""
     xfail: Annotated[_Reason, Says("the reason why this scenario is expected to fail")] | None = None
-    """The reason why this scenario is expected to fail."""
+    """Why the scenario should fail; then it counts in no rate."""
     provenance: Annotated[dict[str, Any], Holds("a mapping that says where this scenario comes from")] = {}
-    """Where this scenario comes from."""
+    """A mapping that says where the scenario comes from."""
 
 
 class Scenario(ScenarioKeys):

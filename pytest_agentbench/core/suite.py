@@ -152,14 +152,14 @@ class JudgeKeys(Written):
     """How the judge's model is asked."""
 
     votes: Annotated[Literal[1, 3, 5, 7, 9], Choice("how often a judge is asked: 1, 3, 5, 7 or 9")] = 1
-    """How often it is asked; the majority counts."""
+    """How often it is asked, an odd number up to 9; the median or the majority counts."""
     sees: Annotated[
         Sees,
         Choice("goal: also what the user wants, policies and expected effects; conversation: not these"),
     ] = "goal"
-    """What a rubric's judge is shown beside the conversation."""
+    """What it sees beside the conversation: `goal` or `conversation`."""
     notes: Annotated[Flag, Says("true or false: whether it is shown notes on each call")] = False
-    """Whether it is shown notes on each call."""
+    """Whether it sees a note on each call: how it went, and where its arguments came from."""
 
 
 class JudgeSpec(JudgeKeys):
@@ -261,61 +261,61 @@ class RecipeKeys(Written):
     count: Annotated[Whole, Field(ge=1, le=100_000), Says("how many scenarios, from 1 to 100000")] = 50
     """How many scenarios."""
     seed: Whole = 0
-    """The seed: the same one gives the same bytes."""
+    """The seed of every choice."""
     languages: Annotated[
         tuple[Annotated[str, Field(pattern=r"^[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*\Z"), Says("a language")], ...],
         Holds("a list of the users' languages, such as [en, fr]", 1),
     ] = ()
-    """The languages of the users; without it the suite's own."""
+    """The languages of the users; beyond `en`, `de`, `es`, `fr` they need a model; without it, the suite's."""
     shape: Annotated[
         Literal["conversation", "react"],
         Choice("conversation (the user speaks again and again), or react (once, then calls to the end)"),
     ] = "conversation"
-    """Whether the user speaks again and again, or once, and the agent calls to the end (tool-to-scenario §6)."""
+    """`conversation`: the user speaks before each chain of calls; `react`: the user speaks once."""
     chains: Annotated[
         Literal["walks", "goals"],
         Choice("where chains of calls come from: walks (through the tool graph), or goals (a model plays)"),
     ] = "walks"
-    """Where chains of calls come from: walks through the tool graph, or goals that a model pursues."""
+    """Where chains of calls come from: `walks`, or `goals` that a model pursues."""
     walk: Annotated[
         Literal["exact", "paper"],
         Choice("exact (sets of exactly the level), or paper (IntellAgent's Algorithm 1, which overshoots)"),
     ] = "exact"
-    """How sets of policies are drawn."""
+    """How sets of policies are drawn: `exact`, or `paper` (IntellAgent's algorithm)."""
     steps: Annotated[
         Literal["weighted", "uniform", "max"],
         Choice("how the next policy of a set is chosen: by the weights, evenly, or the highest weight"),
     ] = "weighted"
-    """How the next policy of a set is chosen."""
+    """How the next policy of a set is drawn: `weighted`, `uniform` or `max`."""
     validators: Annotated[
         tuple[ImportPath, ...], Holds("a list of import paths of functions that check generated rows", 1)
     ] = ()
     """Import paths of functions that check generated rows."""
     enriched: Annotated[Share, Says("the share of scenarios with a planned failure, from 0 to 1")] = 0.1
-    """The share of scenarios with a planned failure."""
+    """The share of scenarios in which a request finds nothing."""
     personas: Annotated[Whole, Field(ge=1, le=20), Says("users per scenario, from 1 to 20")] = 1
-    """Users per scenario."""
+    """Users per scenario; each one after the first has a modifier."""
     pool: Annotated[Whole, Field(ge=1, le=1000), Says("verified calls per tool, from 1 to 1000")] = 12
     """Verified calls per tool."""
     allow_writes: Annotated[Flag, Says("true: tools that change state may be tried")] = False
-    """Whether tools that write may be tried where nothing can be reset."""
+    """Whether tools that write may be called where nothing can be reset."""
     trust_annotations: Annotated[
         Flag, Says("true: what servers tell of their tools (readOnlyHint, GET) counts as declared")
     ] = False
-    """Whether what servers tell of their tools counts as declared."""
+    """Whether it counts as declared what a server says of its tools."""
     allow: Annotated[tuple[ToolName, ...], Holds("a list of tools that may be called whatever they do", 1)] = ()
     """Tools that may be called whatever they do."""
     weights: Annotated[
         Literal["uniform", "conditioned", "prompting", "empirical", "traces"],
         Choice("where transition probabilities come from"),
     ] = "uniform"
-    """Where transition probabilities come from."""
+    """Where the weights of steps come from: `uniform`, `conditioned`, `traces`, `prompting` or `empirical`."""
     candidates: Annotated[
         Whole,
         Field(ge=1, le=20),
         Says("walks drawn for each scenario, of which the most plausible are kept, from 1 to 20"),
     ] = 1
-    """Walks drawn for each scenario, of which a judge keeps the plausible ones."""
+    """Walks drawn for each scenario; the most plausible one is kept."""
     values: Annotated[
         dict[
             str,
@@ -325,11 +325,11 @@ class RecipeKeys(Written):
         ],
         Holds("a mapping of arguments, or tool.argument, to lists of values that exist", 1),
     ] = {}
-    """Known values by argument, or by `tool.argument`; none where no user gives an optional argument."""
+    """Values that exist, by argument: `{city: [Nantes, Brest]}`; without it, those of the state."""
     review: Annotated[
         ReviewMode, Choice("pending: a scenario counts once a reviewer accepted it; off: it counts at once")
     ] = "pending"
-    """Whether a scenario counts once a reviewer accepted it, or at once."""
+    """`pending`: a scenario counts once somebody accepted it; `off`: at once."""
     roles: Annotated[
         tuple[Annotated[Filled, Says("the name of a role")], ...],
         Holds("a list of the roles that the model plays; without it, all", 1),

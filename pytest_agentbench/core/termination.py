@@ -24,17 +24,17 @@ class Thresholds(Written):
     expected: ClassVar[str] = "a mapping of thresholds from which a conversation counts as STALLED"
 
     similarity: Annotated[Number, Field(ge=0.5, le=1), Says("a number from 0.5 to 1")] = SAME
-    """The ratio (of `difflib.SequenceMatcher`) from which two texts are the same; with other numbers they never are."""
+    """From when two texts are the same, 0.5 to 1."""
     repeats: Positive = 2
-    """How often in a row both parties must repeat themselves."""
+    """How often an exchange must repeat the one before."""
     mirrors: Positive = 2
-    """How many texts in a row, of both parties, must repeat the text before."""
+    """How many texts in a row, of both parties, must repeat the one before."""
     mirrored_turns: Positive = 3
-    """How many turns of one party in a row must repeat the other party's text."""
+    """How many turns of one party in a row must repeat the other's words."""
     idle_turns: Positive = 6
-    """Turns of each party without a new call, value, fact, step of the goal or text."""
+    """How many turns of each party must bring nothing new."""
     new_text: Annotated[Share, Says("a number from 0 to 1")] = 0.25
-    """The share of the pieces of a text, runs of four signs, that were never seen before, from which it is new."""
+    """The share of a text that must be new."""
 
 
 Turns = Annotated[Positive, Says("a whole number, 1 or more: agent turns")]

@@ -28,7 +28,7 @@ class ModelForm(Reach):
     """A model; what is left out comes from the suite's `llm`."""
 
     model: Annotated[Filled, Says("the name of a model, as in openai:NAME")] | None = None
-    """The name of the model, as in `openai:NAME`."""
+    """`PROVIDER:NAME`, or the bare name; without it, that of the suite's `llm`."""
 
 
 class FactoryForm(Written):
@@ -185,7 +185,7 @@ class JudgeForm(JudgeKeys):
         ]
         | None
     ) = None
-    """The figures that it must have, without which no session is judged by it."""
+    """The figures that it must have before it judges: a file of `agentbench calibrate`, or `{file: …, kappa: 0.6}`."""
 
 
 class CassetteForm(CassetteKeys):

@@ -282,24 +282,26 @@ class Conversed(ScenarioKeys):
     """What both forms of a scenario write as calls and lines."""
 
     says: _Says = ()
-    """What the scripted user says, in order."""
+    """The user's lines: text, or text under what it means, `{confirm: "Do that", about: W1}`."""
     sessions: Annotated[
         tuple[SessionForm, ...],
         Holds("a list of two or more sessions of one user in one world, each a conversation of its own", 2),
     ] = ()
-    """Sessions of one user in one world, each a conversation of its own."""
+    """In place of `says`: conversations of one user in one world, `[{says: […], expect: […]}, {says: […], after:
+    1d}]`."""
     never: Annotated[
         Steps,
         Holds("a list of what is forbidden: tools, {tool: {argument: value}}, {handoff: agent} or {approval: tool}"),
     ] = ()
-    """What is forbidden: calls, handoffs and approvals."""
+    """What is forbidden: `refund`, `{refund: {method: cash}}`, `{handoff: legal}`, `{approval: refund}`."""
     replies: Annotated[tuple[ReplyForm, ...], Holds("a list of what replies of the agent are like")] = ()
-    """What replies of the agent are like."""
+    """What replies of the agent are like: `[{contains: W1}, {max_words: 120}]`."""
     expect_any: Annotated[
         tuple[Calls, ...],
         Holds("a list of other ways, each a list of calls, that are as right as expect", 1),
     ] = ()
-    """Other ways, each a list of calls, that are as right as `expect`."""
+    """Several right ways, a list of calls each, of which the run must fit one: `[[{book: {by: train}}], [{book:
+    {by: bus}}]]`."""
     title: Annotated[str, Field(min_length=1), Says("a title for people")] = ""
     """A title for people."""
 
@@ -391,21 +393,23 @@ class ScenarioForm(Conversed):
         ]
         | None
     ) = None
-    """What the user gives when asked: names with values, or with `{value: …, also: [other names]}`; or text."""
+    """What the user gives when asked: `{email: ada@example.com}`, `{order_id: {value: W1, also: [receipt]}}`, or
+    text."""
     unknown: Annotated[Text | _Texts, OneOf("what the user does not know: text or a list of texts")] | None = None
-    """What the user does not know."""
+    """What the user does not know: a list, or text."""
     persona: Annotated[Text, Says("who the user is, in words")] | None = None
-    """Who the user is, in words."""
+    """Who the user is."""
     goal: Annotated[Text, Says("what the user wants, in words")] | None = None
-    """What the user wants, in words."""
+    """What the user wants; the only line where `says` is absent."""
     instructions: Annotated[Text, Says("how the user behaves, in words")] | None = None
-    """How the user behaves, in words."""
+    """How the user behaves."""
     expect: Annotated[Steps, Holds("a list of the calls, handoffs and approvals of a right run")] | None = None
-    """The calls, handoffs and approvals of a right run."""
+    """The calls, handoffs and approvals of a right run; `[]` means none, no key means that nothing is expected or
+    forbidden."""
     communicate: Annotated[_Texts, Holds("a list of what the agent must tell the user")] | None = None
-    """What the agent must tell the user."""
+    """What the agent must tell the user, each text in one message; whole numbers from 2 to 999 may be words."""
     state: Annotated[Free, Holds("a mapping merged into the suite's state before the run")] | None = None
-    """Merged into the suite's state before the run."""
+    """Data that is added to the suite's state."""
     description: Annotated[Text | dict[str, Any], OneOf("τ²: what the task is about")] | None = None
     """τ²: what the task is about."""
     user_scenario: Annotated[_Mapping, Holds("τ²: who the user is and what it wants, a mapping")] | None = None
@@ -417,7 +421,7 @@ class ScenarioForm(Conversed):
     evaluation_criteria: Annotated[_Mapping, Holds("τ²: a mapping with what a right run does")] | None = None
     """τ²: what a right run does."""
     review: ReviewForm | None = None
-    """What people said of a generated scenario."""
+    """`pending`, or what `agentbench review` wrote."""
 
 
 class ExpectedHandoffForm(Written):

@@ -59,29 +59,29 @@ class RecipeForm(RecipeKeys):
     expected: ClassVar[str] = "a recipe: {from: tools, count: 50, seed: 7}"
 
     source: Annotated[Literal["tools", "policies"], Choice("tools or policies")] = Field(alias="from")
-    """What scenarios are made from."""
+    """What scenarios are made from: `tools` or `policies`."""
     out: Annotated[_Path, Says("the folder that is written")] = "generated"
-    """The folder that is written, below the suite's own."""
+    """The folder that is written."""
     nodes: NodesForm = NodesForm.model_construct()
-    """The length of a walk in nodes."""
+    """The length of a walk, `{min: 6, max: 25}`; with `shape: react`, `min` is 4."""
     complexity: Annotated[
         dict[str, Annotated[Number, Field(ge=0), Says("a share, 0 or more")]],
         Holds("a mapping such as {simple: 0.5, complex: 0.5}", 1),
     ] = {}
-    """Shares of the scenarios by class or level."""
+    """Shares of scenarios by class, `simple` (2–4 calls) and `complex` (5–13), or by level."""
     levels: LevelsForm | None = None
-    """The least and the most complexity of scenarios of policies."""
+    """The least and the most complexity of scenarios from policies: `{min: 2, max: 11}`."""
     document: Annotated[_Path, Says("a document with policies, relative to the suite's folder")] | None = None
-    """A document that policies are read from; without it the suite's own."""
+    """A document to read policies from; without it, the suite's own policies."""
     traces: Annotated[tuple[_Path, ...], Holds("a list of recorded conversations", 1)] = ()
     """Recorded conversations that weights come from."""
     agents: Annotated[
         dict[Annotated[str, Field(pattern=r"\S"), Says("the name of an agent")], _Path],
         Holds("a mapping of other agents to their suite files: {helpdesk: desk.agentbench.yaml}", 1),
     ] = {}
-    """Suite files of other agents by name, whose graphs stand in the place of tools."""
+    """Other agents and their suites: `{helpdesk: desk.agentbench.yaml}`."""
     llm: ModelForm | None = None
-    """The model that plays the roles of the pipeline."""
+    """The model that plays the roles."""
 
 
 class TrialsForm(Written):
@@ -111,7 +111,8 @@ class SuiteFile(Written):
     expected: ClassVar[str] = "a suite: a mapping with at least agent and scenarios"
 
     agent: AgentForm
-    """The agent under test."""
+    """The agent under test: an import path, `{factory: …}`, `{callable: …}`, `{openai: …}`, `{http: …}` or
+    `{transcripts: …}`."""
     scenarios: Annotated[
         tuple[
             Annotated[
@@ -122,57 +123,58 @@ class SuiteFile(Written):
         ],
         Holds("a list of scenarios and of files or patterns, at least one", 1),
     ]
-    """The tests: scenarios, and files or patterns of files that hold them."""
+    """The tests: a list of scenarios, of files, and of patterns of files."""
     extends: Annotated[FileName, Says("the path of a suite file whose keys this one takes over")] | None = None
-    """Another suite file, whose keys this one takes over."""
+    """The suite file whose keys this one takes over: `../base.agentbench.yaml`."""
     name: Annotated[Filled, Says("the name of the suite")] = ""
-    """The name of the suite; without it that of the file or its folder."""
+    """The name in reports; without it, that of the file or its folder."""
     owner: Annotated[Filled, Says("who sees to the suite, for the report")] = ""
-    """Who sees to the suite, for the report."""
+    """Who looks after the suite, for reports."""
     variants: Annotated[
         dict[_Variant, Annotated[dict[str, Any], Holds("a mapping of keywords for the factory")] | None],
         Holds("a mapping of variant names to keywords of the factory", 1),
     ] = {}
-    """Named configurations of the agent: keywords of its factory. The first one runs unless others are asked for."""
+    """Named configurations of the agent, `{name: {keyword: value}}`; the first one runs unless you ask for others."""
     environment: EnvironmentForm = EnvironmentForm.model_construct()
-    """Tools and state that the agent acts on."""
+    """What the agent works on: `tools`, `user_tools`, `state`, `reads`, `writes`; or `tau2` and `checkout`."""
     user: UserForm = "scripted"
-    """Who plays the simulated user."""
+    """Who plays the simulated user: `scripted`, `llm`, or `{llm: {model: …}, modifiers: […], critique: 2}`."""
     language: Language = "en"
-    """The language of the scripted user's lines."""
+    """The language of the scripted user's phrases: `en`, `de`, …, or a `.toml` file of yours."""
     approvals: Approvals | None = None
-    """What the user decides about an approval that nothing else decides."""
+    """What the user decides where no line decides about an approval: `approve` or `reject`; without it, the run is
+    unscored."""
     llm: ModelForm | None = None
-    """What the models of all roles have in common."""
+    """What the models of all roles share."""
     judge: JudgeForm | None = None
-    """The model that judges rubrics, audits and endings."""
+    """The model that judges: `{llm: {model: …}, votes: 3, sees: goal}`."""
     auditor: Annotated[AuditorMode, Choice("what the auditor may do: off, flags or decide")] | None = None
-    """Whether the judge's model reads each run, and whether that decides."""
+    """What the auditor may do: `off`, `flags` or `decide`; without it, it reads only the runs that need it."""
     rubric: RubricOrFile | None = None
-    """The rubric that every run is judged by, unless its scenario has one of its own."""
+    """The criteria of every run, or the file that holds them; a scenario may have its own."""
     cassette: CassetteForm = CassetteForm.model_construct()
-    """Where model calls are recorded."""
+    """Where model calls are recorded: `{file: …, ignore: […], unrecorded: skip}`."""
     policies: Annotated[FileName | Policies, OneOf("a file or a list of policies")] = ()
-    """The rules that the agent must keep."""
+    """What the agent must or must not do: a list, or a file that holds it."""
     faults: FaultAxis = ()
-    """What goes wrong at the boundary between agent and tools; each scenario runs once under each entry."""
+    """Failures at the tools; each scenario runs once with each entry."""
     generate: RecipeForm | None = None
     """The recipe of `agentbench generate`."""
     limits: Limits = Limits.model_construct()
-    """What a run may spend."""
+    """The most that one run may spend; a call over the limit is refused and ends the run."""
     stall: Thresholds = Thresholds.model_construct()
     """When a conversation counts as STALLED."""
     gates: Annotated[
         tuple[Annotated[Text, Says("a gate such as 'success >= 0.80'")], ...],
         Holds("a list of gates such as 'success >= 0.80'"),
     ] = ()
-    """Thresholds that decide the exit status."""
+    """Thresholds that decide the exit status; without them, every scenario must pass."""
     trials: (
         Annotated[Positive | TrialsForm, OneOf("a whole number, 1 or more, or {most: 8, stop: sequential}")] | None
     ) = None
-    """How often each scenario is run."""
+    """How often each scenario is played: a number, or `{most: 8, stop: sequential}`; without it, once."""
     context: Context = {}
-    """What the agent, its framework and the tools get, never the user."""
+    """A mapping for the agent and its tools; the user never sees it."""
     now: (
         Annotated[
             str,
@@ -184,4 +186,4 @@ class SuiteFile(Written):
         ]
         | None
     ) = None
-    """What the clock of every run shows."""
+    """What the clock shows in every run: `2026-11-22T10:00Z`, or a date."""

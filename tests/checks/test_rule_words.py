@@ -10,7 +10,7 @@ from pytest_agentbench.checks.rule_words import rule_words
     [
         (None, ""),
         ({"never": {"calls": ["refund"], "where": {"amount": {"$gt": 100}}}}, "never refund with amount more than 100"),
-        ({"confirm_before": {"calls": "writes"}}, "before any call that writes, the user agreed"),
+        ({"confirm_before": {"calls": "writes"}}, "the user must agree before any call that writes"),
         (
             {"before": {"calls": ["cancel"], "first": ["get_order"], "same": ["order_id"]}},
             "before cancel, get_order succeeded about the same order_id",

@@ -75,7 +75,7 @@ def test_every_block_is_well_formed(page: str) -> None:
 def test_links_lead_somewhere(page: str) -> None:
     """A link to a file of this repository names one that is there, and a heading that it has."""
     file = PAGES.get(page, ROOT / "CHANGELOG.md")
-    text = prose(file.read_text(encoding="utf-8"))
+    text = re.sub(r"(?m)^\[([^]]+)\]: (\S+)$", r"[\1](\2)", prose(file.read_text(encoding="utf-8")))
     for target, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", text):
         there = file.parent / target if target else file
         assert there.exists(), f"{page}: {target}"

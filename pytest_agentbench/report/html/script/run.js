@@ -21,12 +21,17 @@ function runPage(place, context) {
     run.seen.map(([kind, turn, told, quote]) =>
       h("p", { class: "notice" }, `Flag of the auditor (decides nothing), ${kind}${turn ? `, turn ${turn}` : ""}: ${told}${quote ? `, "${quote}"` : ""}`)),
     run.disputed ? h("p", { class: "notice warn" }, `Disputed: ${run.disputed}. The run is scored.`) : null,
-    run.unmeasured.length ? section("Not measured", h("ul", { class: "findings" }, run.unmeasured.map(([part, why, cure]) => h("li", { class: "unscored" }, icon("unscored", "not measured"), h("div", {}, h("b", {}, part), h("p", {}, cure ? `${why}; ${cure}` : why)))))) : null,
+    run.unmeasured.length ? section("Not measured", h("ul", { class: "findings" }, run.unmeasured.map(([part, why, cure]) => h("li", { class: "unscored" }, icon("unscored", "not measured"), h("div", {}, h("b", {}, part), h("p", {}, coded(cure ? `${why}; ${cure}` : why))))))) : null,
     failing.length > 1 || (failing.length && !row.line) ? section("What failed", h("ul", { class: "findings" }, failing.filter((one) => one.kind !== "state" || !isDifference(one)).map((one) => finding(one, jump)))) : null,
     expected(run, jump), state(failing), judged.length ? section("What judges quote", judged.map((one) => evidence(one, jump))) : null,
     h("section", { "aria-label": "Conversation" }, h("h3", { class: "spread" }, "Conversation", run.messages ? run.divergences.map((one) => h("button", { type: "button", class: "jump to-divergence", on: { click: () => goTo(one.turn) } }, `${one.against === "baseline" ? "unlike the baseline" : "divergent"} from turn ${one.turn}${one.agent ? ` (${one.agent})` : ""}`)) : null), conversation(run, row.line)),
     rest.length ? h("details", { class: "more" }, h("summary", {}, `${plural(rest.length, "other check")}`), h("ul", { class: "findings" }, rest.map((one) => finding(one, jump)))) : null,
     facts(row, run));
+}
+
+function coded(text) { // what stands between backticks is code
+  const parts = text.split("`");
+  return parts.length % 2 ? parts.map((part, place) => (place % 2 ? h("code", {}, part) : part)) : text;
 }
 
 function goTo(turn) {
