@@ -90,7 +90,7 @@ class Summary:
             )
         for reason, count in (self._prefetch.sequential if self._prefetch else {}).items():
             terminalreporter.write_line(f"{count} runs one at a time: {reason}")
-        for text in annotation_lines(self._session, document, config.rootpath, os.environ):
+        for text in annotation_lines(document, config.rootpath, os.environ):
             terminalreporter.write_line(text if compat.shows_unicode(config) else ascii_only(text))
 
     def _bounds(self) -> list[str]:
