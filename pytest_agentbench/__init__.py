@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pytest_agentbench.api.simulation import Simulation
     from pytest_agentbench.core.acts import Act
     from pytest_agentbench.core.conversation import Reply, Stop, Turn, UserTurn, View
-    from pytest_agentbench.core.errors import AgentBenchError, NotMeasuredError, NotRunError, SuiteError
+    from pytest_agentbench.core.errors import AgentBenchError, FormError, NotMeasuredError, NotRunError, SuiteError
     from pytest_agentbench.core.model import Price, Usage
     from pytest_agentbench.core.policy import Policy
     from pytest_agentbench.core.rubric import Criterion, Rubric
@@ -38,7 +38,7 @@ _HOMES = {
     "api.simulation": ("Simulation",),
     "core.acts": ("Act",),
     "core.conversation": ("Reply", "Stop", "Turn", "UserTurn", "View"),
-    "core.errors": ("AgentBenchError", "NotMeasuredError", "NotRunError", "SuiteError"),
+    "core.errors": ("AgentBenchError", "FormError", "NotMeasuredError", "NotRunError", "SuiteError"),
     "core.model": ("Price", "Usage"),
     "core.policy": ("Policy",),
     "core.rubric": ("Criterion", "Rubric"),
@@ -74,6 +74,7 @@ __all__ = [
     "Fact",
     "Finding",
     "Flag",
+    "FormError",
     "GateVerdict",
     "Message",
     "NotMeasuredError",

@@ -111,7 +111,7 @@ def refusals(suite: Suite, *, judge: bool, max_cost: float | None, max_calls: in
     if suite.judge is None:
         yield (
             f"{suite.path}: the criterion {judged[0]!r} needs a judge; add `judge: {{llm: {{model: …}}}}`, or "
-            "leave such criteria unmeasured with --agentbench-no-judge"
+            "leave such criteria unmeasured with `-o agentbench_judge=false`"
         )
     elif suite.judge.calibration is not None:
         yield from objections(suite)
@@ -223,7 +223,6 @@ def planned(
     toolset: Toolset,
     *,
     trials: int | None = None,
-    stops_early: bool = False,
     extensions: Extensions = NO_EXTENSIONS,
 ) -> Iterator[RunPlan]:
     """Give the runs of the chosen variants: the named ones, all, or the first that the suite declares.
@@ -234,7 +233,7 @@ def planned(
         found = recorded_plans(suite, key, variants, toolset)
     else:
         asked = chosen(tuple(suite.variants), variants)
-        found = plans(suite, key, asked, toolset, trials=trials, stops_early=stops_early)
+        found = plans(suite, key, asked, toolset, trials=trials)
     yield from (replace(plan, extensions=extensions) for plan in found)
 
 

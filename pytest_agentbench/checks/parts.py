@@ -15,10 +15,10 @@ from pytest_agentbench.core.verdict import Finding, FindingKind, Unmeasured
 ADD_RULE = "give the policy a `rule`, or the suite a `judge`"
 """What measures a policy that has neither."""
 
-ADD_JUDGE = "give the suite a `judge`, and let it judge (no `--agentbench-no-judge`)"
+ADD_JUDGE = "give the suite a `judge`, and let it judge (no `agentbench_judge = false`)"
 """What measures a rubric."""
 
-LET_ANSWER = "let the judge's model answer (no `--agentbench-no-judge`)"
+LET_ANSWER = "let the judge's model answer (no `agentbench_judge = false`)"
 """What measures either where the suite has a judge that nobody asks."""
 
 LET_DECIDE = "let its word decide: `auditor: decide`"

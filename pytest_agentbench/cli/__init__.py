@@ -2,9 +2,11 @@
 
 import argparse
 import io
+import signal
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext, redirect_stdout
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn, Protocol, cast
@@ -39,6 +41,9 @@ COMMANDS = {**_EVERYDAY, **_RESEARCH}
 
 INTERRUPTED = 130
 """The exit status after Ctrl-C, as shells have it: 128 and the signal's number."""
+
+TERMINATED = 143
+"""The exit status after SIGTERM, likewise."""
 
 _MODULES = {"import": "import_logs"}
 """Modules that cannot have the name of their command."""
@@ -76,9 +81,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     from pytest_agentbench.core.errors import AgentBenchError  # noqa: PLC0415 - help and usage load nothing else
     from pytest_agentbench.core.text import printable  # noqa: PLC0415 - same
 
+    # what code of the user's prints is no part of a document
+    printing = redirect_stdout(sys.stderr) if getattr(options, "json", False) is True else nullcontext()
     try:
-        # what code of the user's prints is no part of a document
-        with redirect_stdout(sys.stderr) if getattr(options, "json", False) is True else nullcontext():
+        with _ending_in_order(), printing:
             text, status = command.run(options)
         if options.output is None:
             print(text)
@@ -94,6 +100,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"\nagentbench {given[0]}: interrupted{getattr(command, 'KEPT', '')}", file=sys.stderr)
         return INTERRUPTED
     return status
+
+
+@contextmanager
+def _ending_in_order() -> Iterator[None]:
+    """Let SIGTERM end a command by an exception, so that the servers that it started end with it."""
+
+    def end(*_: object) -> NoReturn:
+        raise SystemExit(TERMINATED)
+
+    if threading.current_thread() is not threading.main_thread():  # no other may say what a signal does
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _module(name: str) -> Command:

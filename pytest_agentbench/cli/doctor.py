@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
         say=options.say,
         most_calls=options.max_calls,
     )
-    redact = Redactor(load_suite(options.suite, environ=os.environ).secrets)
+    redact = Redactor(load_suite(options.suite, environ=os.environ, generating=True).secrets)
     status = 0 if diagnosis.is_healthy else _PROBLEMS
     if options.json:
         return dumps(redact.json(diagnosis.model_dump(mode="json")), indent=2), status

@@ -20,7 +20,8 @@ def tools(path: Path, provider: int | None = None) -> str:
 
     Raise `SuiteError`, `SuiteFaultError` or `EnvironmentFaultError` where they cannot be had.
     """
-    suite = load_suite(path, environ=os.environ, generating=True)  # a recipe needs not have written its scenarios yet
+    # a recipe needs not have written its scenarios yet, and the list is what is to be written
+    suite = load_suite(path, environ=os.environ, generating=True, listing=True)
     spec = suite.environment if provider is None else _alone(suite.environment, provider)
     with tempfile.TemporaryDirectory(prefix="agentbench-") as directory:
         toolset = asyncio.run(real_toolset(spec, suite.root, IsolationGate(Path(directory))))

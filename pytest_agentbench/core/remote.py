@@ -93,6 +93,11 @@ class OpenApiSpec(RestKeys):
     service: ServiceSpec | None = None
     tools: Path | None = None
 
+    @property
+    def takes_turns(self) -> bool:
+        """Whether one run has the service at a time: all share it, and it is reset for each."""
+        return bool(self.reset) and (self.service is None or self.service.share == "session")
+
 
 class McpCommand(Written):
     """An MCP server that speaks on its standard streams; `{run_dir}` and `{python}` are filled in."""

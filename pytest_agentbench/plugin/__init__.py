@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,15 @@ MARKER = (
     "agentbench(suite, *, policy, complexity, tag, scenario, variant, fault): run this test with the scenarios of a "
     "suite that fit; scenarios from suite files carry it too, so that -m \"agentbench(policy='…')\" selects them"
 )
+
+GONE = {
+    "early-stop": "write `trials: {most: 8, stop: sequential}` into the suite",
+    "annotations": "they are printed where GITHUB_ACTIONS is true, and by `agentbench report --annotations`",
+    "max-cost": "write `agentbench_max_cost = USD` into pytest's ini file, or `-o agentbench_max_cost=USD`",
+    "max-calls": "write `agentbench_max_calls = N` into pytest's ini file, or `-o agentbench_max_calls=N`",
+    "no-judge": "write `agentbench_judge = false` into pytest's ini file, or `-o agentbench_judge=false`",
+}
+"""Options that there were, and what to write instead."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -44,11 +54,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="play each scenario N times (default: `trials` of the suite, else 1)",
     )
     group.addoption(
-        "--agentbench-early-stop",
-        action="store_true",
-        help="leave out the trials of a scenario once those before have shown whether it passes reliably",
-    )
-    group.addoption(
         "--agentbench-save-baseline", metavar="FILE", help="keep the results there, for later sessions to compare with"
     )
     group.addoption(
@@ -66,11 +71,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption("--agentbench-markdown", metavar="FILE", help="write a short report for a CI summary or a comment")
     group.addoption(
-        "--agentbench-annotations",
-        action="store_true",
-        help="print GitHub's annotations of failed scenarios, as is done anyway where GITHUB_ACTIONS is true",
-    )
-    group.addoption(
         "--agentbench-resume", action="store_true", help="continue the last run: finished runs are taken from it"
     )
     group.addoption(
@@ -81,19 +81,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "record it (record), or record anew (refresh)",
     )
     group.addoption(
-        "--agentbench-max-cost", type=float, metavar="USD", help="stop before model calls of the session cost more"
-    )
-    group.addoption(
-        "--agentbench-max-calls", type=int, metavar="N", help="stop before the session makes more model calls"
-    )
-    group.addoption(
-        "--agentbench-no-judge", action="store_true", help="ask no judge: what needs one is shown as not measured"
-    )
-    group.addoption(
         "--agentbench-seed", type=int, default=0, metavar="N", help="seed of whatever is chosen at random (default: 0)"
     )
     group.addoption(
         "--agentbench-generate", action="store_true", help="run the recipes of the suites first (their key `generate`)"
+    )
+    for name in GONE:
+        group.addoption(f"--agentbench-{name}", nargs="?", const=True, help=argparse.SUPPRESS)
+    parser.addini("agentbench_max_cost", "US dollars that model calls of a session may cost (default: any)", default="")
+    parser.addini("agentbench_max_calls", "model calls that a session may make (default: any number)", default="")
+    parser.addini(
+        "agentbench_judge", "false: ask no judge; what needs one is shown as not measured", type="bool", default=True
     )
     parser.addini(
         "agentbench_keep",
@@ -111,8 +109,11 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker, and the session's plugins when they are asked for."""
+    """Register the marker, and the session's plugins when they are asked for; refuse options that are gone."""
     config.addinivalue_line("markers", MARKER)
+    for name, instead in GONE.items():
+        if config.getoption(f"agentbench_{name.replace('-', '_')}") is not None:
+            raise pytest.UsageError(f"--agentbench-{name} is no option any more: {instead}")
     if config.getoption("agentbench"):
         from pytest_agentbench.plugin.loading import quick_imports  # noqa: PLC0415 - loads only after --agentbench
 

@@ -101,7 +101,7 @@ class ControllerSide:
             config,
             log,
             slots=options.concurrency,
-            keeps_trials=lambda: options.early_stop or sequential.exists(),
+            keeps_trials=sequential.exists,
         )
 
     @pytest.hookimpl(optionalhook=True)

@@ -81,7 +81,7 @@ class Division:
         self._options = options
         if self.elsewhere and options.max_calls is not None and options.max_calls < self.workers:
             raise pytest.UsageError(
-                f"--agentbench-max-calls {options.max_calls} cannot be divided among {self.workers} workers, of which "
+                f"agentbench_max_calls = {options.max_calls} cannot be divided among {self.workers} workers, of which "
                 f"{self.elsewhere} are on other hosts; give at least {self.workers}, or have fewer workers"
             )
 

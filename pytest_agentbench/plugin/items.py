@@ -91,7 +91,6 @@ class SuiteModule(pytest.Module):
                 asked.variants,
                 toolset,
                 trials=asked.trials,
-                stops_early=asked.early_stop,
                 extensions=extensions_of(self.ihook),
             )
         )

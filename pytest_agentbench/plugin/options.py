@@ -1,14 +1,18 @@
 """The command line and ini options, resolved once."""
 
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from math import ceil
 from pathlib import Path
-from typing import Literal, Self
+from typing import Literal, Self, TypeVar
 
 import pytest
 
 from pytest_agentbench.core.moments import span_of
+
+N = TypeVar("N", int, float)
 
 Mode = Literal["off", "replay", "record", "refresh"]
 
@@ -27,13 +31,11 @@ class Options:
     concurrency_note: str
     gates: Literal["auto", "always", "never"]
     trials: int | None
-    early_stop: bool
     save_baseline: Path | None
     baseline: Path | None
     json: Path | None
     html: Path | None
     markdown: Path | None
-    annotations: bool
     resume: bool
     cassette: Mode
     max_cost: float | None
@@ -59,11 +61,6 @@ class Options:
         if asked is not None and asked < 1:
             raise pytest.UsageError(f"--agentbench-concurrency must be >= 1, got {asked}")
         note = _one_at_a_time(config)
-        for name, bound, shown in (("max_cost", 1e9, "a billion"), ("max_calls", 2**62, "2**62")):
-            value = config.getoption(f"agentbench_{name}")
-            if value is not None and not 0 <= value < bound:
-                option = f"--agentbench-{name.replace('_', '-')}"
-                raise pytest.UsageError(f"{option} must be >= 0 and less than {shown}, got {value}")
         workers = worker_count(config)
         trials = config.getoption("agentbench_trials")
         if trials is not None and trials < 1:
@@ -79,25 +76,42 @@ class Options:
             concurrency_note=note,
             gates=config.getoption("agentbench_gates"),
             trials=trials,
-            early_stop=config.getoption("agentbench_early_stop"),
             save_baseline=_file(config, "agentbench_save_baseline"),
             baseline=_file(config, "agentbench_baseline"),
             json=Path(config.invocation_params.dir, json) if json else None,
             html=_file(config, "agentbench_html"),
             markdown=_file(config, "agentbench_markdown"),
-            annotations=config.getoption("agentbench_annotations"),
             resume=config.getoption("agentbench_resume"),
             cassette=config.getoption("agentbench_cassette"),
-            max_cost=config.getoption("agentbench_max_cost"),
-            max_calls=config.getoption("agentbench_max_calls"),
+            max_cost=_budget(config, "agentbench_max_cost", float, 1e9, "US dollars, from 0 to less than a billion"),
+            max_calls=_budget(config, "agentbench_max_calls", int, 2**62, "a whole number, from 0 to less than 2**62"),
             seed=config.getoption("agentbench_seed"),
-            judge=not config.getoption("agentbench_no_judge"),
+            judge=_judges(config),
             directory=config.rootpath / config.getini("agentbench_dir"),
             keep=_keep(config),
             transcripts=config.getoption("agentbench_transcripts"),
             stops_early=bool(config.getoption("maxfail", 0)) or bool(config.getoption("stepwise", False)),
             collect_only=bool(config.getoption("collectonly", False)),
         )
+
+
+def _budget(config: pytest.Config, name: str, kind: Callable[[str], N], bound: float, words: str) -> N | None:
+    """Give a budget that the ini file states, None where it states none."""
+    given = str(config.getini(name)).strip()
+    if not given:
+        return None
+    with suppress(ValueError):
+        if 0 <= (value := kind(given)) < bound:
+            return value
+    raise pytest.UsageError(f"{name}: found {given!r}, expected {words}")
+
+
+def _judges(config: pytest.Config) -> bool:
+    """Whether judges are asked."""
+    try:
+        return bool(config.getini("agentbench_judge"))
+    except (ValueError, pytest.UsageError) as error:
+        raise pytest.UsageError(f"agentbench_judge: {error}, expected true or false") from None
 
 
 _LONGEST_KEPT = timedelta(weeks=520)

@@ -42,9 +42,9 @@ def write_pages(session: Session, document: Document, root: Path, baseline: Docu
         yield from _written(markdown, "the Markdown report", text + markdown_report(document, baseline=baseline))
 
 
-def annotation_lines(session: Session, document: Document, root: Path, environ: Mapping[str, str]) -> list[str]:
-    """Give the lines that GitHub reads off the log; none anywhere else, unless asked for."""
-    if environ.get("GITHUB_ACTIONS") != "true" and not session.options.annotations:
+def annotation_lines(document: Document, root: Path, environ: Mapping[str, str]) -> list[str]:
+    """Give the lines that GitHub reads off the log; none anywhere else."""
+    if environ.get("GITHUB_ACTIONS") != "true":
         return []
     workspace = environ.get("GITHUB_WORKSPACE") or str(root)
     return github_annotations(document, place=in_repository(root.as_posix(), Path(workspace).as_posix()))

@@ -90,7 +90,7 @@ class Summary:
             )
         for reason, count in (self._prefetch.sequential if self._prefetch else {}).items():
             terminalreporter.write_line(f"{count} runs one at a time: {reason}")
-        for text in annotation_lines(self._session, document, config.rootpath, os.environ):
+        for text in annotation_lines(document, config.rootpath, os.environ):
             terminalreporter.write_line(text if compat.shows_unicode(config) else ascii_only(text))
 
     def _bounds(self) -> list[str]:
@@ -115,10 +115,17 @@ class Summary:
             return
         if terminalreporter.stats.get("error"):
             return
+        if any(not _is_there(argument, config) for argument in config.args):
+            return  # pytest names the file that is not there
         places = ", ".join(str(argument) for argument in config.args) or str(config.rootpath)
         terminalreporter.write_line(
             f"agentbench: no agentbench.yaml or *.agentbench.yaml and no marked test found in {places}", yellow=True
         )
+
+
+def _is_there(argument: str, config: pytest.Config) -> bool:
+    """Whether an argument leads to something: a file or folder, or with `--pyargs` perhaps a package."""
+    return bool(config.option.pyargs) or Path(config.invocation_params.dir, argument.partition("::")[0]).exists()
 
 
 def _shown(path: Path, config: pytest.Config) -> str:

@@ -15,7 +15,7 @@ from pytest_agentbench.results.intervals import wilson
 LEAST_RUNS = 50
 """Runs labelled by the team without one false alarm, from which an auditor counts as calibrated."""
 
-_WITHOUT = "or go without its judgement: --agentbench-no-judge"
+_WITHOUT = "or go without its judgement: -o agentbench_judge=false"
 
 
 class AuditorStanding(Model):

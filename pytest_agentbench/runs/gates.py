@@ -68,5 +68,5 @@ def _check_trials(text: str, k: int, suite: Suite, plans: Sequence[RunPlan]) -> 
     if any(plan.stops_early for plan in plans):
         raise GateError(
             f"the gate {text!r} needs all trials, and the suite stops them early",
-            "leave `stop: sequential` and --agentbench-early-stop out, or the gate",
+            "leave `stop: sequential` out, or the gate",
         )

@@ -215,12 +215,11 @@ def plans(
     toolset: Toolset,
     *,
     trials: int | None = None,
-    stops_early: bool = False,
 ) -> Iterator[RunPlan]:
     """Give every run of a suite in order: scenarios, then the chosen variants, then faults, then trials.
 
-    `trials` replaces the suite's own number, `stops_early` adds to what the suite says of it. Ids stay what the suite
-    file makes them: the first trial of a suite that declares none is named as ever, those beyond it `[t2]`, `[t3]`, ….
+    `trials` replaces the suite's own number. Ids stay what the suite file makes them: the first trial of a suite that
+    declares none is named as ever, those beyond it `[t2]`, `[t3]`, ….
     """
     declared = suite.trials or 1
     trials = trials or declared
@@ -235,7 +234,7 @@ def plans(
             trial=trial,
             shows_trial=declared > 1 or trial > 1,
             trials=trials,
-            stops_early=stops_early or suite.stops_early,
+            stops_early=suite.stops_early,
             toolset=toolset,
         )
 

@@ -34,6 +34,7 @@ def file_schema(kind: str) -> dict[str, Any]:
     definitions = found.pop("$defs", {})
     if kind == "suite":
         definitions |= RULE_DEFINITIONS
+        found["anyOf"] = [{"required": found.pop("required")}, {"required": ["extends"]}]
     return {
         "$schema": _DRAFT,
         "title": f"pytest-agentbench {kind}",

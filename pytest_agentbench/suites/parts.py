@@ -55,9 +55,20 @@ class PartReader:
     """Turns parts of a suite file into what they mean, notes what is wrong there, and the files they name (`files`)."""
 
     def __init__(
-        self, document: Document, root: Path, problems: list[Problem], written: Document, common: ModelForm | None
+        self,
+        document: Document,
+        root: Path,
+        problems: list[Problem],
+        written: Document,
+        common: ModelForm | None,
+        *,
+        listing: bool,
     ) -> None:
-        """Read parts of `document`; `written` is the same with its `${VAR}`s in place, `common` the suite's `llm`."""
+        """Read parts of `document`; `written` is the same with its `${VAR}`s in place, `common` the suite's `llm`.
+
+        `listing` leaves out committed lists of tools.
+        """
+        self._listing = listing
         self._document = document
         self._written = written
         self._root = root
@@ -160,15 +171,15 @@ class PartReader:
         if least > most:
             self._wrong(("generate", key), f"min is {least}, more than max, which is {most}")
 
-    def file(self, name: str, path: Keys) -> Path:
-        """Give the file that a key names, seen from the folder of its file; note it when it is not there."""
+    def file(self, name: str, path: Keys, hint: str = _SUITES_FOLDER) -> Path:
+        """Give the file that a key names, seen from the folder of its file; note, with a hint, that it is not there."""
         folder = self._beside(path)
         file = folder / name
         try:
             if file.is_file():
                 self.files[name if folder == self._root else os.path.relpath(file, self._root)] = file
             else:
-                self._wrong(path, f"there is no file {name!r} in {folder}", _SUITES_FOLDER)
+                self._wrong(path, f"there is no file {name!r} in {folder}", hint)
         except (OSError, ValueError) as error:
             self._wrong(path, f"{name!r} is not a path: {error}")
         return file
@@ -225,7 +236,11 @@ class PartReader:
         return ToolsSpec(kind="python", target=form)
 
     def _tool_list(self, form: OpenApiTools | McpTools, path: Keys) -> Path | None:
-        return self.file(form.tool_list, (*path, "list")) if form.tool_list is not None else None
+        if form.tool_list is None or self._listing:
+            return None
+        return self.file(
+            form.tool_list, (*path, "list"), f"`agentbench tools SUITE -o FILE` writes it; {_SUITES_FOLDER}"
+        )
 
     def _state(self, form: Compared) -> StateSpec:
         path = ("environment", "state")

@@ -47,20 +47,23 @@ _NOTHING = "nothing:here"
 _HASHED_PARTS = ("agent", "variants", "environment", "context", "now")
 
 
-def load_suite(path: Path, *, environ: Mapping[str, str], generating: bool = False) -> Suite:
+def load_suite(path: Path, *, environ: Mapping[str, str], generating: bool = False, listing: bool = False) -> Suite:
     """Read a suite with its scenarios and policies; `environ` gives the values of `${VAR}`.
 
-    `generating` leaves out what the recipe (`generate`) writes, which need not be there, or be right, yet.
+    `generating` leaves out what the recipe (`generate`) writes, which need not be there, or be right, yet, and
+    `listing` committed lists of tools.
     Paths in the suite are absolute, whatever `path` is. Raises `SuiteError` with every problem of every file at once,
     ordered by file and line.
     """
-    return _SuiteReader(path.absolute(), Substitution(environ), generating=generating).read()
+    return _SuiteReader(path.absolute(), Substitution(environ), generating=generating, listing=listing).read()
 
 
 class _SuiteReader:
     """Reads one suite; a part that does not fit the schema is left out so that the others are still checked."""
 
-    def __init__(self, path: Path, substitution: Substitution, *, generating: bool = False) -> None:
+    def __init__(
+        self, path: Path, substitution: Substitution, *, generating: bool = False, listing: bool = False
+    ) -> None:
         self._path = path
         self._generating = generating
         self._recipe: GenerateSpec | None = None
@@ -71,7 +74,7 @@ class _SuiteReader:
         self._document = substitution.apply(written)
         self._broken: set[Keys] = set()
         self._form = self._checked()
-        self._parts = PartReader(self._document, self._root, self._problems, written, self._form.llm)
+        self._parts = PartReader(self._document, self._root, self._problems, written, self._form.llm, listing=listing)
         self._now: datetime | None = None
 
     def read(self) -> Suite:

@@ -14,6 +14,7 @@ from pytest_agentbench.core.errors import AgentBenchError, KeyMissingError, Prob
 from pytest_agentbench.core.model import ModelSpec, Usage
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.providers import PYDANTIC_AI
+from pytest_agentbench.core.remote import OpenApiSpec
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.seams import Isolation
@@ -89,7 +90,7 @@ def examine(
     Raise `SuiteError` where the suite cannot be read, its
     tools cannot be loaded, its conversations are recorded, or it has no such scenario or variant.
     """
-    suite = load_suite(path, environ=environ)
+    suite = load_suite(path, environ=environ, generating=True)
     if suite.agent.kind == "transcripts":
         raise SuiteError([Problem(file=path, key="agent", message="recorded conversations have no agent to look at")])
     try:
@@ -168,6 +169,9 @@ def _unknown(path: Path, kind: str, name: str, names: Sequence[str]) -> SuiteErr
 
 
 def _isolation(suite: Suite) -> Isolation:
+    remotes = (one.remote for one in (*suite.environment.tools, *suite.environment.user_tools))
+    if any(isinstance(remote, OpenApiSpec) and remote.takes_turns for remote in remotes):
+        return "exclusive"
     try:
         return declared_isolation(suite.environment.state, suite.root)
     except AgentBenchError:
@@ -280,7 +284,7 @@ def _state(run: Run) -> Iterator[Observation]:
 def _isolated(isolation: Isolation, suite: Suite) -> Iterator[Observation]:
     if suite.agent.serial:
         yield _saw("isolation", "note", "one run at a time, since the agent says `serial: true`")
-    elif suite.environment.state is None:
+    elif suite.environment.state is None and isolation == "per_run":
         yield _saw("isolation", "ok", "the suite has no state; runs overlap")
     elif isolation == "per_run":
         yield _saw("isolation", "ok", "every run has a state of its own; runs overlap")
@@ -324,8 +328,12 @@ def _session(played: Played, suite: Suite) -> Iterator[Observation]:
         cost = f"about {usage.calls} model calls a turn, cost unknown"
     else:
         cost = f"about {usage.cost_usd:.4f} USD a turn"
-    advice = "" if suite.scenarios else "add a scenario"
-    yield _saw("session", "ok" if suite.scenarios else "problem", f"{told}; {cost}", advice)
+    if suite.scenarios:
+        yield _saw("session", "ok", f"{told}; {cost}")
+    elif suite.generate is not None:
+        yield _saw("session", "note", f"{told}; {cost}", f"write scenarios: agentbench generate {suite.path.name}")
+    else:
+        yield _saw("session", "problem", f"{told}; {cost}", "add a scenario")
 
 
 def _keys(suite: Suite, variant: str, environ: Mapping[str, str]) -> Iterator[Observation]:

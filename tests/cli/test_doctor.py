@@ -204,6 +204,51 @@ def test_one_run_at_a_time_is_not_waited_for(folder: Path, capsys: pytest.Captur
     assert "interleaved" not in told
 
 
+RESETTING = """
+agent: my_agent:build
+environment:
+  tools: {openapi: api.json, base_url: "http://127.0.0.1:{port}", reset: POST /reset, serve: SERVICE}
+generate: {from: tools}
+scenarios: [generated/scenarios/*.yaml]
+"""
+API = {
+    "openapi": "3.0.0",
+    "info": {"title": "x", "version": "1"},
+    "paths": {"/reset": {"post": {"operationId": "reset", "responses": {"200": {"description": "done"}}}}},
+}
+SERVICE = """
+import sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+class Answers(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+
+    do_POST = do_GET
+
+HTTPServer(("127.0.0.1", int(sys.argv[1])), Answers).serve_forever()
+"""
+
+
+def test_a_service_that_is_reset_for_each_run_is_had_by_one_at_a_time(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nobody waits for it in vain; a suite of which only the recipe is there is looked at, too."""
+    (folder / "api.json").write_text(json.dumps(API))
+    (folder / "service.py").write_text(SERVICE)
+    serve = '{command: ["{python}", service.py, "{port}"], ready: /, share: session}'
+    suite = write(folder, "def build():\n    return lambda message: 'Hello.'\n", RESETTING.replace("SERVICE", serve))
+
+    status, told = doctor(capsys, str(suite))
+
+    assert status == 0, told
+    assert "note isolation exclusive: one run at a time anywhere" in told
+    assert "two sessions, one after the other: nothing that one was told" in told
+    assert "interleaved" not in told
+    assert "write scenarios: agentbench generate agentbench.yaml" in told
+
+
 def test_a_models_calls_are_counted_and_bounded(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """No more calls pass than were allowed, and the one that did not is named."""
     with ModelServer(lambda _: text("Hello.")) as server:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_agentbench.cli import INTERRUPTED
+from pytest_agentbench.cli import INTERRUPTED, TERMINATED
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a process cannot be sent SIGINT there")
 
@@ -26,6 +26,14 @@ agent: a:b
 environment: {tools: desk, reads: [find_person]}
 scenarios: [generated/scenarios/*.yaml]
 generate: {from: tools}
+"""
+
+
+SERVICE = """
+import os, time
+with open("called", "w") as file:
+    file.write(str(os.getpid()))
+time.sleep(600)
 """
 
 
@@ -56,3 +64,24 @@ def test_generate_says_that_what_it_finished_is_kept(tmp_path: Path) -> None:
     assert errors.strip() == (
         "agentbench generate: interrupted; what was finished is kept, and the same command goes on where it stood"
     )
+
+
+def test_a_service_ends_with_the_command_that_started_it(tmp_path: Path) -> None:
+    """Also where the command is told to end while it waits for the service."""
+    (tmp_path / "service.py").write_text(SERVICE)
+    tools = "{openapi: 'http://127.0.0.1:{port}/x', serve: {command: ['{python}', service.py]}}"
+    (tmp_path / "agentbench.yaml").write_text(
+        f"agent: a:b\nenvironment: {{tools: {tools}}}\nscenarios: [{{id: a, says: [x]}}]\n"
+    )
+    os.mkfifo(tmp_path / "called")
+    code = "import sys; from pytest_agentbench.cli import main; sys.exit(main())"
+    process = subprocess.Popen([sys.executable, "-c", code, "tools", "agentbench.yaml"], cwd=tmp_path)
+
+    threading.Thread(target=_open_when_ended, args=(process, tmp_path / "called")).start()
+    with (tmp_path / "called").open() as told:  # the service waits for a reader
+        started = int(told.read() or 0)
+    process.send_signal(signal.SIGTERM)
+
+    assert process.wait(timeout=60) == TERMINATED
+    with pytest.raises(ProcessLookupError):
+        os.kill(started or os.getpid(), 0)

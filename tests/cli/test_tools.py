@@ -29,11 +29,15 @@ def suite(folder: Path, listed: str = "") -> Path:
     return file
 
 
-def test_the_list_is_what_a_suite_reads(tmp_path: Path) -> None:
+def test_the_list_is_what_a_suite_reads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It holds tools, arguments and kinds, and is a file that describes tools."""
     listed = tmp_path / "tools.json"
+    file = suite(tmp_path, ", list: tools.json")  # which is not there yet
+    assert main(["validate", str(file)]) == 2
 
-    status = main(["tools", str(suite(tmp_path)), "-o", str(listed)])
+    status = main(["tools", str(file), "-o", str(listed)])
+
+    assert "`agentbench tools SUITE -o FILE` writes it" in capsys.readouterr().err
 
     specs = {spec.name: spec for spec in read_schema_tools(listed)}
     assert (status, len(specs)) == (0, 12)

@@ -102,13 +102,14 @@ def test_what_it_sees_alone_is_a_flag_until_the_suite_says_otherwise(
         result.stdout.fnmatch_lines(["*policy.polite >= 0.9*0.00*2*FAILED [[]uncalibrated[]]*"])
 
 
-def test_uncalibrated_stands_beside_every_verdict_that_rests_on_it(project: Project) -> None:
+def test_uncalibrated_stands_beside_every_verdict_that_rests_on_it(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In the failure's text, the terminal, JUnit, Markdown and HTML."""
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
     with ModelServer({**SCRIPT, "judge": auditor(CURT)}) as server:
         audited_suite(project, server.base_url, policies=POLITE, auditor="decide")
-        result = project.run(
-            "--junitxml=j.xml", "--agentbench-html=r.html", "--agentbench-markdown=r.md", "--agentbench-annotations"
-        )
+        result = project.run("--junitxml=j.xml", "--agentbench-html=r.html", "--agentbench-markdown=r.md")
 
     result.stdout.fnmatch_lines(["::error *title=s1 failed (uncalibrated)::polite*"])
     result.stdout.fnmatch_lines(
@@ -249,7 +250,7 @@ def test_without_one_no_report_speaks_of_it(project: Project) -> None:
 @pytest.mark.parametrize("why", ["unreachable", "no judge"])
 def test_what_it_cannot_tell_is_not_measured_and_a_part_only_where_it_is_asked_for(project: Project, why: str) -> None:
     """The verdict of the code stands."""
-    arguments = ["--agentbench-no-judge"] if why == "no judge" else []
+    arguments = ["-oagentbench_judge=false"] if why == "no judge" else []
     parts, cures = {}, set()
     for mode in (None, "flags"):
         with ModelServer({**SCRIPT, "judge": lambda _: fault.status(500)}) as server:

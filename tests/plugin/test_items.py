@@ -132,6 +132,11 @@ def test_without_suites_the_summary_names_where_it_looked(project: Project) -> N
 
     result.stdout.fnmatch_lines(["*no agentbench.yaml or *.agentbench.yaml and no marked test found in test_plain.py*"])
 
+    missing = project.run("bench/missing.yaml::a")
+
+    missing.stderr.fnmatch_lines(["ERROR: file or directory not found: bench/missing.yaml::a"])
+    missing.stdout.no_fnmatch_line("*no agentbench.yaml*")
+
 
 def test_a_bad_suite_is_a_collection_error_with_positions_and_all_problems(anywhere: Project) -> None:
     """Everything that is wrong is shown at once, with its place, and nothing of our own code."""

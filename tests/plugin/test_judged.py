@@ -215,7 +215,7 @@ def test_a_suite_that_needs_a_judge_says_so(project: Project) -> None:
     with ModelServer(SCRIPT) as server:
         models_suite(project, server.base_url, count=1, rubric=RUBRIC)
         refused = project.run()
-        accepted = project.run("--agentbench-no-judge")
+        accepted = project.run("-oagentbench_judge=false")
 
     assert refused.ret == pytest.ExitCode.USAGE_ERROR
     refused.stderr.fnmatch_lines(["*the criterion 'clear' needs a judge; add `judge: {llm: {model: *"])
@@ -223,10 +223,10 @@ def test_a_suite_that_needs_a_judge_says_so(project: Project) -> None:
 
 
 def test_no_judge_asks_none(project: Project) -> None:
-    """`--agentbench-no-judge` leaves a judge that is there alone."""
+    """`agentbench_judge = false` leaves a judge that is there alone."""
     with ModelServer({**SCRIPT, "judge": lambda _: text("nobody asked")}) as server:
         judged_suite(project, server.base_url, policies=POLICIES)
-        result = project.run("--agentbench-no-judge")
+        result = project.run("-oagentbench_judge=false")
 
         assert {request.model for request in server.requests} == {"agent", "user"}
     assert result.ret == 0
@@ -245,7 +245,7 @@ def test_a_session_is_not_judged_by_a_judge_without_figures(project: Project) ->
         )
         refused = project.run()
         asked = len(server.requests)
-        without = project.run("--agentbench-no-judge")
+        without = project.run("-oagentbench_judge=false")
 
     assert refused.ret == pytest.ExitCode.USAGE_ERROR
     refused.stderr.fnmatch_lines(

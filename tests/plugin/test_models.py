@@ -93,7 +93,7 @@ def test_half_the_budget_stops_at_half(project: Project, workers: tuple[str, ...
     """A budget of half the calls is never passed; what did not fit is named, is no failure, and ends in status 1."""
     with ModelServer(SCRIPT) as server:
         models_suite(project, server.base_url, count=8)
-        result = project.run("--agentbench-max-calls=16", "--agentbench-concurrency=2", *workers)
+        result = project.run("-oagentbench_max_calls=16", "--agentbench-concurrency=2", *workers)
         asked = len(server.requests)
 
     results = project.document.results
@@ -116,7 +116,7 @@ def test_a_budget_of_money_holds(project: Project) -> None:
         project.run()
         cost = sum(usage.cost_usd for one in project.document.results for usage in one.usage.values())
 
-        result = project.run(f"--agentbench-max-cost={cost / 2}", "--agentbench-concurrency=1")
+        result = project.run(f"-oagentbench_max_cost={cost / 2}", "--agentbench-concurrency=1")
 
     spent = sum(usage.cost_usd for one in project.document.results for usage in one.usage.values())
     assert result.ret == 1
@@ -142,7 +142,7 @@ def test_a_budget_of_money_needs_prices(project: Project) -> None:
     """Nothing is asked when nobody knows what it costs."""
     with ModelServer(SCRIPT) as server:
         models_suite(project, server.base_url, llm={"base_url": server.base_url})
-        result = project.run("--agentbench-max-cost=1")
+        result = project.run("-oagentbench_max_cost=1")
 
         assert server.requests == []
     assert result.ret == pytest.ExitCode.USAGE_ERROR
@@ -242,16 +242,26 @@ def test_no_misbehaviour_loses_or_misblames_a_run(project: Project, name: str) -
 
 
 @pytest.mark.parametrize(
-    "option", ["max-cost=nan", "max-cost=inf", "max-cost=1e9", "max-cost=-1", f"max-calls={2**62}"]
+    ("setting", "expected"),
+    [
+        *(
+            (f"max_cost = {value}", "US dollars, from 0 to less than a billion")
+            for value in ("nan", "inf", "1e9", "-1")
+        ),
+        *((f"max_calls = {one}", "a whole number, from 0 to less than 2**62") for one in (2**62, "1.5")),
+        ("judge = maybe", "true or false"),
+    ],
 )
-def test_a_budget_that_no_ledger_holds_is_refused(project: Project, option: str) -> None:
-    """The message names the option and what is allowed."""
+def test_a_setting_that_makes_no_sense_is_refused(project: Project, setting: str, expected: str) -> None:
+    """The message names the setting, what was found and what is allowed."""
     project.suite("a")
+    project.write("pytest.ini", f"[pytest]\nagentbench_{setting}\n")
 
-    result = project.run(f"--agentbench-{option}")
+    result = project.run()
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([f"*--agentbench-{option.partition('=')[0]} must be >= 0 and less than *"])
+    name, _, value = setting.partition(" = ")
+    result.stderr.fnmatch_lines([f"*agentbench_{name}: *{value}*, expected {expected}"])
 
 
 def test_a_broken_cassette_is_one_error(project: Project) -> None:

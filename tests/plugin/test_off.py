@@ -3,6 +3,8 @@
 import json
 import re
 
+import pytest
+
 from tests.plugin.project import Project
 
 HEAVY = ("aiohttp", "httpx", "httpx2", "networkx", "openai", "pydantic", "xdist", "yaml", "anyio")
@@ -67,6 +69,29 @@ def test_options_without_agentbench_are_named_in_one_line(project: Project) -> N
     line = "agentbench: --agentbench-gates, --agentbench-json have no effect without --agentbench"
     assert [text for text in result.outlines if "agentbench:" in text] == [line]
     assert "no effect" not in configured.stdout.str()
+
+
+@pytest.mark.parametrize(
+    ("option", "instead"),
+    [
+        ("--agentbench-early-stop", "write `trials: {most: 8, stop: sequential}` into the suite"),
+        ("--agentbench-annotations", "they are printed where GITHUB_ACTIONS is true, and by `agentbench report *`"),
+        ("--agentbench-max-cost=5", "write `agentbench_max_cost = USD` into pytest's ini file, or `-o *`"),
+        ("--agentbench-max-calls=5", "write `agentbench_max_calls = N` into pytest's ini file, or `-o *`"),
+        ("--agentbench-no-judge", "write `agentbench_judge = false` into pytest's ini file, or `-o *`"),
+    ],
+)
+def test_an_option_that_is_gone_names_what_took_its_place(project: Project, option: str, instead: str) -> None:
+    """One line, with the switch and without; the help lists those that there are."""
+    for switch in ([], ["--agentbench"]):
+        result = project.pytest(*switch, option)
+
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        name = option.partition("=")[0]
+        told = [line for line in (*result.outlines, *result.errlines) if name in line]
+        assert len(told) == 1
+        result.stderr.fnmatch_lines([f"ERROR: {name} is no option any more: {instead}"])
+    assert name not in project.pytest("--help").stdout.str()
 
 
 def test_marked_tests_are_deselected(project: Project) -> None:

@@ -108,7 +108,7 @@ def test_budgets_bound_the_agents_own_calls(project: Project) -> None:
     """What the agent spends counts; runs that it does not hold are not run."""
     with ModelServer(SCRIPT) as server:
         proxied_suite(project, server.base_url)
-        result = project.run("--agentbench-max-calls=6", "--agentbench-concurrency=1")
+        result = project.run("-oagentbench_max_calls=6", "--agentbench-concurrency=1")
 
         assert len(server.requests) == 6
     assert result.ret == 1

@@ -91,10 +91,11 @@ def test_a_baseline_is_held_against_each_run(project: Project) -> None:
 def test_secrets_reach_no_report(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a suite takes from the environment is hidden in every file."""
     monkeypatch.setenv("SHOP_KEY", SECRET)
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
     project = Project(pytester=pytester)
     project.suite("a", agent=TELLING, context={"key": "${SHOP_KEY}"})
 
-    shown = project.run("--agentbench-html=r.html", "--agentbench-markdown=r.md", "--agentbench-annotations")
+    shown = project.run("--agentbench-html=r.html", "--agentbench-markdown=r.md")
 
     page = (pytester.path / "r.html").read_text("ascii")
     assert "My key is ***" in page
@@ -115,12 +116,9 @@ def test_annotations_are_printed_once_where_github_runs_us(
     assert line.startswith(f"::error file={project.pytester.path.name}/bench/agentbench.yaml,line=")
 
 
-def test_elsewhere_nothing_is_annotated_unless_asked_for(project: Project) -> None:
-    """The option does what GitHub does of itself."""
-    quiet, asked = project.run(), project.run("--agentbench-annotations")
-
-    counts = [sum(line.startswith("::") for line in shown.outlines) for shown in (quiet, asked)]
-    assert counts == [0, 1]
+def test_elsewhere_nothing_is_annotated(project: Project) -> None:
+    """A log that nobody reads commands off has none."""
+    assert not [line for line in project.run().outlines if line.startswith("::")]
 
 
 def test_the_summary_of_a_step_is_added_to(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

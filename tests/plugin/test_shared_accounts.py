@@ -23,7 +23,7 @@ def test_budgets_bound_tests_that_simulate(project: Project) -> None:
     with ModelServer(SCRIPT) as server:
         models_suite(project, server.base_url, count=2)
         project.write("bench/test_mine.py", TEST.format(suite="agentbench.yaml"))
-        result = project.run("--agentbench-max-calls=4", "bench/test_mine.py", "--agentbench-concurrency=1")
+        result = project.run("-oagentbench_max_calls=4", "bench/test_mine.py", "--agentbench-concurrency=1")
 
         assert len(server.requests) == 4
     assert result.ret == 1

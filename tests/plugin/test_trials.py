@@ -1,5 +1,7 @@
 """Trials from the option: ids, reports, early stop."""
 
+from typing import Any
+
 import pytest
 
 from pytest_agentbench.results.trials import by_scenario
@@ -23,12 +25,17 @@ def build(tools, session_id):
 """
 
 
+def early(most: int) -> dict[str, Any]:
+    """Give trials that stop early."""
+    return {"most": most, "stop": "sequential"}
+
+
 def names(project: Project) -> list[str]:
     """The ids of the runs that are in the results."""
     return sorted(project.verdicts())
 
 
-def flaky(project: Project) -> Project:
+def flaky(project: Project, **keys: Any) -> Project:
     """Write three scenarios: one passes, one fails, and one fails in every second run by a count kept in a file."""
     agent = """
     import re
@@ -53,7 +60,7 @@ def flaky(project: Project) -> Project:
 
         return reply
     """
-    project.suite("good", "bad", "moody", agent=agent)
+    project.suite("good", "bad", "moody", agent=agent, **keys)
     return project
 
 
@@ -114,7 +121,7 @@ def test_several_trials_are_summed_up_and_flaky_scenarios_named(project: Project
 
 def test_early_stop_leaves_out_what_is_decided(anywhere: Project) -> None:
     """The good one has four trials, the bad one two, the flaky one more; the rest is skipped with its reason."""
-    result = flaky(anywhere).run("--agentbench-trials=8", "--agentbench-early-stop", "-rs", "-p", "no:randomly")
+    result = flaky(anywhere, trials=early(8)).run("-rs", "-p", "no:randomly")
 
     played = {one.scenario: (one.passed, one.n) for one in by_scenario(anywhere.document.results)}
     assert played["good"] == (4, 4)
@@ -131,9 +138,9 @@ def test_early_stop_leaves_gates_whole(project: Project) -> None:
     """Trials that were not needed are not missing ones: gates are evaluated, also from the results file."""
     from pytest_agentbench.cli import main
 
-    project.suite("a", "b", gates=["success >= 0.9"])
+    project.suite("a", "b", gates=["success >= 0.9"], trials=early(6))
 
-    result = project.run("--agentbench-trials=6", "--agentbench-early-stop")
+    result = project.run()
 
     assert result.ret == 0
     result.stdout.fnmatch_lines(["*success >= 0.9*1.00*8*ok*"])
@@ -142,19 +149,19 @@ def test_early_stop_leaves_gates_whole(project: Project) -> None:
 
 def test_early_stop_of_a_selection_plays_what_it_knows_nothing_of(project: Project) -> None:
     """Without the earlier trials there is no evidence that a later one is not needed."""
-    project.suite("a")
+    project.suite("a", trials=early(6))
 
-    project.run("--agentbench-trials=6", "--agentbench-early-stop", "-k", "t6")
+    project.run("-k", "t6")
 
     assert names(project) == ["a[t6]"]
 
 
 def test_early_stop_takes_stored_trials_for_evidence(project: Project) -> None:
     """A session that goes on with another knows how its trials ended."""
-    project.suite("a")
-    project.run("--agentbench-trials=8", "--agentbench-early-stop")
+    project.suite("a", trials=early(8))
+    project.run()
 
-    project.run("--agentbench-trials=8", "--agentbench-early-stop", "--agentbench-resume")
+    project.run("--agentbench-resume")
 
     assert len(project.document.results) == 4
 

@@ -36,7 +36,7 @@ def test_what_they_agree_to_is_left_to_the_auditor_where_there_is_one(
     project.suite(scenario("a", "Fine by me, do that"), judge=judge, auditor=auditor)
 
     assert f"(1); a yes there is {left}" in project.run("--co").stdout.str()
-    assert "(1); a yes there is not measured" in project.run("--co", "--agentbench-no-judge").stdout.str()
+    assert "(1); a yes there is not measured" in project.run("--co", "-oagentbench_judge=false").stdout.str()
 
 
 def test_only_runs_that_are_selected_count(project: Project) -> None:

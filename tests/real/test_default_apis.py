@@ -110,7 +110,7 @@ def test_a_run_over_its_budget_is_stopped(project: Project, monkeypatch: pytest.
 def test_a_session_over_its_budget_runs_nothing(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """The worst case of the first call does not fit, so nothing is sent."""
     with ModelServer(answer) as server:
-        document = play(project, monkeypatch, server.base_url, "--agentbench-max-cost", "0.000001")
+        document = play(project, monkeypatch, server.base_url, "-oagentbench_max_cost=0.000001")
         assert server.requests == []
 
     assert [run.not_run.partition(":")[0] for run in document.results if run.not_run] == ["budget"] * 4

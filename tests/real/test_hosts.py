@@ -103,7 +103,7 @@ def test_budgets_are_divided_and_never_overspent(project: Project) -> None:
     """A worker elsewhere has a share of its own, the report says so, and no call is made beyond the whole."""
     with ModelServer(SCRIPT) as server:
         models_suite(project, server.base_url, count=12)
-        result = run(project, "--agentbench-max-calls=9", near=2)
+        result = run(project, "-oagentbench_max_calls=9", near=2)
 
         assert len(server.requests) <= 9
     assert result.ret == 1
@@ -115,10 +115,10 @@ def test_budgets_are_divided_and_never_overspent(project: Project) -> None:
 def test_a_budget_that_does_not_reach_for_all_is_refused(project: Project) -> None:
     """Workers without a single call would only leave runs out."""
     project.suite("one")
-    result = run(project, "--agentbench-max-calls=1")
+    result = run(project, "-oagentbench_max_calls=1")
 
     assert result.ret == 4
-    result.stderr.fnmatch_lines(["*--agentbench-max-calls 1 cannot be divided among 2 workers, of which 1 *"])
+    result.stderr.fnmatch_lines(["*agentbench_max_calls = 1 cannot be divided among 2 workers, of which 1 *"])
 
 
 def test_a_worker_elsewhere_that_dies_costs_the_run_that_ended_it(project: Project) -> None:

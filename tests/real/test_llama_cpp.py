@@ -336,7 +336,7 @@ def test_a_session_stops_at_its_budget(project: Project, shared: LlamaServer) ->
     """Runs that the budget does not hold are not run, and the exit status tells."""
     write(project, shared, scenarios=[refund(number) for number in range(1, 4)])
 
-    done = project.run("--agentbench-max-calls", "2", "--agentbench-concurrency", "1")
+    done = project.run("-oagentbench_max_calls=2", "--agentbench-concurrency", "1")
 
     assert done.ret == 1
     results = project.document.results

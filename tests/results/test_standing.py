@@ -113,7 +113,7 @@ def test_a_judge_is_refused(figures: Path, tmp_path: Path, judge: dict[str, Any]
     assert said in text
     assert "run `agentbench calibrate RUBRIC LABELLED --model" in text
     assert ("--sees goal" in text) is (judge.get("sees") != "conversation")
-    assert "--agentbench-no-judge" in text
+    assert "-o agentbench_judge=false" in text
 
 
 def test_a_judge_cannot_be_shown_goals_that_nobody_wrote_down(figures: Path, tmp_path: Path) -> None:

@@ -39,6 +39,14 @@ def test_schemas_are_valid_schemas(kind: str) -> None:
     jsonschema.Draft202012Validator.check_schema(file_schema(kind))
 
 
+def test_what_a_suite_extends_may_give_its_agent() -> None:
+    """An editor asks for agent and scenarios only where no other file may have them."""
+    validator = jsonschema.Draft202012Validator(file_schema("suite"))
+    forms: tuple[dict[str, Any], ...] = ({"extends": "../base.yaml"}, {"agent": "a:b"})
+
+    assert [validator.is_valid(form) for form in forms] == [True, False]
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())

@@ -116,9 +116,8 @@ async def open_service(spec: OpenApiSpec, opening: Opening, now: Now = time.mono
         closing = AsyncExitStack()
         tools = RestTools(operations, _offered(spec, opening, operations), sender, authoriser, closing)
         if spec.reset:
-            if service is None or (spec.service and spec.service.share == "session"):
-                held = opening.gate.hold("exclusive", f"reset {sender.base_url}")
-                await stack.enter_async_context(held)  # runs that share it take turns
+            if spec.takes_turns:
+                await stack.enter_async_context(opening.gate.hold("exclusive", f"reset {sender.base_url}"))
             await _reset(tools, spec.reset)
         closing.push_async_exit(stack.pop_all())
     return tools
