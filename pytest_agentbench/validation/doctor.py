@@ -287,9 +287,7 @@ def _isolated(isolation: Isolation, suite: Suite) -> Iterator[Observation]:
         yield _saw("isolation", "ok", "every run has a service of its own; runs overlap")
     elif http is not None and suite.environment.state is None:
         found = "runs overlap, and what the endpoint keeps besides sessions is one world for all; nothing resets it"
-        advice = (
-            "name a request that does (`agent: {http: {reset: POST /reset}}`), or start it for each run (`serve`)"
-        )
+        advice = "name a request that does (`agent: {http: {reset: POST /reset}}`), or start it for each run (`serve`)"
         yield _saw("isolation", "note", found, advice)
     elif suite.environment.state is None:
         yield _saw("isolation", "ok", "the suite has no state; runs overlap")
