@@ -19,7 +19,7 @@ from pytest_agentbench.core.errors import SuiteFaultError, with_hint
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.names import suggestion
 from pytest_agentbench.core.seams import Agent
-from pytest_agentbench.core.suite import AgentSpec
+from pytest_agentbench.core.suite import AgentSpec, HttpAgentSpec
 from pytest_agentbench.core.variants import vary_chat, vary_http
 from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.environment.runner import Runner
@@ -50,13 +50,15 @@ async def build_agent(
     run_sync: Runner,
     chat: OpenChat | None = None,
     http: "HttpConnections | None" = None,
+    endpoint: HttpAgentSpec | None = None,
     other: Adapt = lambda _: None,
 ) -> Agent:
     """Build the agent of one run.
 
     A factory gets the variant's `keywords` and, of what is `offered` (tools, state, context, session_id, base_url),
     what it declares by name; `base_url` may be an `OfferBaseUrl`, called only for a factory that takes it. A chat model
-    is reached through `chat`, an endpoint over the connections of `http`, else over its own. Sync code, the import
+    is reached through `chat`, an endpoint over the connections of `http`, else over its own;
+    `endpoint` is that of the variant where it was made ready. Sync code, the import
     included, goes through `run_sync`. What a framework made is an agent, whether the path leads to it or a factory gave
     it; `other` may know what to make of what a factory gave that is none. Raise `ImportPathError` where the path leads
     nowhere, `SuiteFaultError` where the agent cannot take the keywords or is none, `AgentError` where the factory
@@ -69,7 +71,7 @@ async def build_agent(
         from pytest_agentbench.agents.http.agent import HttpAgent  # noqa: PLC0415 - imports httpx2
         from pytest_agentbench.agents.http.connections import HttpConnections  # noqa: PLC0415 - as above
 
-        endpoint = vary_http(_needed(spec.http, spec), keywords)
+        endpoint = endpoint or vary_http(_needed(spec.http, spec), keywords)
         route = await (http or HttpConnections()).route_to(endpoint, root)
         now = cast("datetime | None", offered.get("now"))
         return HttpAgent(endpoint, context=offered.get("context") or {}, connections=route, now=now)

@@ -70,6 +70,7 @@ def misplaced(form: Mapping[str, JsonValue]) -> list[Misfit]:
     if sent.isdisjoint({"message", "messages"}):
         hint = "put $message or $messages into it"
         found.append(Misfit(path=("body",), message="the endpoint is never told what the user says", hint=hint))
+    found += _nameless_session(form)
     found += _broken_paths(form)
     found += _unmapped_calls(form, sent)
     return found
@@ -85,6 +86,14 @@ def _misnamed(template: JsonValue, path: Keys, allowed: tuple[str, ...]) -> Iter
             message = f"'${name}' stands for nothing{where}; there are {', '.join('$' + known for known in allowed)}"
             hint = suggestion(name, allowed).replace("mean '", "mean '$")
             yield Misfit(path=place, message=message, hint=hint or "a literal $ can come from a ${VARIABLE}")
+
+
+def _nameless_session(form: Mapping[str, JsonValue]) -> Iterator[Misfit]:
+    """Tell where the endpoint is sent back the session that it named, and nothing says where it names one."""
+    for key in ("url", "headers", "body"):
+        if not form.get("session") and "session" in names_in(form.get(key, "")):
+            hint = "write `session: path.in.the.answer`, or send $session_id, which is the run's own"
+            yield Misfit(path=(key,), message="'$session' is always null: nothing maps `session`", hint=hint)
 
 
 def _broken_paths(form: Mapping[str, JsonValue]) -> Iterator[Misfit]:

@@ -69,6 +69,12 @@ class Offered(Written):
     """Seconds that a start, and a call, may take."""
 
 
+ResetRequest = Annotated[
+    str, Field(pattern=r"^(?i:GET|POST|PUT|PATCH|DELETE) /\S*\Z"), Says("a request such as POST /reset")
+]
+"""A request that puts a service back to its first state, as `POST /path`."""
+
+
 class RestKeys(Offered):
     """How a REST service is asked."""
 
@@ -76,9 +82,7 @@ class RestKeys(Offered):
     """The address that stands for the servers that the document names."""
     headers: Variables = {}
     """Headers of every request."""
-    reset: Annotated[
-        str, Field(pattern=r"^(?i:GET|POST|PUT|PATCH|DELETE) /\S*\Z"), Says("a request such as POST /reset")
-    ] = ""
+    reset: ResetRequest = ""
     """A request, as `POST /path`, made before each run."""
 
 

@@ -11,7 +11,7 @@ from pytest_agentbench.core.fault import FaultSpec
 from pytest_agentbench.core.model import ModelSpec, Price
 from pytest_agentbench.core.modifier import Modifiers
 from pytest_agentbench.core.policy import Policy
-from pytest_agentbench.core.remote import McpSpec, OpenApiSpec
+from pytest_agentbench.core.remote import McpSpec, OpenApiSpec, ResetRequest, ServiceSpec
 from pytest_agentbench.core.review import ReviewMode
 from pytest_agentbench.core.rubric import Rubric, Sees
 from pytest_agentbench.core.scenario import Scenario
@@ -81,6 +81,8 @@ class Posted(Written):
     """Where it stands that the agent closed the conversation."""
     output: _Path = ""
     """Where a typed answer stands."""
+    reset: ResetRequest = ""
+    """A request, as `POST /path`, made before each run; runs that share what it resets take turns."""
     seconds: Seconds = 60.0
     """Seconds that a turn may take."""
 
@@ -89,17 +91,23 @@ class HttpAgentSpec(Posted):
     """An agent behind an HTTP endpoint.
 
     `app` is the import path of an ASGI app that is played in this process, of a `factory` that gives one where that is
-    set; `url` may then be a path of it.
+    set; `url` may then be a path of it. `serve` is started for the runs; `{port}` in `url` is where it listens.
     """
 
     url: str = "/"
     app: str = ""
     factory: bool = False
+    serve: ServiceSpec | None = None
 
     @property
     def address(self) -> str:
         """Where a turn is posted to; an app is called `app` where the suite names no host."""
         return f"http://app{self.url}" if self.app and self.url.startswith("/") else self.url
+
+    @property
+    def takes_turns(self) -> bool:
+        """Whether one run has the endpoint at a time: all share it, and it is reset for each."""
+        return bool(self.reset) and (self.serve is None or self.serve.share == "session")
 
 
 class AgentSpec(Model):

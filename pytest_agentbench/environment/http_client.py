@@ -121,6 +121,11 @@ def failure_text(error: httpx2.HTTPError) -> str:
     return f"gave no whole answer: {raised_text(error)}"
 
 
+def is_unconnected(error: httpx2.HTTPError) -> bool:
+    """Whether no connection came about."""
+    return _tls_failure(error) is not None or _connect_failure(error) is not None
+
+
 def _connect_failure(error: httpx2.HTTPError) -> str | None:
     """Say why no connection came about; None where one did."""
     if isinstance(error, httpx2.ProxyError):

@@ -26,7 +26,10 @@ from pytest_agentbench.core.errors import (
 from pytest_agentbench.core.run import Judgement, Result, Run
 from pytest_agentbench.core.seams import Agent, User
 from pytest_agentbench.core.state import State
+from pytest_agentbench.core.suite import HttpAgentSpec
 from pytest_agentbench.core.termination import Termination
+from pytest_agentbench.core.values import JsonValue, to_json
+from pytest_agentbench.core.variants import vary_http
 from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.environment.faults import HungError
 from pytest_agentbench.environment.injection.schedule import Schedule
@@ -113,6 +116,7 @@ class RunContext:
         self.faults = Schedule(plan.strikes, seed=digest([services.seed, str(plan.key)]))
         self.stopwatch = clock = Stopwatch(services.now, services.slot)
         self.roles = Roles(plan, services.models, seed=services.seed, paused=clock.paused, working=clock.working)
+        self._endpoint: HttpAgentSpec | None = None
         self._blocked_before = services.blocked()
         if task := asyncio.current_task():
             task.set_name(self.name)
@@ -165,6 +169,7 @@ class RunContext:
                 run_sync=self.runner,
                 chat=partial(self.roles.chat, "agent"),
                 http=models.http if models and spec.http else None,
+                endpoint=self._endpoint,
                 other=self.plan.extensions.agent,
             )
 
@@ -179,6 +184,7 @@ class RunContext:
                 roles.begin(self.limits, self._named_as)
                 async with self.stopwatch.paused():  # the run's seconds are those of its parties
                     await stack.enter_async_context(environment)
+                    await self._make_endpoint_ready(stack)
                     initial = await self._prepared()
                     agent = await build(self)
                 closed = await self._converse(agent, user or roles.user(initial, environment.tools), initial)
@@ -206,6 +212,29 @@ class RunContext:
                 closed = self._broken(error)
             stack.push_async_callback(self._bounded_close, stack.pop_all())
         return self._run(closed, agent, seconds).model_copy(update={"initial_state": initial, "final_state": final})
+
+    async def _make_endpoint_ready(self, stack: AsyncExitStack) -> None:
+        """Start and reset what is behind the agent's endpoint, where the suite says how."""
+        spec, models = self.plan.suite.agent.http, self.services.models
+        if spec is None or not (spec.serve or spec.reset):
+            return
+        from pytest_agentbench.agents.http.connections import HttpConnections  # noqa: PLC0415 - imports httpx2
+        from pytest_agentbench.agents.http.world import endpoint_of_run  # noqa: PLC0415 - as above
+
+        values: dict[str, JsonValue] = {
+            "context": to_json(self.environment.context),
+            "session_id": self.session_id,
+            "session": None,
+            "now": self.now.isoformat() if self.now else None,
+        }
+        ready = endpoint_of_run(
+            vary_http(spec, self.plan.keywords),
+            root=self.root,
+            gate=self.services.isolation,
+            connections=models.http if models else HttpConnections(),
+            values=values,
+        )
+        self._endpoint = await stack.enter_async_context(ready)
 
     def _goes_on(self, closed: Stop) -> bool:
         """Whether another session follows one that closed in order."""

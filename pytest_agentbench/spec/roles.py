@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from pytest_agentbench.core.model import Price, Reach
+from pytest_agentbench.core.remote import ServiceSpec
 from pytest_agentbench.core.suite import CassetteKeys, ChatKeys, JudgeKeys, Posted, UserKeys
 from pytest_agentbench.core.written import (
     Address,
@@ -77,19 +78,26 @@ class ChatAgentForm(Written):
     """The model and its prompt."""
 
 
+_BESIDE = {"serial": "it stands beside `http`: `agent: {http: …, serial: true}`"}
+
+
 class EndpointForm(Posted):
     """An agent behind an address."""
 
     expected: ClassVar[str] = "a mapping such as {url: …, body: …, reply: …}"
+    instead: ClassVar[dict[str, str]] = _BESIDE
 
     url: Address
-    """Where a turn is posted to."""
+    """Where a turn is posted to; `{port}` is where `serve` listens."""
+    serve: ServiceSpec | None = None
+    """The agent's service, started for the runs."""
 
 
 class AppForm(Posted):
     """An ASGI app that is played in this process."""
 
     expected: ClassVar[str] = "a mapping such as {app: package.module:name, url: /chat, reply: …}"
+    instead: ClassVar[dict[str, str]] = _BESIDE
 
     app: ImportPath
     """The import path of the app."""

@@ -172,6 +172,8 @@ def _isolation(suite: Suite) -> Isolation:
     remotes = (one.remote for one in (*suite.environment.tools, *suite.environment.user_tools))
     if any(isinstance(remote, OpenApiSpec) and remote.takes_turns for remote in remotes):
         return "exclusive"
+    if suite.agent.http is not None and suite.agent.http.takes_turns:
+        return "exclusive"
     try:
         return declared_isolation(suite.environment.state, suite.root)
     except AgentBenchError:
@@ -282,8 +284,17 @@ def _state(run: Run) -> Iterator[Observation]:
 
 
 def _isolated(isolation: Isolation, suite: Suite) -> Iterator[Observation]:
+    http = suite.agent.http
     if suite.agent.serial:
         yield _saw("isolation", "note", "one run at a time, since the agent says `serial: true`")
+    elif http is not None and http.takes_turns:
+        yield _saw("isolation", "note", "one run at a time: all runs share the endpoint, which is reset before each")
+    elif http is not None and http.serve is not None and http.serve.share == "run":
+        yield _saw("isolation", "ok", "every run has a service of its own; runs overlap")
+    elif http is not None and suite.environment.state is None and isolation == "per_run":
+        found = "runs overlap, and what the endpoint keeps besides sessions is one world for all; nothing resets it"
+        advice = "name a request that does (`agent: {http: {reset: POST /reset}}`), or start it for each run (`serve`)"
+        yield _saw("isolation", "note", found, advice)
     elif suite.environment.state is None and isolation == "per_run":
         yield _saw("isolation", "ok", "the suite has no state; runs overlap")
     elif isolation == "per_run":

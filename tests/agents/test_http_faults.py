@@ -9,10 +9,10 @@ from aiohttp import web
 
 from pytest_agentbench.agents.http.agent import HttpAgent
 from pytest_agentbench.agents.http.connections import MAX_BODY, HttpConnections
-from pytest_agentbench.core.errors import AgentError, SuiteFaultError
+from pytest_agentbench.core.errors import AgentError, EnvironmentFaultError, SuiteFaultError
 from pytest_agentbench.core.suite import HttpAgentSpec
 from tests.agents.http_endpoint import endpoint
-from tests.agents.test_http import agent_at, turn
+from tests.agents.test_http import CONNECTIONS, agent_at, turn
 
 
 async def failing(_: web.Request) -> web.Response:
@@ -139,14 +139,20 @@ async def test_an_endpoint_that_is_not_there_is_asked_after() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         url = f"http://me:pass@127.0.0.1:{taken.getsockname()[1]}/chat?key=secret"
-        with pytest.raises(AgentError, match=r"^http://127.0.0.1:\d+/chat cannot be reached: .*\(is it running\?\)$"):
+        says = r"^http://127.0.0.1:\d+/chat cannot be reached: .*\(is it running\?\)$"
+        CONNECTIONS.known.reached.clear()
+        with pytest.raises(EnvironmentFaultError, match=says):  # it was never there
+            await agent_at(url).reply(turn("Hi"))
+        CONNECTIONS.known.reached.add(url.replace("me:pass@", "").replace("chat?key=secret", ""))
+        with pytest.raises(AgentError, match=says):  # it went away
             await agent_at(url).reply(turn("Hi"))
 
 
 async def test_an_endpoint_without_a_valid_certificate_is_not_trusted() -> None:
     """Speaking TLS to an endpoint that does not is told apart from one that is not there."""
     async with endpoint({"reply": "hi"}) as there:
-        with pytest.raises(AgentError, match=r"cannot be trusted: SSL"):
+        CONNECTIONS.known.reached.clear()
+        with pytest.raises(EnvironmentFaultError, match=r"cannot be trusted: SSL"):
             await agent_at(there.url.replace("http://", "https://")).reply(turn("Hi"))
 
 

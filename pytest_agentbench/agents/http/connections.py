@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -12,11 +12,11 @@ import httpx2
 
 from pytest_agentbench.agents.http.app import Apps, InProcessApp
 from pytest_agentbench.agents.http.asgi import AppRequest
-from pytest_agentbench.core.errors import AgentError
+from pytest_agentbench.core.errors import AgentError, EnvironmentFaultError
 from pytest_agentbench.core.suite import HttpAgentSpec
 from pytest_agentbench.core.text import printable, raised_text, shorten
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.environment.http_client import HttpClient, failure_text, http_request, shown_url
+from pytest_agentbench.environment.http_client import HttpClient, failure_text, http_request, is_unconnected, shown_url
 from pytest_agentbench.llm.per_loop import PerLoop
 
 MAX_BODY = 8 * 2**20
@@ -24,6 +24,9 @@ MAX_BODY = 8 * 2**20
 
 QUOTED = 300
 """Characters of an answer that an error quotes."""
+
+_KEY_REFUSED = (401, 403, 407)
+"""Statuses by which an endpoint says that it does not take the key of who asks (RFC 9110 §15.5)."""
 
 
 class Sender(Protocol):
@@ -34,11 +37,24 @@ class Sender(Protocol):
         ...
 
 
+@dataclass
+class Known:
+    """Which endpoints have been reached, and which have let somebody in, since the process began.
+
+    One that never was reached is not there: nothing says that the agent is to blame. The same holds for a key that no
+    request ever passed with.
+    """
+
+    reached: set[str] = field(default_factory=set)
+    admitted: set[str] = field(default_factory=set)
+
+
 class HttpConnections:
     """The connections of a session, shared by all runs of an event loop; they close with it, or with `close`."""
 
     def __init__(self, apps: Apps | None = None) -> None:
         """Play apps among `apps`, which are closed by whoever made them."""
+        self.known = Known()
         self._apps = apps or Apps()
         self._clients = PerLoop(HttpClient, HttpClient.aclose)
 
@@ -46,7 +62,7 @@ class HttpConnections:
         """Give what an agent is asked through: these connections, or its app, started; raise as `Apps.started`."""
         if not spec.app:
             return self
-        return AppSender(await self._apps.started(spec.app, root, factory=spec.factory))
+        return AppSender(await self._apps.started(spec.app, root, factory=spec.factory), self.known)
 
     async def sender(self) -> Sender:
         """Give the connections of the running loop."""
@@ -64,7 +80,8 @@ class HttpConnections:
 class AppSender:
     """Sends requests to an app in this process, without a port."""
 
-    def __init__(self, app: InProcessApp) -> None:
+    def __init__(self, app: InProcessApp, known: Known) -> None:
+        self.known = known
         self._app = app
 
     async def sender(self) -> Sender:
@@ -133,21 +150,45 @@ class Poster:
         self._cookies = httpx2.Cookies()
 
     async def post(self, url: str, headers: dict[str, str], body: str) -> Answer:
-        """Post a JSON text; raise `AgentError` for anything but a whole answer with a status of success."""
-        endpoint = self._route.shown(url)
+        """Post a JSON text; raise `AgentError` for anything but a whole answer with a status of success.
+
+        Raise `EnvironmentFaultError` where the endpoint has never been reached, or refuses a key that it never took.
+        """
+        endpoint, known, origin = self._route.shown(url), self._route.known, origin_of(self._route, url)
         sent = {"Content-Type": "application/json", **headers}
         try:
             request = http_request("POST", url, headers=sent, body=body.encode(), cookies=self._cookies)
             sender = await self._route.sender()
             async with asyncio.timeout(self._seconds), sender.send(request) as response:
+                known.reached.add(origin)
+                if response.status_code in _KEY_REFUSED and origin not in known.admitted:
+                    raise EnvironmentFaultError(await _refused(response, endpoint))
                 self._cookies.extract_cookies(response)
-                return await _read(response, endpoint)
+                answer = await _read(response, endpoint)
+                known.admitted.add(origin)
+                return answer
         except TimeoutError:
             raise AgentError(f"{endpoint} has not answered within {self._seconds:g} s (`seconds` bounds it)") from None
         except httpx2.HTTPError as error:
+            if is_unconnected(error) and origin not in known.reached:
+                raise EnvironmentFaultError(f"{endpoint} {failure_text(error)}") from error
+            known.reached.add(origin)
             raise AgentError(f"{endpoint} {failure_text(error)}") from error
         except (OSError, ValueError) as error:  # also an address that is none: it may hold a part the endpoint named
             raise AgentError(f"{endpoint} cannot be asked: {raised_text(error)}") from error
+
+
+def origin_of(route: HttpConnections | AppSender, url: str) -> str:
+    """Name the server of an address, or the app, whatever path of it is asked."""
+    return route.shown(str(httpx2.URL(url).copy_with(path="/", query=None, fragment=None)))
+
+
+async def _refused(response: httpx2.Response, endpoint: str) -> str:
+    body = quoted((await response.aread())[:9999])
+    return (
+        f"{endpoint} answered {response.status_code}: {body}; it has let nobody in so far "
+        "(look at agent.http.headers: a key may be missing, wrong or expired)"
+    )
 
 
 async def _read(response: httpx2.Response, endpoint: str) -> Answer:

@@ -20,7 +20,8 @@ from pytest_agentbench.environment.openapi.operations import Operation, operatio
 from pytest_agentbench.environment.openapi.request import Request, UnfitArgumentsError, request_of
 from pytest_agentbench.environment.openapi.sending import Answer, Sender
 from pytest_agentbench.environment.remote import Now, Opening, hide, is_address, listed_tools, offered
-from pytest_agentbench.environment.service import Service, filled, start_service
+from pytest_agentbench.environment.served import serve
+from pytest_agentbench.environment.service import filled
 
 _OUTAGES = {
     429: "is asked too often (a lower --agentbench-concurrency helps)",
@@ -99,7 +100,7 @@ def read_tools(spec: OpenApiSpec, opening: Opening) -> tuple[ToolSpec, ...]:
 async def open_service(spec: OpenApiSpec, opening: Opening, now: Now = time.monotonic) -> RestTools:
     """Open a service for one run: start it, read its document, reset it; raise `EnvironmentFaultError` on the way."""
     async with AsyncExitStack() as stack:
-        service = await _service(spec, opening, stack)
+        service = await serve(spec.service, opening.root, opening.gate, stack) if spec.service else None
         values = {"port": str(service.port)} if service else {}
         told = {"context": dict(opening.context), "session_id": opening.session_id}
         headers = {name: fill_text(text, told) for name, text in spec.headers.items()}
@@ -138,35 +139,6 @@ async def _reset(tools: RestTools, reset: str) -> None:
     if answer.status >= 400:
         said = shorten(printable(answer.text), 200)
         raise EnvironmentFaultError(f"environment.tools.reset: {reset}: HTTP {answer.status}: {said}")
-
-
-async def _service(spec: OpenApiSpec, opening: Opening, stack: AsyncExitStack) -> Service | None:
-    """Give the running service, started if need be; None where the suite starts none."""
-    started = spec.service
-    if started is None:
-        return None
-
-    async def start() -> Service:
-        service = start_service(started, opening.root)
-        try:
-            async with Sender(headers={}, seconds=started.seconds) as sender:
-                address = f"http://127.0.0.1:{service.port}/{started.ready.lstrip('/')}"
-                await service.until_up(lambda: sender.is_up(address), started.seconds)
-        except BaseException:
-            await service.aclose()
-            raise
-        return service
-
-    if started.share == "run":
-        service = await start()
-        stack.push_async_callback(service.aclose)
-        return service
-    key = f"service {opening.root} {digest(started.model_dump(mode='json'))}"
-    service = await opening.gate.shared.get(key, start)
-    if service.exit_status is None:
-        return service
-    opening.gate.shared.drop(key)
-    return await opening.gate.shared.get(key, start)
 
 
 async def _document(

@@ -1,0 +1,68 @@
+"""The world behind an agent's endpoint: its service is started, and put back to its first state, before each run."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import httpx2
+
+from pytest_agentbench.agents.http.connections import AppSender, HttpConnections, origin_of, quoted
+from pytest_agentbench.core.errors import AgentError, EnvironmentFaultError, ProviderError
+from pytest_agentbench.core.placeholders import fill_text
+from pytest_agentbench.core.suite import HttpAgentSpec
+from pytest_agentbench.core.text import printable, raised_text
+from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.environment.http_client import failure_text, http_request
+from pytest_agentbench.environment.isolation import IsolationGate
+from pytest_agentbench.environment.served import serve
+from pytest_agentbench.environment.service import filled
+
+
+@asynccontextmanager
+async def endpoint_of_run(
+    spec: HttpAgentSpec,
+    *,
+    root: Path,
+    gate: IsolationGate,
+    connections: HttpConnections,
+    values: dict[str, JsonValue],
+) -> AsyncIterator[HttpAgentSpec]:
+    """Give the endpoint as this run reaches it, started and reset as the suite says; `values` fill its headers.
+
+    Runs that share what is reset take turns. Raise `EnvironmentFaultError` where it does not start, or is not reset.
+    """
+    async with AsyncExitStack() as stack:
+        if spec.serve is not None:
+            service = await serve(spec.serve, root, gate, stack)
+            spec = spec.model_copy(update={"url": filled(spec.url, {"port": str(service.port)})})
+        if spec.reset:
+            if spec.takes_turns:
+                where = spec.app or httpx2.URL(spec.address).netloc.decode("ascii", "replace")
+                await stack.enter_async_context(gate.hold("exclusive", f"reset {where}"))
+            await _reset(spec, await connections.route_to(spec, root), values)
+        yield spec
+
+
+async def _reset(spec: HttpAgentSpec, route: HttpConnections | AppSender, values: dict[str, JsonValue]) -> None:
+    method, _, path = spec.reset.partition(" ")
+    place = f"agent.http.reset: {spec.reset}"
+    headers = {name: fill_text(text, values) for name, text in spec.headers.items()}
+    try:
+        url = str(httpx2.URL(spec.address).join(path.strip()))
+        request = http_request(method.upper(), url, headers=headers, body=b"", cookies=httpx2.Cookies())
+        sender = await route.sender()
+        async with asyncio.timeout(spec.seconds), sender.send(request) as response:
+            said = await response.aread()
+    except TimeoutError:
+        raise EnvironmentFaultError(f"{place}: no answer within {spec.seconds:g} s") from None
+    except httpx2.HTTPError as error:
+        raise EnvironmentFaultError(f"{place}: {route.shown(spec.address)} {failure_text(error)}") from error
+    except (AgentError, ProviderError) as error:  # an app raised
+        raise EnvironmentFaultError(f"{place}: {error}") from error
+    except (OSError, ValueError) as error:
+        raise EnvironmentFaultError(f"{place}: {raised_text(error)}") from error
+    if not response.is_success:
+        reason = printable(response.reason_phrase)
+        raise EnvironmentFaultError(f"{place}: {response.status_code} {reason}: {quoted(said[:9999])}")
+    route.known.reached.add(origin_of(route, spec.address))

@@ -1,0 +1,39 @@
+"""A service that the suite starts: one for each run, or one that all runs of an event loop share."""
+
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from pytest_agentbench.core.codec import digest
+from pytest_agentbench.core.remote import ServiceSpec
+from pytest_agentbench.environment.isolation import IsolationGate
+from pytest_agentbench.environment.openapi.sending import Sender
+from pytest_agentbench.environment.service import Service, start_service
+
+
+async def serve(spec: ServiceSpec, root: Path, gate: IsolationGate, stack: AsyncExitStack) -> Service:
+    """Give the running service, started if need be; one of a run's own ends with `stack`.
+
+    Raise `EnvironmentFaultError` where it does not start, or does not answer in time.
+    """
+
+    async def start() -> Service:
+        service = start_service(spec, root)
+        try:
+            async with Sender(headers={}, seconds=spec.seconds) as sender:
+                address = f"http://127.0.0.1:{service.port}/{spec.ready.lstrip('/')}"
+                await service.until_up(lambda: sender.is_up(address), spec.seconds)
+        except BaseException:
+            await service.aclose()
+            raise
+        return service
+
+    if spec.share == "run":
+        service = await start()
+        stack.push_async_callback(service.aclose)
+        return service
+    key = f"service {root} {digest(spec.model_dump(mode='json'))}"
+    service = await gate.shared.get(key, start)
+    if service.exit_status is None:
+        return service
+    gate.shared.drop(key)
+    return await gate.shared.get(key, start)
