@@ -8,8 +8,8 @@ Each page of `docs/` is a project of its own, and its fenced blocks are read fro
   lines below it must be printed in that order, with other lines between them; `…` and `...` stand for any text, a
   line of `…` alone says nothing, and spaces count once. The command must succeed, unless the lines shown hold *failed*,
   *error* or *missed*, or `$ echo $?` follows and tells the status.
-- `yaml scenario` and `yaml suite` mark parts of such files: they must fit the schema. `needs=package` passes over a block
-  where the package is missing, `server=…` one that another test runs, which starts such a server.
+- `yaml scenario` and `yaml suite` mark parts of such files: they must fit the schema. `needs=package` passes over a
+  block where the package is missing, `server=…` one that another test runs, which starts such a server.
 - Every other `python`, `yaml` and `json` block must at least parse.
 """
 
