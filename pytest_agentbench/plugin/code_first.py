@@ -63,8 +63,8 @@ def parametrize(metafunc: pytest.Metafunc, session: Session) -> None:
     every = planned(suite, key_of(path, metafunc.config.rootpath), asked, toolset, extensions=extensions)
     fitting = [plan for plan in every if fits(plan, mark.kwargs)]
     if not fitting:
-        if unknown := _unknown(suite, mark):
-            raise pytest.Collector.CollectError(f"{where}: agentbench({str(mark.args[0])!r}): {unknown}")
+        if told := _unknown(suite, mark):
+            raise pytest.Collector.CollectError(f"{where}: agentbench({str(mark.args[0])!r}): {told}")
         unfit = pytest.mark.skip(reason=_unfit(suite, mark))
         metafunc.parametrize("agentbench", [pytest.param(None, marks=unfit)], indirect=True, ids=["no-scenario"])
         return

@@ -2,6 +2,7 @@
 
 import pytest
 
+from pytest_agentbench.cli import main
 from tests.plugin.project import ASYNCIO, Project
 
 BARE = """
@@ -191,7 +192,9 @@ def test_a_mark_that_no_scenario_fits_skips_its_test(project: Project) -> None:
     )
 
 
-def test_a_failing_test_shows_its_conversation_and_the_file(anywhere: Project) -> None:
+def test_a_failing_test_shows_its_conversation_and_the_file(
+    anywhere: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The last conversation stands below the assertion, with secrets left out, as that of a suite's item does."""
     anywhere.write(
         "test_shop.py",
@@ -207,6 +210,10 @@ def test_a_failing_test_shows_its_conversation_and_the_file(anywhere: Project) -
     )
 
     result = anywhere.run("test_shop.py")
+    main(["explain", "test_parrot-2"])
+
+    told = capsys.readouterr().out.rpartition("test_parrot-2 failed: ")[2]
+    assert told.startswith("assertion, assert ")
 
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(

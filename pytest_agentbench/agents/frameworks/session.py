@@ -60,7 +60,7 @@ class Session(Protocol):
 
 
 def answered_only(messages: Sequence[Message]) -> list[Message]:
-    """Give what an agent did in a turn that broke off: calls that nothing answered were not carried out for all we know."""
+    """Give what was done in a turn that broke off, without calls that nothing answered: they may not have been made."""
     answers = {message.tool_call_id for message in messages if message.role == "tool"}
     kept: list[Message] = []
     for message in messages:
