@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_agentbench.api.facts import CriterionFacts, Fact, Named, PolicyFacts, quoted
-from pytest_agentbench.core.errors import NotMeasuredError
+from pytest_agentbench.core.errors import NotMeasuredError, with_hint
+from pytest_agentbench.core.names import suggestion
 from pytest_agentbench.core.rubric import Criterion
 from pytest_agentbench.core.run import Result, Run
 from pytest_agentbench.core.state import State
@@ -20,6 +21,7 @@ from pytest_agentbench.runs.judging import own_states
 from pytest_agentbench.runs.plan import RunPlan
 
 _MOST = 12
+_MOST_SAID = 3
 _WIDTH = 160
 
 
@@ -154,7 +156,14 @@ class Simulation:
         return texts[-1][1] if texts else ""
 
     def called(self, name: str, **arguments: Any) -> Fact:
-        """Whether the agent called `name` with at least these arguments; its words name the calls that were made."""
+        """Whether the agent called `name` with at least these arguments; its words name the calls that were made.
+
+        Raise `ValueError` for a name that is a slip of a tool's: it would never be called.
+        """
+        known = [spec.name for spec in self.run.toolset.of("assistant")]
+        made_names = {record.call.name for record in self.calls}
+        if name not in made_names and name not in known and (hint := suggestion(name, known)):
+            raise ValueError(with_hint(f"called({name!r}): there is no such tool", hint))
         marks = glyphs(unicode=True)
         made = [call_text(record.call.name, record.call.arguments, marks) for record in self.calls]
         rest = f" and {len(made) - _MOST} more" if len(made) > _MOST else ""
@@ -163,9 +172,14 @@ class Simulation:
         words = "called" if was else "not called"
         return Fact(was, f"{words}: {call_text(name, arguments, marks)}; calls made: {listed}")
 
-    def said(self, text: str) -> bool:
-        """Whether some message of the agent contains `text`, ignoring case."""
-        return self.run.said(text)
+    def said(self, text: str) -> Fact:
+        """Whether some message of the agent contains `text`, ignoring case; its words are what the agent said."""
+        spoken = [one for _, one in self.transcript.texts("assistant")]
+        rest = f"{len(spoken) - _MOST_SAID} messages before, " if len(spoken) > _MOST_SAID else ""
+        shown = ", ".join(repr(shorten(printable(one), _WIDTH)) for one in spoken[-_MOST_SAID:])
+        was = self.run.said(text)
+        words = "said" if was else "not said"
+        return Fact(was, f"{words}: {printable(text)!r}; the agent said: {rest}{shown or 'nothing'}")
 
     def __repr__(self) -> str:
         wrong = [shorten(printable(finding.message), _WIDTH) for finding in self.findings if finding.passed is False]

@@ -186,4 +186,5 @@ def _repeats(records: Sequence[CallRecord]) -> dict[int, int]:
 def _failure(record: CallRecord) -> list[str]:
     if not record.failed or record.result is None:
         return []
-    return [f"the tool failed: {shorten(record.result.content, 200)}"]
+    told = record.result.content.removeprefix("Error:").lstrip()
+    return [f"failed: {shorten(told, 200)}" if told else "failed"]

@@ -63,7 +63,7 @@ def not_made(
     if call.status != "wrong_arguments":
         wanted, note = call_text(call.tool, call.expected or {}), cut(printable(call.note), 200)
         if call.status == "tool_failed":
-            became = "was attempted but failed" + (f": {note}" if note else "")
+            became = f"was attempted but {note or 'failed'}"
         else:
             became = "was never called" + (f" ({note})" if note else "")
         yield finding(check, check, False, f"{wanted} {became}", **more)

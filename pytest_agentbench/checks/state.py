@@ -162,7 +162,7 @@ def _wrong_writes(run: Run, explanations: Sequence[CallExplanation], *, stand: b
             proven = stand and is_agents
             yield finding("state", "write", False, message, turn=call.turn, tool=call.tool, proven=proven)
         elif call.expected is not None and call.status != "matched" and call.write is not False:
-            # the note says that the tool failed: nothing was written wrongly then
+            # the note says that the call failed: nothing was written wrongly then
             wrote_wrongly = call.status == "wrong_arguments" and call.write is True and not call.note
             proven = stand and wrote_wrongly and is_agents
             yield from not_made(call, "state", arguments="state" if call.note else "write", proven=proven)

@@ -2,6 +2,7 @@
 
 import argparse
 import io
+import os
 import signal
 import sys
 import threading
@@ -81,18 +82,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     from pytest_agentbench.core.errors import AgentBenchError  # noqa: PLC0415 - help and usage load nothing else
     from pytest_agentbench.core.text import printable  # noqa: PLC0415 - same
 
+    status = 0
     # what code of the user's prints is no part of a document
     printing = redirect_stdout(sys.stderr) if getattr(options, "json", False) is True else nullcontext()
     try:
         with _ending_in_order(), printing:
             text, status = command.run(options)
         if options.output is None:
-            print(text)
+            print(text, flush=True)
         else:
             options.output.write_text(text + "\n", encoding="utf-8")
     except AgentBenchError as error:
         print(printable(str(error), newlines=True), file=sys.stderr)
         return 2
+    except BrokenPipeError:  # whoever read it, such as `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return status
     except OSError as error:
         print(f"agentbench: {printable(str(error))}", file=sys.stderr)
         return 2

@@ -48,14 +48,16 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
 def _run_named(name: str, document: Document) -> Result:
     """Give the one run of that name; raise `SuiteFaultError` where none has it, or several do."""
     every = [(_name(result, document), result) for result in document.results]
-    found = [(full, one) for full, one in every if full == name or full.endswith((f"::{name}", f"/{name}"))]
+    found = [
+        (full, one) for full, one in every if name in (full, one.key.name) or full.endswith((f"::{name}", f"/{name}"))
+    ]
     if len(found) == 1:
         return found[0][1]
     if found:
         raise SuiteFaultError(f"{len(found)} runs end in {name!r}: {listing(full for full, _ in found)}")
     names = [full for full, _ in every]
-    short = [full.rpartition("::")[2] for full in names]
-    hint = suggestion(name, [*short, *names]) or f"there are {listing(short) or 'none'}"
+    short = [*(full.rpartition("::")[2] for full in names), *(result.key.name for _, result in every)]
+    hint = suggestion(name, [*short, *names]) or f"there are {listing(short[: len(names)]) or 'none'}"
     raise SuiteFaultError(with_hint(f"no run is named {name!r}", hint))
 
 

@@ -79,6 +79,11 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
     if kind == "recordings":
         lines.append(f"now: pytest --agentbench {options.into}")
     else:
+        if masker is not None and masker.replaced:
+            lines.append(
+                "what was replaced is not in the state of your suite either; `--keep-personal` keeps the values, "
+                "for drafts that are played against your own data"
+            )
         lines.append(f"now: read them, and name the file in a suite: `scenarios: [{writer.files[0].name}]`")
     return "\n".join(lines), UNREAD if problems else 0
 

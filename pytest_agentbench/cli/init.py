@@ -7,6 +7,7 @@ import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from pytest_agentbench.cli.doctor import observed
 from pytest_agentbench.cli.init_files import (
@@ -14,6 +15,7 @@ from pytest_agentbench.cli.init_files import (
     SUITE,
     WORKFLOW,
     branch_of,
+    environment_beside,
     install_line,
     is_only_here,
     repository_of,
@@ -24,7 +26,7 @@ from pytest_agentbench.cli.init_target import Target, find_target
 from pytest_agentbench.cli.schema import schema
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.conversation import View
-from pytest_agentbench.core.errors import SuiteFaultError
+from pytest_agentbench.core.errors import SuiteError, SuiteFaultError
 from pytest_agentbench.core.names import listing
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.core.transcript import Message
@@ -88,12 +90,21 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
     if suite.exists() and not options.force:
         raise SuiteFaultError(f"{_shown(suite, here)} is there already; --force replaces it, --into writes elsewhere")
     says = options.say or [HELLO]
-    write_atomic(suite, suite_text(target.agent, says=says, takes_tools=target.takes_tools), encoding="utf-8")
+    beside = environment_beside(target.root, target.file) if target.takes_tools else None
+    how: dict[str, Any] = {"takes_tools": target.takes_tools, "environment": beside}
+    write_atomic(suite, suite_text(target.agent, says=says, **how), encoding="utf-8")
     written = [suite, *_beside(suite, target.file, force=options.force)]
-    diagnosis = examine(suite, environ=os.environ)
+    try:
+        diagnosis = examine(suite, environ=os.environ)
+    except SuiteError:
+        if beside is None:
+            raise
+        how["environment"] = None  # what lay beside the agent is not what it looked like
+        write_atomic(suite, suite_text(target.agent, says=says, **how), encoding="utf-8")
+        diagnosis = examine(suite, environ=os.environ)
     asked = diagnosis.answered if len(says) == 1 and asyncio.run(_asks_back(says[0], diagnosis.answered)) else ""
     if diagnosis.calls or asked:
-        seen = suite_text(target.agent, says=says, asked=asked, calls=diagnosis.calls, takes_tools=target.takes_tools)
+        seen = suite_text(target.agent, says=says, asked=asked, calls=diagnosis.calls, **how)
         write_atomic(suite, seen, encoding="utf-8")
     status = 0 if diagnosis.is_healthy else _PROBLEMS
     if options.json:

@@ -27,26 +27,69 @@ def suite_text(
     asked: str = "",
     calls: Sequence[ToolCall] = (),
     takes_tools: bool,
+    environment: dict[str, Any] | None = None,
 ) -> str:
-    """Write a suite.
+    """Write a suite; `environment` is what was found beside an agent that takes tools.
 
     `calls` of the first turn are suggested, since only its owner knows whether they were right; so is an answer to what
     the agent `asked` back.
     """
-    return "\n".join([*_head(agent, takes_tools=takes_tools), *_scenario(says, asked, calls)]) + "\n"
+    return "\n".join([*_head(agent, environment, takes_tools=takes_tools), *_scenario(says, asked, calls)]) + "\n"
 
 
-def _head(agent: str | dict[str, Any], *, takes_tools: bool) -> Iterator[str]:
+def _head(agent: str | dict[str, Any], environment: dict[str, Any] | None, *, takes_tools: bool) -> Iterator[str]:
     yield f"# yaml-language-server: $schema={SCHEMA}"
     yield f"agent: {agent if isinstance(agent, str) else _flow(agent)}"
     if not isinstance(agent, str) and "http" in agent:
         yield "# What is posted and where the answer stands, where it is not {message, session_id} and {reply}:"
         yield "# agent: {http: {url: ..., body: {text: $message}, reply: output.text, calls: trace.calls}}"
-    if takes_tools:
+    if takes_tools and environment:
+        yield f"environment: {_flow(environment)}"
+    elif takes_tools:
         yield ""
-        yield "# The agent takes `tools`: name the module whose functions they are."
-        yield "# environment: {tools: my_tools}"
+        yield "# The agent takes `tools`: name the module whose functions they are, and what these work on."
+        yield "# environment: {tools: my_tools, state: {json: state.json}}"
     yield ""
+
+
+def environment_beside(folder: Path, agent: Path | None) -> dict[str, Any] | None:
+    """Find the module of tools in a folder, by its name or by the decorator that it imports, and the state of these.
+
+    Nothing is executed. None where no module is one, or its functions take a `state` and no file looks like it.
+    """
+    likely = [file for file in sorted(folder.glob("*.py")) if file != agent and file.stem.isidentifier()]
+    found = next(filter(None, (_tools_in(file) for file in likely)), None)
+    if found is None:
+        return None
+    module, takes_state = found
+    if not takes_state:
+        return {"tools": module}
+    if (folder / "schema.sql").is_file():
+        rows = next((name for name in ("rows.yaml", "seed.yaml", "rows.json") if (folder / name).is_file()), None)
+        return {"tools": module, "state": {"sqlite": {"schema": "schema.sql", **({"rows": rows} if rows else {})}}}
+    return {"tools": module, "state": {"json": "state.json"}} if (folder / "state.json").is_file() else None
+
+
+def _tools_in(file: Path) -> tuple[str, bool] | None:
+    """Give the module of a file of tools, and whether they take a `state`; None where it is none."""
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return None
+    public = [
+        node
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith("_")
+    ]
+    decorates = any(
+        isinstance(node, ast.ImportFrom)
+        and node.module == "pytest_agentbench"
+        and "tool" in {a.name for a in node.names}
+        for node in tree.body
+    )
+    if not public or not (decorates or "tools" in file.stem.split("_")):
+        return None
+    return file.stem, any(one.arg == "state" for node in public for one in node.args.args)
 
 
 def _scenario(says: Sequence[str], asked: str, calls: Sequence[ToolCall]) -> Iterator[str]:
@@ -63,7 +106,7 @@ def _scenario(says: Sequence[str], asked: str, calls: Sequence[ToolCall]) -> Ite
         yield from (f"    #   - {_literal({call.name: call.arguments})}" for call in calls)
     else:
         yield "    # What a right conversation calls, and what a right answer mentions:"
-        yield "    # expect: [{find_parcel: {order_id: W1}}]"
+        yield "    # expect: [{get_order: {order_id: W1}}]"
         yield "    # communicate: [shipped]"
 
 

@@ -92,7 +92,7 @@ def report(
         lines += summary_lines(shown, history(histories or _history(paths)), layout) if summary else []
         shown_failed = any(verdict.failed for verdict in shown.gates)
         return "\n".join([*(line.text for line in lines), *problems]), UNDECIDED if shown_failed else status
-    lines = terminal_report(document, verbose=verbose, unicode=unicode)
+    lines = terminal_report(shown, verbose=verbose, unicode=unicode)
     if before is not None and baseline is not None:
         lines += against_baseline(before, document, baseline.name, glyphs(unicode=unicode), verbose=verbose)
     if matrix:

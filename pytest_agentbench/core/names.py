@@ -21,8 +21,8 @@ def readable(name: str) -> str:
 def suggestion(name: str, allowed: Iterable[str]) -> str:
     """Give `did you mean 'x'?` for the closest allowed name within edit distance 2, else the empty string."""
     best = min(((_distance(name.lower(), other.lower()), other) for other in allowed), default=(3, ""))
-    # two edits turn any two-letter name into any other, so short names must share more than that
-    return f"did you mean {best[1]!r}?" if best[0] <= min(2, len(name) - 1) else ""
+    # two edits turn any short name into another, so short names must share more than that
+    return f"did you mean {best[1]!r}?" if best[0] <= min(2, len(name) // 2) else ""
 
 
 def words_of(name: str) -> tuple[str, ...]:

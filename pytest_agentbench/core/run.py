@@ -293,6 +293,11 @@ class Result(Judgement, PlannedRun):
         return self.verdict is Verdict.PASSED
 
     @property
+    def asks_nothing(self) -> bool:
+        """Whether the run passed since its scenario asks for nothing but an end: whatever the agent did would pass."""
+        return self.passed and self.not_run is None and not self.asked
+
+    @property
     def ended_by_other(self) -> bool:
         """Whether the conversation closed by somebody else's fault, though the agent failed by what it had done."""
         return any(one.ended for one in self.also)

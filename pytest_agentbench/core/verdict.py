@@ -66,6 +66,11 @@ class Finding(Model):
     cure: str = ""
     proven: bool = False
 
+    def __repr__(self) -> str:
+        became = {True: "passed", False: "failed" if self.required else "noted", None: "not measured"}[self.passed]
+        turn = f", turn {self.turn}" if self.turn is not None else ""
+        return f"<{self.policy or self.check} {became}{turn}: {self.message}>"
+
 
 FlagKind = Literal["value", "claim", "policy", "consent", "goal", "user", "tool", "agent"]
 """What a flag is about. value: code found a value of the agent's nowhere; all others are of the auditor."""

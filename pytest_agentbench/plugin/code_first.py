@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from pytest_agentbench.api.simulating import builder_of, plan_of
 from pytest_agentbench.api.simulation import Simulation, simulation_of
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import AgentBenchError, with_hint
-from pytest_agentbench.core.names import suggestion
+from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.run import PlannedRun, Result, Run, RunKey
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.text import ascii_slug, printable
@@ -63,25 +63,39 @@ def parametrize(metafunc: pytest.Metafunc, session: Session) -> None:
     every = planned(suite, key_of(path, metafunc.config.rootpath), asked, toolset, extensions=extensions)
     fitting = [plan for plan in every if fits(plan, mark.kwargs)]
     if not fitting:
+        if told := _unknown(suite, mark):
+            raise pytest.Collector.CollectError(f"{where}: agentbench({str(mark.args[0])!r}): {told}")
         unfit = pytest.mark.skip(reason=_unfit(suite, mark))
         metafunc.parametrize("agentbench", [pytest.param(None, marks=unfit)], indirect=True, ids=["no-scenario"])
         return
     metafunc.parametrize("agentbench", fitting, indirect=True, ids=[plan.name for plan in fitting])
 
 
-def _unfit(suite: Suite, mark: pytest.Mark) -> str:
-    """Say that no scenario fits a mark, and what a mistyped value of it probably meant."""
-    wanted = ", ".join(f"{name}={value!r}" for name, value in mark.kwargs.items())
-    there: dict[str, Iterable[str]] = {
-        "policy": (policy.id for policy in suite.policies),
-        "tag": {tag for scenario in suite.scenarios for tag in scenario.tags},
-        "scenario": (scenario.id for scenario in suite.scenarios),
-        "variant": suite.variants,
+def _unknown(suite: Suite, mark: pytest.Mark) -> str:
+    """Say that a mark names a scenario, policy or variant that the suite does not have; "" where it names none such.
+
+    A test whose scenario was renamed would else be skipped for ever.
+    """
+    there = {
+        "scenario": [scenario.id for scenario in suite.scenarios],
+        "policy": [policy.id for policy in suite.policies],
+        "variant": list(suite.variants),
     }
-    hints = (suggestion(str(value), there.get(name, ())) for name, value in mark.kwargs.items())
-    return with_hint(
-        f"no scenario of {str(mark.args[0])!r} fits {wanted or 'the chosen variants'}", next(filter(None, hints), "")
-    )
+    for name, known in there.items():
+        value = mark.kwargs.get(name)
+        if value is not None and value not in known:
+            hint = suggestion(str(value), known) or f"there are {listing(known) or 'none'}"
+            return with_hint(f"the suite has no {name} {value!r}", hint)
+    return ""
+
+
+def _unfit(suite: Suite, mark: pytest.Mark) -> str:
+    """Say that no scenario fits a mark, and what a mistyped tag of it probably meant."""
+    wanted = ", ".join(f"{name}={value!r}" for name, value in mark.kwargs.items())
+    tags = {tag for scenario in suite.scenarios for tag in scenario.tags}
+    tag = str(mark.kwargs.get("tag", ""))
+    hint = suggestion(tag, tags) if tag and tag not in tags else ""
+    return with_hint(f"no scenario of {str(mark.args[0])!r} fits {wanted or 'the chosen variants'}", hint)
 
 
 def fits(plan: RunPlan, wanted: Mapping[str, Any]) -> bool:

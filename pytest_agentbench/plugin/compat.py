@@ -78,6 +78,27 @@ def report_width(config: pytest.Config, terminalreporter: pytest.TerminalReporte
     return max(60, min(config.get_terminal_writer().fullwidth, 120))
 
 
+class _Unwrapped(str):
+    """A text that pytest's terminal takes for none, and its writers of files for what it is."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        return False
+
+    def removeprefix(self, prefix: str, /) -> str:
+        return self
+
+
+def unwrapped(reason: str) -> str:
+    """Give the reason of a report for JUnit alone.
+
+    The terminal puts reasons behind the item, and loses their beginning where that is longer than the line (pytest 9.2
+    with -vv, and a scenario file beside the suite's); the report below has them anyhow.
+    """
+    return _Unwrapped(reason)
+
+
 def owns_process(config: pytest.Config) -> bool:
     """Whether this session is all that the process is for: pytest's own command runs it, not a caller of `main`."""
     if hasattr(config, "workerinput"):

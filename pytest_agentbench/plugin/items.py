@@ -47,7 +47,7 @@ from pytest_agentbench.results.standing import standing_of
 from pytest_agentbench.results.store import read_transcript
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.service import Attempts
-from pytest_agentbench.suites.script_lines import Unlabelled, unlabelled
+from pytest_agentbench.suites.script_lines import Unlabelled, reads_consent, unlabelled
 
 if TYPE_CHECKING:
     from _pytest._code.code import ExceptionInfo, TerminalRepr  # noqa: TID251 - the signature that mypy asks for
@@ -96,7 +96,7 @@ class SuiteModule(pytest.Module):
         )
         check_decidable(suite, plans, toolset, session.today)
         unknown = unknown_kinds(suite.environment, toolset)
-        self.unlabelled = tuple(unlabelled(suite, toolset))
+        self.unlabelled = tuple(unlabelled(suite, toolset)) if reads_consent(suite) else ()
         total = sum(not is_left_out(plan) and is_recorded(plan) for plan in plans)
         record = record_of(suite, key, plans).model_copy(update={"selected": 0, "total": total})
         self.declared = record.variants

@@ -10,7 +10,9 @@ import pytest
 
 from pytest_agentbench.api.simulation import Simulation
 from pytest_agentbench.core.run import PlannedRun, Result
-from pytest_agentbench.core.verdict import Blame, Verdict
+from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.core.verdict import Blame, Finding, Verdict
+from pytest_agentbench.plugin import compat
 from pytest_agentbench.plugin.code_first import SIMULATED, planned_test
 from pytest_agentbench.plugin.items import ScenarioFailed, ScenarioItem, is_scenario, path_shown
 from pytest_agentbench.plugin.other_reports import attach_conversation, junit_properties, takes_attachments
@@ -19,6 +21,7 @@ from pytest_agentbench.plugin.session import Session
 from pytest_agentbench.plugin.wire import Meta, attach, make_sendable, sendable
 from pytest_agentbench.report.auditor import marked
 from pytest_agentbench.report.failure import conversation_text
+from pytest_agentbench.report.measured import NOTHING
 from pytest_agentbench.runs.process_guard import ProcessGuard
 
 MISSED = "missed"
@@ -132,6 +135,8 @@ class Playing:
             return
         if report.outcome == "failed" and (results[-1].set_aside or item.suite.collected.gated):
             mark_missed(report, str(call.excinfo.value).splitlines()[0], aside=aside_text(results[-1]))
+            if not self._as_text:  # a worker's is sent, and wrapped by nobody
+                report.__dict__["wasxfail"] = compat.unwrapped(report.__dict__["wasxfail"])
 
     def _show(self, item: ScenarioItem, result: Result, report: pytest.TestReport) -> None:
         """Give a report what pytest's own writers show of a run: its time, properties for JUnit, what it left open."""
@@ -146,7 +151,9 @@ class Playing:
             report.__dict__["agentbench_aside"] = aside_text(result)
         if report.outcome == "passed":
             report.__dict__["agentbench_open"] = len(result.unmeasured)
-            report.__dict__["agentbench_noted"] = marked(result, standing)
+            report.__dict__["agentbench_noted"] = marked(result, standing) or (NOTHING if result.asks_nothing else "")
+        elif not result.decided and result.blame is not None:
+            report.__dict__["agentbench_noted"] = f"not scored: blame {result.blame}"
 
 
 def aside_text(run: PlannedRun) -> str:
@@ -168,5 +175,17 @@ def by_outcome(result: Result, report: pytest.TestReport) -> Result:
         return result
     own = {"rests_on_auditor": False}
     if report.passed:
-        return result.model_copy(update={"verdict": Verdict.PASSED, "blame": None, "also": (), **own})
-    return result.model_copy(update={"verdict": Verdict.FAILED, "blame": Blame.AGENT, **own})
+        asked = max(result.asked, 1)  # what the test itself asserts
+        passed = {"verdict": Verdict.PASSED, "blame": None, "also": (), "asked": asked}
+        return result.model_copy(update={**passed, **own})
+    why = reason_of(report).removeprefix("AssertionError: ")
+    asserted = Finding(check="assertion", kind="check", passed=False, message=why)
+    findings = (*result.findings, asserted)
+    return result.model_copy(update={"verdict": Verdict.FAILED, "blame": Blame.AGENT, "findings": findings, **own})
+
+
+def reason_of(report: pytest.TestReport) -> str:
+    """Give the one line that says why a test broke."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    text = str(getattr(crash, "message", "") or report.longreprtext or report.when).strip()
+    return shorten(printable(text.splitlines()[0] if text else "failed"), 200)

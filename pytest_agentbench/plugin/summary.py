@@ -14,6 +14,7 @@ from pytest_agentbench.plugin.ending import Ending
 from pytest_agentbench.plugin.extending import report_lines
 from pytest_agentbench.plugin.items import from_here
 from pytest_agentbench.plugin.pages import annotation_lines
+from pytest_agentbench.plugin.playing import MISSED
 from pytest_agentbench.plugin.prefetch import Prefetch
 from pytest_agentbench.plugin.session import Session
 from pytest_agentbench.plugin.tally import Tally
@@ -60,6 +61,8 @@ class Summary:
         if document is None:
             self._print_nothing_found(terminalreporter, config)
             return
+        if config.get_verbosity() > 1:
+            self._show_missed(terminalreporter)
         run = self._session.store.path
         shown = document.model_copy(update={"results": tuple(from_here(result, config) for result in document.results)})
         lines = terminal_report(
@@ -77,28 +80,29 @@ class Summary:
             terminalreporter.write_line(plain, **(_MARKUP["head"] if is_headline else {}))
         for problem in self._writing.problems:
             terminalreporter.write_line(problem, red=True)
-        for text in self._writing.told:
-            terminalreporter.write_line(text)
         for text in self._ending.told() if self._ending else ():
             terminalreporter.write_line(text, yellow=True)
-        for text in (*self._bounds(), *self._asked()):
+        for text in (*self._writing.told, *self._bounds(), *self._asked()):
             terminalreporter.write_line(text)
-        if self._session.options.resume:
-            terminalreporter.write_line(
-                "resumed: runs that had finished were taken over (the agent's code is not compared), "
-                "those in flight were run alone"
-            )
         for reason, count in (self._prefetch.sequential if self._prefetch else {}).items():
             terminalreporter.write_line(f"{count} runs one at a time: {reason}")
+        if failed := [verdict for verdict in document.gates if verdict.failed]:  # pytest's last line counts them
+            terminalreporter.stats["gate failed" if len(failed) == 1 else "gates failed"] = failed
         for text in annotation_lines(document, config.rootpath, os.environ):
             terminalreporter.write_line(text if compat.shows_unicode(config) else ascii_only(text))
+
+    def _show_missed(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Show of each missed run what pytest shows of a failed one, since it knows it as skipped."""
+        for report in terminalreporter.stats.get(MISSED, ()):
+            terminalreporter.write_sep("_", f"{report.nodeid.rpartition('::')[2]} (missed)", yellow=True)
+            terminalreporter.write_line(report.longreprtext)
 
     def _bounds(self) -> list[str]:
         """Say of which suites fewer runs overlap than asked for, since their states are large."""
         return [f"{suite.key}: {suite.states}" for suite in self._tally.suites.values() if suite.states]
 
     def _asked(self) -> list[str]:
-        """Give what workers asked while they collected; nobody saw it there."""
+        """Give what workers asked while they collected, where nobody saw it, and what was taken over."""
         suites = self._tally.suites.values() if self._session.role == "controller" else ()
         asked = [f"{suite.key}: {suite.kinds}" for suite in suites if suite.kinds]
         unlabelled = [
@@ -107,7 +111,11 @@ class Summary:
             for suite in suites
             if suite.unlabelled
         ]
-        return [*asked, *unlabelled]
+        resumed = (
+            "resumed: runs that had finished were taken over (the agent's code is not compared), "
+            "those in flight were run alone"
+        )
+        return [*asked, *unlabelled, *([resumed] if self._session.options.resume else [])]
 
     def _print_nothing_found(self, terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
         collecting = config.pluginmanager.get_plugin("agentbench-collecting")

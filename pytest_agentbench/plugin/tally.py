@@ -10,9 +10,8 @@ from typing import Literal
 import pytest
 
 from pytest_agentbench.core.run import BUDGET, PlannedRun, Result
-from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.plugin import compat
-from pytest_agentbench.plugin.playing import MISSED
+from pytest_agentbench.plugin.playing import MISSED, reason_of
 from pytest_agentbench.plugin.session import Session
 from pytest_agentbench.plugin.wire import Collected, CollectedSuite, Meta, take_meta, take_results
 from pytest_agentbench.report.glyphs import glyphs
@@ -132,8 +131,11 @@ class Tally:
             return MISSED, "m", (f"MISSED ({aside})" if aside else "MISSED", {"yellow": True})
         if report.__dict__.get("agentbench_rerun"):
             return "rerun", "R", ("RERUN", {"yellow": True})
+        noted = report.__dict__.get("agentbench_noted")
+        if report.when == "call" and report.failed and noted:
+            return "failed", "F", (f"FAILED ({noted})", {"red": True})
         if report.when == "call" and report.passed:
-            count, noted = report.__dict__.get("agentbench_open"), report.__dict__.get("agentbench_noted")
+            count = report.__dict__.get("agentbench_open")
             left = open_text(count, glyphs(unicode=compat.shows_unicode(self._config))) if count else ""
             if told := ", ".join(part for part in (aside, left, noted) if part):
                 return "passed", ".", (f"PASSED ({told})", {"green": True})
@@ -170,7 +172,7 @@ class Tally:
         elif report.__dict__.get("agentbench_rerun") and meta:
             self._rerun.add(meta.run.name)
         elif report.failed and name and not results:
-            self.broken[name] = f"{report.when}: {_reason(report)}"
+            self.broken[name] = f"{report.when}: {reason_of(report)}"
         elif any(result.not_run is not None for result in results):
             return
         elif report.skipped or hasattr(report, "wasxfail"):
@@ -240,10 +242,3 @@ class Tally:
                     when=when,
                 )
                 writer.pytest_runtest_logreport(report)
-
-
-def _reason(report: pytest.TestReport) -> str:
-    """Give the one line that says why a test broke."""
-    crash = getattr(report.longrepr, "reprcrash", None)
-    text = str(getattr(crash, "message", "") or report.longreprtext or report.when).strip()
-    return shorten(printable(text.splitlines()[0] if text else "failed"), 200)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pytest_agentbench.core.gates import parse_gate
 from pytest_agentbench.core.run import Result
@@ -40,16 +40,33 @@ _Metrics = Sequence[tuple[str, str, int]]
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """What the runs of one variant add up to. `name` is "" where there are not several: no figure is over variants."""
+    """What the runs of one variant of one suite add up to: no figure is over several variants.
+
+    `name` is the variant, `suite` the path of the suite and `called` what it is called; each is "" where there are not
+    several.
+    """
 
     name: str
     sums: Aggregate
     runs: Sequence[Result]
+    suite: str = ""
+    called: str = ""
 
     @property
     def title(self) -> str:
         """What stands over the rows."""
-        return f"variant {self.name}" if self.name else ""
+        parts = [f"suite {self.called}" if self.called else "", f"variant {self.name}" if self.name else ""]
+        return ", ".join(filter(None, parts))
+
+    def gates(self, gates: Iterable[GateVerdict]) -> list[GateVerdict]:
+        """Give those that are about these runs."""
+        return [one for one in gates if self.suite in ("", one.suite) and (not self.name or one.variant == self.name)]
+
+    @property
+    def row(self) -> Row:
+        """The runs as one row of a table of suites."""
+        label = f"{self.suite} [{self.name}]" if self.name else self.suite
+        return self.sums.all.model_copy(update={"group": "suite", "label": label})
 
 
 def sections_of(runs: Sequence[Result], retried: Sequence[Result], facts: Facts) -> list[Section]:
@@ -62,6 +79,31 @@ def sections_of(runs: Sequence[Result], retried: Sequence[Result], facts: Facts)
         mine, earlier = ([run for run in some if run.key.variant == name] for some in (runs, retried))
         found.append(Section(name=name, sums=aggregate(mine, earlier, facts=facts), runs=mine))
     return found
+
+
+def suite_names(document: Document) -> dict[str, str]:
+    """Give what each suite is called, by its path: its name, and the path itself where two have the same name."""
+    names = [suite.name for suite in document.suites]
+    return {suite.path: suite.name if names.count(suite.name) == 1 else suite.path for suite in document.suites}
+
+
+def sections_of_suites(document: Document, runs: Sequence[Result]) -> list[Section]:
+    """Add up the runs of each suite, and of each of its variants, apart."""
+    found = []
+    names = {path: name for path, name in suite_names(document).items() if any(run.key.suite == path for run in runs)}
+    if len(names) < 2:
+        return sections_of(runs, document.retried, document.facts)
+    for path, name in names.items():
+        mine, earlier = ([run for run in some if run.key.suite == path] for some in (runs, document.retried))
+        sections = sections_of(mine, earlier, document.facts)
+        found += [replace(section, suite=path, called=name or path) for section in sections]
+    return found
+
+
+def suites_table(sections: Sequence[Section], gates: Sequence[GateVerdict], layout: Layout) -> list[Line]:
+    """Give a row per suite, and per variant of one that played several; no row is over two suites."""
+    texts, styles = _rows([("suite", [section.row for section in sections])], gates, layout, _METRICS[:2], first="")
+    return layout.table(texts, f"<{'>' * (len(texts[0]) - 2)}{'<' if gates else '>'}", styles)
 
 
 def sums_of(sections: Sequence[Section], runs: Sequence[Result], retried: Sequence[Result]) -> Aggregate:
@@ -87,7 +129,7 @@ def breakdown(
         listed = [(heading, rows) for heading, rows in listed if heading != "policy (listed)"]
     groups = [*listed, *([("tests of your own", tests)] if tests else [])]
     partly = any((row.mean("measured") or 1) < 1 for _, rows in groups for row in rows)
-    mine = [verdict for verdict in gates if not section.name or verdict.variant == section.name]
+    mine = section.gates(gates)
     for columns in _FEWER:
         metrics = (*columns, _MEASURED) if partly else columns
         texts, styles = _rows(groups, mine, layout, metrics, first=section.title)
@@ -194,7 +236,7 @@ def _cells(
 
 
 def gates_of(row: Row, gates: Sequence[GateVerdict]) -> Iterable[GateVerdict]:
-    """Give the gates that are about the rate of this row; `gates` are those of its variant."""
+    """Give the gates that are about the rate of this row; `gates` are those of its section."""
     group, _, scale = row.group.partition(" ")
     one_suite = len({verdict.suite for verdict in gates}) == 1
     for verdict in gates:
@@ -212,9 +254,7 @@ def gate_label(verdict: GateVerdict, document: Document) -> str:
     """Name a gate, and its suite where gates of several were evaluated: by its path where two have the same name."""
     if len({one.suite for one in document.gates}) < 2:
         return verdict.label
-    names = [suite.name for suite in document.suites]
-    found = next((suite.name for suite in document.suites if suite.path == verdict.suite), "")
-    return f"{found if names.count(found) == 1 and found else verdict.suite}: {verdict.label}"
+    return f"{suite_names(document).get(verdict.suite) or verdict.suite}: {verdict.label}"
 
 
 def rows_by(document: Document, columns: Sequence[str], layout: Layout) -> list[Line]:

@@ -65,10 +65,11 @@ def explained(call: CallExplanation, glyphs: Glyphs, width: int = 10_000) -> str
             stated = {name: value for name, value in shown.items() if name not in call.left_open}
             tail = left_open(call, glyphs)
             return call_text(call.tool, stated, glyphs, width=max(width - cells(tail), 40)) + tail
-        case "not_attempted" | "substituted" | "tool_failed":
-            ending = {"not_attempted": " never called", "tool_failed": " attempted but failed"}.get(
-                call.status, " not called"
-            )
+        case "tool_failed":
+            tail = f" attempted but {glyphs.plain(call.note) or 'failed'}"
+            return call_text(call.tool, call.expected or {}, glyphs, width=max(width - cells(tail), 40)) + tail
+        case "not_attempted" | "substituted":
+            ending = " never called" if call.status == "not_attempted" else " not called"
             tail = ending + (f": {glyphs.plain(call.note)}" if call.note else "")
             return call_text(call.tool, call.expected or {}, glyphs, width=max(width - cells(tail), 40)) + tail
         case _:
@@ -91,12 +92,19 @@ _OTHER = {
 
 
 def beside(call: CallExplanation, glyphs: Glyphs) -> list[str]:
-    """Show expected above called, with a line of carets under each argument that differs."""
-    if call.expected is None or call.actual is None:
-        return [explained(call, glyphs)]
-    if call.status == "substituted":
-        return [explained(call, glyphs)]
+    """Show expected above called, with a line of carets under each argument that differs.
+
+    A call that was not made, or failed, has what became of it in the second line.
+    """
+    turn = f"   turn {call.turn}" if call.turn is not None else ""
+    note = glyphs.plain(call.note)
+    if call.expected is None:
+        return [f"called    {explained(call, glyphs)}{turn}"]
     lines = [f"expected  {call_text(call.tool, call.expected, glyphs)}"]
+    if call.status == "tool_failed":
+        return [*lines, f"called    {note or 'failed'}{turn}"]
+    if call.actual is None or call.status == "substituted":
+        return [*lines, f"called    {glyphs.dash}{f'  {note}' if note else ''}{turn}"]
     names = [str(name) for name in call.actual]
     missing = [name for name in call.differing if name not in names]
     head = f"called    {glyphs.plain(call.tool)}("
@@ -106,12 +114,13 @@ def beside(call: CallExplanation, glyphs: Glyphs) -> list[str]:
         label = glyphs.plain(str(name))
         part = f"{label}=<left out>" if value is _ABSENT else f"{label}={value_text(value, glyphs)}"
         text += part
-        marks += ("^" if name in call.differing else " ") * cells(part)
+        is_wrong = name in call.differing or (bool(missing) and name not in call.expected)  # given in its place
+        marks += ("^" if is_wrong else " ") * cells(part)
         if index < len(shown) - 1:
             text, marks = text + ", ", marks + "  "
-    lines.append(text + ")" + (f"   turn {call.turn}" if call.turn is not None else ""))
+    lines.append(f"{text}){turn}")
     if marks.strip():
         lines.append(marks.rstrip())
-    if call.note:
-        lines.append(f"          {glyphs.plain(call.note)}")
+    if note:
+        lines.append(f"          {note}")
     return lines

@@ -1,6 +1,6 @@
 """One run that did not pass, as a good assertion reads."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from pytest_agentbench.checks.decide import WRITTEN_CALLS
 from pytest_agentbench.core.run import Result
@@ -55,28 +55,27 @@ def failure_text(
     broken = {one.policy for one in failed if one.kind == "policy"} if result.decided else set()
     for policy in policies:
         if policy.id in broken:
-            named = f" {policy.id}" if len(broken) > 1 else ""
+            named = f" {policy.id}" if len(broken) > 1 or failed[0].policy != policy.id else ""
             lines += [f"{_INDENT}{marks.plain(line.replace(':', f'{named}:', 1))}" for line in policy_words(policy)]
     if result.not_run is None:
         # what else a run lacks that broke by somebody else's fault says nothing about the agent
         if result.decided or not result.error:
             lines += _section("", _calls(result, failed, marks, verbose=verbose))
             told = failed[0].message if failed else ""
-            also = [one for one in failed[1:] if call_of(result, one) is None and one.message != told]
+            also = [one for one in failed[1:] if not _is_shown(result, one) and one.message != told]
             lines += _section("also", _also(result, also, marks, verbose=verbose))
             lines += _section("not measured", [_open(one, marks) for one in result.unmeasured])
-        lines += _section("what others did besides", [_other(one, marks) for one in result.also])
+        lines += _section("not the agent's fault", [_other(one, marks) for one in result.also])
         lines += _flags(result, marks)
         lines += _section("disputed", [f"{marks.plain(result.disputed)}; the run is scored"] if result.disputed else [])
         rests = result.rests_on_auditor and standing is not None
         lines += _section("rests on the auditor", [standing_text(standing, marks)] if rests and standing else [])
         lines += _advice(result, marks)
-        lines += ["", _facts(result, marks, told=not failed or failed[0].kind == "termination" or not result.decided)]
+        told_end = not failed or not result.decided or any(one.kind == "termination" for one in failed)
+        lines += ["", _facts(result, marks, told=told_end)]
         if transcript is not None and transcript.messages:
-            turn = next((finding.turn for finding in failed if finding.turn is not None), None)
-            if failed and failed[0].turn is None and (asked := _asked(result, failed[0], transcript)) is not None:
-                turn = asked
-            lines += _section("conversation", _excerpt(transcript, turn, marks, verbose=verbose))
+            turn, asked = _places(result, failed, transcript)
+            lines += _section("conversation", _excerpt(transcript, turn, marks, verbose=verbose, asked=asked))
     lines.append("")
     if transcript_path:
         lines.append(f"transcript: {marks.plain(transcript_path)}")
@@ -112,13 +111,41 @@ def _flags(result: Result, marks: Glyphs) -> list[str]:
     ]
 
 
-def _asked(result: Result, finding: Finding, transcript: Transcript) -> int | None:
-    """Give the turn in which the user says most arguments of a call that was never made, None where it says none."""
-    missing = (call for call in result.calls if call.status == "not_attempted" and call.tool == finding.tool)
-    values = {plain(str(value)) for call in missing for value in (call.expected or {}).values()} - {"", plain("None")}
-    said = [(sum(value in plain(text) for value in values), -index) for index, text in transcript.texts("user")]
+def _places(result: Result, failed: Sequence[Finding], transcript: Transcript) -> tuple[int | None, int | None]:
+    """Give the turn where it went wrong, and the one in which the user said what was wanted there.
+
+    A call that was never made is missing in the agent's last turn. None stands for what no turn tells.
+    """
+    turn = next((finding.turn for finding in failed if finding.turn is not None), None)
+    if not failed:
+        return turn, None
+    call = call_of(result, failed[0])
+    if call is not None:
+        return turn, _said(transcript, [sides[0] for sides in call.differing.values()], before=turn, last=True)
+    missing = [one for one in result.calls if one.status == "not_attempted" and one.tool == failed[0].tool]
+    if failed[0].turn is None and missing:
+        values = [value for one in missing for value in (one.expected or {}).values()]
+        agents = [at for at, message in zip(transcript.turns, transcript.messages, strict=True) if _acts(message)]
+        return max(agents, default=turn), _said(transcript, values)
+    return turn, None
+
+
+def _acts(message: Message) -> bool:
+    return message.role == "assistant"
+
+
+def _said(
+    transcript: Transcript, values: Sequence[object], *, before: int | None = None, last: bool = False
+) -> int | None:
+    """Give the turn in which the user says most of `values`, the first or the last such; None where it says none."""
+    wanted = {plain(str(value)) for value in values} - {"", plain("None")}
+    said = [
+        (sum(value in plain(text) for value in wanted), index if last else -index)
+        for index, text in transcript.texts("user")
+        if before is None or transcript.turns[index] <= before
+    ]
     most, place = max(said, default=(0, 0))
-    return transcript.turns[-place] if most else None
+    return transcript.turns[abs(place)] if most else None
 
 
 def _advice(result: Result, marks: Glyphs) -> list[str]:
@@ -155,19 +182,30 @@ def _calls(result: Result, failed: list[Finding], marks: Glyphs, *, verbose: boo
     rest = [call for call in result.calls if not _is_wrong(call)] if verbose else []
     calls = ([first] if first else []) + wrong
     shown = calls if verbose else calls[:_MOST_CALLS]
-    lines = [line for call in shown for line in _call(call, marks)]
+    lines = [line for call in shown for line in beside(call, marks)]
     if len(calls) > len(shown):
         lines.append(f"{marks.ellipsis} and {len(calls) - len(shown)} more calls (-vv)")
-    return lines + [f"{call.status:9} {explained(call, marks)}" for call in rest]
+    return lines + [f"{_LABELS.get(call.status, 'matched')}{_right(call, marks)}" for call in rest]
 
 
-def _call(call: CallExplanation, marks: Glyphs) -> Iterator[str]:
-    if call.status == "wrong_arguments":
-        yield from beside(call, marks)
-        return
-    turn = f"   turn {call.turn}" if call.turn is not None else ""
-    label = "expected" if call.expected is not None else "called"
-    yield f"{label:9} {explained(call, marks)}{turn}"
+_LABELS = {"extra_read": "beside    ", "repeated": "repeated  "}
+"""What stands before calls that are not wrong: those that nobody expected may well be needed."""
+
+
+def _right(call: CallExplanation, marks: Glyphs) -> str:
+    if call.status == "matched":
+        return f"   {explained(call, marks)}"
+    note = f"   {marks.plain(call.note)}" if call.note else ""
+    return f"{call_text(call.tool, call.actual or {}, marks)}{note}"
+
+
+def _is_shown(result: Result, finding: Finding) -> bool:
+    """Whether the calls above say what a finding says: a call that differs, was never made, or failed."""
+    if call_of(result, finding) is not None:
+        return True
+    missed = [call for call in result.calls if call.status in ("not_attempted", "substituted", "tool_failed")]
+    is_about_calls = finding.kind in ("calls", "state") and finding.expected is None
+    return is_about_calls and any(call.tool == finding.tool and call.turn == finding.turn for call in missed)
 
 
 def _is_wrong(call: CallExplanation) -> bool:
@@ -212,22 +250,20 @@ def _section(title: str, lines: list[str]) -> list[str]:
     return ["", *([title] if title else []), *(_INDENT + line for line in lines)]
 
 
-def _excerpt(transcript: Transcript, turn: int | None, marks: Glyphs, *, verbose: bool) -> list[str]:
+def _excerpt(
+    transcript: Transcript, turn: int | None, marks: Glyphs, *, verbose: bool, asked: int | None = None
+) -> list[str]:
+    """Show the turns around `turn`, and the one in which its user `asked` for what is missing there."""
     turns = transcript.turns
-    last = turns[-1]
-    centre = last if turn is None else min(turn, last)
-    low, high = (1, last) if verbose else (centre - _BEFORE, centre + _AFTER)
-    chosen = [place for place, number in enumerate(turns) if low <= number <= high]
-    if not verbose and len(chosen) > _MOST_MESSAGES:
-        # a turn of many calls: what is nearest to the end of the turn in question tells most
-        ends = max(place for place in chosen if turns[place] <= centre) + 2
-        chosen = [place for place in chosen if place < ends][-_MOST_MESSAGES:]
-    lines = [f"{marks.ellipsis} {_count(chosen[0])} before"] if chosen and chosen[0] else []
+    chosen = _chosen(turns, turn, asked, verbose=verbose)
+    lines: list[str] = []
+    before = -1
     for place in chosen:
         number = turns[place]
-        begins = place == chosen[0] or turns[place - 1] != number
-        pointer = ">" if number == turn else " "
-        label = f"{pointer}{number if begins else '':>3} "
+        lines += _left_out(turns, before + 1, place, marks)
+        begins = place == chosen[0] or turns[before] != number
+        before = place
+        label = f"{'>' if number == turn else ' '}{number if begins else '':>3} "
         limit = _VERBOSE_TEXT if verbose else _TEXT
         session = transcript.messages[place].session
         if place and session != transcript.messages[place - 1].session:
@@ -236,16 +272,40 @@ def _excerpt(transcript: Transcript, turn: int | None, marks: Glyphs, *, verbose
             label + line if not index else " " * len(label) + line
             for index, line in enumerate(_message(transcript.messages[place], marks, limit))
         ]
-    after = len(turns) - 1 - (chosen[-1] if chosen else 0)
-    return [*lines, f"{marks.ellipsis} {_count(after)} after"] if after else lines
+    return [*lines, *_left_out(turns, before + 1, len(turns), marks)]
+
+
+def _chosen(turns: Sequence[int], turn: int | None, asked: int | None, *, verbose: bool) -> list[int]:
+    """Give the places of the messages that are shown."""
+    last = turns[-1]
+    centre = last if turn is None else min(turn, last)
+    low, high = (1, last) if verbose else (centre - _BEFORE, centre + _AFTER)
+    chosen = [place for place, number in enumerate(turns) if low <= number <= high]
+    if not verbose and len(chosen) > _MOST_MESSAGES:
+        # a turn of many calls: what is nearest to the end of the turn in question tells most
+        ends = max(place for place in chosen if turns[place] <= centre) + 2
+        chosen = [place for place in chosen if place < ends][-_MOST_MESSAGES:]
+    return sorted({*chosen, *(place for place, number in enumerate(turns) if number == asked)})
+
+
+def _left_out(turns: Sequence[int], start: int, end: int, marks: Glyphs) -> list[str]:
+    """Say which turns are not shown between two places; of a turn that is shown in part, how many messages."""
+    if start >= end:
+        return []
+    low, high = turns[start], turns[end - 1]
+    is_part = (start > 0 and turns[start - 1] == low) or (end < len(turns) and turns[end] == high)
+    if low == high and is_part:
+        return [f"{marks.ellipsis} {_count(end - start)} of turn {low}"]
+    return [f"{marks.ellipsis} turn {low}" if low == high else f"{marks.ellipsis} turns {low}{marks.dash}{high}"]
 
 
 def _message(message: Message, marks: Glyphs, limit: int) -> list[str]:
     speaker = _SPEAKERS[message.role]
     lines = []
     if message.text.strip() or not message.tool_calls:
-        label = f"{speaker} error" if message.error else speaker
-        text = "(leaves without a word)" if message.is_wordless else _text(message.text, marks, limit)
+        label = f"{speaker} error:" if message.error else speaker
+        said = message.text.removeprefix("Error: ") if message.error else message.text
+        text = "(leaves without a word)" if message.is_wordless else _text(said, marks, limit)
         lines.append(f"{label:6} {text}")
     for call in message.tool_calls:
         shown = call_text(call.name, call.arguments, marks, value_width=limit)

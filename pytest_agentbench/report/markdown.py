@@ -20,13 +20,14 @@ from pytest_agentbench.report.breakdown import (
     own_rows,
     percent,
     sections_of,
+    sections_of_suites,
     sums_of,
     worst_rows_first,
 )
 from pytest_agentbench.report.comparison import compared, p_text, points
 from pytest_agentbench.report.failures import policy_of
 from pytest_agentbench.report.glyphs import UNICODE
-from pytest_agentbench.report.measured import share_text
+from pytest_agentbench.report.measured import partly_text, share_text
 from pytest_agentbench.report.reviews import quarantine_texts, review_texts
 from pytest_agentbench.report.sections import value_flags
 from pytest_agentbench.report.terminal import NONE_DECIDED
@@ -66,7 +67,7 @@ def markdown_report(document: Document, *, baseline: Document | None = None, lim
     everything, document = document, document.counted
     runs = [run for run in everything.results if run.key.suite in known]
     own = [run for run in everything.results if run.key.suite not in known]
-    apart = sections_of(runs or own, everything.retried, everything.facts)
+    apart = sections_of_suites(everything, runs) if runs else sections_of(own, everything.retried, everything.facts)
     sums = sums_of(apart, runs or own, everything.retried)
     sections = [
         _head(everything, sums, apart),
@@ -114,7 +115,7 @@ def _head(document: Document, sums: Aggregate, apart: Sequence[Section]) -> str:
     bad = any(verdict.failed for verdict in document.gates) or any(not (run.passed or run.set_aside) for run in left)
     is_waiting = bool(sums.pending or sums.quarantined) and not rate.n and not rate.unscored
     sign = "❌" if bad or not (rate.n or is_waiting) else "✅"
-    partly = f", {sums.partly} with something not measured" if sums.partly else ""
+    partly = partly_text(sums)
     # a rate over several variants would be that of no agent
     shown = f" ({percent(rate.rate, UNICODE)}, 95 % CI {_interval(rate)})" if len(apart) == 1 else ""
     result = (
@@ -295,10 +296,10 @@ def _tables(document: Document, section: Section) -> Iterable[str]:
     sums = section.sums
     groups = [(title, rows) for title, rows in groups_of(sums) if title]
     groups += [(one.label, [one]) for one in (sums.pending, sums.quarantined) if one]
-    if section.name:
+    if section.title:
         groups.append(("all runs", [sums.all]))
     groups.sort(key=lambda group: not group[0].startswith("policy"))
-    gates = [verdict for verdict in document.gates if not section.name or verdict.variant == section.name]
+    gates = section.gates(document.gates)
     for title, rows in groups:
         yield from _folded(title, rows, gates, of=section.title)
 

@@ -8,17 +8,25 @@ from pytest_agentbench.results.aggregate import Aggregate
 MOST_PARTS = 5
 """Parts that are listed unless asked for all."""
 
+NOTHING = "nothing to judge"
+"""What stands beside a run that passed since its scenario asks for nothing."""
+
 
 def counts_text(sums: Aggregate, marks: Glyphs) -> str:
     """Count the runs: `22 passed, 9 with something not measured · 2 failed · 1 not scored · 3 pending review`."""
     row = sums.all
-    partly = f", {sums.partly} with something not measured" if sums.partly else ""
-    parts = [f"{row.passed} passed{partly}"]
+    parts = [f"{row.passed} passed{partly_text(sums)}"]
     parts += [f"{row.n - row.passed} failed"] if row.n > row.passed else []
     parts += [f"{row.unscored} not scored"] if row.unscored else []
     for one in (sums.pending, sums.quarantined):
         parts += [f"{one.n + one.unscored} {'in ' if one is sums.quarantined else ''}{one.label}"] if one else []
     return f" {marks.dot} ".join(parts)
+
+
+def partly_text(sums: Aggregate) -> str:
+    """Say what the number of passed runs does not: how many left something open, or were asked for nothing."""
+    partly = f", {sums.partly} with something not measured" if sums.partly else ""
+    return partly + (f", {len(sums.idle)} with {NOTHING}" if sums.idle else "")
 
 
 def share_text(sums: Aggregate) -> str:
@@ -42,12 +50,29 @@ def outcome_text(run: Result, marks: Glyphs) -> str:
     return f"{run.verdict.value} ({left})" if left else run.verdict.value
 
 
+def idle_text(sums: Aggregate) -> str:
+    """Name the scenarios that ask for nothing, and say what would; "" where all ask for something."""
+    if not sums.idle:
+        return ""
+    rest = f" and {len(sums.idle) - MOST_PARTS} more" if len(sums.idle) > MOST_PARTS else ""
+    return (
+        f"{NOTHING}: {', '.join(sums.idle[:MOST_PARTS])}{rest}. Such a scenario passes whatever the agent does; "
+        "give it `expect`, `communicate`, `never`, a policy or a rubric"
+    )
+
+
+def idle_lines(sums: Aggregate, layout: Layout) -> list[Line]:
+    """Give the same as lines of a report."""
+    return [Line(""), *layout.wrapped(text, style="warn")] if (text := idle_text(sums)) else []
+
+
 def measured_lines(sums: Aggregate, layout: Layout) -> list[Line]:
     """List the parts that were not measured, in how many runs, why, and what to add."""
+    lines = idle_lines(sums, layout)
     if not sums.unmeasured:
-        return []
+        return lines
     shown, rest = layout.listed(sums.unmeasured, MOST_PARTS)
-    lines = [Line(""), Line(f"not measured ({layout.marks.dash}, in no rate): {share_text(sums)}", "head")]
+    lines += [Line(""), Line(f"not measured ({layout.marks.dash}, in no rate): {share_text(sums)}", "head")]
     for one in shown:
         told = f"{one.part}, {count(one.runs, 'run')}: {one.why.removeprefix('not measured: ')}"
         cure = f"; {one.cure}" if one.cure else ""

@@ -90,7 +90,8 @@ def _gate(verdict: GateVerdict) -> str:
     if verdict.passed is None:
         return f"{verdict.gate}: {verdict.reason}"
     chance = verdict.near_miss
-    unsure = f"; as good an agent misses it in {percent(chance, UNICODE)} of sessions" if chance is not None else ""
+    misses = f"; an agent of this rate misses it in {percent(chance, UNICODE)} of sessions"
+    unsure = misses if chance is not None else ""
     return f"{verdict.gate} is not met: {verdict.reason} (n {verdict.n}{unsure})"
 
 
@@ -124,7 +125,7 @@ def _trend(suite: SuiteRecord, section: Section, sessions: Sequence[Session], la
     """Give the share that passed in the last sessions that played all of the suite."""
     variant = section.runs[0].key.variant if section.runs else ""
     found = [
-        (session.created[:10], one)
+        (session.created, one)
         for session in sessions
         for one in session.standings
         if one.suite == suite.path and one.variant == variant and one.is_whole and one.n
@@ -132,8 +133,21 @@ def _trend(suite: SuiteRecord, section: Section, sessions: Sequence[Session], la
     if len(found) < 2:
         yield from layout.wrapped("trend: not known, fewer than two whole sessions are in the history")
         return
-    shown = [f"{day} {percent(one.passed / one.n, UNICODE)}" for day, one in found[-MOST_SESSIONS:]]
-    yield from layout.wrapped(f"trend: {layout.joined(shown)}")
+    found = found[-MOST_SESSIONS:]
+    same_size = len({one.n for _, one in found}) == 1  # else the suite was another one
+    rates = [percent(one.passed / one.n, UNICODE) + ("" if same_size else f" of {one.n}") for _, one in found]
+    times = _times([created for created, _ in found])
+    yield from layout.wrapped(f"trend: {layout.joined(map(' '.join, zip(times, rates, strict=True)))}")
+
+
+def _times(created: Sequence[str]) -> list[str]:
+    """Give the days of sessions; where some are of one day, the times as well, each day named once."""
+    days = [one[:10] for one in created]
+    if len(set(days)) == len(days):
+        return days
+    before = ["", *days[:-1]]
+    pairs = zip(created, days, before, strict=True)
+    return [one[11:16] if day == last else f"{day} {one[11:16]}" for one, day, last in pairs]
 
 
 def _cost(runs: Sequence[Result]) -> str:
@@ -159,7 +173,7 @@ def _is_replayed(run: Result) -> bool:
 def _not_measured(section: Section, layout: Layout) -> Iterator[Line]:
     sums = section.sums
     if not sums.unmeasured:
-        yield from layout.wrapped("not measured: nothing")
+        yield from layout.wrapped("all that was asked for was measured")
         return
     parts = list(dict.fromkeys(one.part for one in sums.unmeasured))
     rest = f" and {len(parts) - _MOST_NAMED} more" if len(parts) > _MOST_NAMED else ""

@@ -13,6 +13,9 @@ from pytest_agentbench.report.breakdown import (
     own_rows,
     percent,
     sections_of,
+    sections_of_suites,
+    suite_names,
+    suites_table,
     sums_of,
 )
 from pytest_agentbench.report.failures import MOST_LINES, failures_lines, run_name
@@ -48,13 +51,15 @@ def terminal_report(
     everything, document = document, document.counted
     runs = [run for run in everything.results if run.key.suite in known]
     own = [run for run in everything.results if run.key.suite not in known]
-    sections = sections_of(runs or own, everything.retried, everything.facts)
+    sections = sections_of_suites(everything, runs) if runs else sections_of(own, everything.retried, everything.facts)
     sums = sums_of(sections, runs or own, everything.retried)
     lines = [_title(document, layout), *_header(everything, sums, layout)]
     lines += failures_lines(document, layout)
     lines += failures_lines(everything.pending, layout, title="missed, pending review")
     lines += failures_lines(everything.quarantined, layout, title="missed, in quarantine")
-    lines += _unscored(document, layout)
+    lines += _unscored(document.results, document, layout, "not scored")
+    lines += _unscored(everything.pending.results, document, layout, "not scored, pending review")
+    lines += _unscored(everything.quarantined.results, document, layout, "not scored, in quarantine")
     lines += _tables(document, sections if everything.results else (), own if runs else (), layout)
     runs = [run for run in runs if not run.set_aside]
     left_out = sum(suite.stopped for suite in document.suites)
@@ -75,7 +80,7 @@ def terminal_report(
 
 def _title(document: Document, layout: Layout) -> Line:
     marks, width = layout.marks, layout.width
-    names = [suite.name or suite.path for suite in document.suites]
+    names = [name or path for path, name in suite_names(document).items()]
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     title = marks.cut(marks.plain(f"agentbench: {shown}" if shown else "agentbench"), max(width - 8, 8))
     fill = max(width - cells(title) - 2, 0)
@@ -116,10 +121,17 @@ def _header(document: Document, sums: Aggregate, layout: Layout) -> list[Line]:
 
 def _tables(document: Document, sections: Sequence[Section], own: Sequence[Result], layout: Layout) -> Iterable[Line]:
     """Give the rows, those of each variant apart, with how its runs ended."""
+    if any(section.suite for section in sections):
+        yield Line("")
+        yield from suites_table(sections, document.gates, layout)
+    own_apart = bool(own) and any(section.suite for section in sections)
     for place, section in enumerate(sections):
         sums = section.sums
+        is_last = place == len(sections) - 1
+        if section.suite and not layout.verbose and sums.all.passed == sums.all.n and not (is_last and own_apart):
+            continue  # the table of suites says all
         brief = not layout.verbose and sums.all.n > 0 and sums.all.passed == sums.all.n
-        tests = own_rows(own) if place == len(sections) - 1 else ()
+        tests = own_rows(own) if is_last else ()
         yield Line("")
         yield from breakdown(section, document.gates, layout, brief=brief, tests=tests)
         yield from _endings(sums, layout, brief=brief)
@@ -157,13 +169,14 @@ def _blame(blame: BlameCount) -> Iterable[str]:
         yield f"{blame.blame} {blame.passed} (passed all the same)"
 
 
-def _unscored(document: Document, layout: Layout) -> list[Line]:
-    runs, marks = [run for run in document.results if not run.scored], layout.marks
+def _unscored(results: Iterable[Result], document: Document, layout: Layout, title: str) -> list[Line]:
+    """List runs that decided nothing about the agent, with whose fault it was and what happened."""
+    runs, marks = [run for run in results if not run.scored], layout.marks
     if not runs:
         return []
     runs.sort(key=lambda run: (run.not_run is not None, str(run.key)))
     shown, rest = layout.listed(runs, MOST_UNSCORED)
-    lines = [Line(""), Line("not scored", "head")]
+    lines = [Line(""), Line(title, "head")]
     for run in shown:
         who = "" if run.not_run is not None else f"{run.blame.value if run.blame else 'unknown'}: "
         name = run_name(run, marks)
@@ -180,7 +193,7 @@ def _unscored(document: Document, layout: Layout) -> list[Line]:
 def _gates(document: Document, layout: Layout) -> list[Line]:
     lines: list[Line] = []
     marks = layout.marks
-    names = {suite.path: suite.name or suite.path for suite in document.suites}
+    names = suite_names(document)
     whys: list[Line] = []
     rows = [["gates", "measured", "n", "", "missed by chance"]]
     styles: list[Style] = ["head"]

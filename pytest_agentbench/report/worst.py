@@ -38,9 +38,10 @@ def _kind(finding: Finding) -> str:
 
 
 def failed_findings(result: Result) -> list[Finding]:
-    """Give the findings that failed the run, worst first; a crash or a spent limit explains the others.
+    """Give the findings that failed the run, worst first; a crash or a spent limit explains what is merely missing.
 
-    Of a run that is unscored by its simulated user's fault they are what that user did wrong.
+    What happened before it and is proven, such as a broken policy, comes first. Of a run that is unscored by its
+    simulated user's fault they are what that user did wrong.
     """
     if result.also:  # what is merely missing, as the run broke off, says nothing about the agent
         proven = [one for one in result.findings if one.required and one.passed is False and one.proven]
@@ -50,7 +51,12 @@ def failed_findings(result: Result) -> list[Finding]:
         return spoilt
     failed = [finding for finding in result.findings if finding.required and finding.passed is False]
     cut = result.termination in {Termination.CRASHED, Termination.SAFETY_TIMEOUT}
-    return sorted(failed, key=lambda finding: -1 if cut and finding.kind == "termination" else _RANK[finding.kind])
+
+    def place(finding: Finding) -> tuple[int, int]:
+        is_end = finding.kind == "termination"
+        return (0 if finding.proven else 1 if is_end else 2) if cut else 0, _RANK[finding.kind]
+
+    return sorted(failed, key=place)
 
 
 def is_fault(finding: Finding) -> bool:
@@ -101,7 +107,7 @@ def no_finding_text(result: Result, glyphs: Glyphs) -> str:
     if result.verdict is Verdict.ERROR and result.asked and result.asked == len(result.unmeasured) and not result.error:
         first = result.unmeasured[0]
         cure = f" ({glyphs.plain(first.cure)})" if first.cure else ""
-        return f"{glyphs.plain(first.part)} {glyphs.plain(first.why)}{cure}"
+        return f"{glyphs.plain(first.part)}: {glyphs.plain(first.why)}{cure}"
     if result.verdict is Verdict.ERROR and result.faults and not result.error:
         wrong = next((finding.message for finding in result.findings if finding.passed is False), "")
         unseen = result.blame is Blame.ENVIRONMENT

@@ -46,12 +46,14 @@ class Aggregate(Model):
     `quarantined`, a row of theirs, None where there are none. `plain` counts runs of plainly worded scenarios, whose
     lines name the tools. `first_attempts` is what `all` would be had no attempt been run again; None when none was.
     `policies_listed` are those that no run measured. `partly` counts
-    runs that passed with something not measured, `unmeasured` says what. Of the `asked` parts that runs were asked for,
+    runs that passed with something not measured, `unmeasured` says what; `idle` are the names of runs that passed since
+    their scenarios ask for nothing. Of the `asked` parts that runs were asked for,
     `open_parts` were not measured.
     """
 
     all: Row
     partly: int = 0
+    idle: tuple[str, ...] = ()
     unmeasured: tuple[Open, ...] = ()
     asked: int = 0
     open_parts: int = 0
@@ -81,6 +83,7 @@ def aggregate(results: Iterable[Result], retried: Iterable[Result] = (), *, fact
     return Aggregate(
         all=make_row("all", "all", runs),
         partly=sum(1 for run in runs if run.passed and run.not_run is None and run.unmeasured),
+        idle=tuple(sorted({run.key.scenario for run in runs if run.asks_nothing})),
         unmeasured=open_parts(whole),
         asked=sum(run.asked for run in whole),
         open_parts=sum(len(run.unmeasured) for run in whole),

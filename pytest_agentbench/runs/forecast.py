@@ -70,10 +70,10 @@ def estimate(plans: Sequence[RunPlan], costs: Mapping[str, float], *, judges: bo
     facts = []
     if played:
         own = [plan for plan in played if plan.suite.agent.openai is None]
-        whose = " of our own" if len(own) == len(played) else ""
-        note = " (the agent's are its own)" if own else ""
+        note = " beside those of the agent itself" if own else ""
         most, turns = sum(calls[id(plan)] for plan in played), sum(plan.limits.turns for plan in played)
-        facts.append(f"at most {turns} agent turns, {most} model calls{whose}{note}")
+        models = f"{most} model calls{note}" if most else f"no model calls{note}"
+        facts.append(f"at most {turns} agent turns, {models}")
     if recorded := [plan for plan in plans if plan.recording is not None]:
         asked = sum(calls[id(plan)] for plan in recorded)
         judged = f", at most {asked} model calls to judge them" if asked else ""

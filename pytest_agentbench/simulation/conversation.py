@@ -202,8 +202,14 @@ class Conversation:
         )
         if getattr(self.agent, "works_by_chat", False):
             return await self.agent.reply(turn)
-        async with self.stopwatch.working():
-            return await abandonable(self.agent.reply(turn))
+        try:
+            async with self.stopwatch.working():
+                return await abandonable(self.agent.reply(turn))
+        except BaseException:
+            # what was done before the turn broke off stands, whatever became of the turn
+            for message in self.recording.unobserved(tuple(getattr(self.agent, "unfinished", ()))):
+                self.recording.add(message)
+            raise
 
     async def _execute(self, call: ToolCall) -> Message:
         self._acting = Blame.ENVIRONMENT

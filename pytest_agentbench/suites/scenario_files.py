@@ -134,7 +134,7 @@ def id_problems(entries: list[Entry]) -> list[Problem]:
             same = own.lower() == theirs.lower()
             message = f"the id {own!r} is " + ("taken" if same else f"the same as {theirs!r} when shown")
             message += f", first at {other.document.file_of(other.path)}:{other.document.line((*other.path, 'id'))}"
-            hint = "ids differ in more than case and punctuation"
+            hint = "ids must differ in more than case and punctuation"
             problems.append(entry.document.problem((*entry.path, "id"), message, hint))
     return problems
 

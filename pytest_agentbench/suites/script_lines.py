@@ -5,7 +5,7 @@ known, and a rule that asks for consent cannot be measured there.
 """
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -110,6 +110,21 @@ class Unlabelled:
         forms = document.value.get("scenarios", ()) if isinstance(document.value, dict) else ()
         for index, form in enumerate(forms if isinstance(forms, list) else ()):
             yield Entry(document=document, path=("scenarios", index), value=form)
+
+
+_CONSENT = frozenset({"confirm_before", "confirmed"})
+"""Operators of rules that read what the user agreed to."""
+
+
+def reads_consent(suite: Suite) -> bool:
+    """Whether a rule of the suite reads what the user agreed to: else a line without a label leaves nothing open."""
+    return any(_mentions(policy.rule, _CONSENT) for policy in suite.policies)
+
+
+def _mentions(form: object, keys: frozenset[str]) -> bool:
+    if isinstance(form, Mapping):
+        return not keys.isdisjoint(form) or any(_mentions(one, keys) for one in form.values())
+    return isinstance(form, list | tuple) and any(_mentions(one, keys) for one in form)
 
 
 def unlabelled(suite: Suite, toolset: Toolset, scenarios: Iterable[Scenario] | None = None) -> list[Unlabelled]:

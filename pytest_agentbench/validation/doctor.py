@@ -6,8 +6,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
+from pytest_agentbench.agents.signature import UserFunction, is_required, parameters
 from pytest_agentbench.agents.visibility import declares_tools
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.errors import AgentBenchError, KeyMissingError, Problem, SuiteError
@@ -203,7 +204,12 @@ def _agent(played: Played) -> Iterator[Observation]:
 
 def _tools(tools: Toolset, suite: Suite) -> Iterator[Observation]:
     if not tools:
-        yield _saw("tools", "note", *_NO_TOOLS["takes" if _takes_tools(suite) else _kind(suite)])
+        takes = _takes_tools(suite)
+        yield _saw(
+            "tools",
+            "problem" if takes and _needs_tools(suite) else "note",
+            *_NO_TOOLS["takes" if takes else _kind(suite)],
+        )
         return
     named = [f"{tool.name} ({tool.kind})" for tool in tools]
     unknown = [tool.name for tool in tools if tool.kind == "unknown"]
@@ -246,8 +252,8 @@ _UNSEEN_CALLS = {
 }
 _UNSEEN_MODEL = {
     "http": "start it behind `agentbench proxy`: calls are then counted, recorded and bounded",
-    "factory": "let a factory build it (`def build(base_url): …`) and give that to its client: calls are then "
-    "counted, recorded and bounded",
+    "factory": "where it asks a model, let a factory build it (`def build(base_url): …`) and give that to its client: "
+    "calls are then counted, recorded and bounded",
 }
 """What to do about what cannot be seen, for agents behind HTTP and for those that a factory builds."""
 
@@ -261,6 +267,12 @@ def _takes_tools(suite: Suite) -> bool:
     except AgentBenchError:
         return False
     return callable(found) and declares_tools(found)
+
+
+def _needs_tools(suite: Suite) -> bool:
+    """Whether the factory cannot be called without tools."""
+    found = cast("UserFunction", load_object(suite.agent.target, suite.root))
+    return any(one.name == "tools" and is_required(one) for one in parameters(found) or ())
 
 
 def _calls(run: Run, suite: Suite) -> Iterator[Observation]:
@@ -296,7 +308,7 @@ def _isolated(isolation: Isolation, suite: Suite) -> Iterator[Observation]:
         advice = "name a request that does (`agent: {http: {reset: POST /reset}}`), or start it for each run (`serve`)"
         yield _saw("isolation", "note", found, advice)
     elif suite.environment.state is None and isolation == "per_run":
-        yield _saw("isolation", "ok", "the suite has no state; runs overlap")
+        yield _saw("isolation", "note", "the suite has no state: runs overlap, and share what the agent itself keeps")
     elif isolation == "per_run":
         yield _saw("isolation", "ok", "every run has a state of its own; runs overlap")
     else:

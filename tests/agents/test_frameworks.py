@@ -3,9 +3,11 @@
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from pytest_agentbench import Termination, simulate
 from pytest_agentbench.agents.factory import build_agent
 from pytest_agentbench.agents.frameworks.agent import FrameworkAgent
 from pytest_agentbench.agents.frameworks.recognition import framework_of
@@ -160,3 +162,36 @@ def test_silence_is_a_crash_with_its_reason(run_sync: Runner, messages: list[Mes
     """An empty answer never reaches the user as one."""
     with pytest.raises(AgentError, match=f"the Frame run ended without an answer: {said}"):
         replied(Answered(messages=messages, reason=reason), run_sync)
+
+
+class Pregel:
+    """A graph whose model is gone after it made two calls, of which the first was refused."""
+
+    __module__ = "langgraph.pregel.main"
+    checkpointer = object()
+    channels = ("messages",)
+
+    async def ainvoke(self, given: object, config: object) -> None:
+        """Raise."""
+        raise RuntimeError("the model is gone")
+
+    async def aget_state(self, config: object) -> SimpleNamespace:
+        """Give what the checkpointer kept."""
+        calls = [{"name": "book", "args": {"hours": hours}, "id": id_} for hours, id_ in (("three", "a"), (3, "b"))]
+        said = [
+            {"type": "human", "id": "1", "content": "Book it"},
+            {"type": "ai", "id": "2", "content": "", "tool_calls": calls[:1]},
+            {"type": "tool", "id": "3", "content": "no number", "tool_call_id": "a", "status": "error"},
+            {"type": "ai", "id": "4", "content": "", "tool_calls": calls[1:]},
+        ]
+        return SimpleNamespace(values={"messages": [SimpleNamespace(**one) for one in said]})
+
+
+def test_what_was_done_before_a_turn_broke_off_stands() -> None:
+    """A refused call is no call that was never made; one that nothing answered is not known to have been made."""
+    run = simulate(Pregel(), says=["Book it"], expect=[{"book": {"hours": 3}}])
+
+    assert run.termination is Termination.CRASHED
+    assert [(record.call.arguments, record.failed) for record in run.calls] == [({"hours": "three"}, True)]
+    assert [message.role for message in run.transcript.messages] == ["user", "assistant", "tool"]
+    assert [call.status for call in run.explanations] == ["wrong_arguments"]

@@ -81,7 +81,7 @@ def test_a_value_that_nobody_can_know_is_noted() -> None:
         ),
         (
             [call("refund", error=True, order_id="W1", method="paypal_1")],
-            ["refund(order_id='W1', method='paypal_1') was attempted but failed: the tool failed: Error: refused"],
+            ["refund(order_id='W1', method='paypal_1') was attempted but failed: refused"],
         ),
         ([RIGHT, call("get_order", order_id="W1"), call("cancel_order", error=True)], []),
         ([call("refund", error=True, order_id="W1", method="paypal_1"), RIGHT], []),

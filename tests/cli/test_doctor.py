@@ -324,6 +324,6 @@ def test_a_factory_that_gets_no_tools_though_it_takes_some_is_told(
 
     status, shown = doctor(capsys, str(path))
 
-    assert status == 0
+    assert status == 1
     assert "the agent's factory takes `tools`, and the suite names none" in shown
     assert "def build(tools)" not in shown

@@ -223,6 +223,7 @@ def test_personal_data_is_replaced_alike_everywhere(tmp_path: Path, capsys: pyte
              "address": {"address1": "1 Analytical Row", "zip": "90210"}, "card": "4111 1111 1111 1111",
              "items": [{"name": "Desk Lamp", "price": 12.5}]})},
         {"role": "assistant", "content": "Found you, Ada: 1 Analytical Row, ada@lovelace.org."},
+        {"role": "user", "content": "My address is 12 Rose Lane, Bath. Move W4433 to 12-34-56 and call 555-0103."},
     ]  # fmt: skip
     path = logs(tmp_path, {"messages": talk}, {"messages": talk})
 
@@ -232,12 +233,12 @@ def test_personal_data_is_replaced_alike_everywhere(tmp_path: Path, capsys: pyte
     everything = written + (tmp_path / "out" / "scenarios.yaml").read_text()
     first, second = (json.loads(line)["messages"] for line in written.splitlines())
     found = json.loads(first[1]["tool_calls"][0]["function"]["arguments"])
-    for personal in ("Ada", "ada", "Lovelace", "lovelace", "90210", "Analytical", "4111", "7946"):
+    for personal in ("Ada", "ada", "Lovelace", "lovelace", "90210", "Analytical", "4111", "7946", "Rose", "0103"):
         assert personal not in everything
     assert first == second
     assert f"Found you, {found['first_name']}:" in first[3]["content"]
     assert f"{found['first_name']}_{found['last_name']}_42".lower() in first[2]["content"]
-    assert "W4433" in everything
+    assert "Move W4433 to 12-34-56 and call " in everything
     assert "Desk Lamp" in everything
     assert "personal data replaced:" in capsys.readouterr().out
     main(["import", str(path), "--into", str(tmp_path / "again"), "--json"])

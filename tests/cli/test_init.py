@@ -403,3 +403,28 @@ def test_the_job_installs_what_the_agent_needs(
 
     steps = yaml.safe_load(Path(".github/workflows/agentbench.yml").read_text())["jobs"]["scenarios"]["steps"]
     assert line in [step.get("run") for step in steps]
+
+
+TOOLS = '''
+def get_order(state, order_id: str) -> dict:
+    """Look an order up."""
+    return state["orders"][order_id]
+'''
+
+
+@pytest.mark.parametrize("has_state", [True, False])
+def test_the_tools_beside_a_factory_that_takes_them_are_named(
+    project: Path, name: str, init: Init, has_state: bool
+) -> None:
+    """With the state that they take; an agent that was given no tools is no healthy one."""
+    (project / f"{name}.py").write_text("def build(tools):\n    return lambda message: f'{len(tools)} tools'\n")
+    (project / "shop_tools.py").write_text(TOOLS)
+    if has_state:
+        (project / "state.json").write_text('{"orders": {}}')
+
+    status, text = init(f"{name}.py")
+
+    named = {"tools": "shop_tools", "state": {"json": "state.json"}} if has_state else None
+    assert yaml.safe_load((project / "agentbench.yaml").read_text()).get("environment") == named
+    assert status == (0 if has_state else 1), text
+    assert ("it was given an empty list" in " ".join(text.split())) is not has_state

@@ -2,6 +2,7 @@
 
 import pytest
 
+from pytest_agentbench.cli import main
 from tests.plugin.project import ASYNCIO, Project
 
 BARE = """
@@ -135,11 +136,14 @@ def test_simulations_stand_outside_the_gates_of_a_suite(project: Project) -> Non
     [
         ('"nowhere.yaml"', "*there is no file*nowhere.yaml*"),
         ('"agentbench.yaml", polcy="x"', "*no keyword 'polcy'; allowed: *policy*"),
+        ('"agentbench.yaml", scenario="lat"', "*the suite has no scenario 'lat' (did you mean 'late'?)"),
+        ('"agentbench.yaml", policy="consent"', "*the suite has no policy 'consent' (there are polite)"),
+        ('"agentbench.yaml", variant="bold"', "*the suite has no variant 'bold' (there are none)"),
     ],
 )
 def test_a_mark_that_leads_nowhere_is_a_collection_error(project: Project, mark: str, message: str) -> None:
-    """What is wrong with a mark is said at collection, with what is allowed."""
-    project.suite("late")
+    """What is wrong with a mark is said at collection: a scenario that was renamed must not drop out in silence."""
+    project.suite("late", policies=[{"id": "polite", "text": "Be polite."}])
     project.write(
         "bench/test_shop.py",
         f"""
@@ -159,18 +163,19 @@ def test_a_mark_that_leads_nowhere_is_a_collection_error(project: Project, mark:
 
 
 def test_a_mark_that_no_scenario_fits_skips_its_test(project: Project) -> None:
-    """The reason names what was asked for, and what a mistyped value probably meant."""
-    project.suite("late")
+    """The reason names what was asked for, and what a mistyped tag probably meant."""
+    late = {"id": "late", "says": ["Hello"], "tags": ["slow"]}
+    project.suite(late, policies=[{"id": "polite", "text": "Be polite."}])
     project.write(
         "bench/test_shop.py",
         """
         import pytest
 
-        @pytest.mark.agentbench("agentbench.yaml", scenario="lat")
+        @pytest.mark.agentbench("agentbench.yaml", policy="polite")
         def test_refunds(agentbench):
             assert False
 
-        @pytest.mark.agentbench("agentbench.yaml", tag="x")
+        @pytest.mark.agentbench("agentbench.yaml", tag="slw")
         def test_tagged(agentbench):
             assert False
         """,
@@ -181,13 +186,15 @@ def test_a_mark_that_no_scenario_fits_skips_its_test(project: Project) -> None:
     result.assert_outcomes(skipped=2)
     result.stdout.fnmatch_lines(
         [
-            "SKIPPED*no scenario of 'agentbench.yaml' fits scenario='lat' (did you mean 'late'?)",
-            "SKIPPED*no scenario of 'agentbench.yaml' fits tag='x'",
+            "SKIPPED*no scenario of 'agentbench.yaml' fits policy='polite'",
+            "SKIPPED*no scenario of 'agentbench.yaml' fits tag='slw' (did you mean 'slow'?)",
         ]
     )
 
 
-def test_a_failing_test_shows_its_conversation_and_the_file(anywhere: Project) -> None:
+def test_a_failing_test_shows_its_conversation_and_the_file(
+    anywhere: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The last conversation stands below the assertion, with secrets left out, as that of a suite's item does."""
     anywhere.write(
         "test_shop.py",
@@ -203,6 +210,10 @@ def test_a_failing_test_shows_its_conversation_and_the_file(anywhere: Project) -
     )
 
     result = anywhere.run("test_shop.py")
+    main(["explain", "test_parrot-2"])
+
+    told = capsys.readouterr().out.rpartition("test_parrot-2 failed: ")[2]
+    assert told.startswith("assertion, assert ")
 
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(

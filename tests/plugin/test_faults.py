@@ -179,7 +179,7 @@ def test_a_scenario_may_have_faults_of_its_own(project: Project) -> None:
     result = project.run()
 
     result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["*tool error Error: card declined*"])
+    result.stdout.fnmatch_lines(["*tool error: card declined*"])
 
 
 def test_the_same_seed_spoils_the_same(project: Project) -> None:

@@ -43,8 +43,10 @@ def test_a_failing_run_is_missed_when_gates_hold(gated: Project) -> None:
     assert result.ret == 0
 
 
-def test_a_gate_that_does_not_hold_fails_the_session_and_has_a_test_case_of_its_own(everywhere: Project) -> None:
-    """Terminal, exit status and JUnit agree."""
+def test_a_gate_that_does_not_hold_fails_the_session_and_has_a_test_case_of_its_own(
+    everywhere: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Terminal, pytest's last line, exit status, JUnit and a later report agree."""
     everywhere.suite("a", "b", "c", "d", agent=ONE_WRONG, gates=["success >= 0.9"])
 
     result = everywhere.run("--junitxml=junit.xml")
@@ -53,7 +55,9 @@ def test_a_gate_that_does_not_hold_fails_the_session_and_has_a_test_case_of_its_
     failed = [case.get("name") for case in suite if case.find("failure") is not None]
     assert result.ret == 1
     assert (suite.get("failures"), failed) == ("1", ["gate success >= 0.9"])
-    result.stdout.fnmatch_lines(["*success >= 0.9*FAILED*"])
+    result.stdout.fnmatch_lines(["*success >= 0.9*FAILED*", "*3 passed, 1 missed, 1 gate failed in*"])
+    assert main(["report"]) == 0
+    assert "FAILED" in capsys.readouterr().out.partition("gates  ")[2]
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def test_collecting_calls_neither_agent_nor_tool(project: Project) -> None:
     listed = project.run("--collect-only")
     nothing = project.run("-k", "nothing_matches")
 
-    listed.stdout.fnmatch_lines(["*agentbench: 1 run; at most 40 agent turns, 0 model calls of our own*"])
+    listed.stdout.fnmatch_lines(["*: 1 run; at most 40 agent turns, no model calls beside those of the agent*"])
     assert (listed.ret, nothing.ret) == (0, 5)
     assert (project.line_count("built"), project.line_count("called")) == (0, 0)
     assert not (project.pytester.path / ".agentbench").exists()

@@ -85,6 +85,30 @@ def test_suites_that_extend_a_base_are_collected_and_the_base_is_not(anywhere: P
     assert [one.verdict.value for one in anywhere.document.results] == ["passed", "failed", "passed"]
 
 
+def test_suites_stand_apart_also_where_they_have_one_name(project: Project) -> None:
+    """No figure is over two suites, and a gate stands beside its own alone."""
+    for name, says, gates in (("a", "bye", ["success >= 0.8"]), ("b", "Hello", [])):
+        project.write(f"{name}/agent_{name}.py", "def reply(message):\n    return message\n")
+        scenario = {"id": "greets", "says": ["Hello"], "communicate": [says]}
+        suite = {"name": "desk", "agent": {"callable": f"agent_{name}:reply"}, "scenarios": [scenario], "gates": gates}
+        project.write(f"{name}/agentbench.yaml", json.dumps(suite))
+
+    result = project.run()
+
+    result.stdout.fnmatch_lines(
+        [
+            "=* agentbench: a/agentbench.yaml, b/agentbench.yaml =*",
+            "suite",
+            "  a/agentbench.yaml * 1 * 0 * 0 % * 0.80 FAILED",
+            "  b/agentbench.yaml * 1 * 1 * 100 %*",
+            "suite a/agentbench.yaml *",
+            "all * 1 * 0 * 0 % * 0.80 FAILED",
+            "*1 passed, 1 missed, 1 gate failed in*",
+        ]
+    )
+    result.stdout.no_fnmatch_line("all * 2 *")
+
+
 def test_a_suite_alone_is_judged_as_among_the_others(project: Project) -> None:
     """What else is in the repository changes nothing."""
     write_suites(project)

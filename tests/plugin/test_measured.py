@@ -58,6 +58,19 @@ def test_a_run_that_left_something_open_passes_and_says_so(anywhere: Project) ->
     assert shares == [pytest.approx(2 / 3), pytest.approx(2 / 3), 1.0]
 
 
+def test_a_scenario_that_asks_for_nothing_passes_with_a_word(anywhere: Project) -> None:
+    """It passes whatever the agent does: beside the run, in the first line, in a list, in Markdown and HTML."""
+    anywhere.suite(refund(1), {"id": "idle", "says": ["Hello"]})
+
+    result = anywhere.run("-v", "--agentbench-html=r.html", "--agentbench-markdown=r.md")
+
+    result.stdout.fnmatch_lines(
+        ["*::idle PASSED (nothing to judge)*", "2 passed, 1 with nothing to judge", "nothing to judge: idle. *"]
+    )
+    assert "2 of 2 passed, 1 with nothing to judge" in (anywhere.pytester.path / "r.md").read_text()
+    assert "nothing to judge: idle." in (anywhere.pytester.path / "r.html").read_text()
+
+
 def test_a_rule_that_no_scenario_lists_and_no_run_can_tell_of_stands_in_the_table(project: Project) -> None:
     """An agent that tells no handoffs neither keeps nor breaks a rule about them: its row has no rate, and says so."""
     lawyers = {"id": "lawyers", "text": "Leave the lawyers out.", "rule": {"never": {"handoff": "legal"}}}

@@ -40,9 +40,10 @@ def test_a_failing_pending_run_is_missed_without_gates(everywhere: Project, work
     """Nothing is red, the row is its own, and the report says how to review."""
     everywhere.suite("a", generated("g1", "W1"), generated("g2", "W2"), agent=ONE_WRONG)
 
-    result = everywhere.run(workers, "-v")
+    result = everywhere.run(workers, "-vv")
 
     assert result.ret == 0
+    result.stdout.fnmatch_lines(["_* g2 (missed) _*", "g2 failed: *", "*expected  refund(*", "conversation"])
     result.stdout.fnmatch_lines(["*1 passed*2 pending review*", "all * 1 * 1 *100*", "pending review * 2 * 1 *50*"])
     result.stdout.fnmatch_lines(["missed, pending review", "*g2*", "*2 scenarios*stand in the suite itself*"])
     assert any("g2" in line and "MISSED (pending review)" in line for line in result.outlines)

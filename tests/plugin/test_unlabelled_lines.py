@@ -4,6 +4,8 @@ import pytest
 
 from tests.plugin.project import Project
 
+ASKS = {"id": "asks", "text": "Ask first.", "rule": {"confirm_before": {"calls": ["refund"]}}}
+
 
 def scenario(name: str, *says: object) -> dict[str, object]:
     """Give a scenario of the suite."""
@@ -13,7 +15,9 @@ def scenario(name: str, *says: object) -> dict[str, object]:
 @pytest.mark.parametrize("arguments", [(), ("--co",)])
 def test_the_first_are_named_and_the_rest_counted(project: Project, arguments: tuple[str, ...]) -> None:
     """With their place, their words and the acts to choose from; collecting goes on."""
-    project.suite(scenario("a", *["Fine by me, do that"] * 4), scenario("b", "yes", "Or not", "Or both"))
+    project.suite(
+        scenario("a", *["Fine by me, do that"] * 4), scenario("b", "yes", "Or not", "Or both"), policies=[ASKS]
+    )
 
     result = project.run(*arguments)
 
@@ -33,7 +37,7 @@ def test_what_they_agree_to_is_left_to_the_auditor_where_there_is_one(
 ) -> None:
     """Else it is not measured."""
     judge = {"llm": {"model": "m", "base_url": "http://127.0.0.1:9/v1"}}
-    project.suite(scenario("a", "Fine by me, do that"), judge=judge, auditor=auditor)
+    project.suite(scenario("a", "Fine by me, do that"), judge=judge, auditor=auditor, policies=[ASKS])
 
     assert f"(1); a yes there is {left}" in project.run("--co").stdout.str()
     assert "(1); a yes there is not measured" in project.run("--co", "-oagentbench_judge=false").stdout.str()
@@ -41,15 +45,19 @@ def test_what_they_agree_to_is_left_to_the_auditor_where_there_is_one(
 
 def test_only_runs_that_are_selected_count(project: Project) -> None:
     """Nothing is said where every line has its label."""
-    project.suite(scenario("plain", "Fine by me"), scenario("labelled", "yes", {"decline": "Rather not"}))
+    project.suite(
+        scenario("plain", "Fine by me"), scenario("labelled", "yes", {"decline": "Rather not"}), policies=[ASKS]
+    )
 
     assert "do not say" not in project.run("-k", "labelled").stdout.str()
     assert "do not say what they mean (1)" in project.run("-k", "plain").stdout.str()
+    project.suite(scenario("plain", "Fine by me"))
+    assert "do not say" not in project.run().stdout.str()  # no rule asks for a yes
 
 
 def test_workers_say_it_at_the_end(project: Project) -> None:
     """Nobody sees what workers collect."""
-    project.suite(scenario("a", "Fine by me"), scenario("b", "yes"))
+    project.suite(scenario("a", "Fine by me"), scenario("b", "yes"), policies=[ASKS])
 
     text = project.run("-n1", subprocess=True).stdout.str()
 

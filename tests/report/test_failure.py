@@ -113,7 +113,7 @@ def test_a_run_without_findings_or_messages_still_says_something():
 
 
 def test_a_call_never_made_is_shown_where_it_was_asked_for():
-    """The excerpt of a missing write is the turn in which the user asked for it, and the write is told once."""
+    """The excerpt of a missing write has the turn that asked for it and the agent's last; the write is told once."""
     never = {"passed": False, "message": "cancel(order_id='W9') was never called", "tool": "cancel"}
     findings = (Finding(check="state", kind="state", **never), Finding(check="calls", kind="calls", **never))
     missing = CallExplanation(status="not_attempted", tool="cancel", expected={"order_id": "W9"})
@@ -124,7 +124,9 @@ def test_a_call_never_made_is_shown_where_it_was_asked_for():
         result("x", "failed", findings=findings, calls=(missing,)), Transcript(messages=messages)
     ).split("conversation")
 
-    assert ">  1 user   Please cancel order W9." in shown[1]
+    assert "   1 user   Please cancel order W9.\n    … turns 2–11\n" in shown[1]
+    assert "> 14 agent  assistant 8" in shown[1]
+    assert 'expected  cancel(order_id="W9")\n    called    –' in shown[0]
     assert shown[0].count("was never called") == 1
 
 

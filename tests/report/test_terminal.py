@@ -11,6 +11,7 @@ from pytest_agentbench.core.verdict import Finding
 from pytest_agentbench.report.glyphs import cells
 from pytest_agentbench.report.markdown import markdown_report
 from pytest_agentbench.report.terminal import terminal_report
+from pytest_agentbench.report.worst import failed_findings
 from tests.results.make import SUITE, document, result, support_runs, unconfirmed, wrong_refund
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -64,6 +65,25 @@ def test_a_passing_run_is_short():
     lines = terminal_report(document([result(f"s{number}") for number in range(50)], ["success >= 0.8"]))
     assert len(lines) <= 12
     assert not any(line.style in ("bad", "warn") for line in lines)
+
+
+def test_what_decided_nothing_is_listed_wherever_it_stands():
+    """A run by somebody else's fault is never only a number, also where it waits for a reviewer."""
+    pending = result("waits", "error", "scenario", pending=True, error="the user has no answer")
+    lines = [line.text for line in terminal_report(document([result(), pending], []))]
+    assert "not scored, pending review" in lines
+    assert any("waits  scenario: FINISHED: the user has no answer" in line for line in lines)
+
+
+def test_what_was_proven_comes_before_a_crash():
+    """A crash is no reason for a policy that was broken before it; what is merely missing, it explains."""
+    findings = (
+        Finding(check="communicate", kind="communicate", passed=False, message="never said"),
+        Finding(check="termination", kind="termination", passed=False, message="CRASHED: gone"),
+        Finding(check="policy", kind="policy", policy="ask", passed=False, message="not asked", proven=True),
+    )
+    crashed = result("crash", "failed", findings=findings, termination=Termination.CRASHED)
+    assert [one.check for one in failed_findings(crashed)] == ["policy", "termination", "communicate"]
 
 
 def test_failed_gates_are_red_and_held_ones_green():

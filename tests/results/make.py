@@ -20,6 +20,7 @@ def result(
     suffix = f"[{variant}]" if variant else ""
     values = {
         "termination": Termination.FINISHED,
+        "asked": 1,
         "nodeid": f"{suite}::{scenario}{suffix}",
         "metrics": {"name_recall": 1.0, "strict_recall": 1.0, "complete": 1.0, "agent_turns": 6.0, "tool_calls": 4.0},
         **fields,

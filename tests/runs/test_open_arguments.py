@@ -164,7 +164,7 @@ def test_a_write_that_the_tool_refused_was_attempted(project: Project) -> None:
 
     assert (result.verdict, result.blame) == (Verdict.FAILED, Blame.AGENT)
     assert result.calls[0].status == "tool_failed"
-    assert "refund() was attempted but failed: the tool failed: Error: the limit is 10000" in messages(result)
+    assert "refund() was attempted but failed: the limit is 10000" in messages(result)
     assert "never called" not in messages(result)
 
 

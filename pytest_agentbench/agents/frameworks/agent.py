@@ -1,14 +1,14 @@
 """A framework's agent as an `Agent`: one session a run, its failures told apart, its silence never an answer."""
 
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 from pytest_agentbench.agents.failure import guard, guard_sync
 from pytest_agentbench.agents.frameworks.context import lacking
-from pytest_agentbench.agents.frameworks.session import Answered, Choosy, Deciding, Session, Spent
+from pytest_agentbench.agents.frameworks.session import Answered, Choosy, Deciding, Session, Spent, answered_only
 from pytest_agentbench.agents.replies import Returned, settle, typed
 from pytest_agentbench.core.conversation import Reply, Turn
 from pytest_agentbench.core.errors import AgentBenchError, AgentError
@@ -53,6 +53,11 @@ class FrameworkAgent:
     def shows(self) -> frozenset[str]:
         """What the framework would tell if it were there: *handoffs*, *output*."""
         return getattr(self._session, "shows", frozenset())
+
+    @property
+    def unfinished(self) -> Sequence[Message]:
+        """What was done in a turn that broke off, as far as the framework tells."""
+        return answered_only(getattr(self._session, "begun", ()))
 
     async def reply(self, turn: Turn) -> Reply:
         """Answer the user.

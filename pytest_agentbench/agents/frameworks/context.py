@@ -112,6 +112,10 @@ def _make_line(values: Mapping[str, Any] | None = None) -> str:
     return f"context: {{make: my_context:make_context{more}}}"
 
 
+_CONTAINERS: tuple[object, ...] = (dict, list, Mapping, Any, object)
+"""Types of what may be a world to work on."""
+
+
 def _refuse(kind: Any, found: Mapping[str, _Field], values: Mapping[str, Any], what: str) -> None:
     for name in values:
         if name not in found:
@@ -125,6 +129,9 @@ def _refuse(kind: Any, found: Mapping[str, _Field], values: Mapping[str, Any], w
     if all(_is_plain(annotation) for annotation in missing.values()):
         line = f"context: {{{', '.join(f'{name}: …' for name in missing)}}}"
         add = f"add `{line}`"
+        if any((get_origin(annotation) or annotation) in _CONTAINERS for annotation in missing.values()):
+            add += f"; where that is the run's state, `{_make_line()}`: a function that takes `state` and gives a "
+            add += _name(kind)
     else:
         add = f"add `{_make_line(values)}`, a function that gives a {_name(kind)}"
     given = "lacks" if values else "is not given: it needs"

@@ -38,6 +38,13 @@ class AdkSession:
         self._confirmations = Confirmations()
         self._waiting = Waiting()
         self._agents = _family(getattr(agent, "root_agent", None) or agent)
+        self._turn = _Turn(self._agents)
+        self._decided = False
+
+    @property
+    def begun(self) -> list[Message]:
+        """The messages of the turn so far, none where it went on with what the user had decided."""
+        return [] if self._decided else self._turn.marked.messages
 
     async def answer(self, message: str) -> Answered:
         """Run the agent; give its calls, their results and its texts in the order of its events.
@@ -60,7 +67,8 @@ class AdkSession:
         if self._runner is None:
             self._runner = await self._opened()
         said = types.Content(role="user", parts=parts)
-        turn = _Turn(self._agents)
+        turn = self._turn = _Turn(self._agents)
+        self._decided = bool(decisions)
         requests: list[ApprovalRequest] = []
         try:
             async for event in self._runner.run_async(user_id=_USER, session_id=self._id, new_message=said):

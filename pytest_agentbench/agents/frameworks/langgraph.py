@@ -20,7 +20,7 @@ from pytest_agentbench.core.approvals import Decision
 from pytest_agentbench.core.errors import AgentError, SuiteFaultError
 from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.names import listing
-from pytest_agentbench.core.transcript import asking
+from pytest_agentbench.core.transcript import Message, asking
 from pytest_agentbench.messages.content import field, text_field
 from pytest_agentbench.messages.handoffs import last_sender, with_handoffs
 
@@ -52,6 +52,7 @@ class LangGraphSession:
         self._handoffs = handoff_tools(self._tools)
         self.shows = frozenset({"output"} if _TYPED in channels else ())
         self._typed: Any = None
+        self.begun: Sequence[Message] = ()
 
     async def fitting(self) -> "LangGraphSession | LangGraphInThread":
         """Give what to talk to: a graph whose checkpointer has no async methods is invoked in the run's thread."""
@@ -81,6 +82,8 @@ class LangGraphSession:
             snapshot = await self._graph.aget_state(self._config) if self._may_wait(state) else None
             return self._answered(state, snapshot, _version(saved))
         except Exception as error:  # noqa: BLE001 - `_refused` raises again what is no refusal
+            if self._remembers and not self._decisions:
+                self.begun = self._until_now(await self._graph.aget_state(self._config))
             return _refused(error)
 
     def answer_in_thread(self, message: str) -> Answered:
@@ -101,6 +104,8 @@ class LangGraphSession:
             return self._answered(state, snapshot, _version(saved))
         except Exception as error:
             if not isinstance(error, TypeError) or "No synchronous function" not in str(error):
+                if self._remembers and not self._decisions:
+                    self.begun = self._until_now(self._graph.get_state(self._config))
                 return _refused(error)
             kept = type(getattr(self._graph, "checkpointer", None)).__name__
             raise AgentError(
@@ -149,6 +154,11 @@ class LangGraphSession:
             output_tokens=sum(field(usage, "output_tokens") or 0 for usage in used) if used else None,
             output=output,
         )
+
+    def _until_now(self, snapshot: Any) -> Sequence[Message]:
+        """Give what a checkpoint holds of the turn that broke off."""
+        messages = field(field(snapshot, "values"), "messages") or ()
+        return with_handoffs(marked(self._new(messages), self._handoffs, None), self._sender)
 
     def _given(self, message: str) -> object:
         earlier = [] if self._remembers else self._kept
@@ -235,6 +245,11 @@ class LangGraphInThread:
     def __init__(self, session: LangGraphSession) -> None:
         self._session = session
         self.shows = session.shows
+
+    @property
+    def begun(self) -> Sequence[Message]:
+        """What was done in a turn that broke off."""
+        return self._session.begun
 
     def answer(self, message: str) -> Answered:
         """Invoke the graph in the thread of the caller."""

@@ -39,6 +39,7 @@ class OpenAIAgentsSession:
         self._items: list[Any] = []
         self._waiting = Waiting()
         self._interrupted: Any = None
+        self.begun: list[Message] = []
 
     async def answer(self, message: str) -> Answered:
         """Run the agent; give the items of this run as messages. What stops it on purpose is a refusal."""
@@ -67,6 +68,8 @@ class OpenAIAgentsSession:
             watched.settle()
             refused = _refusal(error)
             if refused is None:
+                data = getattr(error, "run_data", None)
+                self.begun = _Reader(data).read(getattr(data, "new_items", ())) if earlier is None else []
                 raise
             return self._refused(error, refused, decisions, earlier)
         watched.settle()

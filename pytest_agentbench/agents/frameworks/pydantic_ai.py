@@ -11,6 +11,7 @@ from pytest_agentbench.agents.replies import read
 from pytest_agentbench.core.approvals import ApprovalRequest, Decision
 from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.tool import read_arguments
+from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.messages.content import field, text_field
 
 
@@ -25,6 +26,13 @@ class PydanticAISession:
         self._deps = fitted(context, getattr(agent, "deps_type", None), what="deps_type")
         self._history: Any = None
         self._waiting = Waiting()
+        self._turn: tuple[Sequence[Any], int] = (), 0
+
+    @property
+    def begun(self) -> Sequence[Message]:
+        """The messages of the last turn, none where it went on with what the user had decided."""
+        heard, before = self._turn
+        return read(heard[before:]).messages if len(heard) > before else ()
 
     async def answer(self, message: str) -> Answered:
         """Run the agent; give the run's new messages. What the provider filtered is a refusal."""
@@ -39,6 +47,7 @@ class PydanticAISession:
         from pydantic_ai import capture_run_messages  # noqa: PLC0415 - the framework is there, since the agent is its own
 
         with capture_run_messages() as heard:
+            self._turn = (() if decisions else heard), len(self._history or ())
             try:
                 result = await self._agent.run(*said, message_history=self._history, deps=self._deps, **more)
             except Exception as error:

@@ -50,12 +50,24 @@ class Spent:
 class Session(Protocol):
     """The conversation of one run. `answer` may be sync, and is then called in the run's own thread.
 
-    An attribute `shows` names what the framework would tell if it were there: *handoffs*, *output*.
+    An attribute `shows` names what the framework would tell if it were there: *handoffs*, *output*. An attribute
+    `begun` holds the messages of a turn that the framework did not bring to its end.
     """
 
     def answer(self, message: str) -> Answered | Awaitable[Answered]:
         """Answer the user; whatever it raises ends the run."""
         ...
+
+
+def answered_only(messages: Sequence[Message]) -> list[Message]:
+    """Give what was done in a turn that broke off, without calls that nothing answered: they may not have been made."""
+    answers = {message.tool_call_id for message in messages if message.role == "tool"}
+    kept: list[Message] = []
+    for message in messages:
+        calls = tuple(call for call in message.tool_calls if call.id in answers)
+        if message.role != "user" and (calls or message.role == "tool" or message.text.strip()):
+            kept.append(message.model_copy(update={"tool_calls": calls}))
+    return kept
 
 
 @runtime_checkable

@@ -29,6 +29,11 @@ class SmolagentsSession:
         self._agent = self._copied(agent, watched=self._runs_code)
         self._name = text_field(agent, "name")
 
+    @property
+    def begun(self) -> list[Message]:
+        """The messages of the turn so far."""
+        return self._marked.messages
+
     def answer(self, message: str) -> Answered:
         """Run the agent; give its calls, their results and its final answer."""
         self._marked = Marked()

@@ -21,6 +21,7 @@ from pytest_agentbench.report.glyphs import UNICODE
 from pytest_agentbench.report.html.beyond import faults, trials
 from pytest_agentbench.report.html.shown import number, shown
 from pytest_agentbench.report.html.variants import figures
+from pytest_agentbench.report.measured import idle_text
 from pytest_agentbench.report.reviews import quarantine_texts, review_texts
 from pytest_agentbench.report.worst import by_check, worst_first
 from pytest_agentbench.results.aggregate import BlameCount, aggregate
@@ -49,9 +50,10 @@ def overview(document: Document) -> dict[str, JsonValue]:
     groups += [_group("tests of your own", own_rows(own))] if runs and own else []
     groups += [_group(one.label, [one]) for one in (sums.pending, sums.quarantined) if one]
     runs, own = ([run for run in some if not run.set_aside] for some in (runs, own))
+    told = [*filter(None, [idle_text(sums)]), *review_texts(everything)]
     return {
         "facts": _facts(everything, runs),
-        "reviews": [shown(text, 600) for text in (*review_texts(everything), *quarantine_texts(everything))],
+        "reviews": [shown(text, 600) for text in (*told, *quarantine_texts(everything))],
         "partly": sums.partly,
         "unmeasured": [
             [shown(one.part, 200), one.runs, shown(one.why.removeprefix("not measured: "), 400), shown(one.cure, 400)]
@@ -60,7 +62,8 @@ def overview(document: Document) -> dict[str, JsonValue]:
         "audits": [[name, shown(told, 400)] for name, told in audit_rows(document, UNICODE)],
         "seen": [shown(text, 400) for text in kind_texts(document, UNICODE)],
         "broken": _broken(document),
-        "all": {**_row(sums.all, document.gates), "pooled": len(apart) > 1},
+        # a gate is one suite's, and never about runs of several
+        "all": {**_row(sums.all, document.gates if len(document.suites) == 1 else ()), "pooled": len(apart) > 1},
         "groups": groups,
         "gates": [_gate(verdict, document) for verdict in document.gates],
         "ungated": [
@@ -135,7 +138,7 @@ def _broken(document: Document) -> list[JsonValue]:
 
 def _groups(section: Section, gates: Sequence[GateVerdict]) -> list[dict[str, JsonValue]]:
     """Give the groups of one variant's rows."""
-    mine = [verdict for verdict in gates if not section.name or verdict.variant == section.name]
+    mine = section.gates(gates)
     return [_group(title, rows, mine, variant=section.name) for title, rows in groups_of(section.sums) if title]
 
 

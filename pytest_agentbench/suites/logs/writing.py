@@ -103,7 +103,7 @@ class Writer:
         return cursor.rowcount == 1
 
     def _scenario(self, name: str, record: Record, *, calls: bool) -> None:
-        lines = [f"- id: {_quoted(name)}", f"  tags: [{DRAFT}]"]
+        lines = [f"- id: {_quoted(name)}", *([f"  tags: [{DRAFT}]"] if calls else [])]
         said = [_said(text) for _, text in record.transcript.texts("user")]
         lines.append("  says:" if any(said) else "  says: []")
         lines += [f"    - {_quoted(text)}" for text in said if text]

@@ -55,7 +55,8 @@ def _plain(kind: Kind, value: str) -> str:
 
 
 def _email(_value: str, number: int) -> str:
-    return f"{_FIRST[number % len(_FIRST)].lower()}.{number // 31 % 10_000:04}@example.org"
+    """Give an address that names nobody: the name of whose it is has a fake of its own."""
+    return f"person.{number % 10_000_000:07}@example.org"
 
 
 def _name(value: str, number: int) -> str:

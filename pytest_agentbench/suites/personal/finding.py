@@ -46,10 +46,16 @@ _OWN_NAME = re.compile(
     r"(?:\b[Mm]y (?:full |first |last )?name(?: is|['’]s|:)|\b[Tt]his is|\bI am(?= [A-ZÀ-Ý]\w+ [A-ZÀ-Ý])|\bI['’]m(?= [A-ZÀ-Ý]\w+ [A-ZÀ-Ý])|\b[Jj]e m['’]appelle|\b[Mm]on nom (?:est|:)|\b(?:Mr|Mrs|Ms|Dr|M|Mme|Monsieur|Madame)\.?)"
     r"[ :]+(?P<name>[A-ZÀ-Ý][\w'’-]+(?: [A-ZÀ-Ý][\w'’-]+){0,3})"
 )
+_OWN_STREET = re.compile(
+    r"(?:\b[Mm]y (?:\w+ )?address(?: is|['’]s|:)|\b[Aa]ddress:|\bI live at|\b[Mm]on adresse (?:est|:)|\b[Jj]['’]habite(?: au)?)"
+    r" +(?P<street>\d+\w?,? [^\W\d][\w'’ -]{2,40}?)(?=[,.;:!?\n]| and | et |$)"
+)
 _PERSON_FIELDS = frozenset({"first_name", "last_name", "surname", "given_name", "family_name", "email", "phone", "dob"})
 _SHORTEST = 3
 _PHONE_DIGITS = 9
-"""Shorter runs are dates and codes."""
+"""Shorter runs are dates and codes, but for local numbers, such as 555-0103."""
+
+_LOCAL_PHONE = re.compile(r"(?<![\w.-])\d{3}-\d{4}(?![\w-])")
 
 
 def by_shape(text: str) -> Iterator[tuple[Kind, str]]:
@@ -60,6 +66,10 @@ def by_shape(text: str) -> Iterator[tuple[Kind, str]]:
             if (kind == "card" and not is_card(match[0])) or (kind == "phone" and digits < _PHONE_DIGITS):
                 continue
             yield kind, match[0]
+    for match in _LOCAL_PHONE.finditer(text):
+        yield "phone", match[0]
+    for match in _OWN_STREET.finditer(text):
+        yield "street", match["street"]
     for match in _OWN_NAME.finditer(text):
         yield "name", match["name"]
 

@@ -101,7 +101,7 @@ function expected(run, jump) {
   const table = (calls) => h("table", { class: "calls" }, h("thead", {}, h("tr", {}, ["expected", "called", ""].map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, calls.map(line)));
   return h("section", { "aria-label": "Calls" }, h("h3", {}, "Expected and actual calls"),
     wanted.length || bad.length ? table([...wanted, ...bad]) : h("p", { class: "muted" }, "No call was expected."),
-    plain.length ? h("details", { class: "more" }, h("summary", {}, `${plural(plain.length, "call")} that nobody asked for and that ${plain.length === 1 ? "does" : "do"} no harm`), table(plain)) : null);
+    plain.length ? h("details", { class: "more" }, h("summary", {}, `${plural(plain.length, "call")} beside the expected ones, which ${plain.length === 1 ? "does" : "do"} no harm`), table(plain)) : null);
 }
 
 const isDifference = (one) => one.kind === "state" && (one.expected !== null || one.actual !== null);
