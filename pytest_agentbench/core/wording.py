@@ -42,6 +42,8 @@ def unknown_key(key: str, keys: Iterable[str], cure: str = "") -> Misfit:
     """Say that there is no such key: those that there are, and which was probably meant."""
     known = list(keys)
     message, hint = f"unknown key {key!r}, allowed: {listing(known, 40)}", cure or suggestion(key, known)
+    if not hint and " " in key:
+        hint = "a colon makes a mapping: put a text that holds one in quotes"
     return Misfit(path=(key,), message=message, hint=hint, at_key=True)
 
 

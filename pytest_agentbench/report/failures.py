@@ -1,5 +1,6 @@
 """What failed, for a terminal: each broken policy with its text and its rule in words, then its runs, worst first."""
 
+import shlex
 from collections.abc import Sequence
 
 from pytest_agentbench.core.run import Result
@@ -48,7 +49,8 @@ def failures_lines(document: Document, layout: Layout, *, title: str = "worst fi
     variants = next((suite.variants for suite in document.suites if suite.path == first.key.suite), ())
     default = variants[0] if variants else ""
     rerun = rerun_command(first, default, cassette=document.cassette, seed=document.seed)
-    return [*lines, Line(f"rerun: {layout.marks.plain(rerun)}")]
+    named = layout.marks.plain(shlex.quote(first.key.name))
+    return [*lines, Line(f"rerun: {layout.marks.plain(rerun)}"), Line(f"why: agentbench explain {named}")]
 
 
 def policy_of(document: Document, suite: str, name: str) -> PolicyRecord | None:

@@ -43,7 +43,7 @@ def terminal_report(
     """Give the lines of the report, the title first; short when everything passed and every policy was exercised.
 
     `path` is the results file to point at. With `unicode` False every line is ASCII. No line is wider than `width`
-    but those that a reader copies: the rerun command and the path.
+    but those that a reader copies: commands and the path.
     """
     layout = Layout(glyphs(unicode=unicode), width, verbose)
     marks = layout.marks

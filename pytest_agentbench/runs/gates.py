@@ -10,6 +10,7 @@ from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.suites.extended import read_suite_document
+from pytest_agentbench.suites.script_lines import form_of
 
 
 def impossible_gates(suite: Suite, plans: Sequence[RunPlan], toolset: Toolset) -> Iterator[Problem]:
@@ -29,15 +30,14 @@ def expired(suite: Suite, today: date) -> Iterator[Problem]:
     for scenario in suite.scenarios:
         quarantine = scenario.quarantine
         if quarantine is not None and quarantine.until < today:
-            yield Problem(
-                file=Path(scenario.file or suite.path),
-                line=scenario.line,
-                column=1,
-                key="quarantine",
-                message=f"that of {scenario.id} ended on {quarantine.until.isoformat()}; {quarantine.owner} owns it: "
-                f"{quarantine.reason}",
-                hint="remove `quarantine` and let the scenario count, or set a later `until`",
-            )
+            ended = f"that of {scenario.id} ended on {quarantine.until.isoformat()}"
+            message = f"{ended}; {quarantine.owner} owns it: {quarantine.reason}"
+            hint = "remove `quarantine` and let the scenario count, or set a later `until`"
+            form = form_of(suite, scenario)
+            if form is None:
+                yield Problem(file=Path(scenario.file or suite.path), line=scenario.line, message=message, hint=hint)
+            else:
+                yield form[0].problem((*form[1], "quarantine", "until"), message, hint)
 
 
 def _known(suite: Suite, plans: Sequence[RunPlan], toolset: Toolset) -> Known:

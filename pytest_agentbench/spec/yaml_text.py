@@ -90,7 +90,8 @@ class _Composer:
             if "nesting depth" in (error.problem or ""):  # PyYAML 6.0.4 stops at 1,000 levels by itself
                 raise SuiteError([*self.problems, self._at(mark, f"nested deeper than {MAX_DEPTH} levels")]) from None
             message = " ".join(part for part in (error.context, error.problem) if part) or "is not YAML"
-            raise SuiteError([*self.problems, self._at(mark, f"this is not YAML: {message}")]) from None
+            told = self._at(mark, f"this is not YAML: {message}", hint=_cure(error.problem or ""))
+            raise SuiteError([*self.problems, told]) from None
         except yaml.YAMLError as error:
             message = f"this is not YAML: {' '.join(str(error).split())}"
             raise SuiteError([*self.problems, Problem(file=self.file, message=message)]) from None
@@ -248,6 +249,21 @@ class _Composer:
     def _at(self, mark: _Mark | None, message: str, *, path: Keys = (), hint: str = "") -> Problem:
         line, column = _line_and_column(mark)
         return Problem(file=self.file, line=line, column=column, key=dotted(path), message=message, hint=hint)
+
+
+_INDENTATION = "check the indentation of this line and that above: what belongs together begins in one column"
+_CURES = {
+    "'-' indicator": _INDENTATION,
+    "expected key": _INDENTATION,
+    "expected <block end>": _INDENTATION,
+    "cannot start any token": "indent with blanks, no tabs, and put a text that begins with @, % or ` in quotes",
+    "mapping values are not allowed": "put a text that holds a colon in quotes",
+}
+"""What to do about what the parser says, by a part of its words."""
+
+
+def _cure(problem: str) -> str:
+    return next((cure for part, cure in _CURES.items() if part in problem), "")
 
 
 def _line_and_column(mark: _Mark | None) -> tuple[int, int]:

@@ -83,13 +83,8 @@ class Unlabelled:
 
     def found(self) -> tuple[Document, Keys] | None:
         """Read the file anew; give it with the path to the line, None where the scenario is not there any more."""
-        entries = [entry for entry in self._entries() if _id(entry) == self.scenario.task.id]
-        if len(entries) > 1:  # versions of a τ² task, one a line, have one id
-            entries = [entry for entry in entries if entry.document.line(entry.path) == self.scenario.line]
-        for entry in entries:
-            base = entry.path if entry.is_own else (*entry.path, "agentbench")
-            return entry.document, (*base, "says", self.at)
-        return None
+        form = form_of(self.suite, self.scenario)
+        return (form[0], (*form[1], "says", self.at)) if form else None
 
     def place(self, root: Path) -> str:
         """Say where the line stands: file, seen from `root` where it lies below it, line and column."""
@@ -102,14 +97,25 @@ class Unlabelled:
         """Say in a report where the line stands and what it says."""
         return f"{self.place(root)}: {printable(shorten(self.text, _WORDS))!r}"
 
-    def _entries(self) -> Iterator[Entry]:
-        if self.file != self.suite.path:
-            yield from read_scenario_file(self.file)
-            return
-        document = read_document(self.file)
-        forms = document.value.get("scenarios", ()) if isinstance(document.value, dict) else ()
-        for index, form in enumerate(forms if isinstance(forms, list) else ()):
-            yield Entry(document=document, path=("scenarios", index), value=form)
+
+def form_of(suite: Suite, scenario: Scenario) -> tuple[Document, Keys] | None:
+    """Read a scenario's file anew; give it with the path to what is ours of the scenario, None where it is gone."""
+    file = Path(scenario.file or suite.path)
+    found = read_scenario_file(file) if file != suite.path else _entries(file)
+    entries = [entry for entry in found if _id(entry) == scenario.task.id]
+    if len(entries) > 1:  # versions of a τ² task, one a line, have one id
+        entries = [entry for entry in entries if entry.document.line(entry.path) == scenario.line]
+    for entry in entries:
+        return entry.document, entry.path if entry.is_own else (*entry.path, "agentbench")
+    return None
+
+
+def _entries(file: Path) -> Iterator[Entry]:
+    """Give the scenarios that stand in a suite file itself."""
+    document = read_document(file)
+    forms = document.value.get("scenarios", ()) if isinstance(document.value, dict) else ()
+    for index, form in enumerate(forms if isinstance(forms, list) else ()):
+        yield Entry(document=document, path=("scenarios", index), value=form)
 
 
 _CONSENT = frozenset({"confirm_before", "confirmed"})

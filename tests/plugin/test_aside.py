@@ -1,5 +1,6 @@
 """What stands aside or is looked at apart: quarantine, owners, impossible gates, the summary, history, what is kept."""
 
+import re
 from datetime import date
 from pathlib import Path
 
@@ -42,7 +43,8 @@ def test_a_quarantine_that_is_over_is_an_error_that_says_what_to_do(anywhere: Pr
     text = anywhere.run().stdout.str()
 
     suite = load_suite(path, environ={})
-    assert "agentbench.yaml:" in text
+    place = "scenarios[1].quarantine.until: that of b ended"
+    assert re.search(r"agentbench.yaml:\d+:\d+: " + re.escape(place), text), text
     assert "ended on 2000-01-31; payments owns it: the sandbox drops refunds" in text
     assert "set a later `until`" in text
     assert not list(expired(suite, date(2000, 1, 31)))

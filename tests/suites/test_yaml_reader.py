@@ -111,6 +111,20 @@ def test_what_is_not_read_says_where_and_why(text: str, line: int, column: int, 
 
 
 @pytest.mark.parametrize(
+    ("text", "cure"),
+    [
+        ("a:\n  - x\n - y\n", "check the indentation"),
+        ("a:\n  - x: 1\n    y: 2\n   z: 3\n", "check the indentation"),
+        ("a:\n\t- x\n", "indent with blanks, no tabs"),
+        ("a: b: c\n", "put a text that holds a colon in quotes"),
+    ],
+)
+def test_what_the_parser_says_has_a_cure(text: str, cure: str) -> None:
+    """Its words alone tell nobody what to change."""
+    assert cure in problem(text).hint
+
+
+@pytest.mark.parametrize(
     ("data", "message"),
     [
         (b"a: \xff\n", "byte 0xff is not UTF-8"),
