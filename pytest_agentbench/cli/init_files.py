@@ -106,7 +106,7 @@ def _scenario(says: Sequence[str], asked: str, calls: Sequence[ToolCall]) -> Ite
         yield from (f"    #   - {_literal({call.name: call.arguments})}" for call in calls)
     else:
         yield "    # What a right conversation calls, and what a right answer mentions:"
-        yield "    # expect: [{get_order: {order_id: W1}}]"
+        yield "    # expect: [{look_up: {number: W1}}]"
         yield "    # communicate: [shipped]"
 
 
