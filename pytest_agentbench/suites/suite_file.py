@@ -22,6 +22,7 @@ from pytest_agentbench.core.values import JsonValue, to_json
 from pytest_agentbench.core.variants import vary_chat, vary_http
 from pytest_agentbench.core.written import IN_FILE, read_form
 from pytest_agentbench.spec.document import Document
+from pytest_agentbench.spec.environment import OfferedForm
 from pytest_agentbench.spec.loading import read_document, read_part
 from pytest_agentbench.spec.roles import ChatAgentForm
 from pytest_agentbench.spec.suite import Policies, SuiteFile, TrialsForm
@@ -182,7 +183,7 @@ class _SuiteReader:
 
     def _has_state(self) -> bool:
         environment = self._form.environment
-        return not self._fits("environment") or bool(environment.state or environment.tau2)
+        return not self._fits("environment") or isinstance(environment, OfferedForm) or bool(environment.state)
 
     def _clock(self) -> datetime | None:
         written = self._form.now
