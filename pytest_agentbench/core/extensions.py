@@ -73,12 +73,14 @@ class EnvironmentOffer:
 
     `form` describes the keys beside and under the name, a model as those of the suite file are. `misfits` says what
     else is wrong with them, seen from the suite's folder. `open` gives the environment, or raises
-    `EnvironmentFaultError`.
+    `EnvironmentFaultError`. `adapt` gives each scenario of the suite as the environment wants it, None where it is left
+    out, or what is wrong with it.
     """
 
     form: type[Written]
     open: Callable[[Any, Path], OfferedEnvironment]
     misfits: Callable[[Any, Path], Iterable[Misfit]] = lambda _form, _folder: ()
+    adapt: Callable[[Any, Path, Scenario], Scenario | Misfit | None] = lambda _form, _folder, scenario: scenario
 
 
 def asked() -> Any:

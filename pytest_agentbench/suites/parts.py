@@ -1,14 +1,18 @@
 """The parts of a suite file that say where agent, tools and state come from."""
 
 import os
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pytest_agentbench.core.errors import Problem
 from pytest_agentbench.core.extensions import environments
-from pytest_agentbench.core.misfit import Keys
+from pytest_agentbench.core.misfit import Keys, Misfit
 from pytest_agentbench.core.placeholders import misplaced
 from pytest_agentbench.core.remote import AuthSpec, McpSpec, OpenApiSpec
+from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.suite import (
     AgentSpec,
     Compared,
@@ -77,6 +81,8 @@ class PartReader:
         self._root = root
         self._problems = problems
         self.files: dict[str, Path] = {}
+        self.adapt: Callable[[Scenario], Scenario | Misfit | None] = lambda scenario: scenario
+        """Gives a scenario as the environment wants it, None where it is left out, or what is wrong with it."""
         self.roles = RoleReader(document, root, problems, common, self.file)
 
     def agent(self, form: Any) -> AgentSpec:
@@ -127,9 +133,10 @@ class PartReader:
         options = {key: one for key, one in written.items() if key not in ("tools", "user_tools")}
         offer, folder = environments()[name], self._beside(("environment",))
         own, wrong = read_form(options, offer.form, ("environment",))
-        for one in wrong or offer.misfits(own, folder):
-            path = one.path if wrong else ("environment", *one.path)
-            self._problems.append(self._document.problem(path, one.message, one.hint, at_key=one.at_key))
+        told = wrong or [replace(one, path=("environment", *one.path)) for one in offer.misfits(own, folder)]
+        self._problems += [self._document.problem(one.path, one.message, one.hint, at_key=one.at_key) for one in told]
+        if not told:
+            self.adapt = partial(offer.adapt, own, folder)
         offered = OfferedSpec(name=name, options=options, folder=folder)
         state = StateSpec(
             kind="offered", options=offered.model_dump(), ignore=compared.ignore, unordered=compared.unordered

@@ -23,22 +23,35 @@ from pytest_agentbench.tau2.world import World
 
 _DATA = "TAU2_DATA_DIR"
 
+_MADE_BY: dict[str, tuple[str, dict[str, str]]] = {
+    "banking_knowledge": (
+        "banking_knowledge",
+        {"retrieval_variant": "no_knowledge"},
+    ),  # any other may cost, or needs a key
+    "telecom-workflow": ("telecom", {"policy_type": "workflow"}),
+}
+"""The folder of a domain, and what makes its environment, where that is not its name alone."""
+
 
 class CheckoutSource:
     """A domain of a checkout; its database is read once and shared by all worlds."""
 
-    def __init__(self, domain: str, package: Path) -> None:
-        """`package` is the folder of the package `tau2`; raise `EnvironmentFaultError` where it lacks the domain."""
+    def __init__(self, domain: str, package: Path, *, solo: bool = False) -> None:
+        """`package` is the folder of the package `tau2`; raise `EnvironmentFaultError` where it lacks the domain.
+
+        `solo` asks for the policy of an agent that works alone.
+        """
         self.domain = domain
+        folder, options = _MADE_BY.get(domain, (domain, {}))
         self.declares = True
         self.origin = f"τ²-bench at {package.parent.parent}"
-        if not (package / "domains" / domain / "environment.py").is_file():
+        if not (package / "domains" / folder / "environment.py").is_file():
             there = sorted(path.parent.name for path in package.glob("domains/*/environment.py"))
             raise EnvironmentFaultError(f"{package} has no domain {domain!r}, but {', '.join(there) or 'none'}")
         try:
             with _bare(package):
-                module = importlib.import_module(f"tau2.domains.{domain}.environment")
-            self._base = module.get_environment()
+                module = importlib.import_module(f"tau2.domains.{folder}.environment")
+            self._base = module.get_environment(**options, **({"solo_mode": True} if solo else {}))
         except ImportError as error:
             raise EnvironmentFaultError(
                 f"{self.origin}: {domain!r} cannot be imported: {error}; "
@@ -85,6 +98,7 @@ class CheckoutSource:
             user_tools=self._names["user"],
             sync=made.sync_tools,
             render=made.to_json_str,
+            policy=made.policy,
             solo=solo,
         )
 
@@ -95,6 +109,13 @@ def package_of(checkout: Path) -> Path:
         if (folder / "environment" / "environment.py").is_file():
             return folder
     raise EnvironmentFaultError(f"{checkout} is no checkout of τ²-bench: it has no src/tau2/environment/environment.py")
+
+
+def splits_file(domain: str, package: Path) -> Path:
+    """Give where the splits of a domain's tasks stand."""
+    folder, _ = _MADE_BY.get(domain, (domain, {}))
+    data = Path(os.environ[_DATA]) if os.environ.get(_DATA) else package.parent.parent / "data"
+    return data / "tau2" / "domains" / folder / "split_tasks.json"
 
 
 @contextmanager

@@ -20,8 +20,9 @@ class Tau2State:
 
     isolation: Isolation = "per_run"
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, *, solo: bool) -> None:
         self._source = source
+        self._solo = solo
 
     def open(self, initial: dict[str, Any], run: str) -> World:
         """Give a fresh world. `initial` is a task's whole `initial_state`, its initial calls and history included.
@@ -30,7 +31,7 @@ class Tau2State:
         the initial state cannot be set up.
         """
         given = InitialState.model_validate(initial)
-        world = self._source.world()
+        world = self._source.world(solo=self._solo)
         world.begin(given)
         for call in calls_of_history(given.message_history):
             if self._source.knows(call.name) and self._source.mutates(call.name):
@@ -55,11 +56,13 @@ class Tau2State:
 class Tau2Environment:
     """Tools and state of a domain (`core.seams.OfferedEnvironment`)."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, *, solo: bool = False) -> None:
+        """`solo`: the agent works alone, and has the user's tools, too."""
         self.source = source
-        self.toolset: Toolset = source.toolset
-        self.state: StateProvider = Tau2State(source)
-        self._replayer = Replayer(source)
+        self.toolset: Toolset = _lent(source.toolset) if solo else source.toolset
+        self.state: StateProvider = Tau2State(source, solo=solo)
+        self._solo = solo
+        self._replayer = Replayer(source, solo=solo)
         self._replaying = Lock()  # runs are judged in threads of their own, and share the expected worlds
 
     def call(self, handle: World, call: ToolCall) -> object:
@@ -80,7 +83,7 @@ class Tau2Environment:
                 found = self._replayer.replay(
                     task,
                     [record.call for record in records],
-                    solo=recording is not None and recording.get("solo") is True,
+                    solo=self._solo if recording is None else recording.get("solo") is True,
                     answers=None if recording is None else [record.result for record in records],
                     whole=whole,
                 )
@@ -88,6 +91,13 @@ class Tau2Environment:
             return run.model_copy(update={"replay": str(error)})
         run = run.model_copy(update={"replay": found})
         return run if recording is None or not run.calls_visible else _in_its_world(run, found)
+
+
+def _lent(toolset: Toolset) -> Toolset:
+    """Give the agent the tools of both parties; of two with one name, its own."""
+    names = {spec.name for spec in toolset.of("assistant")}
+    lent = [spec.model_copy(update={"requestor": "assistant"}) for spec in toolset.of("user") if spec.name not in names]
+    return Toolset(specs=(*toolset.of("assistant"), *lent))
 
 
 def _in_its_world(run: Run, replayed: Replayed) -> Run:

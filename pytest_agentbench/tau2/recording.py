@@ -38,6 +38,9 @@ class Tau2Recordings:
 
     def read(self, value: dict[str, JsonValue]) -> Record:
         """Read one simulation. An agent that plays without a user (`solo`) is another variant than with one."""
+        if value.get("mode") == "full_duplex" or value.get("ticks"):
+            message = "found a voice simulation (full duplex), which is not supported: text conversations are"
+            raise MalformedError(message, ("mode",) if "mode" in value else ("ticks",))
         reason = text_of(value, "termination_reason").rpartition(".")[2].lower()
         label = text_of(value, "agent_llm", "variant")
         return Record(

@@ -19,7 +19,7 @@ from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import Requestor, ToolCall, ToolResult
 from pytest_agentbench.core.values import JsonValue, same
 from pytest_agentbench.environment.diff import describe
-from pytest_agentbench.tau2.world import Source, World
+from pytest_agentbench.tau2.world import Source, World, beginning
 
 _SHOWN = 100
 
@@ -50,8 +50,10 @@ class Replayed(Model):
 class Replayer:
     """Replays conversations in the worlds of one source; each task's expected world is made once."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, *, solo: bool = False) -> None:
+        """`solo`: the expected calls are all the agent's, who has the user's tools, too."""
         self.source = source
+        self._solo = solo
         self._expected: dict[str, tuple[World, dict[int, str]]] = {}
 
     def replay(
@@ -81,7 +83,7 @@ class Replayer:
                 db_match=True, played=False, origin=self.source.origin, final=state, expected=state, failed=failed
             )
         world = self.source.world(solo=solo)
-        world.begin(task.initial_state)
+        world.begin(beginning(task))
         difference = ""
         for place, call in enumerate(calls):
             if self._counts(call):
@@ -133,10 +135,10 @@ class Replayer:
     def _expected_world(self, task: Task) -> tuple[World, dict[int, str]]:
         criteria = task.evaluation_criteria
         actions = (criteria.actions if criteria else None) or []
-        initial = task.initial_state
+        initial = beginning(task)
         key = digest([initial.model_dump() if initial else None, [call.model_dump() for call in actions]])
         if key not in self._expected:
-            world = self.source.world()
+            world = self.source.world(solo=self._solo)
             world.begin(initial)
             for call in calls_of_history(initial.message_history if initial else None):
                 if self._counts(call):

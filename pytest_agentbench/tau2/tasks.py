@@ -5,6 +5,7 @@ What τ² does not know stands under one key, `agentbench`, which τ² ignores.
 
 from collections.abc import Iterable, Iterator
 
+from pytest_agentbench.core.acts import Line
 from pytest_agentbench.core.misfit import Keys, Misfit, shown
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.values import JsonValue, to_json
@@ -20,6 +21,7 @@ from pytest_agentbench.suites.task_fields import (
     line_misfits,
     scenario_fields,
 )
+from pytest_agentbench.tau2.world import beginning
 
 
 def task_to_scenario(task: JsonValue, *, path: Keys = ()) -> Scenario | list[Misfit]:
@@ -42,6 +44,27 @@ def task_to_scenario(task: JsonValue, *, path: Keys = ()) -> Scenario | list[Mis
         task=checked,
         title=str(extras.get("title", checked.id)),
     )
+
+
+def with_read_log(scenario: Scenario) -> Scenario:
+    """Give the scenario with what its state must know of its expected calls; nearly all need nothing."""
+    initial = beginning(scenario.task)
+    if initial is scenario.task.initial_state:
+        return scenario
+    return scenario.model_copy(update={"task": scenario.task.model_copy(update={"initial_state": initial})})
+
+
+def played_alone(scenario: Scenario) -> Scenario | Misfit:
+    """Give the scenario for an agent that works alone: it is told the ticket, and makes the user's calls, too."""
+    task, ticket = scenario.task, scenario.task.ticket
+    if not ticket:
+        return Misfit(path=("ticket",), message=f"task {task.id!r} has no ticket, so no agent can play it alone")
+    criteria = task.evaluation_criteria
+    if criteria is not None and criteria.actions:
+        calls = [one.model_copy(update={"requestor": "assistant"}) for one in criteria.actions]
+        criteria = criteria.model_copy(update={"actions": calls})
+    task = task.model_copy(update={"evaluation_criteria": criteria})
+    return scenario.model_copy(update={"task": task, "says": (Line(text=ticket, act="request"),)})
 
 
 def scenario_to_task(scenario: Scenario) -> dict[str, JsonValue]:

@@ -12,12 +12,28 @@ from typing import Any, Protocol
 from pydantic import BaseModel
 
 from pytest_agentbench.core.errors import EnvironmentFaultError
-from pytest_agentbench.core.scenario import InitialState
+from pytest_agentbench.core.scenario import InitialState, Task
 from pytest_agentbench.core.state import Difference, State
 from pytest_agentbench.core.tool import Requestor, Toolset
 from pytest_agentbench.environment.diff import diff
 from pytest_agentbench.environment.json_state import merged
 from pytest_agentbench.tau2.lazy_records import read_only, records_apart, same_content
+
+READ_LOG = "read_log_allowlist"
+"""The key of an initial state that names the hidden tools whose reads count as changes, as τ² derives them."""
+
+_HIDDEN_CALL = "call_discoverable_agent_tool"
+
+
+def beginning(task: Task) -> InitialState | None:
+    """Give a task's initial state, with the hidden tools that its expected calls call (tau2-bench, runner/build.py)."""
+    criteria = task.evaluation_criteria
+    calls = [one for one in (criteria.actions if criteria else None) or () if one.name == _HIDDEN_CALL]
+    names = sorted({str(one.arguments["agent_tool_name"]) for one in calls if one.arguments.get("agent_tool_name")})
+    if not names:
+        return task.initial_state
+    initial = task.initial_state.model_dump(exclude_unset=True) if task.initial_state else {}
+    return InitialState.model_validate({**initial, READ_LOG: names})
 
 
 class Toolkit(Protocol):
@@ -33,7 +49,7 @@ class World:
     `tools` and `user_tools` name the methods that are tools (initial calls and assertions may use the others).
     `writes` counts the calls of a run that may have changed something, `version` is the text that tells its state after
     so many of them. `stateless` are tools of either party that no toolkit has. `render` writes a result as its caller
-    sees it.
+    sees it. `policy` is what τ² tells the agent, for a factory that takes `state`; empty where the source has none.
     """
 
     agent: Toolkit
@@ -43,6 +59,7 @@ class World:
     sync: Callable[[], None]
     stateless: Mapping[str, Callable[..., object]] = field(default_factory=dict)
     render: Callable[[object], str] = field(default=str)
+    policy: str = ""
     solo: bool = False
     writes: int = 0
     version: tuple[int, str] | None = None
@@ -77,6 +94,8 @@ class World:
         if initial is None:
             return
         try:
+            if logged := (initial.model_extra or {}).get(READ_LOG):
+                self.agent.set_read_log_allowlist(logged)  # type: ignore[attr-defined]  # of one domain
             self._load(initial.initialization_data or {})
             for action in initial.initialization_actions or ():
                 self.function(str(action.get("env_type")), str(action.get("func_name")), action.get("arguments") or {})

@@ -205,3 +205,59 @@ def test_a_judge_answers_the_sentences(project: Project, met: int) -> None:
 
     metrics = only(project).metrics
     assert (metrics["tau2_nl_assertion"], metrics["tau2_reward"], metrics["tau2_db"]) == (met, met, 1.0)
+
+
+SPLITS = {"train": ["t1"], "test": ["t2"]}
+
+
+@pytest.mark.usefixtures("checkout")
+@pytest.mark.parametrize(
+    ("split", "told"),
+    [
+        ("test", "bench/agentbench.yaml::t2"),
+        ("tset", "*:1:*: environment.split: 'notes' has no split 'tset': the splits are test, train"),
+    ],
+)
+def test_a_split_is_played_by_its_name(project: Project, split: str, told: str) -> None:
+    """The other tasks of the files are left out; a name that there is not is told with those that there are."""
+    write(project, environment={"tau2": "notes", "checkout": "checkout", "split": split})
+    project.write("bench/tasks.json", json.dumps([TASK, {**TASK, "id": "t2"}]))
+    project.write("bench/checkout/data/tau2/domains/notes/split_tasks.json", json.dumps(SPLITS))
+
+    result = project.run("--co", "-q")
+
+    result.stdout.fnmatch_lines([told])
+    result.stdout.no_fnmatch_line("*::t1")
+
+
+ALONE = """
+def build(tools, state):
+    call = {tool.__name__: tool for tool in tools}
+
+    def reply(message):
+        assert message == "Ring the bell." and state.policy == "Alone."
+        call["ring"]()
+        return "Rung."
+
+    return reply
+"""
+
+
+@pytest.mark.usefixtures("checkout")
+def test_an_agent_works_alone(project: Project) -> None:
+    """It is told the ticket and nothing else, and has the user's tools; a task without a ticket is refused."""
+    write(project, environment={"tau2": "bells", "checkout": "checkout", "solo": True})
+    task = {
+        "id": "bell",
+        "user_scenario": {"instructions": "You want the bell rung."},
+        "ticket": "Ring the bell.",
+        "evaluation_criteria": {"actions": [{"action_id": "1", "name": "ring", "requestor": "user", "arguments": {}}]},
+    }
+    project.write("bench/tasks.json", json.dumps([task]))
+    project.write("bench/notes_agent.py", ALONE)
+
+    project.run().assert_outcomes(passed=1)
+    assert only(project).metrics["tau2_db"] == 1.0
+
+    project.write("bench/tasks.json", json.dumps([{**task, "ticket": None}]))
+    project.run().stdout.fnmatch_lines(["*task 'bell' has no ticket, so no agent can play it alone"])

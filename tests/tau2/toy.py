@@ -88,7 +88,8 @@ class UserKit(Kit):
 
 
 class Environment:
-    def __init__(self, tools, user_tools=None):
+    def __init__(self, tools, user_tools=None, policy="Together."):
+        self.policy = policy
         self.tools = tools
         self.user_tools = user_tools
 
@@ -101,9 +102,9 @@ class Environment:
         return str(value)
 
 
-def get_environment():
+def get_environment(solo_mode=False):
     notes = {"a": Note(text="first"), "b": Note(text="second"), "c": Note(text="third")}
-    return Environment(AgentKit(Notes(notes=notes)), USER)
+    return Environment(AgentKit(Notes(notes=notes)), USER, "Alone." if solo_mode else "Together.")
 """
 
 
@@ -116,7 +117,7 @@ def write_checkout(root: Path) -> Path:
     (package / "__init__.py").write_text(PACKAGE)
     (package / "environment" / "environment.py").write_text("")
     for domain, user in (("notes", "None"), ("bells", "UserKit(Bell())")):
-        (package / "domains" / domain / "environment.py").write_text(DOMAIN.replace("USER)", f"{user})"))
+        (package / "domains" / domain / "environment.py").write_text(DOMAIN.replace(", USER,", f", {user},"))
     return root
 
 
