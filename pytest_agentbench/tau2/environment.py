@@ -1,6 +1,7 @@
 """A τ² domain as tools and state of a run, for suites that say `environment: {tau2: DOMAIN}`."""
 
 from collections.abc import Mapping
+from functools import cached_property
 from threading import Lock
 from typing import Any
 
@@ -19,10 +20,16 @@ class Tau2State:
     """State of a τ² domain: each run has a world of its own (`core.seams.StateProvider`)."""
 
     isolation: Isolation = "per_run"
+    snapshots_are_json = True
 
     def __init__(self, source: Source, *, solo: bool) -> None:
         self._source = source
         self._solo = solo
+
+    @cached_property
+    def _start(self) -> State:
+        """The state of a fresh world, of which those of runs share what they did not touch."""
+        return self._source.world().dumped()
 
     def open(self, initial: dict[str, Any], run: str) -> World:
         """Give a fresh world. `initial` is a task's whole `initial_state`, its initial calls and history included.
@@ -40,7 +47,7 @@ class Tau2State:
 
     def snapshot(self, handle: World) -> State:
         """Give the database as {table: {key: record}}; with two parties, `agent` and `user` stand above."""
-        return handle.dumped()
+        return handle.dumped(self._start)
 
     def version(self, handle: World) -> str:
         """Give a text that changes whenever the state does, by tools that the domain says may change it."""

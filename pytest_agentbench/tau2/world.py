@@ -7,7 +7,7 @@ toolkit; in solo mode the agent has the user's tools too; after each call both t
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from pydantic import BaseModel
 
@@ -17,7 +17,8 @@ from pytest_agentbench.core.state import Difference, State
 from pytest_agentbench.core.tool import Requestor, Toolset
 from pytest_agentbench.environment.diff import diff
 from pytest_agentbench.environment.json_state import merged
-from pytest_agentbench.tau2.lazy_records import read_only, records_apart, same_content
+from pytest_agentbench.environment.shared_parts import plain
+from pytest_agentbench.tau2.lazy_records import LazyRecords, read_only, records_apart, same_content
 
 READ_LOG = "read_log_allowlist"
 """The key of an initial state that names the hidden tools whose reads count as changes, as τ² derives them."""
@@ -136,10 +137,18 @@ class World:
             users = records_apart(other.user.db, self.user.db)
         return {"agent": mine, "user": users[1]}, {"agent": theirs, "user": users[0]}
 
-    def dumped(self) -> State:
-        """Give the database as {table: {key: record}}; with two parties, `agent` and `user` stand above."""
-        agent = _dumped(self.agent.db)
-        return agent if self.user is None else {"agent": agent, "user": _dumped(self.user.db)}
+    def dumped(self, start: State | None = None) -> State:
+        """Give the database as {table: {key: record}}; with two parties, `agent` and `user` stand above.
+
+        `start` is that of a fresh world of the same source: what is as there is its own part, which nobody may change.
+        """
+        if self.user is None:
+            return _dumped(self.agent.db, start or {})
+        starts = start or {"agent": {}, "user": {}}
+        return {
+            "agent": _dumped(self.agent.db, starts["agent"]),
+            "user": _dumped(self.user.db, starts["user"]),
+        }
 
     def _load(self, data: Mapping[str, Any]) -> None:
         """Merge initial data; each toolkit then has the other's database, as in τ²."""
@@ -182,8 +191,19 @@ class Source(Protocol):
         ...
 
 
-def _dumped(database: BaseModel | None) -> State:
-    return database.model_dump(mode="json") if database is not None else {}
+def _dumped(database: BaseModel | None, start: State) -> State:
+    if database is None or not start:
+        return database.model_dump(mode="json") if database is not None else {}
+    found: State = {}
+    for name in type(database).model_fields:
+        table = getattr(database, name)
+        if isinstance(table, LazyRecords):
+            known = start[name]
+            own = {key: record for key, record in dict.items(table) if key in table.touched or key not in known}
+            found[name] = {key: own[key].model_dump(mode="json") if key in own else known[key] for key in table}
+        else:
+            found[name] = database.model_dump(mode="json", include={name})[name]
+    return cast("State", plain(found, start))
 
 
 def _updated(database: BaseModel | None, data: Mapping[str, Any]) -> BaseModel:
