@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from pytest_agentbench.core.errors import EnvironmentFaultError
+from pytest_agentbench.core.scenario import InitialState, Task
 from pytest_agentbench.tau2.checkout import CheckoutSource
 from pytest_agentbench.tau2.source import find_source
+from pytest_agentbench.tau2.world import READ_LOG, beginning
 
 
 @pytest.fixture(autouse=True)
@@ -71,3 +73,20 @@ def test_worlds_of_one_source_share_nothing(notes: CheckoutSource) -> None:
     assert second.respond("read", "assistant", {"key": "a"}) == ("first", False)
     assert not first.same_as(second)
     assert notes.world().same_as(second)
+
+
+HIDDEN = {
+    "id": "t1",
+    "evaluation_criteria": {
+        "actions": [
+            {"action_id": "1", "name": "call_discoverable_agent_tool", "arguments": {"agent_tool_name": "balance"}},
+            {"action_id": "2", "name": "write", "arguments": {"key": "d"}},
+        ]
+    },
+}
+
+
+def test_hidden_tools_that_are_expected_count_where_they_read() -> None:
+    """As τ² derives them of a task; other tasks begin as they say."""
+    assert (beginning(Task.model_validate(HIDDEN)) or InitialState()).model_extra == {READ_LOG: ["balance"]}
+    assert beginning(Task.model_validate({"id": "t2"})) is None
