@@ -136,7 +136,7 @@ class SuiteFile(Written):
     ] = {}
     """Named configurations of the agent, `{name: {keyword: value}}`; the first one runs unless you ask for others."""
     environment: AnyEnvironment = EnvironmentForm.model_construct()
-    """What the agent works on: `tools`, `user_tools`, `state`, `reads`, `writes`; or what a plugin offers, by its name."""
+    """What the agent works on: `tools`, `user_tools`, `state`, `reads`, `writes`; or what a plugin offers."""
     user: UserForm = "scripted"
     """Who plays the simulated user: `scripted`, `llm`, or `{llm: {model: …}, modifiers: […], critique: 2}`."""
     language: Language = "en"
