@@ -41,12 +41,12 @@ from pytest_agentbench.core.tool import ToolCall, Toolset
 from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.core.verdict import Blame, Verdict
 from pytest_agentbench.environment.isolation import IsolationGate
-from pytest_agentbench.environment.tau2_bridge.source import has_inspect_evals, installed_package
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.runs.expected import ExpectedStates
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.recorded import look_over, score
 from pytest_agentbench.suites.suite_file import load_suite
+from pytest_agentbench.tau2.source import has_inspect_evals, installed_package
 from pytest_agentbench.validation.known import of_user
 from pytest_agentbench.validation.mutants import MutantSource, mutations, other_writes
 from pytest_agentbench.validation.oracle import NoExampleError, Oracle, Writer, result_of

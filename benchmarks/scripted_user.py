@@ -30,7 +30,7 @@ from pytest_agentbench.core.tool import ToolCall, Toolset, ToolSpec
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.simulation.views import user_view
 from pytest_agentbench.suites.known_info import known_values
-from pytest_agentbench.suites.tau2 import task_to_scenario
+from pytest_agentbench.tau2.tasks import task_to_scenario
 from pytest_agentbench.users.scripted import ScriptedUser
 from pytest_agentbench.users.values import wants_of
 

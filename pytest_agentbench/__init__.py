@@ -15,22 +15,26 @@ if TYPE_CHECKING:
     from pytest_agentbench.core.acts import Act
     from pytest_agentbench.core.conversation import Reply, Stop, Turn, UserTurn, View
     from pytest_agentbench.core.errors import AgentBenchError, FormError, NotMeasuredError, NotRunError, SuiteError
+    from pytest_agentbench.core.extensions import EnvironmentOffer
+    from pytest_agentbench.core.misfit import Misfit
     from pytest_agentbench.core.model import Price, Usage
     from pytest_agentbench.core.policy import Policy
     from pytest_agentbench.core.rubric import Criterion, Rubric
     from pytest_agentbench.core.run import PolicyOutcome, Result, Run, RunKey
     from pytest_agentbench.core.scenario import ExpectedCall, Scenario
-    from pytest_agentbench.core.seams import Agent, Check, Environment, StateProvider, User
+    from pytest_agentbench.core.seams import Agent, Check, Environment, OfferedEnvironment, StateProvider, User
     from pytest_agentbench.core.state import State
     from pytest_agentbench.core.suite import Suite
     from pytest_agentbench.core.termination import Termination
-    from pytest_agentbench.core.tool import ToolCall, ToolResult, ToolSpec
+    from pytest_agentbench.core.tool import ToolCall, ToolResult, Toolset, ToolSpec
     from pytest_agentbench.core.transcript import CallRecord, Message, Transcript
-    from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, Flag, Verdict
+    from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, Flag, NotMeasured, Verdict
+    from pytest_agentbench.core.written import Written
     from pytest_agentbench.environment.decorator import tool
     from pytest_agentbench.plugin.code_first import AgentBench
     from pytest_agentbench.results.document import Document
     from pytest_agentbench.results.gates import GateVerdict
+    from pytest_agentbench.suites.record import MalformedError, Record, RecordingFormat
 
 _HOMES = {
     "api.facts": ("CriterionFacts", "Fact", "PolicyFacts"),
@@ -39,22 +43,26 @@ _HOMES = {
     "core.acts": ("Act",),
     "core.conversation": ("Reply", "Stop", "Turn", "UserTurn", "View"),
     "core.errors": ("AgentBenchError", "FormError", "NotMeasuredError", "NotRunError", "SuiteError"),
+    "core.extensions": ("EnvironmentOffer",),
+    "core.misfit": ("Misfit",),
     "core.model": ("Price", "Usage"),
     "core.policy": ("Policy",),
     "core.rubric": ("Criterion", "Rubric"),
     "core.run": ("PolicyOutcome", "Result", "Run", "RunKey"),
     "core.scenario": ("ExpectedCall", "Scenario"),
-    "core.seams": ("Agent", "Check", "Environment", "StateProvider", "User"),
+    "core.seams": ("Agent", "Check", "Environment", "OfferedEnvironment", "StateProvider", "User"),
     "core.state": ("State",),
     "core.suite": ("Suite",),
     "core.termination": ("Termination",),
-    "core.tool": ("ToolCall", "ToolResult", "ToolSpec"),
+    "core.tool": ("ToolCall", "ToolResult", "Toolset", "ToolSpec"),
     "core.transcript": ("CallRecord", "Message", "Transcript"),
-    "core.verdict": ("Blame", "CallExplanation", "Finding", "Flag", "Verdict"),
+    "core.verdict": ("Blame", "CallExplanation", "Finding", "Flag", "NotMeasured", "Verdict"),
+    "core.written": ("Written",),
     "environment.decorator": ("tool",),
     "plugin.code_first": ("AgentBench",),
     "results.document": ("Document",),
     "results.gates": ("GateVerdict",),
+    "suites.record": ("MalformedError", "Record", "RecordingFormat"),
 }
 
 __all__ = [
@@ -70,19 +78,26 @@ __all__ = [
     "CriterionFacts",
     "Document",
     "Environment",
+    "EnvironmentOffer",
     "ExpectedCall",
     "Fact",
     "Finding",
     "Flag",
     "FormError",
     "GateVerdict",
+    "MalformedError",
     "Message",
+    "Misfit",
+    "NotMeasured",
     "NotMeasuredError",
     "NotRunError",
+    "OfferedEnvironment",
     "Policy",
     "PolicyFacts",
     "PolicyOutcome",
     "Price",
+    "Record",
+    "RecordingFormat",
     "Reply",
     "Result",
     "Rubric",
@@ -100,6 +115,7 @@ __all__ = [
     "ToolCall",
     "ToolResult",
     "ToolSpec",
+    "Toolset",
     "Transcript",
     "Turn",
     "Usage",
@@ -107,6 +123,7 @@ __all__ = [
     "UserTurn",
     "Verdict",
     "View",
+    "Written",
     "load_suite",
     "run_suite",
     "run_suite_async",

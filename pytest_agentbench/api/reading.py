@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pytest_agentbench.agents.factory import check_import
 from pytest_agentbench.core.errors import AgentBenchError, Problem, SuiteError
-from pytest_agentbench.core.extensions import NO_EXTENSIONS, Extensions
+from pytest_agentbench.core.extensions import BUILT_IN, Extensions
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.environment.context import MAKE, split_context
@@ -223,7 +223,7 @@ def planned(
     toolset: Toolset,
     *,
     trials: int | None = None,
-    extensions: Extensions = NO_EXTENSIONS,
+    extensions: Extensions = BUILT_IN,
 ) -> Iterator[RunPlan]:
     """Give the runs of the chosen variants: the named ones, all, or the first that the suite declares.
 

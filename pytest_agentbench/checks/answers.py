@@ -1,8 +1,7 @@
 """Whether the agent told and answered what it had to: `communicate`, its typed answer (`output`), `replies`.
 
-Each `communicate_info` must be said by a single message of the agent, a number in figures or in words. Ours is
-stricter than τ²'s COMMUNICATE about numbers (a number counts only as a whole) and more lenient about spelling (accents,
-spaces, quotes, separators).
+Each `communicate_info` must be said by a single message of the agent, a number in figures or in words. A number counts
+only as a whole; accents, spaces, quotes and separators may be others.
 """
 
 import json
@@ -130,12 +129,3 @@ def is_said(info: str, text: str, locale: str) -> bool:
     """Whether a text of the agent says an info, a short number in words too."""
     number = plain(info)
     return says(info, text) or (number.isdecimal() and len(number) <= _DIGITS and states(int(number), text, locale))
-
-
-def tau2_said(info: str, texts: Iterable[str]) -> bool:
-    """Whether τ²'s COMMUNICATE finds `info` in one of the agent's texts: a substring, ignoring case.
-
-    Commas are dropped from the text and not from the info, so an info with a comma is never found
-    (tau2-bench, evaluator_communicate.py).
-    """
-    return any(info.lower() in text.lower().replace(",", "") for text in texts if text.strip())

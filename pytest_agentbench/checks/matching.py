@@ -2,7 +2,7 @@
 
 Pairing is one-to-one and maximum: a call satisfies one expected call, and no other pairing satisfies more. Only the
 arguments that the expected call names count, `compare_args` narrows them further (`[]`: the name alone), and the
-requestor must be the same. τ²'s ACTION is looser on all three.
+requestor must be the same.
 
 A failed call counts as an attempt: recall asks what was called with which arguments (tool-to-scenario §5.2), not how
 the tool took it, so R_name, R_strict and `complete` count it. Deciding on state asks for the effect and counts

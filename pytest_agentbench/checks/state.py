@@ -2,8 +2,8 @@
 
 Where both states can be read they are compared row by row; how the agent got there does not matter. Where they
 cannot, or where an expected write leaves open what no call of the run tells, the calls decide: every expected write was
-made, strictly and without failing, and no other call wrote. τ²'s database check agrees with that on nearly every
-recording, and never passes what it fails; the reverse happens, when another path leads to an equal state. An expected
+made, strictly and without failing, and no other call wrote. A comparison of states agrees with that on nearly every
+recording, and never fails what it passes; the reverse happens, when another path leads to an equal state. An expected
 call of a tool whose kind is not known counts as a write: the author asked for it. Where there are neither states nor
 stated calls, nothing is measured.
 """
@@ -43,7 +43,7 @@ def check_state(
     `ignore` are path patterns left out of the comparison of states (`orders.*.updated_at`).
     """
     if run.scenario.asserts_state:
-        return []  # see `tau2.check_basis`
+        return []  # what else reads the scenario's basis judges the assertions
     failing = [*_failing(run, matching)]
     if any(one.required for one in failing):
         return failing

@@ -12,6 +12,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn, Protocol, cast
 
+from pytest_agentbench import built_in
+
 _EVERYDAY = {
     "init": "write a suite, a first scenario and a CI job for your agent",
     "doctor": "build a suite's agent, play a turn, and say what can be checked",
@@ -31,13 +33,11 @@ _EVERYDAY = {
 _RESEARCH = {
     "calibrate": "compare judges and rubrics with labelled conversations",
     "situations": "write labelled conversations of a suite, to calibrate judges on",
-    "export": "write a suite's scenarios as τ²-bench tasks (JSON)",
-    "convert": "turn a τ-bench v1 task list into scenarios",
-    "parity": "compare our τ²-bench rewards with recorded ones",
+    **{name: purpose for name, (purpose, _) in built_in.COMMANDS.items()},
     "import-intellagent": "read IntellAgent's graphs, events, dialogues or results",
 }
 COMMANDS = {**_EVERYDAY, **_RESEARCH}
-"""What each command is for, in one line; its module has the same name, `_` for `-`."""
+"""What each command is for, in one line; its module has the same name, `_` for `-`, or is named in `built_in`."""
 
 
 INTERRUPTED = 130
@@ -125,7 +125,8 @@ def _ending_in_order() -> Iterator[None]:
 
 
 def _module(name: str) -> Command:
-    return cast("Command", import_module(f"{__name__}.{_MODULES.get(name, name.replace('-', '_'))}"))
+    _, module = built_in.COMMANDS.get(name, ("", f"{__name__}.{_MODULES.get(name, name.replace('-', '_'))}"))
+    return cast("Command", import_module(module))
 
 
 def _parser(asked: str, command: Command | None) -> argparse.ArgumentParser:

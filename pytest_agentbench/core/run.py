@@ -74,6 +74,8 @@ class Run(Model):
     wrong; `behaviours` says of each modifier in force whether it showed (None: not known), `unfit` why others were left
     out. `faults` were to strike at the tools, `met` are those that did.
     `model_user` says that a model played the user.
+    `replay` is what a plugin's environment found when it made the calls again, `answers` are a judge's to questions of
+    plugins.
     `reported` are the agent's own numbers: the last value it gave under each name. `shows` is what it would tell if it
     were there: *handoffs*, *output*. `turn_seconds` are how long each turn of the agent took, waits left out. `printed`
     is what agent and tools printed and logged. `was_denied` says that a model's server did not let in who asked.
@@ -111,6 +113,8 @@ class Run(Model):
     faults: tuple[FaultSpec, ...] = ()
     met: tuple[FaultHit, ...] = ()
     reported: dict[str, float] = {}
+    replay: Any = None
+    answers: dict[str, bool] = {}
     seconds: float = 0.0
     turn_seconds: tuple[float, ...] = ()
     log: str = ""

@@ -353,7 +353,7 @@ class Scenario(ScenarioKeys):
 
     @property
     def states_whole_calls(self) -> bool:
-        """Whether expected calls say all that a call gives, as τ²'s actions do; else what is not said is left open."""
+        """Whether expected calls say all that a call gives, as tasks do; else what is not said is left open."""
         criteria = self.task.evaluation_criteria
         if criteria is None or criteria.reward_basis is not None:
             return criteria is not None

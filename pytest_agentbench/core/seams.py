@@ -1,6 +1,6 @@
 """The seams between the floors; third parties implement them too."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Any, Literal, Protocol, Self, TypeVar, runtime_checkable
 
@@ -73,6 +73,29 @@ class StateProvider(Protocol):
 
     def close(self, handle: Any) -> None:
         """Release `handle`."""
+        ...
+
+
+class OfferedEnvironment(Protocol):
+    """Tools and state in one, which a plugin offers by a name.
+
+    `state` opens a world for a run; as `initial` it gets a scenario's whole `initial_state`, and makes initial calls.
+    """
+
+    toolset: Toolset
+    state: StateProvider
+
+    def call(self, handle: Any, call: ToolCall) -> object:
+        """Make a call in the world behind `handle`; what is raised is the tool's refusal, in its own words."""
+        ...
+
+    def replayed(self, run: Run, recording: Mapping[str, Any] | None, *, whole: bool) -> Run:
+        """Give a closed run with what making its calls again shows, as it is where that shows nothing.
+
+        That goes into `run.replay`, for checks and metrics of the same plugin. A recording (its keys besides the
+        conversation; None: the run was played) also gets the states of its replay, or `replay_differs`; where checks
+        of users look at them, they must be `whole`.
+        """
         ...
 
 

@@ -214,7 +214,7 @@ class ToolsSpec(Model):
 class Compared(Written):
     """How two states are compared."""
 
-    expected: ClassVar[str] = "{ignore: […], unordered: […]} beside tau2"
+    expected: ClassVar[str] = "{ignore: […], unordered: […]} beside an environment that brings its own state"
 
     ignore: Annotated[Names, Holds("a list of path patterns left out of comparisons, such as orders.*.updated_at")] = ()
     """Path patterns left out of comparisons, such as `orders.*.updated_at`."""
@@ -225,33 +225,34 @@ class Compared(Written):
 
 
 class StateSpec(Compared):
-    """Where state comes from: `sqlite`, `json`, the import path of a state provider (`own`), a τ² domain, or what
-    remote `tools` tell of it; `options` are the provider's own.
+    """Where state comes from: `sqlite`, `json`, the import path of a state provider (`own`), a `plugin`, an `offered`
+    environment, or what remote `tools` tell of it; `options` are the provider's own.
     """
 
-    kind: Literal["sqlite", "json", "own", "plugin", "tau2", "tools"]
+    kind: Literal["sqlite", "json", "own", "plugin", "offered", "tools"]
     options: dict[str, Any] = {}
 
 
-class Tau2Spec(Model):
-    """A domain of τ²-bench as tools and state; without a `checkout`, what is installed of it is looked for."""
+class OfferedSpec(Model):
+    """An environment that a plugin offers: the key that names it, its options as written, and whence files are seen."""
 
-    domain: str
-    checkout: Path | None = None
+    name: str
+    options: dict[str, Any]
+    folder: Path
 
 
 class EnvironmentSpec(Model):
     """Tools, of any number of providers, and state; each is optional. `reads` and `writes` settle what a tool does
     where it does not say; `seen` are tools that were seen to write, which settles it where nobody does.
 
-    `tau2` stands in place of both parties' tools; the state is then the domain's (`kind` tau2). `now` is the suite's
+    What is `offered` stands in place of both parties' tools; the state is then its own, too. `now` is the suite's
     clock, which tools get that declare it.
     """
 
     tools: tuple[ToolsSpec, ...] = ()
     user_tools: tuple[ToolsSpec, ...] = ()
     state: StateSpec | None = None
-    tau2: Tau2Spec | None = None
+    offered: OfferedSpec | None = None
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     seen: tuple[str, ...] = ()

@@ -1,5 +1,6 @@
 """Verdicts, whose fault a non-pass is, and the findings that lead there."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal
 
@@ -43,6 +44,13 @@ FindingKind = Literal[
     "check",
 ]
 """What a finding is about; also the order, worst first, in which failures are listed."""
+
+
+@dataclass(frozen=True)
+class NotMeasured:
+    """What a metric is where it could not be measured, and why."""
+
+    why: str
 
 
 class Finding(Model):

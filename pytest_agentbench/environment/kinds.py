@@ -68,7 +68,7 @@ def guessed_kind(name: str) -> ToolKind:
 
 def own_tools(spec: EnvironmentSpec) -> tuple[ToolSpec, ...]:
     """Describe the tools that the agent brings along, where the suite names none: it says no more than their kind."""
-    if spec.tools or spec.tau2 is not None:
+    if spec.tools or spec.offered is not None:
         return ()
     anything = {"type": "object", "additionalProperties": True}
     kinds: dict[str, ToolKind] = {**dict.fromkeys(spec.reads, "read"), **dict.fromkeys(spec.writes, "write")}
@@ -77,7 +77,7 @@ def own_tools(spec: EnvironmentSpec) -> tuple[ToolSpec, ...]:
 
 def unknown_kinds(spec: EnvironmentSpec, toolset: Toolset) -> tuple[str, ...]:
     """Name the tools of which nobody can tell whether they write: nothing settles it, and no state shows it."""
-    if spec.state is not None or spec.tau2 is not None:
+    if spec.state is not None or spec.offered is not None:
         return ()
     return tuple(dict.fromkeys(tool.name for tool in toolset if tool.kind == "unknown"))
 

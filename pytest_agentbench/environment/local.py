@@ -95,7 +95,7 @@ class LocalEnvironment:
     @property
     def opens_whole(self) -> bool:
         """Whether `scenario_state` is a task's whole initial state, whose calls the state makes when it is opened."""
-        return self._spec.tau2 is not None
+        return self._spec.offered is not None
 
     @property
     def fault(self) -> EnvironmentFaultError | None:

@@ -7,10 +7,11 @@ from typing import Any, cast, get_args
 
 from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.seams import Isolation, StateProvider
-from pytest_agentbench.core.suite import StateSpec
+from pytest_agentbench.core.suite import OfferedSpec, StateSpec
 from pytest_agentbench.core.text import raised_text
 from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.environment.json_state import JsonState, is_shareable
+from pytest_agentbench.environment.offered import opened
 from pytest_agentbench.environment.sqlite_state import SqliteState
 
 _TIMES = {"json": 2.5, "sqlite": 2.5}
@@ -26,7 +27,7 @@ Plugged = Callable[[str, dict[str, Any]], StateProvider | None]
 def build_provider(spec: StateSpec, root: Path, plugged: Plugged = lambda _name, _options: None) -> StateProvider:
     """Build the state provider that a suite names; raise `EnvironmentFaultError` where it cannot be.
 
-    Options: sqlite `{schema, rows}`; json `{file}`; tau2 `{domain, checkout}`; own `{own: "pkg:Provider", …}`,
+    Options: sqlite `{schema, rows}`; json `{file}`; own `{own: "pkg:Provider", …}`,
     whose other entries are the keywords that the provider is called with. Files are relative to `root`.
     A provider of one's own may have sync or async methods, and `version(handle)`, which gives a value that changes
     whenever the state does.
@@ -36,11 +37,8 @@ def build_provider(spec: StateSpec, root: Path, plugged: Plugged = lambda _name,
         return SqliteState(schema=_file(options, root, "schema"), rows=_file(options, root, "rows"))
     if spec.kind == "json":
         return JsonState(file=_file(options, root, "file"))
-    if spec.kind == "tau2":
-        from pytest_agentbench.environment.tau2_bridge.live import Tau2State  # noqa: PLC0415 - others need none of it
-        from pytest_agentbench.environment.tau2_bridge.source import find_source  # noqa: PLC0415
-
-        return Tau2State(find_source(options["domain"], Path(options["checkout"]) if options["checkout"] else None))
+    if spec.kind == "offered":
+        return opened(OfferedSpec.model_validate(options)).state
     if spec.kind == "plugin":
         return _plugged(options, plugged)
     target = _target(options)

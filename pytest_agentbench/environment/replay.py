@@ -77,9 +77,9 @@ class Replay:
 
 
 async def prepare(environment: LocalEnvironment, scenario: Scenario) -> None:
-    """Make a scenario's `initialization_actions` (τ²); raise `EnvironmentFaultError` where one fails or is no tool.
+    """Make a scenario's `initialization_actions`; raise `EnvironmentFaultError` where one fails or is no tool.
 
-    A τ² domain makes them when its state is opened, since they may be of methods that are no tools.
+    What a plugin offers makes them when its state is opened, since they may be of methods that are no tools.
     """
     if environment.opens_whole:
         return

@@ -1,4 +1,4 @@
-"""Tools that a JSON file only describes: an OpenAI tools list, or τ²'s export {agent, user, kinds}."""
+"""Tools that a JSON file only describes: an OpenAI tools list, or {agent, user, kinds}."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -74,7 +74,7 @@ def _spec(entry: object, place: str, requestor: Requestor) -> ToolSpec:
 
 
 def _declared(kind: Any) -> str | None:
-    """Give the kind that an export states; τ²'s `think` does neither, and what mutates state writes."""
+    """Give the kind that an export states; `think` does neither, and what mutates state writes."""
     if not isinstance(kind, Mapping):
         return kind if isinstance(kind, str) else None
     if kind.get("mutates_state") is True:

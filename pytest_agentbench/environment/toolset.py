@@ -12,6 +12,7 @@ from pytest_agentbench.environment.import_path import forget_module, load_fresh_
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.kinds import own_tools
 from pytest_agentbench.environment.loaded import LoadedTools
+from pytest_agentbench.environment.offered import offered_tools, opened
 from pytest_agentbench.environment.opening import declared_tools
 from pytest_agentbench.environment.python_tools import PythonTool, tools_of
 from pytest_agentbench.environment.remote import Opening
@@ -23,13 +24,13 @@ def load_toolset(spec: EnvironmentSpec, root: Path, *, recorded: bool = False) -
     """Give the tools of an environment; Python modules are imported, nothing of them is called.
 
     Nothing is given where only a process or the network could tell some of the tools: runs find out; nor for
-    `recorded` runs where the τ² domain is not installed. Raise `ImportPathError` or `EnvironmentFaultError` where a
-    module, a file or a function is not usable.
+    `recorded` runs where what a plugin offers cannot be opened. Raise `ImportPathError` or `EnvironmentFaultError`
+    where a module, a file or a function is not usable.
     """
     try:
         loaded = load_tools(spec, root, "collected")
     except EnvironmentFaultError:
-        if spec.tau2 is None or not recorded:
+        if spec.offered is None or not recorded:
             raise
         return Toolset()  # recordings are judged without a world, as far as that goes
     loaded.forget()
@@ -87,12 +88,8 @@ def opening_of(
 
 def load_tools(spec: EnvironmentSpec, root: Path, unique: str, known: Toolset | None = None) -> LoadedTools:
     """Load fresh tools, but for remote ones, for the run named `unique`; `known` saves describing them again."""
-    if spec.tau2 is not None:
-        # a suite without τ² needs none of this
-        from pytest_agentbench.environment.tau2_bridge.live import bridge_tools  # noqa: PLC0415
-        from pytest_agentbench.environment.tau2_bridge.source import find_source  # noqa: PLC0415
-
-        return bridge_tools(find_source(spec.tau2.domain, spec.tau2.checkout))
+    if spec.offered is not None:
+        return offered_tools(opened(spec.offered))
     settled = {"reads": spec.reads, "writes": spec.writes, "seen": spec.seen}
     filled = INJECTED if spec.now is None else (*INJECTED, NOW)
     specs: list[ToolSpec] = []

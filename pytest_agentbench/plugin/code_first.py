@@ -13,11 +13,11 @@ from pytest_agentbench.api.simulating import builder_of, plan_of
 from pytest_agentbench.api.simulation import Simulation, simulation_of
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import AgentBenchError, with_hint
+from pytest_agentbench.core.extensions import Extensions
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.run import PlannedRun, Result, Run, RunKey
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.text import ascii_slug, printable
-from pytest_agentbench.plugin.extending import extensions_of
 from pytest_agentbench.plugin.items import show_output
 from pytest_agentbench.plugin.session import SESSION, Session
 from pytest_agentbench.runs.plan import RunPlan
@@ -59,7 +59,7 @@ def parametrize(metafunc: pytest.Metafunc, session: Session) -> None:
     session.secrets.add(suite)
     session.variants |= set(suite.variants)
     asked = (mark.kwargs["variant"],) if "variant" in mark.kwargs else session.options.variants
-    extensions = extensions_of(metafunc.definition.ihook)
+    extensions = Extensions(metafunc.definition.ihook)
     every = planned(suite, key_of(path, metafunc.config.rootpath), asked, toolset, extensions=extensions)
     fitting = [plan for plan in every if fits(plan, mark.kwargs)]
     if not fitting:

@@ -22,9 +22,15 @@ The hooks of any session stand in `__init__.py`, those that others may implement
 One process has all, an xdist worker plays, the controller counts.
 """
 
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import wraps
+from types import ModuleType
+
 import pytest
 
 from pytest_agentbench.core.errors import ResultsError
+from pytest_agentbench.core.extensions import asking, built_in
 from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.plugin.accounts import merge_cassettes
 from pytest_agentbench.plugin.baseline import read_baseline
@@ -63,6 +69,7 @@ def register(config: pytest.Config) -> None:
     if role == "controller":
         store.open()
         session.runs.accounts.start()
+    _join_hooks(config)
     plugins: dict[str, object] = {}
     ending: Ending | None = None
     if role != "controller":
@@ -87,6 +94,34 @@ def register(config: pytest.Config) -> None:
             plugins["controller"] = ControllerSide(session, tally, division, root=config.rootpath)
     for name, plugin in plugins.items():
         config.pluginmanager.register(plugin, f"agentbench-{name}")
+
+
+def _join_hooks(config: pytest.Config) -> None:
+    """Let what comes with the package answer hooks, after all others, and ask this session's plugins until it ends."""
+    for module in built_in():
+        config.pluginmanager.register(_Last(module), module.__name__)
+    stack = ExitStack()
+    stack.enter_context(asking(config.hook))
+    config.add_cleanup(stack.close)
+
+
+class _Last:
+    """The hooks of a module, asked when nobody else has answered."""
+
+    def __init__(self, module: ModuleType) -> None:
+        for name, function in vars(module).items():
+            if name.startswith("pytest_agentbench_"):
+                setattr(self, name, pytest.hookimpl(trylast=True)(_copy(function)))
+
+
+def _copy(function: Callable[..., object]) -> Callable[..., object]:
+    """Give a function of one's own, so that what pytest notes on it is not on the module's."""
+
+    @wraps(function)
+    def asked(*given: object) -> object:
+        return function(*given)
+
+    return asked
 
 
 def _take_up(store: RunStore) -> None:

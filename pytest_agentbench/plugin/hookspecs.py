@@ -12,10 +12,15 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from pytest_agentbench.core.extensions import EnvironmentOffer
+    from pytest_agentbench.core.misfit import Misfit
     from pytest_agentbench.core.model import Price
     from pytest_agentbench.core.run import Run
+    from pytest_agentbench.core.scenario import Scenario
     from pytest_agentbench.core.seams import Check, StateProvider
+    from pytest_agentbench.core.verdict import NotMeasured
     from pytest_agentbench.results.document import Document
+    from pytest_agentbench.suites.record import RecordingFormat
 
 
 @pytest.hookspec(firstresult=True)
@@ -29,14 +34,42 @@ def pytest_agentbench_state(name: str, options: dict[str, Any]) -> StateProvider
 
 
 @pytest.hookspec
+def pytest_agentbench_environments() -> Mapping[str, EnvironmentOffer]:
+    """Give environments that a suite may name, by the key that names them: `environment: {key: …, …options}`."""
+    return {}
+
+
+@pytest.hookspec(firstresult=True)
+def pytest_agentbench_scenario(value: Any, path: tuple[str | int, ...]) -> Scenario | Iterable[Misfit] | None:
+    """Give a scenario for a value of a JSON file that is not in our form, or what is wrong with it; None: another's.
+
+    `path` leads to the value in its file, and is what misfits begin with.
+    """
+
+
+@pytest.hookspec
+def pytest_agentbench_recordings() -> RecordingFormat | None:
+    """Give a format of recorded conversations."""
+
+
+@pytest.hookspec
+def pytest_agentbench_questions(run: Run) -> Iterable[str]:
+    """Give sentences on a closed run of which the suite's judge is to say whether they are true (`run.answers`).
+
+    Without a judge nobody is asked. Metrics are asked for again once it has answered.
+    """
+    return ()
+
+
+@pytest.hookspec
 def pytest_agentbench_checks(run: Run) -> Iterable[Check]:
     """Give further checks of a closed run; each yields findings, as a scenario's own `checks` do."""
     return ()
 
 
 @pytest.hookspec
-def pytest_agentbench_metrics(run: Run) -> Mapping[str, float | None]:
-    """Give numbers on a closed run, by name; they are kept in its result, and None is *not measured*."""
+def pytest_agentbench_metrics(run: Run) -> Mapping[str, float | NotMeasured | None]:
+    """Give numbers on a closed run, by name; they are kept in its result. None, or why, is *not measured*."""
     return {}
 
 

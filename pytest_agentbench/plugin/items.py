@@ -24,6 +24,7 @@ from pytest_agentbench.api.reading import (
     record_of,
 )
 from pytest_agentbench.core.errors import AgentBenchError
+from pytest_agentbench.core.extensions import Extensions
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import PlannedRun, Result, Run
 from pytest_agentbench.core.suite import Suite
@@ -37,7 +38,6 @@ from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.cassette.names import RunName
 from pytest_agentbench.llm.cassette.recorder import TO_RECORD
 from pytest_agentbench.plugin import compat
-from pytest_agentbench.plugin.extending import extensions_of
 from pytest_agentbench.plugin.session import SESSION, Session
 from pytest_agentbench.plugin.wire import CollectedSuite
 from pytest_agentbench.report.failure import failure_text
@@ -91,7 +91,7 @@ class SuiteModule(pytest.Module):
                 asked.variants,
                 toolset,
                 trials=asked.trials,
-                extensions=extensions_of(self.ihook),
+                extensions=Extensions(self.ihook),
             )
         )
         check_decidable(suite, plans, toolset, session.today)

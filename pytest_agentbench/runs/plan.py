@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import Any, cast
 
 from pytest_agentbench.core.codec import digest
-from pytest_agentbench.core.extensions import NO_EXTENSIONS, Extensions
+from pytest_agentbench.core.extensions import BUILT_IN, Extensions
 from pytest_agentbench.core.fault import FaultSpec, axis_id
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.rubric import Rubric
@@ -53,7 +53,7 @@ class RunPlan:
     toolset: Toolset = field(default=Toolset(), repr=False)
     recording: Recording | None = field(default=None, repr=False)
     faults: tuple[FaultSpec, ...] | None = None
-    extensions: Extensions = field(default=NO_EXTENSIONS, repr=False, compare=False)
+    extensions: Extensions = field(default=BUILT_IN, repr=False, compare=False)
     way: int = 0
     nodeid: str = ""
     file: str = ""
@@ -182,7 +182,7 @@ class RunPlan:
         return LocalEnvironment(
             spec,
             root=self.suite.root,
-            scenario_state=whole if spec.tau2 else (whole.get("initialization_data") or {}).get("agent_data") or {},
+            scenario_state=whole if spec.offered else (whole.get("initialization_data") or {}).get("agent_data") or {},
             context={**self.suite.context, **self.scenario.context},
             run_name=name,
             runner=runner,

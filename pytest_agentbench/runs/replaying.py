@@ -23,6 +23,7 @@ from pytest_agentbench.environment.local import LocalEnvironment
 from pytest_agentbench.environment.own_state import build_provider
 from pytest_agentbench.environment.replay import prepare
 from pytest_agentbench.runs.expected import ExpectedStates, World
+from pytest_agentbench.runs.judging import looks_at_states
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.run_thread import GRACE, RunnerInThread
 
@@ -119,9 +120,9 @@ class RecordedWorlds:
         )
 
     def _can_be_replayed(self, plan: RunPlan) -> bool:
-        """Whether each run has a world of its own here that is made anew; τ²'s domains have a replay of their own."""
+        """Whether each run has a world here that is made anew; what a plugin offers has a replay of its own."""
         spec = plan.suite.environment
-        if spec.tau2 is not None or spec.state is None or spec.state.kind == "tools":
+        if spec.offered is not None or spec.state is None or spec.state.kind == "tools":
             return False
         if not spec.providers or any(part.kind != "python" for part in spec.providers):
             return False
@@ -168,7 +169,7 @@ def _same_refusal(recorded: ToolResult, replayed: ToolResult) -> bool:
 
 
 def _has_checks(run: Run, plan: RunPlan) -> bool:
-    return bool(run.scenario.checks or plan.extensions.checks(run))
+    return bool(run.scenario.checks) or any(map(looks_at_states, plan.extensions.checks(run)))
 
 
 def _writes_as_expected(run: Run) -> bool:

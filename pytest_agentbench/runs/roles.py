@@ -41,10 +41,10 @@ from pytest_agentbench.llm.chat import ChatModel
 from pytest_agentbench.llm.prices import server_of
 from pytest_agentbench.llm.turns import Paused
 from pytest_agentbench.runs.access import SessionModels
+from pytest_agentbench.runs.asking import with_answers
 from pytest_agentbench.runs.forecast import auditing, is_part
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.recordings import SessionName
-from pytest_agentbench.runs.tau2 import with_assertions
 from pytest_agentbench.simulation.conversation import Objection, crashed
 from pytest_agentbench.suites.known_info import known_values
 from pytest_agentbench.suites.language import language_of
@@ -241,7 +241,7 @@ class Roles:
         plan, suite, judge = self._plan, self._suite, self.judge
         policies = [policy for policy in run.policies if policy.rule is None] if suite.judge is not None else []
         if judge is not None and self.not_run is None:
-            judgement = await with_assertions(
+            run, judgement = await with_answers(
                 run,
                 plan,
                 judgement,

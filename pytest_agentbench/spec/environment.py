@@ -2,8 +2,11 @@
 
 from typing import Annotated, Any, ClassVar
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import core_schema
 
+from pytest_agentbench.core.extensions import environments
 from pytest_agentbench.core.remote import McpAddress, McpCommand, McpKeys, RestKeys, ServiceSpec
 from pytest_agentbench.core.suite import Compared
 from pytest_agentbench.core.written import (
@@ -281,12 +284,22 @@ StateForm = Annotated[
 """`state` of an environment."""
 
 _ToolNames = Annotated[Names, Holds("a list of names of tools")]
+_ENVIRONMENT = "a mapping with tools, user_tools, state, reads and writes; or with what a plugin offers"
 
 
-class EnvironmentForm(Written):
+class _Kinds(Written):
+    """What a suite says of its tools, wherever they come from."""
+
+    reads: _ToolNames = ()
+    """Tools that only read, where they do not say so themselves."""
+    writes: _ToolNames = ()
+    """Tools that write, where they do not say so themselves."""
+
+
+class EnvironmentForm(_Kinds):
     """Tools and state that the agent acts on; each is optional."""
 
-    expected: ClassVar[str] = "a mapping with tools, user_tools, state, reads and writes; or with tau2 and checkout"
+    expected: ClassVar[str] = _ENVIRONMENT
 
     tools: ToolsForm | None = None
     """Where the agent's tools come from."""
@@ -294,11 +307,45 @@ class EnvironmentForm(Written):
     """Where the tools of the simulated user come from."""
     state: StateForm | None = None
     """Where the state comes from, and how two states are compared."""
-    tau2: Annotated[str, Field(pattern=r"^[a-z0-9_-]+\Z"), Says("a domain of τ²-bench")] | None = None
-    """A domain of τ²-bench, which brings tools and state of its own."""
-    checkout: Annotated[Filled, Says("a folder with τ²-bench's source")] | None = None
-    """A folder with τ²-bench's source."""
-    reads: _ToolNames = ()
-    """Tools that only read, where they do not say so themselves."""
-    writes: _ToolNames = ()
-    """Tools that write, where they do not say so themselves."""
+
+
+class OfferedForm(_Kinds):
+    """An environment that a plugin offers, which brings tools and state of its own, with the keys of its own form."""
+
+    model_config = ConfigDict(extra="allow")
+
+    expected: ClassVar[str] = _ENVIRONMENT
+
+    state: StateForm | None = None
+    """How two states are compared."""
+
+    @classmethod
+    def name_in(cls, value: dict[str, Any]) -> str:
+        """Give the environment that a mapping names, or has a key of; "" where that is none which anybody offers."""
+        own = EnvironmentForm.keys()
+        offers = environments() if any(key not in own for key in value) else {}
+        kept = (name for name, offer in offers.items() if set(value) & set(offer.form.keys()) - set(own))
+        return next((name for name in offers if name in value), next(kept, ""))
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Give the schemas of all that is offered, with the keys that stand beside in any of them."""
+        found = super().__get_pydantic_json_schema__(schema, handler)
+        offered = [
+            handler.resolve_ref_schema(handler(one.form.__pydantic_core_schema__)) for one in environments().values()
+        ]
+        keys = {key: told for one in offered for key, told in one["properties"].items()}
+        return {
+            **found,
+            "properties": {**found["properties"], **keys},
+            "anyOf": [{"required": [name]} for name in environments()],
+            "additionalProperties": False,
+        }
+
+
+AnyEnvironment = Annotated[
+    EnvironmentForm | OfferedForm, OneOf(_ENVIRONMENT, lambda value: int(bool(OfferedForm.name_in(value))))
+]
+"""`environment` of a suite."""

@@ -23,7 +23,7 @@ from pytest_agentbench.core.written import (
     Whole,
     Written,
 )
-from pytest_agentbench.spec.environment import EnvironmentForm
+from pytest_agentbench.spec.environment import AnyEnvironment, EnvironmentForm
 from pytest_agentbench.spec.roles import AgentForm, CassetteForm, JudgeForm, ModelForm, UserForm
 from pytest_agentbench.spec.scenario import ScenarioForm
 
@@ -135,8 +135,8 @@ class SuiteFile(Written):
         Holds("a mapping of variant names to keywords of the factory", 1),
     ] = {}
     """Named configurations of the agent, `{name: {keyword: value}}`; the first one runs unless you ask for others."""
-    environment: EnvironmentForm = EnvironmentForm.model_construct()
-    """What the agent works on: `tools`, `user_tools`, `state`, `reads`, `writes`; or `tau2` and `checkout`."""
+    environment: AnyEnvironment = EnvironmentForm.model_construct()
+    """What the agent works on: `tools`, `user_tools`, `state`, `reads`, `writes`; or what a plugin offers."""
     user: UserForm = "scripted"
     """Who plays the simulated user: `scripted`, `llm`, or `{llm: {model: …}, modifiers: […], critique: 2}`."""
     language: Language = "en"

@@ -34,7 +34,7 @@ def check_calls(suite: Suite, toolset: Toolset) -> list[Problem]:
     finder = _Finder(suite.path)
     if not toolset:
         # tools that could not be loaded are told elsewhere, and say nothing about names
-        has_tools = suite.environment.tools or suite.environment.user_tools or suite.environment.tau2
+        has_tools = suite.environment.tools or suite.environment.user_tools or suite.environment.offered
         known = [] if has_tools else list(_name_problems(suite, toolset, finder))
         return [*known, *fault_problems(suite, toolset, finder.suite_problem)]
     problems: list[Problem] = []
@@ -104,7 +104,7 @@ def _mistyped(call: ExpectedCall, tool: ToolSpec) -> Iterator[Misfit]:
 def _name_problems(suite: Suite, toolset: Toolset, finder: "_Finder") -> Iterator[Problem]:
     """Yield names in the suite's `reads` and `writes` that are no tool; an agent's own tools are not known here."""
     names = toolset.names()
-    if not suite.environment.tools and suite.environment.tau2 is None:
+    if not suite.environment.tools and suite.environment.offered is None:
         return
     for key, listed in (("reads", suite.environment.reads), ("writes", suite.environment.writes)):
         for index, name in enumerate(listed):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pytest_agentbench.core.codec import loads
 from pytest_agentbench.core.errors import Problem, SuiteError
+from pytest_agentbench.core.extensions import asked
 from pytest_agentbench.core.misfit import Keys, dotted, shown
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.spec.document import MAX_DEPTH, too_deep
@@ -14,8 +15,7 @@ from pytest_agentbench.spec.json_text import read_json
 from pytest_agentbench.spec.loading import read_lines, read_text
 from pytest_agentbench.suites.message_log import StopCalls, holds_messages, read_log
 from pytest_agentbench.suites.own_transcript import is_own_transcript, read_own_transcript
-from pytest_agentbench.suites.record import MalformedError, Record
-from pytest_agentbench.suites.tau2_recording import is_tau2_recording, is_tau2_results, read_tau2_recording, runs_of
+from pytest_agentbench.suites.record import MalformedError, Record, RecordingFormat
 
 Aside = Callable[[JsonValue, int], bool]
 """Takes a value that is no conversation by itself, with its line; tells whether it took it."""
@@ -86,8 +86,9 @@ def _parse(text: str) -> JsonValue:
 
 def _parts(value: JsonValue) -> list[tuple[Keys, JsonValue]]:
     """Give the conversations that a value holds, with their places in it."""
-    if is_tau2_results(value):
-        return [(("simulations", index), run) for index, run in enumerate(runs_of(value))]
+    for one in _foreign_formats():
+        if (parts := one.parts(value)) is not None:
+            return list(parts)
     if isinstance(value, list) and value and (isinstance(value[0], list) or _is_conversation(value[0])):
         return [((index, *at), part) for index, item in enumerate(value) for at, part in _parts(item)]
     return [((), value)]
@@ -98,19 +99,30 @@ def _is_conversation(value: JsonValue) -> bool:
     if not isinstance(value, dict):
         return value is None or isinstance(value, int | float)
     has_spans = "resourceSpans" in value or "attributes" in value
-    known = is_own_transcript(value) or is_tau2_recording(value) or is_tau2_results(value) or has_spans
-    return known or ("role" not in value and "lc" not in value and holds_messages(value))
+    known = any(one.reads(value) or one.parts(value) is not None for one in _foreign_formats())
+    return (
+        known
+        or is_own_transcript(value)
+        or has_spans
+        or ("role" not in value and "lc" not in value and holds_messages(value))
+    )
 
 
 def _record(value: JsonValue, stops: StopCalls) -> Record:
     if is_own_transcript(value):
         return read_own_transcript(value)
-    if is_tau2_recording(value):
-        return read_tau2_recording(value)
+    for one in _foreign_formats():
+        if one.reads(value):
+            return one.read(value)
     if isinstance(value, dict | list):
         return read_log(value, stops)
     message = f"found {shown(value)}, expected a conversation: a mapping with messages, or a list of messages"
     raise MalformedError(message)
+
+
+def _foreign_formats() -> list[RecordingFormat]:
+    """Give the formats of recordings that plugins read."""
+    return list(asked().pytest_agentbench_recordings())
 
 
 def _problem(text: str, path: Path, line: int, keys: Keys, message: str) -> Problem:

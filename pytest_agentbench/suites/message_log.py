@@ -19,11 +19,11 @@ DEFAULT_STOP_CALLS = frozenset({"end_simulation", "end_conversation", "###STOP##
 """Names of calls by which agents close a conversation; they ask no tool for anything."""
 
 STOP_MARKERS = ("###STOP###", "###TRANSFER###", "###OUT-OF-SCOPE###")
-"""Texts by which τ-bench users close a conversation; they stay in the transcript."""
+"""Texts by which simulated users close a conversation; they stay in the transcript."""
 
-_TAU_BENCH = "traj"
-"""The key of τ-bench's logs, whose conversations end by a marker, by handing over, or because their steps are spent."""
-_MESSAGES = ("messages", _TAU_BENCH, "conversation", "contents", "history", "items", "steps", "events")
+_TRAJECTORY = "traj"
+"""The key of logs whose conversations end by a marker, by handing over, or because their steps are spent."""
+_MESSAGES = ("messages", _TRAJECTORY, "conversation", "contents", "history", "items", "steps", "events")
 _OF_RUNS = ("messages", "output", "generations", "input")
 _STATUS = ("status", "termination")
 _ID = ("task_id", "scenario", "scenario_id", "id")
@@ -52,18 +52,18 @@ def read_log(value: dict[str, JsonValue] | list[JsonValue], stops: StopCalls) ->
 
     A status (`FINISHED`, or `FINISHED: why`) decides the termination. Without one a log that ends in a stop, in text or
     in the answer to a call that hands over is FINISHED, and one that ends in another answer or in a call without one is
-    CRASHED. A log of τ-bench (`traj`) that ends in none of its ways to close was cut off: SAFETY_TIMEOUT.
+    CRASHED. A log under `traj` that ends in none of its ways to close was cut off: SAFETY_TIMEOUT.
     """
     record: dict[str, JsonValue] = {"messages": value} if isinstance(value, list) else value
     histories = list(_histories(record))
     if not histories:
         raise MalformedError(_no_messages(record))
     read = merged(read_foreign(items, at=at, tells_error=tells_error) for at, items in histories)
-    return closed_log(record, read, stops, is_tau_bench=histories[0][0] == (_TAU_BENCH,))
+    return closed_log(record, read, stops, may_be_cut=histories[0][0] == (_TRAJECTORY,))
 
 
 def closed_log(
-    record: dict[str, JsonValue], messages: list[Message], stops: StopCalls, *, is_tau_bench: bool = False
+    record: dict[str, JsonValue], messages: list[Message], stops: StopCalls, *, may_be_cut: bool = False
 ) -> Record:
     """Give the record of a log whose messages were read, with the way in which it ended."""
     messages, stop = _without_stop(messages, stops)
@@ -74,7 +74,7 @@ def closed_log(
             message = "there is no message"
             raise MalformedError(message)
         termination, inferred = (Termination.FINISHED, stop) if stop else _inferred(messages)
-        if is_tau_bench and inferred not in (*STOP_MARKERS, stop) and not _handed_over(messages):
+        if may_be_cut and inferred not in (*STOP_MARKERS, stop) and not _handed_over(messages):
             termination, inferred = Termination.SAFETY_TIMEOUT, "the log ends before a party closed"
         reason = reason or inferred
     label = text_of({key: record[key] for key in _LABEL if isinstance(record.get(key), str)}, *_LABEL)

@@ -1,23 +1,29 @@
 """The parts of a suite file that say where agent, tools and state come from."""
 
 import os
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pytest_agentbench.core.errors import Problem
-from pytest_agentbench.core.misfit import Keys
+from pytest_agentbench.core.extensions import environments
+from pytest_agentbench.core.misfit import Keys, Misfit
 from pytest_agentbench.core.placeholders import misplaced
 from pytest_agentbench.core.remote import AuthSpec, McpSpec, OpenApiSpec
+from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.suite import (
     AgentSpec,
     Compared,
     EnvironmentSpec,
     GenerateSpec,
+    OfferedSpec,
     RecipeKeys,
     StateSpec,
-    Tau2Spec,
     ToolsSpec,
 )
+from pytest_agentbench.core.written import read_form
 from pytest_agentbench.spec.document import Document
 from pytest_agentbench.spec.environment import (
     ApiKey,
@@ -30,6 +36,7 @@ from pytest_agentbench.spec.environment import (
     HeaderKey,
     JsonState,
     McpTools,
+    OfferedForm,
     OpenApiTools,
     OwnState,
     PluginState,
@@ -74,6 +81,8 @@ class PartReader:
         self._root = root
         self._problems = problems
         self.files: dict[str, Path] = {}
+        self.adapt: Callable[[Scenario], Scenario | Misfit | None] = lambda scenario: scenario
+        """Gives a scenario as the environment wants it, None where it is left out, or what is wrong with it."""
         self.roles = RoleReader(document, root, problems, common, self.file)
 
     def agent(self, form: Any) -> AgentSpec:
@@ -95,12 +104,12 @@ class PartReader:
                 return AgentSpec(kind="callable", target=form.callable, serial=form.serial)
         raise TypeError(form)
 
-    def environment(self, form: EnvironmentForm) -> EnvironmentSpec:
+    def environment(self, form: EnvironmentForm | OfferedForm) -> EnvironmentSpec:
         """Read `environment:`."""
         for name in sorted(set(form.reads) & set(form.writes)):
             self._wrong(("environment", "writes"), f"{name!r} stands in reads and in writes", "keep one of them")
-        if form.tau2 is not None or form.checkout is not None:
-            return self._tau2(form)
+        if isinstance(form, OfferedForm):
+            return self._offered(form)
         return EnvironmentSpec(
             tools=self._tools(form.tools, ("environment", "tools")),
             user_tools=self._tools(form.user_tools, ("environment", "user_tools")),
@@ -109,29 +118,30 @@ class PartReader:
             writes=form.writes,
         )
 
-    def _tau2(self, form: EnvironmentForm) -> EnvironmentSpec:
-        """Read an environment that is a τ² domain, which has tools and state of its own."""
-        if form.tau2 is None:
-            self._wrong(("environment", "checkout"), "checkout stands beside tau2", "write tau2: DOMAIN")
-            return EnvironmentSpec()
+    def _offered(self, form: OfferedForm) -> EnvironmentSpec:
+        """Read an environment that a plugin offers, which has tools and state of its own."""
+        written = form.model_extra or {}
+        name = OfferedForm.name_in(written)
+        named = f"{name}: {written.get(name)}"
         for key in ("tools", "user_tools"):
-            if key in form.model_fields_set:
-                self._wrong(("environment", key), f"tau2: {form.tau2} brings its own {key}", "keep one of them")
+            if key in written:
+                self._wrong(("environment", key), f"{named} brings its own {key}", "keep one of them")
         compared = form.state or Compared()
         for key in sorted(_keys(compared) - {"ignore", "unordered"}):
-            message = f"tau2: {form.tau2} brings its own state"
-            self._wrong(("environment", "state", key), message, "beside tau2, state takes ignore and unordered")
-        checkout = self._folder(form.checkout, ("environment", "checkout")) if form.checkout is not None else None
-        options = {"domain": form.tau2, "checkout": str(checkout) if checkout else None}
-        state = StateSpec(kind="tau2", options=options, ignore=compared.ignore, unordered=compared.unordered)
-        tau2 = Tau2Spec(domain=form.tau2, checkout=checkout)
-        return EnvironmentSpec(tau2=tau2, state=state, reads=form.reads, writes=form.writes)
-
-    def _folder(self, name: str, path: Keys) -> Path:
-        folder = self._beside(path) / name
-        if not folder.is_dir():
-            self._wrong(path, f"there is no folder {name!r} in {self._beside(path)}", _SUITES_FOLDER)
-        return folder
+            hint = f"beside {name}, state takes ignore and unordered"
+            self._wrong(("environment", "state", key), f"{named} brings its own state", hint)
+        options = {key: one for key, one in written.items() if key not in ("tools", "user_tools")}
+        offer, folder = environments()[name], self._beside(("environment",))
+        own, wrong = read_form(options, offer.form, ("environment",))
+        told = wrong or [replace(one, path=("environment", *one.path)) for one in offer.misfits(own, folder)]
+        self._problems += [self._document.problem(one.path, one.message, one.hint, at_key=one.at_key) for one in told]
+        if not told:
+            self.adapt = partial(offer.adapt, own, folder)
+        offered = OfferedSpec(name=name, options=options, folder=folder)
+        state = StateSpec(
+            kind="offered", options=offered.model_dump(), ignore=compared.ignore, unordered=compared.unordered
+        )
+        return EnvironmentSpec(offered=offered, state=state, reads=form.reads, writes=form.writes)
 
     def _beside(self, path: Keys) -> Path:
         """Give the folder that paths at `path` are seen from: that of the file in which they are written."""

@@ -1,7 +1,7 @@
 """One recorded conversation as a format's reader gives it, and what readers share."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
 
 from pydantic import ValidationError
 
@@ -34,6 +34,22 @@ class Record(Model):
     stop_reason: str = ""
     reward: float | None = None
     extra: dict[str, Any] = {}
+
+
+class RecordingFormat(Protocol):
+    """A format of recordings that a plugin reads; whatever it raises but `MalformedError` is the plugin's fault."""
+
+    def parts(self, value: JsonValue) -> Iterable[tuple[Keys, JsonValue]] | None:
+        """Give the conversations in a file's value, with their places; None where it is not of this format."""
+        ...
+
+    def reads(self, value: JsonValue) -> bool:
+        """Whether a value is one conversation in this format."""
+        ...
+
+    def read(self, value: Any) -> Record:
+        """Read one conversation; raise `MalformedError` where it is not what it should be."""
+        ...
 
 
 def read_foreign(value: JsonValue, *, at: Keys = TOP, tells_error: TellsError | None = None) -> list[Message]:

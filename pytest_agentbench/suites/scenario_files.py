@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_agentbench.core.errors import Problem, SuiteError
+from pytest_agentbench.core.extensions import scenario_of
 from pytest_agentbench.core.misfit import Keys, Misfit, shown
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.values import JsonValue
@@ -18,7 +19,7 @@ from pytest_agentbench.suites.reply_form import with_schemas
 from pytest_agentbench.suites.review_form import KEY, review_of
 from pytest_agentbench.suites.scenario_form import form_to_scenario
 from pytest_agentbench.suites.substitution import Substitution
-from pytest_agentbench.suites.tau2 import EXTRAS_KEY, task_to_scenario
+from pytest_agentbench.suites.task_fields import EXTRAS_KEY
 
 SUFFIXES = frozenset({*YAML_SUFFIXES, ".json", ".jsonl"})
 
@@ -43,7 +44,7 @@ class Entry:
 
     @property
     def is_own(self) -> bool:
-        """Whether it is written in our form and not as a τ² task."""
+        """Whether it is written in our form and not in one of others."""
         if self.document.file.suffix.lower() in YAML_SUFFIXES:
             return True
         return isinstance(self.value, dict) and "user_scenario" not in self.value and bool(_OWN_KEYS & set(self.value))
@@ -73,7 +74,7 @@ def read_scenario(entry: Entry, problems: list[Problem], *, checked: bool = Fals
         wrong = [] if checked else form_misfits(entry.value, ScenarioForm, entry.path)
         found = wrong or form_to_scenario(entry.value, entry.path)
     else:
-        found = _converter_hint(entry) or task_to_scenario(entry.value, path=entry.path)
+        found = scenario_of(entry.value, entry.path)
     if isinstance(found, Scenario) and found.replies:
         base = entry.path if entry.is_own else (*entry.path, EXTRAS_KEY)
         replies = with_schemas(found.replies, entry.document.file_of(base).parent, base)
@@ -158,7 +159,7 @@ def _id(entry: Entry) -> str | None:
 
 
 def _read_task_lines(file: Path) -> Iterator[Entry]:
-    """Give the tasks of a file with one τ² task, or `{task_key, task}`, per line."""
+    """Give the tasks of a file with one task, or `{task_key, task}`, per line."""
     problems: list[Problem] = []
     lines = 0
     for number, text in read_lines(file):
@@ -180,14 +181,6 @@ def _read_task_lines(file: Path) -> Iterator[Entry]:
         problems.append(Problem(file=file, message="the file is empty"))
     if problems:
         raise SuiteError(problems)
-
-
-def _converter_hint(entry: Entry) -> list[Misfit] | None:
-    value = entry.value
-    if isinstance(value, dict) and "id" not in value and "instruction" in value and "actions" in value:
-        hint = "turn the list into scenarios with: agentbench convert FILE -o tasks.json"
-        return [Misfit(path=entry.path, message="this is a task of τ-bench v1, not of τ²-bench", hint=hint)]
-    return None
 
 
 def _readable(files: list[Path]) -> list[Path]:

@@ -17,7 +17,7 @@ from pytest_agentbench.suites.calls import (
 )
 from pytest_agentbench.suites.ids import scenario_slug
 from pytest_agentbench.suites.reply_form import answer_misfits
-from pytest_agentbench.suites.tau2 import checked_task, fact_text, line_misfits, scenario_fields, value_of
+from pytest_agentbench.suites.task_fields import checked_task, fact_text, line_misfits, scenario_fields, value_of
 
 _LONG_FORMS = ("description", "ticket", "user_scenario", "initial_state", "evaluation_criteria")
 _USER_KEYS = frozenset({"persona", "goal", "instructions"})

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NoReturn, cast
@@ -22,6 +23,7 @@ from pytest_agentbench.core.values import JsonValue, to_json
 from pytest_agentbench.core.variants import vary_chat, vary_http
 from pytest_agentbench.core.written import IN_FILE, read_form
 from pytest_agentbench.spec.document import Document
+from pytest_agentbench.spec.environment import OfferedForm
 from pytest_agentbench.spec.loading import read_document, read_part
 from pytest_agentbench.spec.roles import ChatAgentForm
 from pytest_agentbench.spec.suite import Policies, SuiteFile, TrialsForm
@@ -182,7 +184,7 @@ class _SuiteReader:
 
     def _has_state(self) -> bool:
         environment = self._form.environment
-        return not self._fits("environment") or bool(environment.state or environment.tau2)
+        return not self._fits("environment") or isinstance(environment, OfferedForm) or bool(environment.state)
 
     def _clock(self) -> datetime | None:
         written = self._form.now
@@ -282,7 +284,11 @@ class _SuiteReader:
                 scenario = read_scenario(entry, self._problems, checked=True)
             else:
                 scenario = None
-            if scenario is not None:
+            adapted = None if scenario is None else self._parts.adapt(scenario)
+            if isinstance(adapted, Misfit):
+                self._note(replace(adapted, path=(*entry.path, *adapted.path)), entry.document)
+            elif adapted is not None:
+                scenario = adapted
                 if scenario.language is None and isinstance(language, str):
                     scenario = scenario.model_copy(update={"language": language})
                 if scenario.approvals is None and approvals is not None:
@@ -295,6 +301,9 @@ class _SuiteReader:
                 found.append((scenario, entry))
                 if scenario.language is not None:
                     self._check_language(scenario.language, entry.document, (*base, "language"))
+        if entries and not found and not self._problems:
+            message = "the environment leaves every scenario out"
+            self._problems.append(self._document.problem(("scenarios",), message, "take other files, or another split"))
         if ("policies",) not in self._broken:
             self._check_policies(found, [policy.id for policy in policies])
         return tuple(keyed_apart(found))

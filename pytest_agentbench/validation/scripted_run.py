@@ -222,7 +222,8 @@ class ScriptPlayer(RunContext):
             )
         if not (self.plan.scenario.checks or self.plan.keeps_states):
             run = _without_what_is_equal(run)
-        return _heard(await judge_in_time(run, self.plan, self.runner, self.services.grace), run)
+        _, judgement = await judge_in_time(run, self.plan, self.runner, self.services.grace)
+        return _heard(judgement, run)
 
     async def judge(self, run: Run) -> Judgement:
         """Judge a run; whether it told of a failure is known here."""

@@ -5,11 +5,11 @@ from functools import cache
 
 import pytest
 
-from pytest_agentbench.checks.answers import tau2_said
 from pytest_agentbench.checks.decide import judge
 from pytest_agentbench.core.run import Judgement
 from pytest_agentbench.core.spoken import says
 from pytest_agentbench.core.verdict import Verdict
+from pytest_agentbench.tau2.reward import tau2_said
 from tests.checks.tau2 import DOMAINS, Recording, recordings
 from tests.shared_data import needs_shared
 

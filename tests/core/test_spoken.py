@@ -2,8 +2,9 @@
 
 import pytest
 
-from pytest_agentbench.checks.answers import check_communicate, tau2_said
+from pytest_agentbench.checks.answers import check_communicate
 from pytest_agentbench.core.spoken import counts, says
+from pytest_agentbench.tau2.reward import tau2_said
 from tests.checks.builders import agent, run_of, user
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_agentbench.cli import main
 from pytest_agentbench.suites.suite_file import load_suite
-from pytest_agentbench.suites.tau2 import scenario_to_task, task_to_scenario
+from pytest_agentbench.tau2.tasks import scenario_to_task, task_to_scenario
 from tests.plugin.project import Project
 
 TOOLS = '''

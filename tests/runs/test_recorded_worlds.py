@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.core.run import Result
-from tests.environment.tau2_bridge.toy import toy_checkout
 from tests.plugin.project import Project
+from tests.tau2.toy import toy_checkout
 
 TOOLS = """
 import uuid

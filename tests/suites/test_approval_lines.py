@@ -15,7 +15,7 @@ from pytest_agentbench.suites.call_check import check_calls
 from pytest_agentbench.suites.scenario_files import load_scenarios
 from pytest_agentbench.suites.script_lines import unlabelled
 from pytest_agentbench.suites.suite_file import load_suite
-from pytest_agentbench.suites.tau2 import export_tasks
+from pytest_agentbench.tau2.tasks import export_tasks
 
 SCENARIO = """\
 id: a

@@ -9,7 +9,7 @@ from pytest_agentbench.core.errors import SuiteError
 from pytest_agentbench.core.events import ExpectedHandoff
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.suites.scenario_files import load_scenarios
-from pytest_agentbench.suites.tau2 import scenario_to_task, task_to_scenario
+from pytest_agentbench.tau2.tasks import scenario_to_task, task_to_scenario
 
 FORM = r"""
 - id: a

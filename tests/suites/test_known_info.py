@@ -8,7 +8,7 @@ import pytest
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.tool import Toolset, ToolSpec
 from pytest_agentbench.suites.known_info import known_values
-from pytest_agentbench.suites.tau2 import task_to_scenario
+from pytest_agentbench.tau2.tasks import task_to_scenario
 
 
 def tools(**described: str) -> Toolset:

@@ -14,8 +14,8 @@ from pytest_agentbench.core.errors import SuiteError
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.suites.hashes import scenario_hash
 from pytest_agentbench.suites.suite_file import load_suite
-from pytest_agentbench.suites.tau2 import export_tasks
 from pytest_agentbench.suites.transcripts import read_recordings
+from pytest_agentbench.tau2.tasks import export_tasks
 from tests.suites.forms import SCENARIO, SUITE, TASK, lay_out
 
 ODD = st.sampled_from(

@@ -11,7 +11,7 @@ from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.suites.language import language_of, shipped_languages
 from pytest_agentbench.suites.scenario_files import load_scenarios
 from pytest_agentbench.suites.suite_file import load_suite
-from pytest_agentbench.suites.tau2 import export_tasks
+from pytest_agentbench.tau2.tasks import export_tasks
 
 SCENARIO = """\
 id: a

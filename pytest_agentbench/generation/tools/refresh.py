@@ -69,7 +69,7 @@ def _state_of(scenario: Scenario, world: World) -> Mapping[str, JsonValue]:
     initial = scenario.task.initial_state
     whole = initial.model_dump() if initial is not None else {}
     rows: Mapping[str, JsonValue] = (whole.get("initialization_data") or {}).get("agent_data") or {}
-    return whole if world.spec.tau2 else rows
+    return whole if world.spec.offered else rows
 
 
 def _moved(call: ExpectedCall, origins: Mapping[str, JsonValue], results: Sequence[JsonValue]) -> Iterator[str]:

@@ -1,0 +1,212 @@
+"""A world: one fresh instance of a τ² domain, and making calls in it as τ² makes them.
+
+The semantics are those of τ²'s `Environment` (environment/environment.py): a call of the user goes to the user's
+toolkit; in solo mode the agent has the user's tools too; after each call both toolkits are synchronised, except where
+τ² itself does not (the expected calls).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, cast
+
+from pydantic import BaseModel
+
+from pytest_agentbench.core.errors import EnvironmentFaultError
+from pytest_agentbench.core.scenario import InitialState, Task
+from pytest_agentbench.core.state import Difference, State
+from pytest_agentbench.core.tool import Requestor, Toolset
+from pytest_agentbench.environment.diff import diff
+from pytest_agentbench.environment.json_state import merged
+from pytest_agentbench.environment.shared_parts import plain
+from pytest_agentbench.tau2.lazy_records import LazyRecords, read_only, records_apart, same_content
+
+READ_LOG = "read_log_allowlist"
+"""The key of an initial state that names the hidden tools whose reads count as changes, as τ² derives them."""
+
+_HIDDEN_CALL = "call_discoverable_agent_tool"
+
+
+def beginning(task: Task) -> InitialState | None:
+    """Give a task's initial state, with the hidden tools that its expected calls call (tau2-bench, runner/build.py)."""
+    criteria = task.evaluation_criteria
+    calls = [one for one in (criteria.actions if criteria else None) or () if one.name == _HIDDEN_CALL]
+    names = sorted({str(one.arguments["agent_tool_name"]) for one in calls if one.arguments.get("agent_tool_name")})
+    if not names:
+        return task.initial_state
+    initial = task.initial_state.model_dump(exclude_unset=True) if task.initial_state else {}
+    return InitialState.model_validate({**initial, READ_LOG: names})
+
+
+class Toolkit(Protocol):
+    """A τ² toolkit: methods over a database."""
+
+    db: BaseModel | None
+
+
+@dataclass(kw_only=True)
+class World:
+    """One instance of a domain: toolkits of both parties, and what couples them.
+
+    `tools` and `user_tools` name the methods that are tools (initial calls and assertions may use the others).
+    `writes` counts the calls of a run that may have changed something, `version` is the text that tells its state after
+    so many of them. `stateless` are tools of either party that no toolkit has. `render` writes a result as its caller
+    sees it. `policy` is what τ² tells the agent, for a factory that takes `state`; empty where the source has none.
+    """
+
+    agent: Toolkit
+    user: Toolkit | None
+    tools: frozenset[str]
+    user_tools: frozenset[str]
+    sync: Callable[[], None]
+    stateless: Mapping[str, Callable[..., object]] = field(default_factory=dict)
+    render: Callable[[object], str] = field(default=str)
+    policy: str = ""
+    solo: bool = False
+    writes: int = 0
+    version: tuple[int, str] | None = None
+
+    def call(self, name: str, requestor: Requestor, arguments: Mapping[str, Any]) -> object:
+        """Run a tool without synchronising; raise what it raises, and `LookupError` where there is no such tool."""
+        toolkit: Toolkit | None = self.agent
+        names = self.tools
+        if requestor == "user":
+            if self.solo:
+                raise LookupError("the user makes no calls in solo mode")
+            toolkit, names = self.user, self.user_tools
+        elif self.solo and name in self.user_tools:
+            toolkit, names = self.user, self.user_tools
+        if name in self.stateless:
+            return self.stateless[name](**arguments)
+        if toolkit is None or name not in names:
+            raise LookupError(f"Tool '{name}' not found.")
+        return getattr(toolkit, name)(**arguments)
+
+    def respond(self, name: str, requestor: Requestor, arguments: Mapping[str, Any]) -> tuple[str, bool]:
+        """Run a tool and synchronise, as in a conversation; give the text its caller sees and whether it failed."""
+        try:
+            value = self.call(name, requestor, arguments)
+            self.sync()
+        except Exception as error:  # noqa: BLE001 - τ² turns whatever a tool raises into its answer
+            return f"Error: {error}", True
+        return self.render(value), False
+
+    def begin(self, initial: InitialState | None) -> None:
+        """Bring the world into a task's initial state; raise `EnvironmentFaultError` where that fails."""
+        if initial is None:
+            return
+        try:
+            if logged := (initial.model_extra or {}).get(READ_LOG):
+                self.agent.set_read_log_allowlist(logged)  # type: ignore[attr-defined]  # of one domain
+            self._load(initial.initialization_data or {})
+            for action in initial.initialization_actions or ():
+                self.function(str(action.get("env_type")), str(action.get("func_name")), action.get("arguments") or {})
+        except Exception as error:  # whatever the domain raises means that there is no initial state
+            raise EnvironmentFaultError(f"the task's initial state: {type(error).__name__}: {error}") from error
+
+    def function(self, party: str, name: str, arguments: Mapping[str, Any]) -> object:
+        """Run any method of a party's toolkit, tool or not, and synchronise."""
+        toolkit = self.user if party == "user" else self.agent
+        value = getattr(toolkit, name)(**arguments)
+        self.sync()
+        return value
+
+    def same_as(self, other: "World") -> bool:
+        """Whether both databases equal the other world's."""
+        users = (self.user.db if self.user else None, other.user.db if other.user else None)
+        return same_content(self.agent.db, other.agent.db) and same_content(*users)
+
+    def look(self, name: str, requestor: Requestor, arguments: Mapping[str, Any]) -> tuple[str, bool]:
+        """Run a tool that is declared to change nothing, as `respond` does, without copying what it looks at."""
+        with read_only(self.agent.db, self.user.db if self.user else None):
+            return self.respond(name, requestor, arguments)
+
+    def apart_from(self, expected: "World") -> list[Difference]:
+        """Give every row in which the databases are not those of the expected world, both parties' in turn."""
+        mine, theirs = self.beside(expected)
+        if self.user is None:
+            return diff(theirs, mine)
+        return [one for party in ("agent", "user") for one in diff(theirs[party], mine[party])]
+
+    def beside(self, other: "World") -> tuple[State, State]:
+        """Give both worlds' databases as `dumped` does, of tables only the records that either has looked at."""
+        theirs, mine = records_apart(other.agent.db, self.agent.db)
+        if self.user is None:
+            return mine, theirs
+        users: tuple[State, State] = ({}, {})
+        if other.user is not None and self.user.db is not self.agent.db:
+            users = records_apart(other.user.db, self.user.db)
+        return {"agent": mine, "user": users[1]}, {"agent": theirs, "user": users[0]}
+
+    def dumped(self, start: State | None = None) -> State:
+        """Give the database as {table: {key: record}}; with two parties, `agent` and `user` stand above.
+
+        `start` is that of a fresh world of the same source: what is as there is its own part, which nobody may change.
+        """
+        if self.user is None:
+            return _dumped(self.agent.db, start or {})
+        starts = start or {"agent": {}, "user": {}}
+        return {
+            "agent": _dumped(self.agent.db, starts["agent"]),
+            "user": _dumped(self.user.db, starts["user"]),
+        }
+
+    def _load(self, data: Mapping[str, Any]) -> None:
+        """Merge initial data; each toolkit then has the other's database, as in τ²."""
+        if data.get("agent_data") is not None:
+            self.agent.db = _updated(self.agent.db, data["agent_data"])
+            if self.user is not None and self.user.db is not None:
+                self.user.db = self.agent.db
+        if data.get("user_data") is not None and self.user is not None:
+            self.user.db = _updated(self.user.db, data["user_data"])
+            if self.agent.db is not None:
+                self.agent.db = self.user.db
+
+
+class Source(Protocol):
+    """Where worlds of one domain come from."""
+
+    domain: str
+    origin: str
+
+    @property
+    def toolset(self) -> Toolset:
+        """The tools of both parties, with their kinds."""
+        ...
+
+    def mutates(self, name: str) -> bool:
+        """Whether calls of a tool may change state; unknown tools may."""
+        ...
+
+    def knows(self, name: str) -> bool:
+        """Whether either party has such a tool."""
+        ...
+
+    @property
+    def declares(self) -> bool:
+        """Whether `mutates` is what the domain declares, and no guess."""
+        ...
+
+    def world(self, *, solo: bool = False) -> World:
+        """Give a fresh world."""
+        ...
+
+
+def _dumped(database: BaseModel | None, start: State) -> State:
+    if database is None or not start:
+        return database.model_dump(mode="json") if database is not None else {}
+    found: State = {}
+    for name in type(database).model_fields:
+        table = getattr(database, name)
+        if isinstance(table, LazyRecords):
+            known = start[name]
+            own = {key: record for key, record in dict.items(table) if key in table.touched or key not in known}
+            found[name] = {key: own[key].model_dump(mode="json") if key in own else known[key] for key in table}
+        else:
+            found[name] = database.model_dump(mode="json", include={name})[name]
+    return cast("State", plain(found, start))
+
+
+def _updated(database: BaseModel | None, data: Mapping[str, Any]) -> BaseModel:
+    if database is None:
+        raise EnvironmentFaultError("the domain has no database to take the initial data")
+    return type(database).model_validate(merged(database.model_dump(), data))
