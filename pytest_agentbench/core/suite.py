@@ -281,10 +281,10 @@ class RecipeKeys(Written):
     ] = "conversation"
     """`conversation`: the user speaks before each chain of calls; `react`: the user speaks once."""
     chains: Annotated[
-        Literal["walks", "goals"],
-        Choice("where chains of calls come from: walks (through the tool graph), or goals (a model plays)"),
-    ] = "walks"
-    """Where chains of calls come from: `walks`, or `goals` that a model pursues."""
+        Literal["deeds", "walks", "goals"],
+        Choice("where calls come from: deeds (one each), walks (through the tool graph), or goals (a model plays)"),
+    ] = "deeds"
+    """Where chains of calls come from: `deeds` (one each), `walks` of several requests, or `goals` that a model pursues."""
     walk: Annotated[
         Literal["exact", "paper"],
         Choice("exact (sets of exactly the level), or paper (IntellAgent's Algorithm 1, which overshoots)"),

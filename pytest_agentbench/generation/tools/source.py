@@ -19,7 +19,7 @@ from pytest_agentbench.generation.tools.hydration.stock import HydrationError, S
 from pytest_agentbench.generation.tools.hydration.turns import unsteady_values
 from pytest_agentbench.generation.tools.probing.reading import parsed
 from pytest_agentbench.generation.tools.values import RUN_CONVERSATION, Walk
-from pytest_agentbench.generation.tools.walks.sampling import SIMPLE, Sampler
+from pytest_agentbench.generation.tools.walks.sampling import SIMPLE, Sampler, drawn
 
 
 @dataclass
@@ -38,6 +38,10 @@ class WalkSource:
     agents: Mapping[str, str] = field(default_factory=dict)
     walks: dict[str, Walk] = field(default_factory=dict)
     _usage: Usage = field(default_factory=Usage)
+
+    def chosen(self, count: int) -> tuple[Walk, ...]:
+        """Draw walks, as long as nothing is known of their drafts."""
+        return drawn(self.draws, count)
 
     async def drafts(self) -> AsyncIterator[Draft | Loss]:
         """Give the drafts of walks, and the walks that the world does not bear, until no new walk is found."""
