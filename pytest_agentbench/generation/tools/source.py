@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from random import Random
 
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.generation.draft import Draft, Loss, Turn
+from pytest_agentbench.core.values import to_json
+from pytest_agentbench.generation.draft import Draft, Loss, Owner, Turn
 from pytest_agentbench.generation.owned_rows import CallRecord
-from pytest_agentbench.generation.ownership import people_of
+from pytest_agentbench.generation.ownership import ownership_of, people_of
 from pytest_agentbench.generation.tools.agents import handoffs_of, path_of
 from pytest_agentbench.generation.tools.hydration.hydrate import EXHAUSTED, hydrate
 from pytest_agentbench.generation.tools.hydration.stock import HydrationError, Stock, Usage
@@ -117,11 +118,14 @@ def draft_of(walk: Walk, turns: tuple[Turn, ...], stock: Stock, agents: Mapping[
         for one in turn.calls
     ]
     known = stock.ownership.plus(calls)
+    owner = known.owner_of(people_of(known, calls))
+    if stock.state is not None and not ownership_of([to_json(stock.state)], calls, owner).kinds_of(owner):
+        owner = Owner()  # a code that other answers tie to people, and these do not
     return Draft(
         id=walk.id,
         source="tools",
         turns=turns,
-        owner=known.owner_of(people_of(known, calls)),
+        owner=owner,
         tags=(_class_of(turns),),
         handoffs=handoffs_of(walk, turns, agents),
         provenance={"path": path_of(walk, agents)},
