@@ -20,7 +20,9 @@ from pytest_agentbench.generation.tools.hydration.hydrate import hydrate
 from pytest_agentbench.generation.tools.hydration.stock import HydrationError, Stock, Usage
 from pytest_agentbench.generation.tools.labels import name_of
 from pytest_agentbench.generation.tools.probing.reading import parsed
+from pytest_agentbench.generation.tools.probing.schemas import read_slots
 from pytest_agentbench.generation.tools.recruiting.pool import call_key
+from pytest_agentbench.generation.tools.recruiting.proposing import is_needed
 from pytest_agentbench.generation.tools.recruiting.recruiter import slips
 from pytest_agentbench.generation.tools.source import draft_of
 from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Graph, Walk
@@ -93,7 +95,10 @@ class DeedSource:
                     yield self._lost(walk, error)
                     number += 1
                 continue
-            turns = turns if is_refusal else tuple(of_one_deed(turns, self.stock.rules.confirms))
+            if any(map(_is_pointless, _asked(turns))):
+                self._vain[way] = _AGAIN
+                continue
+            turns = turns if is_refusal else tuple(of_one_deed(turns, self.stock.rules.confirms, self._needed))
             calls = tuple(call_key(one.call.name, dict(one.call.arguments)) for turn in turns for one in turn.calls)
             if calls in self._seen:
                 self._vain[way] += 1
@@ -117,6 +122,10 @@ class DeedSource:
         """Leave a way whose drafts are lost one after the other."""
         if walk := self.walks.get(loss.draft):
             self._vain[_way(walk)] += 1
+
+    def _needed(self, call: PlannedCall) -> set[str]:
+        """Give the arguments that a tool needs, which an agent looks up on its own."""
+        return {one.path for one in self.stock.card(call.call.name).parameters if is_needed(one)}
 
     def _may_refuse(self, tool: str) -> bool:
         """Whether a user may well ask a tool for what it refuses: a change that it declines, a name with a slip."""
@@ -176,14 +185,32 @@ def _way(walk: Walk) -> Way:
     return tuple(node for node in walk.nodes if node not in (RUN_CONVERSATION, END_OF_SIMULATION))
 
 
-def of_one_deed(turns: Sequence[Turn], confirms: Callable[[PlannedCall], bool]) -> Iterator[Turn]:
+def _asked(turns: Sequence[Turn]) -> Iterator[tuple[PlannedCall, Sequence[PlannedCall]]]:
+    """Yield each call that is asked for, with those before it."""
+    calls = [call for turn in turns for call in turn.calls]
+    return ((call, calls[:place]) for place, call in enumerate(calls) if call.asked)
+
+
+def _is_pointless(one: tuple[PlannedCall, Sequence[PlannedCall]]) -> bool:
+    """Whether a call takes from a lookup only what that was asked about: it needed no lookup."""
+    call, before = one
+    slots = read_slots(dict(call.call.arguments))
+    taken = [(before[at.call], slots.get(path)) for path, at in call.origins.items() if at.call is not None]
+    return bool(taken) and all(
+        value in read_slots(dict(lookup.call.arguments)).values() for lookup, value in taken if not lookup.writes
+    )
+
+
+def of_one_deed(
+    turns: Sequence[Turn], confirms: Callable[[PlannedCall], bool], needed: Callable[[PlannedCall], set[str]]
+) -> Iterator[Turn]:
     """Give the turns of one chain as a person speaks: what they choose from is a request of its own, before the deed.
 
     A lookup that gives one thing is not asked for: the agent makes it on its own with what the user says.
     """
     calls = [call for turn in turns for call in turn.calls]
     references = [one for turn in turns for one in turn.references]
-    implied = _implied(calls, references)
+    implied = _implied(calls, references, needed)
     states = []
     for one in (one for turn in turns for one in turn.states):
         found = None if calls[one.call].asked else _told(one, calls, implied)
@@ -215,12 +242,16 @@ def of_one_deed(turns: Sequence[Turn], confirms: Callable[[PlannedCall], bool]) 
             yield turn
 
 
-def _implied(calls: Sequence[PlannedCall], references: Sequence[Reference]) -> set[int]:
+def _implied(
+    calls: Sequence[PlannedCall], references: Sequence[Reference], needed: Callable[[PlannedCall], set[str]]
+) -> set[int]:
     """Give the lookups that nobody has to ask for: an agent knows from names alone what it needs their answers for."""
     found = set()
     for place, call in enumerate(calls[:-1]):
         taken = [one for one in references if one.source == place]
         is_plain = all(one.count < 2 and _is_called(one.path, one.argument) for one in taken)
+        is_plain = is_plain and all(one.argument in needed(calls[one.call]) for one in taken)
+        is_plain = is_plain and all(one.argument in needed(call) for one in references if one.call == place)
         if call.asked and not call.writes and taken and is_plain:
             found.add(place)
     return found
