@@ -254,8 +254,8 @@ class Attempt:
         entries = named or entries
         entries = distinct(sorted(entries, key=lambda one: (against[one.id], self._used(one.arguments, known, one))))
         if self.made and self.made[-1].fails:
-            said = set(map(str, read_slots(self.made[-1].arguments).values()))
-            entries.sort(key=lambda one: -len(said & set(map(str, read_slots(one.arguments).values()))))
+            said = _signs_of(self.made[-1].arguments)
+            entries.sort(key=lambda one: -len(said & _signs_of(one.arguments)))  # what was meant, or the next best
         return [one for one in entries if self._is_fresh(card, one.arguments)] or entries
 
     def _used(self, arguments: dict[str, Any], known: Ownership, entry: PoolEntry | None = None) -> int:
@@ -469,3 +469,8 @@ class Attempt:
         if last.writes and self.stock.state is not None:  # a status tells no more than the state does
             found = [one for one in found if not (one.text.isalpha() and one.text.islower())]
         return (self.random.choice(found[:_FACTS]),) if found else ()
+
+
+def _signs_of(arguments: dict[str, Any]) -> set[str]:
+    """Give the signs of each value in order: a name with a slip has the same ones."""
+    return {"".join(sorted(str(value))) for value in read_slots(arguments).values()}
