@@ -62,6 +62,7 @@ class DeedSource:
     _vain: Counter[Way] = field(default_factory=Counter)
     _drawn: Counter[Way] = field(default_factory=Counter)
     _seen: set[tuple[str, ...]] = field(default_factory=set)
+    _spoken: set[Way] = field(default_factory=set)
     _refused: int = 0
 
     def __post_init__(self) -> None:
@@ -98,7 +99,9 @@ class DeedSource:
             if any(map(_is_pointless, _asked(turns))):
                 self._vain[way] = _AGAIN
                 continue
-            turns = turns if is_refusal else tuple(of_one_deed(turns, self.stock.rules.confirms, self._needed))
+            if not is_refusal:
+                needed = self._needed if way[-2:] not in self._spoken else lambda _: set()
+                turns = tuple(of_one_deed(turns, self.stock.rules.confirms, needed))
             calls = tuple(call_key(one.call.name, dict(one.call.arguments)) for turn in turns for one in turn.calls)
             if calls in self._seen:
                 self._vain[way] += 1
@@ -119,9 +122,10 @@ class DeedSource:
         self._open -= covered_by(self.walks[draft.id].nodes)
 
     def lost(self, loss: Loss) -> None:
-        """Leave a way whose drafts are lost one after the other."""
+        """Leave a way whose drafts are lost one after the other; have its lookups asked for from now on."""
         if walk := self.walks.get(loss.draft):
             self._vain[_way(walk)] += 1
+            self._spoken.add(_way(walk)[-2:])
 
     def _needed(self, call: PlannedCall) -> set[str]:
         """Give the arguments that a tool needs, which an agent looks up on its own."""

@@ -28,6 +28,7 @@ _OPAQUE = re.compile(
 """A UUID, or a hash."""
 _LIKELY = frozenset(("nominal", "observed", "proposed", "cross_parameter"))
 """Kinds of probes with values that a user may have; the others try limits."""
+_PLAIN = ("string", "integer", "number", "boolean")
 _MORE = 4
 """Numbers that are tried between the least and the largest that were seen accepted."""
 _YEARS_AWAY = 6
@@ -83,7 +84,7 @@ def proposed(card: Card, shown: Shown, suggested: Sequence[Arguments], tried: Se
         )
 
     every = [_wanted(trimmed(one, card), card, known) for one in (*_proven(card), *_combined(card, known, given))]
-    every = [one for one in every if is_sayable(one) and _joins_two(one)]
+    every = [one for one in every if is_sayable(one) and _joins_two(one) and _is_declared(one, card)]
     keys = {call_key("", arguments) for arguments in tried}
     found: dict[str, Arguments] = {}
     for one in [one for one in every if is_likely(one)] or every:
@@ -213,6 +214,12 @@ def _between(declared: Mapping[str, Any], seen: Sequence[JsonValue]) -> Iterator
     low, high = max(min(numbers), 1), max(numbers)
     step = max((high - low) // _MORE, 1)
     yield from (value for value in range(low + step, high, step) if value not in numbers)
+
+
+def _is_declared(arguments: Mapping[str, JsonValue], card: Card) -> bool:
+    """Whether no plain argument holds a mapping, which a lenient service takes and no user says."""
+    plain = {one.path for one in card.parameters if one.schema_.get("type") in _PLAIN}
+    return not any(isinstance(value, Mapping) and name in plain for name, value in arguments.items())
 
 
 def _is_zero(value: JsonValue) -> bool:
