@@ -155,7 +155,7 @@ class Pipeline:
             conditioned=self._recipe.weights == "conditioned",
         )
         self.told("rehearsing the edges")
-        rehearsed = await rehearse(graph, stock, seed=self._recipe.seed)
+        rehearsed = await rehearse(graph, stock, seed=self._recipe.seed, of_deeds=self._recipe.chains == "deeds")
         why = _why(cards, made, rehearsed)
         if (player := self._roles.chat(PLAYER)) and not until:
             goals = self._goals(player, graph, stock, rehearsed)

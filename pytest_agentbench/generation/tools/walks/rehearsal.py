@@ -51,8 +51,12 @@ class Rehearsed:
     left: str = ""
 
 
-async def rehearse(graph: Graph, stock: Stock, *, seed: int, tries: int = TRIES, seconds: float = SECONDS) -> Rehearsed:
+async def rehearse(
+    graph: Graph, stock: Stock, *, seed: int, tries: int = TRIES, seconds: float = SECONDS, of_deeds: bool = False
+) -> Rehearsed:
     """Try tools, edges, pairs and repetitions; where nothing can be reset, only what reads is tried.
+
+    `of_deeds` leaves out pairs and repetitions, which no chain of one deed has.
 
     It ends after so many calls that were tried, or seconds on the world's clock, and says what it did not come to.
     """
@@ -74,7 +78,7 @@ async def rehearse(graph: Graph, stock: Stock, *, seed: int, tries: int = TRIES,
         if why := await trial.vain(ways, memory):
             found.closed[source, target] = why
         stock.unsteady.update(one for one in memory.unsteady if one[:2] == (source, target))
-    if stock.world.resettable:
+    if stock.world.resettable and not of_deeds:
         pairs = [(one, other) for one in changing for other in graph.tools if one != other and trial.share(one, other)]
         for pair in pairs[:PAIRS]:
             is_fit = found.unfit.keys().isdisjoint(pair)
