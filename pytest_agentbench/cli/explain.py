@@ -21,7 +21,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Without RUN it names every run that did not pass. The exit status is 1 unless all runs shown passed."
     )
-    parser.add_argument("run", nargs="?", metavar="RUN", help="its node id or the end of it: bench/…::refund, refund")
+    parser.add_argument(
+        "run", nargs="?", metavar="RUN", help="its node id or the end of it: bench/…::cancel-d03, cancel-d03, d03"
+    )
     parser.add_argument(
         "--results",
         type=Path,
@@ -51,6 +53,7 @@ def _run_named(name: str, document: Document) -> Result:
     found = [
         (full, one) for full, one in every if name in (full, one.key.name) or full.endswith((f"::{name}", f"/{name}"))
     ]
+    found = found or [(full, one) for full, one in every if full.endswith(f"-{name}")]  # d03 of cancel-order-d03
     if len(found) == 1:
         return found[0][1]
     if found:

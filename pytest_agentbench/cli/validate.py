@@ -93,6 +93,10 @@ def _lines(report: SuiteReport, options: ValidateOptions, glyphs: Glyphs, *, low
     yield from wrap(CHOICES, WIDTH, "  ") if report.unlabelled else ()
     for kind, _ in _ASKED:
         yield from _section(_title(kind), _issues(scenarios, kind))
+    undecided = [(one.id, text) for one in scenarios for text in one.undecided]
+    yield from _section("undecided: only a tool that cannot be called here could give it", undecided)
+    added = [(one.id, text) for one in scenarios for text in one.added]
+    yield from _section("calls that rules ask for, and no scenario expects", added)
     left_open = [(one.id, text) for one in scenarios for text in one.left_open]
     yield from _section("left open: any value that the tool takes is right", left_open)
     warnings = [(one.id, text) for one in scenarios for text in one.warnings]
@@ -100,9 +104,10 @@ def _lines(report: SuiteReport, options: ValidateOptions, glyphs: Glyphs, *, low
     survivors = [(one.id, f"{mutant.operator}: {mutant.change}") for one in scenarios for mutant in one.survivors]
     more = len(survivors) - MOST_SURVIVORS
     yield from _section("wrong runs that pass", survivors[:MOST_SURVIVORS])
-    if more > 0:
-        yield f"  {glyphs.ellipsis} and {more} more (--json FILE holds all)"
-    yield from _section("not asked of", _skipped(scenarios))
+    if survivors:
+        rest = f"{glyphs.ellipsis} and {more} more; " if more > 0 else ""
+        yield f"  {rest}--json FILE holds the conversation of each"
+    yield from _section("questions that were not asked", _skipped(scenarios))
     yield ""
     yield _verdict(report, options, low=low)
 
@@ -115,7 +120,7 @@ def _rows(report: SuiteReport) -> Iterator[tuple[str, str, str, str, str]]:
         of = scenarios if kind == "static" else played if kind in ("id", "replay") else asked
         if kind == "unreachable":
             wrong = sum(issue.kind == kind for one in of for issue in one.issues)
-            undecided = sum(one.undecided for one in of)
+            undecided = sum(len(one.undecided) for one in of)
             count = sum(one.values for one in of)
             derived = sum(one.derived for one in of)
             notes = [f"{derived} by a rule" if derived else "", f"{undecided} undecided" if undecided else ""]
@@ -197,7 +202,9 @@ def _verdict(report: SuiteReport, options: ValidateOptions, *, low: bool) -> str
     if report.problems:
         parts.append(f"{_counted(len(report.problems), 'problem')} of the suite")
     text = ", ".join(parts)
-    return f"{text}: {'FAILED' if low or not report.is_valid else 'ok'}"
+    reasons = [f"{len(wrong)} not valid" if wrong else "", "too many wrong runs pass" if low else ""]
+    why = " and ".join(filter(None, [*reasons, "the suite has problems" if report.problems else ""]))
+    return f"{text}: FAILED, since {why}" if why else f"{text}: ok"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

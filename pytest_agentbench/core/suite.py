@@ -282,10 +282,10 @@ class RecipeKeys(Written):
     ] = "conversation"
     """`conversation`: the user speaks before each chain of calls; `react`: the user speaks once."""
     chains: Annotated[
-        Literal["walks", "goals"],
-        Choice("where chains of calls come from: walks (through the tool graph), or goals (a model plays)"),
-    ] = "walks"
-    """Where chains of calls come from: `walks`, or `goals` that a model pursues."""
+        Literal["deeds", "walks", "goals"],
+        Choice("where calls come from: deeds (one each), walks (through the tool graph), or goals (a model plays)"),
+    ] = "deeds"
+    """Where calls come from: `deeds` (one each), `walks` of several requests, or `goals` that a model pursues."""
     walk: Annotated[
         Literal["exact", "paper"],
         Choice("exact (sets of exactly the level), or paper (IntellAgent's Algorithm 1, which overshoots)"),
@@ -301,7 +301,7 @@ class RecipeKeys(Written):
     ] = ()
     """Import paths of functions that check generated rows."""
     enriched: Annotated[Share, Says("the share of scenarios with a planned failure, from 0 to 1")] = 0.1
-    """The share of scenarios in which a request finds nothing."""
+    """The share of scenarios in which a tool refuses a request, or finds nothing."""
     personas: Annotated[Whole, Field(ge=1, le=20), Says("users per scenario, from 1 to 20")] = 1
     """Users per scenario; each one after the first has a modifier."""
     pool: Annotated[Whole, Field(ge=1, le=1000), Says("verified calls per tool, from 1 to 1000")] = 12

@@ -55,7 +55,9 @@ from pytest_agentbench.validation.values import scalars
 LATER = (1, 30, 366)
 """Days later on which a scenario must still hold, where the environment takes a clock."""
 
-NO_CLOCK = "Clock not tested: the environment takes no `now`; no date in it is within 400 days of the day it was made."
+NO_CLOCK = (
+    "Not played at a later date, since the suite sets no `environment.now`; it holds no date near the day it was made."
+)
 """The note in the header of a scenario whose environment takes no clock."""
 
 _DETAIL = 300

@@ -20,9 +20,9 @@ CALLS, FACTS = "calls", "facts"
 HEAD = "# Written by `agentbench generate`; edits are lost when it is run again.\n"
 """The first line of a generated file, by which later sessions know it as their own."""
 
-_PLAIN_NOTE = "Worded by plain phrases, without a model; to have it reworded: agentbench generate {suite} --reword"
-_NAMED = 3
-"""Tools that an id names."""
+_PLAIN_NOTE = "In plain phrases; a model rewords it: agentbench generate {suite} --reword"
+_LONGEST_NAME = 40
+"""Characters of the deed that an id names."""
 _TITLE = 120
 _LINE = 90
 """Characters up to which a list or mapping of plain values is written on one line."""
@@ -31,11 +31,11 @@ _RESERVED = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", "
 
 
 def scenario_id(draft: Draft) -> str:
-    """Name a scenario by its first tools, in words, and by its draft, so that it stays when others come and go."""
-    several = [name.replace(" ", "-") for name in _actions(draft)]
-    more = f"-{len(several) - _NAMED}-more" if len(several) > _NAMED else ""
+    """Name a scenario by its last change, or its last call, and by its draft: it stays when others come and go."""
+    changes = [call for call in draft.asked if call.writes] or draft.asked
+    deed = "-".join(words_of(changes[-1].call.name).split())[:_LONGEST_NAME].strip("-") if changes else ""
     refused = "-refused" if any(turn.refused and turn.act == "request" for turn in draft.turns) else ""
-    return f"{'-'.join(several[:_NAMED])[:70] or 'talk'}{more}{refused}-{draft.id}"
+    return f"{deed or 'talk'}{refused}-{draft.id}"
 
 
 def _actions(draft: Draft) -> list[str]:

@@ -76,9 +76,13 @@ class Reference(_Labelled):
 
 
 class Wanted(_Labelled):
-    """A value that the user wants to be told: it stands at `path` of the answer of call `call` of the turn's own."""
+    """A value that the user wants to be told: it stands at `path` of the answer of call `call` of the turn's own.
+
+    `thing` says whose value it is, where the label alone does not.
+    """
 
     text: str
+    thing: str = ""
     call: int = 0
     path: str = ""
 

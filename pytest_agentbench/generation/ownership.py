@@ -149,7 +149,9 @@ class Ownership:
                 yield from (key, row.name if row else key)
 
     def _row(self, thing: Thing) -> Row | None:
-        return self._rows.get(thing) or (self._base._row(thing) if self._base else None)
+        """Give the row of a thing: that of a table where there is one, whatever answers call it."""
+        own, before = self._rows.get(thing), self._base._row(thing) if self._base else None
+        return before if before and (own is None or own.source.startswith(ANSWER)) else own
 
     def _nearest(self, thing: Thing, *, listed: bool) -> People:
         if thing[0] in self.people:

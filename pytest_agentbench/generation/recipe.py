@@ -99,6 +99,9 @@ def _recipe_hash(recipe: GenerateSpec) -> str:
     content = {key: value for key, value in content.items() if key not in idle}
     if recipe.document is not None:
         content["document"] = digest(recipe.document.read_text(encoding="utf-8", errors="replace"))
+    content.pop("chains", None)
+    if recipe.chains != "walks":  # all recipes had walks before there were others
+        content["chains"] = recipe.chains
     if recipe.agents:
         content["agents"] = {name: file.name for name, file in recipe.agents.items()}
     return digest({**content, "traces": [file.name for file in recipe.traces]})

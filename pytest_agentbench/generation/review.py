@@ -34,6 +34,9 @@ MOST_ROWS = 8
 MOST_EXPORTED = 200
 """Rows of the suite's state that an exported task names."""
 
+_KEY = "\0key"
+"""Stands for the name of a row's key: no column is called so."""
+
 _SHORTEST = 3
 """A shorter text stands in rows by coincidence: `GB`, `L`."""
 
@@ -145,9 +148,13 @@ def read_again(one: Reviewed, environ: Mapping[str, str]) -> Reviewed | None:
 
 def surroundings_of(place: Path, suite_file: Path | None, environ: Mapping[str, str]) -> Surroundings:
     """Find the suite that lists the scenarios at `place`, and read the state that its runs start from."""
-    suite = load_suite(suite_file, environ=environ) if suite_file is not None else _suite_above(place, environ)
+    broken: list[str] = []
+    suite = load_suite(suite_file, environ=environ) if suite_file is not None else _suite_above(place, environ, broken)
     if suite is None:
-        return Surroundings(told="no suite lists these scenarios, so that rows of its state are not shown (--suite)")
+        why = "".join(f"; {one}" for one in broken)
+        return Surroundings(
+            told=f"no suite lists these scenarios, so that rows of its state are not shown (--suite){why}"
+        )
     return read_surroundings(suite)
 
 
@@ -171,14 +178,15 @@ async def _state_of(world: World) -> State:
     return await state_of(world) or {}
 
 
-def _suite_above(place: Path, environ: Mapping[str, str]) -> Suite | None:
-    """Give the first suite in the folders above that lists a scenario of `place`; broken ones are passed over."""
+def _suite_above(place: Path, environ: Mapping[str, str], broken: list[str]) -> Suite | None:
+    """Give the first suite in the folders above that lists a scenario of `place`; `broken` hears of unreadable ones."""
     here = place.resolve()
     for folder in [here, *here.parents][:_PARENTS]:
         for file in sorted(one for one in folder.glob("*agentbench.yaml") if is_suite_file(one)):
             try:
                 suite = load_suite(file, environ=environ)
-            except SuiteError:
+            except SuiteError as error:
+                broken.append(f"not read: {str(error).splitlines()[0]}")
                 continue
             recipe = suite.generate
             if recipe is not None and (here == recipe.out or here.is_relative_to(recipe.out)):
@@ -205,7 +213,10 @@ def rows_of(scenario: Scenario, state: State) -> tuple[list[Row], list[Row]]:
     # a value that one row holds, an address, says more of whom it is about than one that stands everywhere
     scores = [sum(1 / holders[value] for value in one) for one in held]
     ranked = sorted(range(len(rows)), key=lambda at: -scores[at])
-    shown = [rows[at] for at in ranked if scores[at] or at < len(own)]
+    # rows of others hold the same number of hours: where a text tells whose it is, a number tells nothing
+    telling = [any(isinstance(value, str) for value in one) for one in held]
+    counts = [told or not any(telling) for told in telling]
+    shown = [rows[at] for at in ranked if (scores[at] and counts[at]) or at < len(own)]
     return shown[:MOST_ROWS], shown[MOST_ROWS:]
 
 
@@ -235,14 +246,17 @@ def _rows(state: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def _values(scenario: Scenario) -> set[tuple[str, Any]]:
-    """Give (name, value) of what its calls and its user name; a text counts wherever it stands, without a name."""
+    """Give (name, value) of what its calls and its user name; a text counts wherever it stands, without a name.
+
+    A short one counts where it is a row's key, under the name `_KEY`.
+    """
     calls = [*(call for way in scenario.ways for call in way.expected_calls), *scenario.never]
     pairs = [*(pair for call in calls for pair in call.arguments.items()), *scenario.knows.items()]
     found: set[tuple[str, Any]] = set()
     for name, value in pairs:
         for one in value if isinstance(value, list) else [value]:
-            if isinstance(one, str) and len(one) >= _SHORTEST:
-                found.add(("", one))
+            if isinstance(one, str):
+                found |= {(_KEY, one), *([("", one)] if len(one) >= _SHORTEST else [])}
             elif isinstance(one, int | float) and not isinstance(one, bool):
                 found.add((name, one))
     return found
@@ -250,5 +264,5 @@ def _values(scenario: Scenario) -> set[tuple[str, Any]]:
 
 def _held(row: Row, values: set[tuple[str, Any]]) -> set[Any]:
     """Give the values that a row holds, numbers under their own name alone."""
-    pairs = [("", row.key), *(("" if isinstance(value, str) else name, value) for name, value in row.values.items())]
+    pairs = [(_KEY, row.key), *(("" if isinstance(value, str) else name, value) for name, value in row.values.items())]
     return {value for name, value in pairs if isinstance(value, str | int | float) and (name, value) in values}

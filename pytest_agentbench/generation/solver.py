@@ -238,7 +238,7 @@ class _Solver:
     async def _looked_up(self, spec: ToolSpec, wanted: set[str], depth: int) -> JsonValue:
         """Give the only value of a name that a lookup with known values gives, None where there is none."""
         values = self._known_of(spec)
-        if not values:
+        if not values and (depth >= _DEEPEST or not spec.parameters.get("required")):
             return None
         try:
             call = ToolCall(name=spec.name, arguments=await self._arguments(spec, SaidCall(values=values), depth))

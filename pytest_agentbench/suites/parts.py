@@ -55,6 +55,9 @@ from pytest_agentbench.spec.roles import (
 from pytest_agentbench.spec.suite import RecipeForm
 from pytest_agentbench.suites.roles import RoleReader, given
 
+_OF_WALKS = frozenset(("agents", "candidates", "complexity", "nodes", "traces", "weights"))
+"""Keys of a recipe that say what walks are like: who writes one has walks."""
+
 _SUITES_FOLDER = "paths are relative to the suite's folder"
 
 
@@ -162,10 +165,13 @@ class PartReader:
             if key in form.model_fields_set and form.source != "tools":
                 message = f"{key} are made of tools, and the recipe is from policies"
                 self._wrong(("generate", key), message, f"write `from: tools`, or leave {key} out")
+        of_walks = form.llm or form.source == "policies" or form.shape == "react" or _OF_WALKS & form.model_fields_set
+        chains = form.chains if "chains" in form.model_fields_set else "walks" if of_walks else "deeds"
         traces = (self.file(name, ("generate", "traces", n)) for n, name in enumerate(form.traces))
         return GenerateSpec(
-            **{name: one for name, one in given(form).items() if name in RecipeKeys.model_fields},
+            **{name: one for name, one in given(form).items() if name in RecipeKeys.model_fields.keys() - {"chains"}},
             source=form.source,
+            chains=chains,
             out=out,
             shortest=shortest,
             longest=form.nodes.max,

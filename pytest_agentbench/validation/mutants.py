@@ -178,8 +178,11 @@ def _false_claim(source: MutantSource) -> Changes:
         names = ", ".join(dict.fromkeys(call.name for _, call in writes))
         yield f"says that {names} was done, and did nothing", _but(steps, [step for step, _ in writes])
         return
+    is_told = bool(source.scenario.communicate_info)
+    if source.deciding and not is_told:
+        return  # the lookups that decide were made: it was carried out
     claim = ["Your request was carried out as you wished.", *source.oracle.words, DONE]
-    change = "says that the request was carried out, in place of what is to be communicated"
+    change = f"says that the request was carried out{', in place of what is to be communicated' * is_told}"
     yield change, (*steps[:-1], steps[-1].model_copy(update={"text": "\n".join(claim)}))
 
 
@@ -244,7 +247,7 @@ async def score(player: ScriptPlayer, source: MutantSource, right: Run) -> dict[
             continue
         caught, judged = operators.get(mutation.mutant.operator, (0, 0))
         operators[mutation.mutant.operator] = (caught + is_caught, judged + 1)
-        survivors += [] if is_caught else [mutation.mutant]
+        survivors += [] if is_caught else [mutation.mutant.model_copy(update={"conversation": _told(mutation.script)})]
     total = sum(judged for _, judged in operators.values())
     return {"mutants": total, "equivalent": equivalent, "operators": operators, "survivors": tuple(survivors)}
 
@@ -270,6 +273,11 @@ async def other_writes(player: ScriptPlayer, oracle: Oracle, known: Known, colum
                 if before is None or await world.snapshot() != before:
                     return (call,)
     return ()
+
+
+def _told(script: ScriptedRun) -> tuple[str, ...]:
+    """Give a wrong run as lines: who says what, or makes which call."""
+    return tuple(f"{step.party}: {_shown(step.call) if step.call is not None else step.text}" for step in script)
 
 
 def _is_equivalent(done: Performance, right: Run) -> bool:

@@ -29,6 +29,8 @@ _PROSE = 8
 _MOMENT = re.compile(r"\d{4}-\d{2}(?:-\d{2})?(?:[T ].*)?|\d{1,2}:\d{2}(?::\d{2})?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 _ID = re.compile(r"(?:.*[_-])?ids?|.*[a-z](?:Id|ID)s?")
 """Names of arguments that hold ids: `id`, `order_id`, `item_ids`, `orderId`."""
+_FIGURES = re.compile(r"[^\W_]*\d[\w.,:/-]*\w|\d")
+"""Numbers, dates and codes in a text."""
 _AS_SAID = ("said", "same words", "date", "computed")
 """Rules by which a value is said in other words."""
 _DEEPEST = 8
@@ -131,7 +133,13 @@ class Tracer:
 
     def _tell(self) -> None:
         """Leave out what is to be told and is known by now."""
-        self.untold = [info for info in self.untold if way_to(_as_number(info), {}, self._known) is None]
+        self.untold = [info for info in self.untold if not self._is_known(info)]
+
+    def _is_known(self, info: str) -> bool:
+        """Whether a text to be told is known: as a whole, or each of its figures (9 of *9 euros*)."""
+        figures = _FIGURES.findall(info)
+        ways = (way_to(_as_number(one), {}, self._known) for one in figures)
+        return way_to(_as_number(info), {}, self._known) is not None or (len(figures) > 0 and all(ways))
 
     async def _read(self, spec: ToolSpec, tools: ToolBox, made: set[str]) -> None:
         never = self._scenario.never

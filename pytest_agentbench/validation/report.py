@@ -26,10 +26,11 @@ class Issue(Model):
 
 
 class Mutant(Model):
-    """A wrong run that was not told from a right one: what was changed in it."""
+    """A wrong run that was not told from a right one: what was changed in it, and how the conversation went."""
 
     operator: Operator
     change: str
+    conversation: tuple[str, ...] = ()
 
 
 class Skipped(Model):
@@ -63,7 +64,7 @@ class ScenarioReport(Model):
     vacuous: tuple[str, ...] = ()
     values: int = 0
     derived: int = 0
-    undecided: int = 0
+    undecided: tuple[str, ...] = ()
     mutants: int = 0
     equivalent: int = 0
     operators: dict[str, tuple[int, int]] = {}

@@ -207,7 +207,11 @@ class _Validation:
         tools = self._toolset.of("assistant")
         decided = self.player.is_played or (bool(tools) and all(spec.kind == "write" for spec in tools))
         undecided = [*traced.undecided, *(() if decided else traced.unreachable)]
-        self._found |= {"values": traced.count, "derived": sum(traced.derived.values()), "undecided": len(undecided)}
+        self._found |= {
+            "values": traced.count,
+            "derived": sum(traced.derived.values()),
+            "undecided": tuple(map(str, undecided)),
+        }
         looked_in = "looked in " + ", ".join(traced.places[:_PLACES]) + (", …" if len(traced.places) > _PLACES else "")
         for want in traced.unreachable if decided else ():
             self.problem("unreachable", f"nothing leads to {want}; {looked_in}", f"{want.tool}.{want.path}")

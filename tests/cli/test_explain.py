@@ -14,7 +14,7 @@ from tests.plugin.test_gates import ONE_WRONG
 def session(pytester: pytest.Pytester) -> Path:
     """The folder of a session of three runs, the second of which failed."""
     project = Project(pytester=pytester)
-    project.suite("a", "late", "c", agent=ONE_WRONG)
+    project.suite("a", "late", "c-d03", agent=ONE_WRONG)
     project.run()
     return pytester.path
 
@@ -35,14 +35,17 @@ def test_a_failed_run_is_told_as_pytest_tells_it(session: Path, capsys: pytest.C
         assert part in text
 
 
-def test_a_passed_run_shows_its_conversation(session: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """There is nothing to explain but what happened."""
-    status = main(["explain", "bench/agentbench.yaml::a"])
+@pytest.mark.parametrize(("name", "full"), [("bench/agentbench.yaml::a", "a"), ("d03", "c-d03")])
+def test_a_passed_run_shows_its_conversation(
+    session: Path, capsys: pytest.CaptureFixture[str], name: str, full: str
+) -> None:
+    """There is nothing to explain but what happened; the end of a name is enough."""
+    status = main(["explain", name])
 
     text = capsys.readouterr().out
     assert status == 0
-    assert text.startswith("bench/agentbench.yaml::a passed")
-    assert "user   Refund W1" in text
+    assert text.startswith(f"bench/agentbench.yaml::{full} passed")
+    assert "user   Refund W" in text
 
 
 def test_without_a_name_every_failed_run_is_named(session: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -97,7 +100,7 @@ def test_simulations_of_one_test_are_told_apart(pytester: pytest.Pytester, capsy
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("lat", "no run is named 'lat' (did you mean 'late'?)"), ("nothing", "(there are a, late, c)")],
+    [("lat", "no run is named 'lat' (did you mean 'late'?)"), ("nothing", "(there are a, late, c-d03)")],
 )
 def test_a_name_that_no_run_has_is_an_error(
     session: Path, capsys: pytest.CaptureFixture[str], name: str, message: str

@@ -35,7 +35,7 @@ review: pending
 title: Refund a late order
 persona: Somebody in a hurry
 says: ["Refund W1, please", {confirm: "Do that"}]
-knows: {email: ann@example.org}
+knows: {email: ann@example.org, customer: C1, visits: 3}
 expect: [{refund: {order_id: W1}}]
 policies: []
 provenance:
@@ -53,8 +53,9 @@ def project(tmp_path: Path) -> Path:
     folder = tmp_path / "generated" / "scenarios"
     folder.mkdir(parents=True)
     (tmp_path / "agentbench.yaml").write_text(SUITE)
-    rows = '{"orders": {"W1": {"email": "ann@example.org"}, "W2": {"email": "bob@example.org"}}}'
-    (tmp_path / "state.json").write_text(rows)
+    rows = '"orders": {"W1": {"email": "ann@example.org"}, "W2": {"email": "bob@example.org"}}'
+    customers = '"customers": {"C1": {"visits": 5}, "C2": {"visits": 3}}'
+    (tmp_path / "state.json").write_text(f"{{{rows}, {customers}}}")
     (folder / "a.yaml").write_text(SCENARIO)
     (folder / "b.yaml").write_text(SCENARIO.replace("refund-a", "refund-b").replace("W1", "W2"))
     return tmp_path
@@ -98,6 +99,8 @@ def test_a_screen_shows_lines_calls_rows_and_the_wrong_run(review: Run) -> None:
     assert 'refund(order_id="W1")' in shown
     assert "orders W1: email ann@example.org" in shown
     assert "bob@example.org" not in shown
+    assert "customers C1: visits 5" in shown
+    assert "customers C2" not in shown  # another one with as many visits as the user speaks of
     assert "refund-window: W2 is refunded in its place" in shown
     assert "40 days old" in shown
     assert shown.count("\n") < 40

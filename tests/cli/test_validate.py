@@ -31,6 +31,7 @@ def test_a_vacuous_scenario_is_named(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "vacuous scenarios, and who passes them (1)" in text
     assert "  idle (does nothing, echoes the user, uses wrong arguments)" in text
     assert "1 of 2 scenarios valid" in text
+    assert text.rstrip().endswith("FAILED, since 1 not valid and too many wrong runs pass")
 
 
 def test_the_threshold_decides_over_survivors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -57,7 +58,18 @@ def test_the_json_holds_everything(tmp_path: Path, capsys: pytest.CaptureFixture
     assert document["valid"] is False
     assert 0 < document["mutation_score"] < 1
     assert [one["id"] for one in document["scenarios"]] == ["close", "idle"]
-    assert document["scenarios"][1]["survivors"][0]["operator"] == "false claim"
+    survivor = document["scenarios"][1]["survivors"][0]
+    assert survivor["operator"] == "false claim"
+    assert survivor["conversation"][-1].startswith("assistant: Your request was carried out")
+
+
+@pytest.mark.parametrize(("info", "is_known"), [("12 sockets", True), ("4711 sockets", False)])
+def test_a_figure_among_words_is_known_as_a_figure_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], info: str, is_known: bool
+) -> None:
+    main(["validate", str(write_suite(tmp_path, scenario(communicate=[info]))), "--no-mutants"])
+
+    assert (f"nothing leads to '{info}'" not in capsys.readouterr().out) is is_known
 
 
 def test_one_scenario_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

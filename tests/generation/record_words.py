@@ -6,6 +6,7 @@ The critic never sees calls: a draft whose calls alone are spoilt is the same qu
 """
 
 import asyncio
+import json
 import sys
 import tempfile
 from collections.abc import Callable
@@ -35,6 +36,8 @@ from tests.generation.draft.spoiling import SPOILT
 from tests.generation.drafting import Listed
 
 CASSETTE = Path(__file__).parent / "recorded" / "words" / "cassette.jsonl"
+SPOILT_LINES = CASSETTE.with_name("spoilt_lines.json")
+"""The plain lines of spoilt drafts that the critic was asked about, by what is spoilt: phrases change."""
 MADE = "a language model answered through a loopback endpoint; it saw the requests alone; token counts are estimates"
 TODAY = date(2026, 1, 15)
 NOWHERE = "http://127.0.0.1:9/v1"
@@ -71,13 +74,14 @@ async def worded(name: str, folder: Path, chats: Callable[[str], Chat], spec: Mo
 
 
 async def criticised(folder: Path, chat: Chat) -> dict[str, tuple[Draft, Opinion]]:
-    """Have the critic read spoilt drafts, worded plainly; give its opinion by what is spoilt."""
+    """Have the critic read spoilt drafts in the plain lines it was asked about; give its opinion by what is spoilt."""
     found: dict[str, tuple[Draft, Opinion]] = {}
-    once = AskedOnce(chat)
+    once, asked = AskedOnce(chat), json.loads(SPOILT_LINES.read_text(encoding="utf-8"))
 
     async def read(name: str, draft: Draft, critic: Critic) -> None:
         said = await PlainWording().lines(ConversationBrief(draft=draft))
-        turns = [turn.model_copy(update={"line": line}) for turn, line in zip(draft.turns, said.lines, strict=True)]
+        lines = zip(draft.turns, asked.get(name, said.lines), strict=True)
+        turns = [turn.model_copy(update={"line": line}) for turn, line in lines]
         draft = draft.model_copy(update={"turns": tuple(turns), "personas": said.personas})
         found[name] = draft, await critic.review(draft, rows_of(draft, None))
 

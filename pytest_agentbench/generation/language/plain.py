@@ -69,19 +69,23 @@ class SaidReference(Model):
 
 
 class SaidCall(Model):
-    """One thing asked for: the action in words ("" for values that nobody asks to act on), values by their labels."""
+    """One thing asked for: the action in words ("" for values that nobody asks to act on), values by their labels.
+
+    `reads` says that the user wants to see something, and not to have it changed.
+    """
 
     action: str = ""
+    reads: bool = False
     values: tuple[tuple[str, JsonValue], ...] = ()
     references: tuple[SaidReference, ...] = ()
 
 
 class SaidTurn(Model):
-    """What one line says: its act, what is asked for, and the labels of what the user wants to be told."""
+    """What one line says: its act, what is asked for, and what the user wants to be told: a label, and of what."""
 
     act: ActKind = "request"
     calls: tuple[SaidCall, ...] = ()
-    wanted: tuple[str, ...] = ()
+    wanted: tuple[tuple[str, str], ...] = ()
 
 
 def said(draft: Draft, turn: int) -> SaidTurn:
@@ -89,13 +93,15 @@ def said(draft: Draft, turn: int) -> SaidTurn:
     own = draft.turns[turn]
     calls = []
     for number, (call, before) in enumerate(draft.placed(turn)):
+        is_asked = call.asked and own.act not in ANSWERS
         found = SaidCall(
-            action=words_of(call.call.name) if call.asked and own.act not in ANSWERS else "",
+            action=words_of(call.call.name) if is_asked else "",
+            reads=is_asked and not call.writes,
             values=tuple((one.label, one.value) for one in own.states if one.call == number),
             references=tuple(_pointed(one, draft, before) for one in own.references if one.call == number),
         )
         calls += [found] if found != SaidCall() else []
-    return SaidTurn(act=own.act, calls=tuple(calls), wanted=tuple(one.label for one in own.wanted))
+    return SaidTurn(act=own.act, calls=tuple(calls), wanted=tuple((one.label, one.thing) for one in own.wanted))
 
 
 def _pointed(one: Reference, draft: Draft, before: int) -> SaidReference:
@@ -120,6 +126,12 @@ class Phrases:
         """Give a phrase with its places filled in; a label begins with a capital."""
         label = str(places.get("label", ""))
         return str(self._table[phrase]).format(**{**places, "label": label[:1].upper() + label[1:]})
+
+    def asked(self, call: SaidCall) -> str:
+        """Ask for an action by its words; what only reads is asked to be shown, without the verb of its name."""
+        first, _, rest = call.action.partition(" ")
+        thing = rest if rest and first in self._table["looking"] else call.action
+        return self("question", action=thing) if call.reads else self("request", action=call.action)
 
     def ordinal(self, place: int) -> str:
         """Give the ordinal of a place (0-based)."""
@@ -168,13 +180,16 @@ def worded(turn: SaidTurn, phrases: Phrases) -> str:
 def _sentences(turn: SaidTurn, phrases: Phrases) -> Iterator[str]:
     if turn.act in _FIXED:
         yield phrases(turn.act)
-    for call in turn.calls:
+    said: set[tuple[str, str]] = set()
+    for call in sorted(turn.calls, key=lambda call: not call.action):  # what is asked for first, then what helps
         if call.action:
-            yield phrases("request", action=call.action)
-        yield from (phrases.value(label, value) for label, value in call.values)
+            yield phrases.asked(call)
+        yield from (phrases.value(*one) for one in call.values if (one[0], str(one[1])) not in said)
+        said |= {(label, str(value)) for label, value in call.values}
         yield from (_reference(one, phrases) for one in call.references)
     if turn.wanted:
-        yield phrases("wanted", labels=", ".join(turn.wanted))
+        labels = [phrases("of", name=label, thing=thing) if thing else label for label, thing in turn.wanted]
+        yield phrases("wanted", labels=", ".join(labels))
 
 
 def _reference(one: SaidReference, phrases: Phrases) -> str:

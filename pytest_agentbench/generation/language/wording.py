@@ -238,7 +238,7 @@ def _turn(draft: Draft, place: int) -> Mapping[str, Any]:
         ],
         "must_say": [{one.label: one.value} for one in turn.states],
         "points_at": [_pointed(draft, place, number) for number in range(len(turn.references))],
-        "wants_to_know": [one.label for one in turn.wanted],
+        "wants_to_know": [f"{one.label} of the {one.thing}" if one.thing else one.label for one in turn.wanted],
         "answers": [shorten(call.answer, _ANSWER) for call in turn.calls],
     }
     return {key: value for key, value in found.items() if value not in ([], "")}

@@ -1,6 +1,6 @@
 """The source of drafts `from: policies`: sets of exactly a level, each of which becomes one event or is refused."""
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import cast
@@ -8,6 +8,7 @@ from typing import cast
 from pytest_agentbench.core.errors import SuiteFaultError
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.suite import GenerateSpec, Suite
+from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import Toolset, ToolSpec
 from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.generation.draft import Draft, Loss
@@ -123,7 +124,7 @@ async def policy_source(
     bare = [one for one in suite.policies if one.rule is None]
     tools = {spec.name for spec in toolset.of("assistant")}
     named = {one.id: frozenset((*one.tools, *graph.tools.get(one.id, ()))) & tools for one in bare}
-    left_out = await _left_out(suite, planner, named)
+    left_out = await _left_out(suite, planner, named, graph)
     checks = [cast("Validator", load_object(path, suite.root)) for path in recipe.validators]
     rows = RowMaker(samples=planner.runs.samples, validators=checks)
     maker = EventMaker(
@@ -145,13 +146,16 @@ async def policy_source(
     )
 
 
-async def _left_out(suite: Suite, planner: Planner, named: dict[str, frozenset[str]]) -> dict[str, str]:
+async def _left_out(
+    suite: Suite, planner: Planner, named: dict[str, frozenset[str]], graph: PolicyGraph
+) -> dict[str, str]:
     """Say why policies are in no set: nothing that an event does could be about them."""
     reached, called = await planner.decidable(), await planner.tools_reached()
     found: dict[str, str] = {}
     for one in suite.policies:
         if one.rule is not None and one.id not in reached:
-            found[one.id] = "no request that these rows allow sets its rule off"
+            why = await _unasked(planner, graph.tools.get(one.id, ()))
+            found[one.id] = f"no request that these rows allow sets its rule off{why}"
         elif one.rule is not None and not reached[one.id]:
             found[one.id] = "its rule is set off, and no wrong run of a request that these rows allow breaks it"
         elif one.rule is None and not named[one.id]:
@@ -159,6 +163,18 @@ async def _left_out(suite: Suite, planner: Planner, named: dict[str, frozenset[s
         elif one.rule is None and not named[one.id] & called:
             found[one.id] = "it has no rule, and no request that these rows allow calls a tool that it names"
     return found
+
+
+async def _unasked(planner: Planner, tools: Iterable[str]) -> str:
+    """Say of the first of a rule's tools that nobody can ask for what stands in the way, "" where nothing is known."""
+    for tool in sorted(set(tools) & planner.runs.arguments.specs.keys()):
+        tried = [one for one in planner.runs.tried if one.request.tool == tool]
+        if not tried:
+            return f": no call of {tool} can be made of them; name its arguments like the columns that hold the values"
+        if all(one.refused for one in tried) and (made := await planner.runs.executed(tried[0].request)):
+            answer = shorten(printable(made.answer.content), 100)
+            return f": {tool} refuses each call that was tried ({answer}); add rows that it accepts to the state"
+    return ""
 
 
 def _permissions(suite: Suite, toolset: Toolset, world: World) -> list[Permission]:

@@ -24,6 +24,7 @@ from pytest_agentbench.generation.report import document_of, lines_of
 from pytest_agentbench.generation.roles import Chats, RoleModels
 from pytest_agentbench.generation.store import Store
 from pytest_agentbench.generation.tools.agents import agents_of
+from pytest_agentbench.generation.tools.deeds import DeedSource
 from pytest_agentbench.generation.tools.goals import PLAYER, GoalFile, GoalSource
 from pytest_agentbench.generation.tools.graph.graph import build_graph
 from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
@@ -64,6 +65,8 @@ from pytest_agentbench.results.seen_writes import note_seen
 
 Until = Literal["cards", "graph", "walks", ""]
 """The last stage that is asked for; "" is all."""
+
+_Source = WalkSource | DeedSource | GoalSource
 
 _SPARED = 0.5
 """Share of the verified calls that walks count on where some tool destroys what others need."""
@@ -152,21 +155,35 @@ class Pipeline:
             conditioned=self._recipe.weights == "conditioned",
         )
         self.told("rehearsing the edges")
-        rehearsed = await rehearse(graph, stock, seed=self._recipe.seed)
+        rehearsed = await rehearse(graph, stock, seed=self._recipe.seed, of_deeds=self._recipe.chains == "deeds")
         why = _why(cards, made, rehearsed)
         if (player := self._roles.chat(PLAYER)) and not until:
             goals = self._goals(player, graph, stock, rehearsed)
             return await self._scenarios(goals, graph, made, why, state)
-        draws = await self._draws(graph, stock, rehearsed)
+        recipe = self._recipe
+        source: WalkSource | DeedSource
+        if recipe.chains == "deeds":
+            source = DeedSource(
+                graph=graph,
+                stock=stock,
+                seed=recipe.seed,
+                closed=rehearsed.closed,
+                unfit=rehearsed.unfit,
+                refusals=recipe.enriched,
+                languages=self._languages,
+                left=rehearsed.left,
+            )
+        else:
+            draws = await self._draws(graph, stock, rehearsed)
+            source = WalkSource(draws, stock, recipe.seed, self._languages, left=rehearsed.left, agents=self._agents)
         offered = [card.tool for card in cards.cards]
         if until == "walks":
-            walks = drawn(draws, self._recipe.count)
-            save(self._recipe.out / WALKS, WalkFile(walks=walks), hash_of(graph, self._recipe.seed))
-            rows = coverage(graph, walks, why, offered=offered)
+            walks = tuple(source.chosen(recipe.count))
+            save(recipe.out / WALKS, WalkFile(walks=walks), hash_of(graph, recipe.seed))
+            rows = coverage(graph, walks, why, offered=offered, leading=_leading(source))
             covered = [f"{row.what}: {row.covered} of {row.total}" for row in rows]
             left = [rehearsed.left] if rehearsed.left else []
             return self._stopped(until, [f"{len(walks)} walks", *covered, *left])
-        source = WalkSource(draws, stock, self._recipe.seed, self._languages, left=rehearsed.left, agents=self._agents)
         return await self._scenarios(source, graph, made, why, state)
 
     def _goals(self, chat: Chat, graph: Graph, stock: Stock, rehearsed: Rehearsed) -> GoalSource:
@@ -192,7 +209,7 @@ class Pipeline:
         )
 
     async def _scenarios(
-        self, source: WalkSource | GoalSource, graph: Graph, made: PoolFile, why: dict[str, str], state: State | None
+        self, source: _Source, graph: Graph, made: PoolFile, why: dict[str, str], state: State | None
     ) -> Outcome:
         """Have the drafts of walks worded, accepted and written; give the report."""
         recipe, stock, roles = self._recipe, source.stock, self._roles
@@ -217,7 +234,7 @@ class Pipeline:
         walks = [source.walks[draft.id] for draft in report.accepted]
         save(recipe.out / WALKS, WalkFile(walks=tuple(walks)), hash_of(graph, recipe.seed))
         offered = [card.tool for card in stock.cards.cards]
-        rows = coverage(graph, walks, why, offered=offered, drafts=report.accepted)
+        rows = coverage(graph, walks, why, offered=offered, drafts=report.accepted, leading=_leading(source))
         kinds = kinds_told(self.toolset.of("assistant"), stock.cards, stock.pool) if state is None else []
         named = {name for row in rows for name, _ in row.missing}
         rest = [f"no verified call of {tool}: {reason}" for tool, reason in made.why.items() if tool not in named]
@@ -407,6 +424,11 @@ def _shape(recipe: GenerateSpec, graph: Graph, stock: Stock, rehearsed: Rehearse
         owners={tool: owners for tool in graph.tools if (owners := stock.owners_of(tool))},
         mixed=frozenset(tool for tool in graph.tools if stock.is_mixed(tool) and tool in leading),
     )
+
+
+def _leading(source: _Source) -> set[str] | None:
+    """Give the tools that lead to deeds, None where chains are no deeds."""
+    return source.leading if isinstance(source, DeedSource) else None
 
 
 def _why(cards: Cards, made: PoolFile, rehearsed: Rehearsed) -> dict[str, str]:

@@ -219,7 +219,7 @@ def test_what_a_person_decided_removed_or_wrote_is_not_asked_about(tmp_path: Pat
     assert asked == 2
     assert "1 reworded; 0 keep their plain words" in outcome.lines
     after = files_of(suite)
-    assert {name for name in before if after[name] != before[name]} == {"drafts.jsonl", "list-loans-renew-loan-d1.yaml"}
+    assert {name for name in before if after[name] != before[name]} == {"drafts.jsonl", "renew-loan-d1.yaml"}
 
 
 def test_without_a_model_or_scenarios_it_says_what_is_missing(tmp_path: Path) -> None:

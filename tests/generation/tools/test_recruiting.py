@@ -199,7 +199,7 @@ def test_what_works_only_after_others_is_verified_behind_them(notes: Path) -> No
 
 
 def test_scenarios_of_an_empty_service_use_all_of_its_tools(notes: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """No conversation begins with what is not there yet; later turns come back to what earlier ones made."""
+    """No conversation begins with what is not there yet; a deed comes back to what an earlier call made."""
     report = json.loads((notes.parent / "generated/report.json").read_text())
     forms = [yaml.safe_load(file.read_text()) for file in sorted(notes.parent.glob("generated/scenarios/*.yaml"))]
 
@@ -210,7 +210,7 @@ def test_scenarios_of_an_empty_service_use_all_of_its_tools(notes: Path, capsys:
     assert rows["tools"]["covered"] == 4
     assert {form["expect"][0]["name"] for form in forms} == {"add_note"}
     paths = [form["provenance"]["path"] for form in forms]
-    assert any("Run_Conversation > get_note" in path or "Run_Conversation > label_note" in path for path in paths)
+    assert any("add_note > get_note" in path or "add_note > label_note" in path for path in paths)
     for form in forms:
         for call, origin in zip(form["expect"], form["provenance"]["calls"], strict=True):
             assert set(origin["arguments"]) == set(call["arguments"])

@@ -151,6 +151,10 @@ class Planner:
         for tool in sorted(arguments.of):
             table = arguments.subject(tool, root[0])
             own = samples.focuses(root, table)
+            if table not in samples.owned(root[0]):
+                # what is there for everybody is asked for by whoever comes, each by another one first
+                count = len(samples.rows.get(table, ()))
+                own = list(dict.fromkeys([*own, *((table, (root[1] + at) % count) for at in range(count))]))
             for focus in () if arguments.finds(tool) else own[:_MOST_FOCUSES]:
                 found += await self._tried(root, tool, focus, foreign=False)
             if table in samples.owned(root[0]):

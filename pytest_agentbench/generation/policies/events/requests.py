@@ -140,7 +140,7 @@ class Argument:
 
 
 class ToolArguments:
-    """The required arguments of the tools of a suite, and the values that its rules name for them."""
+    """The arguments of the tools of a suite that are required or that its rules name, and the values these name."""
 
     def __init__(self, tools: Sequence[ToolSpec], policies: Sequence[Policy], samples: Samples) -> None:
         self._samples = samples
@@ -200,7 +200,8 @@ class ToolArguments:
         return self.specs[tool].kind == "read" and bool(arguments) and all(one.role == "column" for one in arguments)
 
     def _arguments(self, form: Mapping[str, Any]) -> tuple[Argument, ...] | None:
-        properties, required = form.get("properties", {}), form.get("required", [])
+        properties, required = form.get("properties", {}), list(form.get("required", []))
+        required += [name for name in properties if name in self._named and name not in required]
         known = tuple(
             one for name in required if (one := self._argument(name, _plain(properties.get(name) or {}))) is not None
         )

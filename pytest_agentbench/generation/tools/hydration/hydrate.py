@@ -186,7 +186,8 @@ class Attempt:
                 raise HydrationError(NONE_LEFT, card.tool)
             return
         if not self.made:
-            counts = {entry.id: self.usage.of(entry.arguments) for entry in entries}
+            known = self._affairs[0]
+            counts = {entry.id: self._used(entry.arguments, known, entry) for entry in entries}
             least = [one for one in entries if counts[one.id] == min(counts.values())][:_OPENING]
             entries = [*self.random.sample(least, len(least)), *(one for one in entries if one not in least)]
         for entry in entries[:_TRIED]:
@@ -251,8 +252,16 @@ class Attempt:
         entries = [entry for entry in entries if not against[entry.id][0]]
         named = [entry for entry in entries if self.by_name and self.stock.handles.of(entry) is not None]
         entries = named or entries
-        entries = distinct(sorted(entries, key=lambda one: (against[one.id], self.usage.of(one.arguments))))
+        entries = distinct(sorted(entries, key=lambda one: (against[one.id], self._used(one.arguments, known, one))))
+        if self.made and self.made[-1].fails:
+            said = _signs_of(self.made[-1].arguments)
+            entries.sort(key=lambda one: -len(said & _signs_of(one.arguments)))  # what was meant, or the next best
         return [one for one in entries if self._is_fresh(card, one.arguments)] or entries
+
+    def _used(self, arguments: dict[str, Any], known: Ownership, entry: PoolEntry | None = None) -> int:
+        """Count how often earlier drafts were about what a call is about: its values, and whose they are."""
+        people = known.about(self.stock.record(entry)).people.values() if entry else ()
+        return self.usage.of(arguments) + self.usage.of({"people": sorted(key for keys in people for key in keys)})
 
     async def _named(self, entry: PoolEntry, card: Card) -> Option | None:
         """Make the lookup that leads from a name to what an entry takes; give the arguments with what it found.
@@ -287,7 +296,8 @@ class Attempt:
         if self.stock.conditioned:
             found = [one for one in found if self._is_fresh(card, one.arguments)]
         against = [conflicts(known.about(self._record(card, one)), made) for one in found]
-        order = sorted(range(len(found)), key=lambda place: against[place])
+        used = [self._used(one.arguments, known) for one in found]
+        order = sorted(range(len(found)), key=lambda place: (against[place], used[place]))
         return [found[place] for place in order if not against[place][0]][:_TRIED]
 
     def _record(self, card: Card, option: Option) -> CallRecord:
@@ -358,7 +368,12 @@ class Attempt:
             return False
         done = Executed(card, option, answer.content, turn, answer.error, fails, asked, changes_of(self.made))
         states = [*self.states]
-        if rules and done.writes and (state := await self.opened.snapshot()) is not None:
+        if done.writes and stock.state is not None and (state := await self.opened.snapshot()) is not None:
+            if not fails and state == (states[-1] if states else stock.state):
+                self.memory.failed(before, key)
+                self._undo(mark)
+                self.refusal = "it leaves all as it was"
+                return False
             states.append(state)
         broken = rules.broken([*self.made, done], stock.state, states)
         about = stock.ownership.plus([*(one.record for one in self.made), done.record]).about(done.record)
@@ -418,7 +433,8 @@ class Attempt:
         answer = watched.answer
         is_void = watched.changed is False or (card.writes is True and answer.wrote is False)
         verdict = judge(answer).verdict
-        if (verdict == "ok" and not is_void) or (fails and not answer.error and verdict in ("empty", "refused")):
+        is_refusal = verdict in ("empty", "refused") and (not answer.error or card.writes is not False)
+        if (verdict == "ok" and not is_void) or (fails and is_refusal and answer.wrote is not True):
             self.gone |= watched.gone
             return answer
         self.memory.failed(changes_of(self.made), call_key(card.tool, arguments))
@@ -442,8 +458,19 @@ class Attempt:
         known = self._affairs[0]
         used = [value for one in self.made for _, value in scalars(one.arguments)]
         used += list(known.names(people_of(known, [one.record for one in self.made])))
-        found = [one for one in wanted_of(last.result, used) if (last.card.tool, "", one.path) not in unsteady]
+        found = [
+            one
+            for one in wanted_of(last.result, used, last.card.tool)
+            if (last.card.tool, "", one.path) not in unsteady
+        ]
         if found and not last.writes:
             again = parsed((await self.opened.call(last.card.tool, last.arguments)).content)
             found = [one for one in found if said_at(again, one.path) == one.text]
+        if last.writes and self.stock.state is not None:  # a status tells no more than the state does
+            found = [one for one in found if not (one.text.isalpha() and one.text.islower())]
         return (self.random.choice(found[:_FACTS]),) if found else ()
+
+
+def _signs_of(arguments: dict[str, Any]) -> set[str]:
+    """Give the signs of each value in order: a name with a slip has the same ones."""
+    return {"".join(sorted(str(value))) for value in read_slots(arguments).values()}

@@ -5,7 +5,7 @@ change nothing and count only by what is taken from them.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -29,6 +29,7 @@ from pytest_agentbench.generation.tools.values import (
     Taxonomy,
 )
 from pytest_agentbench.generation.tools.world import World
+from pytest_agentbench.validation.values import scalars
 
 Unsteady = tuple[str, str, str]
 """A value that is another one in each environment: the tool that gave it, the tool that took it ("" for the user), and
@@ -100,12 +101,13 @@ class Usage:
     _named: Counter[str] = field(default_factory=Counter)
 
     def note(self, draft: Draft) -> None:
-        """Count what the user of a draft names, each value once."""
-        self._named.update({str(stated.value) for turn in draft.turns for stated in turn.states})
+        """Count what the calls of a draft name, and whom it is about, each value once."""
+        named = {str(value) for call in draft.calls for value in read_slots(dict(call.call.arguments)).values()}
+        self._named.update(named | {str(draft.owner.key)})
 
-    def of(self, arguments: dict[str, JsonValue]) -> int:
+    def of(self, arguments: Mapping[str, JsonValue]) -> int:
         """Give how often the texts of a call were named, added up."""
-        return sum(self._named[value] for value in read_slots(arguments).values() if isinstance(value, str))
+        return sum(self._named[text] for _, text in scalars(arguments) if isinstance(text, str))
 
 
 @dataclass(frozen=True, kw_only=True)

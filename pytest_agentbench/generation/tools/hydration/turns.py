@@ -33,8 +33,8 @@ _SHORTEST = 3
 """Letters of a word of a name: shorter ones are short for something."""
 
 
-def wanted_of(result: JsonValue, known: list[JsonValue]) -> Iterator[Wanted]:
-    """Yield what a user may ask to be told of an answer; `known` are values that are in use already.
+def wanted_of(result: JsonValue, known: list[JsonValue], tool: str = "") -> Iterator[Wanted]:
+    """Yield what a user may ask to be told of a tool's answer; `known` are values that are in use already.
 
     Two values of one name are left out, and so is a value that stands in the answer twice: it would be told by chance.
     """
@@ -48,7 +48,9 @@ def wanted_of(result: JsonValue, known: list[JsonValue]) -> Iterator[Wanted]:
         if text is None or names[label] > 1 or texts[plain(str(value))] > 1 or plain(text) in used:
             continue
         if all(word.isalpha() and len(word) >= _SHORTEST for word in label.split()) and plain(label) != plain(text):
-            yield Wanted(label=label, text=text, path=path)
+            around = words_of(path.split(".")[-2] if "." in path else tool).split()
+            thing = around[-1] if " " not in label and around and around[-1] != label else ""
+            yield Wanted(label=label, thing=thing, text=text, path=path)
 
 
 def spoken_form(value: JsonValue) -> str | None:

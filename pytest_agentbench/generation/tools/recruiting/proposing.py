@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_agentbench.core.values import JsonValue, same
+from pytest_agentbench.core.values import JsonValue, is_number, same
 from pytest_agentbench.generation.tools.flows import scalars_in
 from pytest_agentbench.generation.tools.labels import name_of
 from pytest_agentbench.generation.tools.probing.reading import parsed
@@ -28,6 +28,9 @@ _OPAQUE = re.compile(
 """A UUID, or a hash."""
 _LIKELY = frozenset(("nominal", "observed", "proposed", "cross_parameter"))
 """Kinds of probes with values that a user may have; the others try limits."""
+_PLAIN = ("string", "integer", "number", "boolean")
+_MORE = 4
+"""Numbers that are tried between the least and the largest that were seen accepted."""
 _YEARS_AWAY = 6
 """Years by which a date is moved away: more than acceptance asks for."""
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -76,12 +79,12 @@ def proposed(card: Card, shown: Shown, suggested: Sequence[Arguments], tried: Se
 
     def is_likely(arguments: Arguments) -> bool:
         return all(
-            is_known(path, value) and (str(value) in from_results or shown.holds(value))
+            is_known(path, value) and (str(value) in from_results or shown.holds(value)) and not _is_zero(value)
             for path, value in read_slots(arguments).items()
         )
 
     every = [_wanted(trimmed(one, card), card, known) for one in (*_proven(card), *_combined(card, known, given))]
-    every = [one for one in every if is_sayable(one) and _joins_two(one)]
+    every = [one for one in every if is_sayable(one) and _joins_two(one) and _is_declared(one, card)]
     keys = {call_key("", arguments) for arguments in tried}
     found: dict[str, Arguments] = {}
     for one in [one for one in every if is_likely(one)] or every:
@@ -200,7 +203,28 @@ def _values(parameter: ParameterCard, known: Sequence[JsonValue]) -> tuple[JsonV
     for value in (*parameter.accepted, *known, *declared.get("enum", ()), *declared.get("examples", ())):
         if not any(same(value, bad) for bad in parameter.refused):
             spelt.setdefault(str(value).casefold(), value)  # probing tries other spellings of what it knows
-    return tuple(spelt.values())
+    return (*spelt.values(), *_between(declared, list(spelt.values())))
+
+
+def _between(declared: Mapping[str, Any], seen: Sequence[JsonValue]) -> Iterator[JsonValue]:
+    """Yield some whole numbers within the declared range, or the one that was seen, that were not seen themselves."""
+    numbers = [value for value in seen if isinstance(value, int) and not isinstance(value, bool) and value > 0]
+    if declared.get("type") != "integer" or declared.get("enum") or not numbers:
+        return
+    low, high = max(min(numbers), 1), max(numbers)
+    step = max((high - low) // _MORE, 1)
+    yield from (value for value in range(low + step, high, step) if value not in numbers)
+
+
+def _is_declared(arguments: Mapping[str, JsonValue], card: Card) -> bool:
+    """Whether no plain argument holds a mapping, which a lenient service takes and no user says."""
+    plain = {one.path for one in card.parameters if one.schema_.get("type") in _PLAIN}
+    return not any(isinstance(value, Mapping) and name in plain for name, value in arguments.items())
+
+
+def _is_zero(value: JsonValue) -> bool:
+    """Whether a value is the number nobody asks for."""
+    return is_number(value) and value == 0
 
 
 def _joins_two(arguments: Mapping[str, JsonValue]) -> bool:

@@ -137,6 +137,8 @@ class Recruiter:
                 await self._check_elsewhere(card for card in cards if card.writes is False)
             failures = [entry for card in cards if card.writes is False for entry in await self._failures(card)]
             if self.world.resettable:
+                changes = [card for card in cards if card.writes is not False]
+                failures += [entry for card in changes for entry in await self._declined(card)]
                 await self._follow(cards)
         finally:
             await self._settle()
@@ -201,7 +203,7 @@ class Recruiter:
         self._ahead.clear()
 
     async def _by_name(self, card: Card) -> None:
-        """Make the calls that names lead to; with enough of them keep no others, of which nobody could speak."""
+        """Make the calls that names lead to; with enough of them keep no others of which nobody could speak."""
         entries = self._entries[card.tool]
         handles = Handles(Pool(entries=tuple(chain(*self._entries.values()))), self.cards, self.taxonomy)
         named = [entry for entry in entries if handles.of(entry) is not None]
@@ -214,7 +216,8 @@ class Recruiter:
                 known.add(key)
                 number += await self._verify(card, arguments, number + 1, named)
         if len(named) >= _NAMED:
-            self._entries[card.tool] = named
+            spoken = [one for one in entries if one not in named and all(map(_is_spoken, _values(one)))]
+            self._entries[card.tool] = [*named, *spoken]
 
     async def _verify(self, card: Card, arguments: Arguments, number: int, into: list[PoolEntry]) -> bool:
         """Keep a call that is answered as it should; of one that changes something, with dates far away where it can
@@ -277,6 +280,18 @@ class Recruiter:
                 break
             answer = await self._lease.read(card.tool, arguments)
             if not answer.error and judge(answer).verdict in ("empty", "refused"):
+                found.append(_entry(card.tool, f"{card.tool}{FAILURE}{len(found) + 1}", arguments, answer))
+        return found
+
+    async def _declined(self, card: Card) -> list[PoolEntry]:
+        """Keep changes that a user may well ask for and the tool declines: what nominal calls were refused."""
+        found: list[PoolEntry] = []
+        for arguments in self._refused[card.tool][:CANDIDATES] if self._entries[card.tool] else ():
+            if len(found) == _FAILURES:
+                break
+            async with self._lease.fresh() as opened:
+                answer = await opened.call(card.tool, arguments)
+            if answer.wrote is not True and judge(answer).verdict == "refused":
                 found.append(_entry(card.tool, f"{card.tool}{FAILURE}{len(found) + 1}", arguments, answer))
         return found
 
@@ -440,6 +455,15 @@ def _moved(then: PoolEntry, now: PoolEntry) -> dict[str, tuple[str, JsonValue]]:
         for path, value in scalars_in(now.result)
         if path in before and not same(before[path], value)
     }
+
+
+def _values(entry: PoolEntry) -> Iterable[JsonValue]:
+    return read_slots(entry.arguments).values()
+
+
+def _is_spoken(value: JsonValue) -> bool:
+    """Whether a person may say a value in the place of a name: no drawn code, no coordinate."""
+    return not is_opaque(value) and not isinstance(value, float)
 
 
 def slips(arguments: Mapping[str, JsonValue]) -> Iterator[Arguments]:

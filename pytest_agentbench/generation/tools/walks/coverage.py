@@ -1,7 +1,7 @@
 """What walks and scenarios cover of the tool graph (tools, edges, pairs of calls), what is missing, and what next."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -69,14 +69,18 @@ def coverage(
     *,
     offered: Iterable[str] = (),
     drafts: Iterable[Draft] = (),
+    leading: Container[str] | None = None,
 ) -> tuple[CoverageRow, ...]:
     """Give edges and pairs covered of those of the graph, and tools of those that are `offered`, in the graph or not.
 
     An edge is covered by a walk that goes along it, and by a draft of `drafts` in which a value does. `why` maps the
-    name of a tool, or `source -> target`, to the reason why it could not be covered.
+    name of a tool, or `source -> target`, to the reason why it could not be covered. Where `leading` is given, only
+    edges from these tools count, and no pairs: nothing follows a deed.
     """
     reasons = why or {}
     wanted = Covered.of_graph(graph) | Covered(tools=frozenset(offered))
+    if leading is not None:
+        wanted = Covered(wanted.tools, frozenset(step for step in wanted.edges if step[0] in leading))
     left = wanted
     for walk in walks:
         left -= covered_by(walk.nodes)
@@ -93,6 +97,8 @@ def coverage(
         "edges": tuple(map(edge_reason, sorted(left.edges))),
         "pairs": (),
     }
+    if leading is not None:
+        del missing["pairs"]
     counts = {what: (len(getattr(wanted, what)), len(getattr(left, what))) for what in missing}
     return tuple(
         CoverageRow(what=what, covered=total - open_, total=total, missing=missing[what])

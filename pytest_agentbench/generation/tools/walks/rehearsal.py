@@ -51,8 +51,12 @@ class Rehearsed:
     left: str = ""
 
 
-async def rehearse(graph: Graph, stock: Stock, *, seed: int, tries: int = TRIES, seconds: float = SECONDS) -> Rehearsed:
+async def rehearse(
+    graph: Graph, stock: Stock, *, seed: int, tries: int = TRIES, seconds: float = SECONDS, of_deeds: bool = False
+) -> Rehearsed:
     """Try tools, edges, pairs and repetitions; where nothing can be reset, only what reads is tried.
+
+    `of_deeds` leaves out pairs and repetitions, which no chain of one deed has.
 
     It ends after so many calls that were tried, or seconds on the world's clock, and says what it did not come to.
     """
@@ -60,21 +64,21 @@ async def rehearse(graph: Graph, stock: Stock, *, seed: int, tries: int = TRIES,
     found = trial.found
     changing = [tool for tool in graph.tools if stock.card(tool).writes is not False and stock.pool.of(tool)]
     for tool in graph.tools if stock.rules else ():
-        ways = trial.ways(tool) if trial.is_safe(tool) else []
+        ways = ways_to(tool, stock) if trial.is_safe(tool) else []
         if ways and trial.goes_on("tools") and (why := await trial.vain(ways, Memory())):
             found.unfit[tool] = why
     ends = {RUN_CONVERSATION, END_OF_SIMULATION}
     for source, target in [(one.source, one.target) for one in graph.edges if not {one.source, one.target} & ends][
         :EDGES
     ]:
-        ways = [(*way, target) for way in trial.ways(source)] if trial.is_safe(source, target) else []
+        ways = [(*way, target) for way in ways_to(source, stock)] if trial.is_safe(source, target) else []
         if not ways or {source, target} & found.unfit.keys() or not trial.goes_on("edges"):
             continue
         memory = Memory()
         if why := await trial.vain(ways, memory):
             found.closed[source, target] = why
         stock.unsteady.update(one for one in memory.unsteady if one[:2] == (source, target))
-    if stock.world.resettable:
+    if stock.world.resettable and not of_deeds:
         pairs = [(one, other) for one in changing for other in graph.tools if one != other and trial.share(one, other)]
         for pair in pairs[:PAIRS]:
             is_fit = found.unfit.keys().isdisjoint(pair)
@@ -91,6 +95,13 @@ async def rehearse(graph: Graph, stock: Stock, *, seed: int, tries: int = TRIES,
         left = ", ".join(f"{count} {what}" for what, count in trial.skipped.items())
         found.left = f"not rehearsed: {left} ({trial.why}); walks that they do not bear are lost instead"
     return found
+
+
+def ways_to(tool: str, stock: Stock) -> list[Way]:
+    """Give the tools to call until a tool can be: itself alone, or behind others, each way once."""
+    pool = stock.pool
+    behind = dict.fromkeys(tuple(one.tool for one in pool.chain(entry)) for entry in pool.behind(tool))
+    return [(tool,)] if pool.of(tool) else list(behind)[:_WAYS]
 
 
 @dataclass
@@ -116,12 +127,6 @@ class _Trial:
     def is_safe(self, *tools: str) -> bool:
         """Whether calls of tools leave nothing behind."""
         return self.stock.world.resettable or all(self.stock.card(tool).writes is False for tool in tools)
-
-    def ways(self, tool: str) -> list[Way]:
-        """Give the tools to call until a tool can be: itself alone, or behind others, each way once."""
-        pool = self.stock.pool
-        behind = dict.fromkeys(tuple(one.tool for one in pool.chain(entry)) for entry in pool.behind(tool))
-        return [(tool,)] if pool.of(tool) else list(behind)[:_WAYS]
 
     def share(self, first: str, second: str) -> bool:
         """Whether verified calls of two tools name the same thing."""

@@ -1,0 +1,289 @@
+"""The source of drafts of one deed each: a change or a question, with the lookups that lead to it, and nothing else.
+
+A person comes for one thing. Each way to a tool, by itself or behind the lookups whose answers it takes, is drawn for
+one person after the other: first what covers a tool or an edge that none has covered, then the shortest that was drawn
+least. Now and then a tool refuses what is asked for first, and the user asks for the nearest thing that it takes.
+"""
+
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import ceil
+from random import Random
+
+from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.core.values import same
+from pytest_agentbench.generation.draft import Draft, Loss, Origin, PlannedCall, Reference, Stated, Turn
+from pytest_agentbench.generation.language.plain import words_of
+from pytest_agentbench.generation.tools.flows import scalars_in
+from pytest_agentbench.generation.tools.hydration.hydrate import hydrate
+from pytest_agentbench.generation.tools.hydration.stock import HydrationError, Stock, Usage
+from pytest_agentbench.generation.tools.labels import name_of
+from pytest_agentbench.generation.tools.probing.reading import parsed
+from pytest_agentbench.generation.tools.probing.schemas import read_slots
+from pytest_agentbench.generation.tools.recruiting.pool import call_key
+from pytest_agentbench.generation.tools.recruiting.proposing import is_needed
+from pytest_agentbench.generation.tools.recruiting.recruiter import slips
+from pytest_agentbench.generation.tools.source import draft_of
+from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Graph, Walk
+from pytest_agentbench.generation.tools.walks.coverage import Covered, Step, covered_by
+from pytest_agentbench.generation.tools.walks.rehearsal import ways_to
+
+_LOOKUPS = 2
+"""Lookups in a row that lead to a deed."""
+_AGAIN = 3
+"""Times in a row that a way gives nothing new before it is left."""
+_FIRST_REFUSAL = 2
+"""Scenarios before the first one in which a tool refuses."""
+
+Way = tuple[str, ...]
+"""The tools of a chain, the deed's last."""
+
+
+@dataclass
+class DeedSource:
+    """Gives drafts of one deed each (`draft.Source`), the same for the same seed and the same answers about them.
+
+    `closed` edges lead nowhere, `unfit` tools cannot be called; `refusals` is the share of scenarios with one. `left`
+    says what was not rehearsed; `leading` are the tools that others take values from.
+    """
+
+    graph: Graph
+    stock: Stock
+    seed: int
+    closed: Collection[Step] = ()
+    unfit: Collection[str] = ()
+    refusals: float = 0.1
+    languages: Sequence[str] = ("en",)
+    left: str = ""
+    leading: set[str] = field(default_factory=set, init=False)
+    walks: dict[str, Walk] = field(default_factory=dict)
+    _usage: Usage = field(default_factory=Usage)
+    _vain: Counter[Way] = field(default_factory=Counter)
+    _drawn: Counter[Way] = field(default_factory=Counter)
+    _seen: set[tuple[str, ...]] = field(default_factory=set)
+    _spoken: set[Way] = field(default_factory=set)
+    _refused: int = 0
+
+    def __post_init__(self) -> None:
+        self._open = Covered.of_graph(self.graph)
+        self._ways = list(self._every_way())
+        self.leading = {tool for way in self._ways for tool in way[:-1]}
+        changes_first = sorted(self.graph.tools, key=lambda tool: self.stock.card(tool).writes is False)
+        self._failing = [(tool, tool) for tool in changes_first if self._may_refuse(tool)]
+
+    def chosen(self, count: int) -> list[Walk]:
+        """Give the chains that are drawn first, as long as nothing is known of their drafts."""
+        ways = [self._next(self._ways) for _ in range(count) if self._ways]
+        return [_walk(f"d{number:02d}", way) for number, way in enumerate(filter(None, ways), start=1)]
+
+    async def drafts(self) -> AsyncIterator[Draft | Loss]:
+        """Give drafts until no way leads to a new one; a way that never led to one is a loss."""
+        number = 0
+        while True:
+            due = self._refused < ceil(self.refusals * (number + 1 - _FIRST_REFUSAL))
+            way = (self._next(self._failing) if due else None) or self._next(self._ways)
+            if way is None:
+                return
+            is_refusal = way in self._failing
+            walk = _walk(f"d{number + 1:02d}", way, is_refusal=is_refusal)
+            random = Random(f"{self.seed}/{walk.id}/{self._vain[way]}")  # noqa: S311 - a choice, no secret
+            try:
+                turns = await hydrate(walk, self.stock, random, usage=self._usage)
+            except HydrationError as error:
+                self._vain[way] = _AGAIN
+                if self._drawn[way] == 1 and not is_refusal:
+                    yield self._lost(walk, error)
+                    number += 1
+                continue
+            if any(map(_is_pointless, _asked(turns))):
+                self._vain[way] = _AGAIN
+                continue
+            if not is_refusal:
+                needed = self._needed if way[-2:] not in self._spoken else lambda _: set()
+                turns = tuple(of_one_deed(turns, self.stock.rules.confirms, needed))
+            calls = tuple(call_key(one.call.name, dict(one.call.arguments)) for turn in turns for one in turn.calls)
+            if calls in self._seen:
+                self._vain[way] += 1
+                continue
+            self._seen.add(calls)
+            self._vain[way] = 0
+            self._refused += is_refusal
+            number += 1
+            self.walks[walk.id] = walk
+            draft = draft_of(walk, turns, self.stock, {})
+            tags = (*draft.tags, *(["failure"] if is_refusal else []))
+            language = self.languages[len(self.walks) % len(self.languages)]
+            yield draft.model_copy(update={"language": language, "tags": tags})
+
+    def accepted(self, draft: Draft) -> None:
+        """Use what this draft names less in later ones; what its chain covers is covered."""
+        self._usage.note(draft)
+        self._open -= covered_by(self.walks[draft.id].nodes)
+
+    def lost(self, loss: Loss) -> None:
+        """Leave a way whose drafts are lost one after the other; have its lookups asked for from now on."""
+        if walk := self.walks.get(loss.draft):
+            self._vain[_way(walk)] += 1
+            self._spoken.add(_way(walk)[-2:])
+
+    def _needed(self, call: PlannedCall) -> set[str]:
+        """Give the arguments that a tool needs, which an agent looks up on its own."""
+        return {one.path for one in self.stock.card(call.call.name).parameters if is_needed(one)}
+
+    def _may_refuse(self, tool: str) -> bool:
+        """Whether a user may well ask a tool for what it refuses: a change that it declines, a name with a slip."""
+        pool = self.stock.pool
+        is_change = self.stock.card(tool).writes is not False
+        can_slip = any(True for entry in pool.of(tool) for _ in slips(entry.arguments))
+        return tool not in self.unfit and bool(pool.of(tool) and pool.failures(tool)) and (is_change or can_slip)
+
+    def _lost(self, walk: Walk, error: HydrationError) -> Loss:
+        detail = f"{' -> '.join(_way(walk))}: {shorten(printable(error.detail), 300)}"
+        return Loss(draft=walk.id, stage="hydration", reason=error.reason, detail=detail)
+
+    def _next(self, ways: Sequence[Way]) -> Way | None:
+        """Draw a way: one that covers most of what is open, then of the tool that was drawn least, then the shortest.
+
+        Changes are drawn twice as often as questions.
+        """
+        left = [way for way in ways if self._vain[way] < _AGAIN]
+        if not left:
+            return None
+        drawn = Counter(tool for way, count in self._drawn.items() for tool in way[-1:] * count)
+
+        def rank(way: Way) -> tuple[float, ...]:
+            found = covered_by(way)
+            new = 2 * (way[-1] in self._open.tools) + len(self._open.edges & found.edges) if ways is self._ways else 0
+            share = 1 if self.stock.card(way[-1]).writes is not False else 2
+            return -new * (self._drawn[way] == 0), share * (drawn[way[-1]] + 1), self._drawn[way], len(way)
+
+        way = min(left, key=rank)
+        self._drawn[way] += 1
+        return way
+
+    def _every_way(self) -> Iterator[Way]:
+        """Yield the ways to each tool: by itself or behind what it needs, and behind lookups that it takes from."""
+        typed = {(one.source, one.target) for one in self.graph.edges if one.via} - set(self.closed)
+        tools = [tool for tool in self.graph.tools if tool not in self.unfit]
+        reads = {tool for tool in tools if self.stock.card(tool).writes is False and self.stock.pool.of(tool)}
+        leading: Mapping[str, list[str]] = {
+            tool: [source for source in tools if source in reads and source != tool and (source, tool) in typed]
+            for tool in tools
+        }
+        for tool in tools:
+            ways = list(ways_to(tool, self.stock))
+            yield from ways
+            for _ in range(_LOOKUPS if ways else 0):
+                ways = [(source, *way) for way in ways for source in leading[way[0]] if source not in way]
+                yield from ways
+
+
+def _walk(name: str, way: Way, *, is_refusal: bool = False) -> Walk:
+    between = (RUN_CONVERSATION,) if is_refusal else ()
+    nodes = (RUN_CONVERSATION, *way[:1], *between, *way[1:], RUN_CONVERSATION, END_OF_SIMULATION)
+    return Walk(id=name, nodes=nodes, enriched="1: failure" if is_refusal else "")
+
+
+def _way(walk: Walk) -> Way:
+    return tuple(node for node in walk.nodes if node not in (RUN_CONVERSATION, END_OF_SIMULATION))
+
+
+def _asked(turns: Sequence[Turn]) -> Iterator[tuple[PlannedCall, Sequence[PlannedCall]]]:
+    """Yield each call that is asked for, with those before it."""
+    calls = [call for turn in turns for call in turn.calls]
+    return ((call, calls[:place]) for place, call in enumerate(calls) if call.asked)
+
+
+def _is_pointless(one: tuple[PlannedCall, Sequence[PlannedCall]]) -> bool:
+    """Whether a call takes from a lookup only what that was asked about: it needed no lookup."""
+    call, before = one
+    slots = read_slots(dict(call.call.arguments))
+    taken = [(before[at.call], slots.get(path)) for path, at in call.origins.items() if at.call is not None]
+    return bool(taken) and all(
+        value in read_slots(dict(lookup.call.arguments)).values() for lookup, value in taken if not lookup.writes
+    )
+
+
+def of_one_deed(
+    turns: Sequence[Turn], confirms: Callable[[PlannedCall], bool], needed: Callable[[PlannedCall], set[str]]
+) -> Iterator[Turn]:
+    """Give the turns of one chain as a person speaks: what they choose from is a request of its own, before the deed.
+
+    A lookup that gives one thing is not asked for: the agent makes it on its own with what the user says.
+    """
+    calls = [call for turn in turns for call in turn.calls]
+    references = [one for turn in turns for one in turn.references]
+    implied = _implied(calls, references, needed)
+    states = []
+    for one in (one for turn in turns for one in turn.states):
+        found = None if calls[one.call].asked else _told(one, calls, implied)
+        if found is None:
+            states.append(one)
+        else:  # nobody says what a lookup tells anyway
+            origins = {**calls[one.call].origins, one.argument: found}
+            calls[one.call] = calls[one.call].model_copy(update={"origins": origins})
+    for group in _requests(calls, implied):
+        parts: list[list[int]] = [[]]
+        for place in group:
+            if confirms(calls[place]):
+                parts.append([])
+            parts[-1].append(place)
+        for part in parts:
+            own = [calls[at].model_copy(update={"asked": calls[at].asked and at not in implied}) for at in part]
+            turn = Turn(calls=tuple(own))
+            if part is parts[0]:
+                said = [one.model_copy(update={"call": group.index(one.call)}) for one in states if one.call in group]
+                shown = [one for one in references if one.call in group and one.source not in implied]
+                shown = [one.model_copy(update={"call": group.index(one.call)}) for one in shown]
+                turn = turn.model_copy(update={"states": tuple(said), "references": tuple(shown)})
+            else:
+                about = tuple(calls[part[0]].call.arguments.values())
+                turn = turn.model_copy(update={"act": "confirm", "about": about})
+            if part and part[-1] == len(calls) - 1:
+                wanted = [one.model_copy(update={"call": len(part) - 1}) for one in turns[-1].wanted]
+                turn = turn.model_copy(update={"wanted": tuple(wanted)})
+            yield turn
+
+
+def _implied(
+    calls: Sequence[PlannedCall], references: Sequence[Reference], needed: Callable[[PlannedCall], set[str]]
+) -> set[int]:
+    """Give the lookups that nobody has to ask for: an agent knows from names alone what it needs their answers for."""
+    found = set()
+    for place, call in enumerate(calls[:-1]):
+        taken = [one for one in references if one.source == place]
+        is_plain = all(one.count < 2 and _is_called(one.path, one.argument) for one in taken)
+        is_plain = is_plain and all(one.argument in needed(calls[one.call]) for one in taken)
+        is_plain = is_plain and all(one.argument in needed(call) for one in references if one.call == place)
+        if call.asked and not call.writes and taken and is_plain:
+            found.add(place)
+    return found
+
+
+def _requests(calls: Sequence[PlannedCall], implied: Collection[int]) -> list[list[int]]:
+    """Give the places of the calls of each request: one ends with what the next one is about."""
+    groups: list[list[int]] = [[]]
+    for place, call in enumerate(calls):
+        groups[-1].append(place)
+        if call.asked and place not in implied and place < len(calls) - 1:
+            groups.append([])
+    return groups
+
+
+def _told(one: Stated, calls: Sequence[PlannedCall], lookups: Collection[int]) -> Origin | None:
+    """Give where a lookup that the agent makes anyway tells a value, under the name of the argument that takes it."""
+    for place in lookups:
+        for path, value in scalars_in(parsed(calls[place].answer)) if place < one.call else ():
+            if same(value, one.value) and _is_called(path, one.argument):
+                return Origin(source="result", call=place, path=path)
+    return None
+
+
+def _of(places: Sequence[int], calls: Sequence[PlannedCall]) -> Iterator[tuple[int, PlannedCall]]:
+    return ((place, calls[place]) for place in places)
+
+
+def _is_called(path: str, argument: str) -> bool:
+    """Whether an answer calls a value as the argument that takes it is called: an agent needs no word to find it."""
+    return words_of(name_of(path)) == words_of(name_of(argument))

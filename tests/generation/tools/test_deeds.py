@@ -1,0 +1,166 @@
+"""Scenarios of one deed each, and of rules, at a desk whose kayaks are there for everybody."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from pytest_agentbench.cli import main
+
+TOOLS = '''
+def find_guest(state: dict, email: str) -> dict:
+    """Find a guest by e-mail address.
+
+    Args:
+        email: E-mail address of the guest
+    """
+    for guest_id, guest in state["guests"].items():
+        if guest["email"] == email:
+            return {"guest_id": guest_id, **guest}
+    raise LookupError(f"no guest with e-mail {email}")
+
+
+def list_kayaks(state: dict, pier: str) -> list[dict]:
+    """List the free kayaks at a pier.
+
+    Args:
+        pier: Name of the pier
+    """
+    every = [{"kayak_id": name, **one} for name, one in state["kayaks"].items()]
+    return [one for one in every if one["pier"] == pier and one["free"]]
+
+
+def book_kayak(state: dict, guest_id: str, kayak_id: str, hours: int = 2) -> dict:
+    """Book a kayak for a guest.
+
+    Args:
+        guest_id: Number of the guest
+        kayak_id: Number of the kayak
+        hours: For how many hours, 1 to 8
+    """
+    kayak = state["kayaks"][kayak_id]
+    if not kayak["free"]:
+        raise ValueError(f"kayak {kayak_id} is out")
+    kayak["free"] = False
+    number = f"BK{len(state['bookings']) + 1:03}"
+    state["bookings"][number] = {"guest_id": guest_id, "kayak_id": kayak_id, "hours": hours, "status": "open"}
+    return {"booking_id": number, "price": 11 * hours}
+
+
+def list_bookings(state: dict, guest_id: str) -> list[dict]:
+    """List the bookings of a guest.
+
+    Args:
+        guest_id: Number of the guest
+    """
+    return [{"booking_id": name, **one} for name, one in state["bookings"].items() if one["guest_id"] == guest_id]
+
+
+def cancel_booking(state: dict, booking_id: str) -> dict:
+    """Cancel an open booking.
+
+    Args:
+        booking_id: Number of the booking
+    """
+    booking = state["bookings"][booking_id]
+    if booking["status"] != "open":
+        raise ValueError(f"booking {booking_id} is {booking['status']}")
+    booking["status"] = "cancelled"
+    state["kayaks"][booking["kayak_id"]]["free"] = True
+    return {"booking_id": booking_id, "status": "cancelled"}
+'''
+STATE = {
+    "guests": {
+        "G1": {"name": "Ira Vale", "email": "ira@example.com"},
+        "G2": {"name": "Moe Finch", "email": "moe@example.com"},
+        "G3": {"name": "Una Stark", "email": "una@example.com"},
+    },
+    "kayaks": {
+        "K10": {"pier": "North", "kind": "single", "free": True},
+        "K11": {"pier": "North", "kind": "double", "free": True},
+        "K12": {"pier": "South", "kind": "single", "free": False},
+        "K13": {"pier": "South", "kind": "sea", "free": True},
+    },
+    "bookings": {"BK001": {"guest_id": "G2", "kayak_id": "K12", "hours": 3, "status": "open"}},
+}
+ASK = "{id: ask-first, text: Ask first., challenge: 2, rule: {confirm_before: {calls: CALLS}}}"
+HOURS = (
+    "{id: max-eight, text: At most eight hours., challenge: 1,"
+    " rule: {never: {calls: [book_kayak], where: {hours: {$gt: 8}}}}}"
+)
+
+
+def desk(folder: Path, recipe: str, *policies: str, free: bool = True) -> Path:
+    """Write the suite of the desk; without `free` ones all kayaks are out."""
+    (folder / "kayak_tools.py").write_text(TOOLS, encoding="utf-8")
+    state = json.dumps(STATE)
+    (folder / "state.json").write_text(state if free else state.replace('"free": true', '"free": false'))
+    path = folder / "agentbench.yaml"
+    path.write_text(
+        "agent: kayak_agent:build\nenvironment: {tools: kayak_tools, state: {json: state.json}}\n"
+        f"policies: [{', '.join(policies)}]\nscenarios: [generated/scenarios/*.yaml]\ngenerate: {{{recipe}}}\n",
+        encoding="utf-8",
+    )
+    return path
+
+
+def forms_in(folder: Path) -> list[dict]:
+    """Give the scenarios that were written."""
+    return [yaml.safe_load(file.read_text()) for file in sorted(folder.glob("generated/scenarios/*.yaml"))]
+
+
+def test_each_scenario_is_one_deed_that_a_person_would_ask_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is found by a short name, undoes nothing, and its suite holds against its own `validate`."""
+    path = desk(tmp_path, "from: tools, count: 8, seed: 7", ASK.replace("CALLS", "[book_kayak, cancel_booking]"))
+
+    assert main(["generate", str(path)]) == 0
+    capsys.readouterr()
+    status = main(["validate", str(path)])
+
+    assert status == 0, capsys.readouterr().out
+    assert "mutation score 1.000" in capsys.readouterr().out
+    forms = forms_in(tmp_path)
+    assert len(forms) == 8
+    for form in forms:
+        assert re.fullmatch(r"[a-z]+-[a-z]+-d\d\d", form["id"])
+        names = [call["name"] for call in form["expect"]]
+        assert len({"book_kayak", "cancel_booking"} & set(names)) <= 1
+        assert len(names) == len(set(names)) <= 3
+    said = [form["says"][0]["request"] for form in forms]
+    assert "Please cancel booking. Email: moe@example.com." in said  # the lookups are the agent's affair
+    assert {form["provenance"]["owner"]["table"] for form in forms if "owner" in form["provenance"]} == {"guests"}
+    assert len({form["provenance"]["owner"]["key"] for form in forms if "owner" in form["provenance"]}) == 3
+    (refused,) = [form for form in forms if "failure" in form["tags"]]
+    asked = [line["request"] for line in refused["says"] if "request" in line]
+    assert "K12" in asked[0]
+    assert "K12" not in str(refused["expect"])
+    assert [call["name"] for call in refused["expect"]][-1] == "book_kayak"
+
+
+def test_a_policy_reaches_what_is_there_for_everybody_and_optional_arguments(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No kayak belongs to the guest who books it, and no call needs its hours."""
+    path = desk(tmp_path, "from: policies, count: 6, seed: 7", ASK.replace("CALLS", "[book_kayak]"), HOURS)
+
+    assert main(["generate", str(path)]) == 0, capsys.readouterr().out
+
+    decided = [form["provenance"]["decided_by"] for form in forms_in(tmp_path)]
+    assert {policy for one in decided for policy, how in one.items() if how.startswith("decided")} == {
+        "ask-first",
+        "max-eight",
+    }
+
+
+def test_a_policy_in_no_set_says_what_stands_in_the_way(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = desk(tmp_path, "from: policies, count: 2, seed: 7", ASK.replace("CALLS", "[book_kayak]"), free=False)
+
+    assert main(["generate", str(path)]) == 1
+
+    told = " ".join(capsys.readouterr().out.split())
+    assert "book_kayak refuses each call that was tried (Error: kayak K1" in told
+    assert "add rows that it accepts to the state" in told
