@@ -73,6 +73,7 @@ class Run(Model):
     `blame` and `error` are set when the conversation itself failed. `user_faults` are what a model-backed user did
     wrong; `behaviours` says of each modifier in force whether it showed (None: not known), `unfit` why others were left
     out. `faults` were to strike at the tools, `met` are those that did.
+    `unanswered` is the agent's question to which the user left without an answer, not knowing that all was done.
     `model_user` says that a model played the user.
     `reported` are the agent's own numbers: the last value it gave under each name. `shows` is what it would tell if it
     were there: *handoffs*, *output*. `turn_seconds` are how long each turn of the agent took, waits left out. `printed`
@@ -89,6 +90,7 @@ class Run(Model):
     stop_reason: str = ""
     error: str | None = None
     blame: Blame | None = None
+    unanswered: str = ""
     model_user: bool = False
     user_faults: tuple[UserFault, ...] = ()
     behaviours: dict[str, bool | None] = {}
