@@ -4,7 +4,7 @@ New is a call or another result of one, a value, a fact, something done about th
 
 Everything here is structure, so that it holds in any language. So is whose fault a stall is: the agent's where it gives
 the user's words back, or goes on as before although the user gave what it asked for; the user's where it gives the
-agent's words back, or does not say what it meant. Anything else cannot be told: blame *unclear*.
+agent's words back, or does not say what it meant; the scenario's where it has no answer. Else nobody can tell.
 """
 
 from collections import deque
@@ -101,6 +101,8 @@ class Progress:
             return f"{reason}; the user did not say what it meant by its turns (no acts)", Blame.USER
         if answers and all(any(_gives(act, asked.text) for act in said.acts or ()) for asked, said in answers):
             return f"{reason}, although the user gave what it was asked for each time", Blame.AGENT
+        if answers and all(said.acts and all(act.kind == "other" for act in said.acts) for _, said in answers):
+            return f"{reason}, and the scenario gives the user no answer", Blame.SCENARIO
         return f"{reason}; whose fault it is cannot be told", Blame.UNCLEAR
 
     def _hear(self, message: Message, *, is_idle: bool) -> None:

@@ -394,16 +394,22 @@ class ScriptedUser:
         return all(any(states(value, text, self._locale) for text in texts) for value in self._asks_for)
 
     def _said_before(self, heard: Heard, messages: Sequence[Message]) -> list[Fact]:
-        """Give the values of expected calls that a question names and that the user had said itself."""
+        """Give the values of expected calls that a question names, that the user had said, and the agent never did.
+
+        An agent that spoke of a value has heard it. Nor does "Shall I go on with your order?" ask for the order id,
+        unless the agent insists.
+        """
         said = [clipped(message.text) for message in messages if message.role == "user"]
+        heard_of = agent_messages(messages)
         named = [(name, value) for call in self._expected for name, value, _ in named_values(call.arguments)]
         named += [(one.name, one.value) for one in self._wants if one.name]
         facts = {name: Fact(name, value, (name,)) for name, value in named}
         return [
             fact
             for fact in facts.values()
-            if fact.is_asked(heard.text, self._language, loosely=True)
+            if fact.is_asked(heard.text, self._language, loosely=bool(self._unanswered))
             and any(fact.is_stated(text, self._locale) for text in said)
+            and not any(fact.is_stated(text, self._locale) for text in heard_of)
         ]
 
     def _asked_facts(self, messages: Sequence[Message], heard: Heard) -> list[Fact]:

@@ -121,7 +121,7 @@ BLAMED: dict[str, tuple[Blame, list[Said]]] = {
     ),
     "nobody says what the user meant": (Blame.USER, [("Refund me.", None), ("Which order?", None)] * 3),
     "the user has nothing to give": (
-        Blame.UNCLEAR,
+        Blame.SCENARIO,
         [("Hi", WISH), *[("Which order?", None), ("I don't have that.", (Act(kind="other"),))] * 3],
     ),
     "both say goodbye for ever": (Blame.USER, [("さようなら", None)] * 3),

@@ -14,6 +14,7 @@ import yaml
 
 from pytest_agentbench import Simulation, run_suite
 from pytest_agentbench.core.verdict import Blame
+from pytest_agentbench.report.failure import failure_text
 
 TOOLS = '''
 def find_member(state: dict, email: str) -> str:
@@ -310,3 +311,15 @@ def test_whose_fault_a_run_is_that_does_not_pass(tmp_path: Path) -> None:
         "terse, without a yes": ("error", Blame.SCENARIO),
     }, "\n\n".join(map(told, wrong.values()))
     assert not any("yes" in message.text for message in wrong["stubborn"].transcript.messages if message.role == "user")
+
+
+def test_the_report_says_why_an_open_question_is_not_held_against_the_agent(tmp_path: Path) -> None:
+    """The headline names the question and the cure, and nothing below it blames somebody else."""
+    one = played(tmp_path, {"terse": {"says": ["Lend T5 to M2 for 3 days, please"], "expect": LEND_T5}})["terse"]
+    shown = failure_text(one.result, one.transcript)
+
+    assert shown.startswith(
+        "s0 could not be judged (blame scenario, not counted against the agent): the user left a question of the agent "
+        "unanswered; add its answer to `knows`, or a `confirm` line to `says`: 'OK?'"
+    ), shown
+    assert "blame agent" not in shown

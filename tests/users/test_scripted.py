@@ -498,13 +498,14 @@ def test_a_no_stands_where_not_all_that_is_wanted_is_asked(expect: dict[str, Any
 
 
 def test_what_the_user_had_said_is_said_again() -> None:
-    """By name, and with a yes where the same is asked once more: it may have been asked for one."""
-    talk = opened("Refund order W1", expect={"order_id": "W1"})
+    """By its whole name at once, else to who insists; with a yes where the same comes again: it may ask for one."""
+    talk = opened("Rent me B1", expect={"bike": "B1"})
+    assert [talk.hear("Which bike?") for _ in range(2)] == ["My bike is B1.", "Yes, please. My bike is B1."]
+    assert talk.meant == [("confirm", ("B1",)), ("inform", ())]
 
+    talk = opened("Refund order W1", expect={"order_id": "W1"})
+    assert "don't have that" in talk.hear("Shall I go on with your order?")
     assert talk.hear("Which order, please?") == "My order id is W1."
-    assert talk.hear("Sorry, your order number is?") == "My order id is W1."
-    assert talk.hear("Sorry, your order number is?") == "Yes, please. My order id is W1."
-    assert talk.meant == [("confirm", ("W1",)), ("inform", ())]
 
 
 def test_an_id_without_a_name_is_asked_for_in_vain() -> None:
