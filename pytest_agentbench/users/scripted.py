@@ -170,7 +170,7 @@ class ScriptedUser:
             locale=self._locale,
         )
         facts = self._asked_facts(messages, heard)
-        if not (heard.asks or facts or self._is_invited(view, heard, is_report=bool(fresh))):
+        if not (heard.asks or facts or self._is_invited(view, heard, texts, is_report=bool(fresh))):
             return self._next(view, text) if self._script.left else self._leave(left)
         is_again = len(texts) > 1 and similar(text, texts[-2])
         if is_again and self._stands(heard):
@@ -194,14 +194,15 @@ class ScriptedUser:
         numbers = self._numbers if len(view.done) <= self._before_line[1] else ()
         return stated([*undone(self._weak, view.done), *numbers], said, self._locale)
 
-    def _is_invited(self, view: View, heard: Heard, *, is_report: bool) -> bool:
+    def _is_invited(self, view: View, heard: Heard, texts: Sequence[str], *, is_report: bool) -> bool:
         """Whether a statement is answered as a question would be.
 
         It is where it states what is wanted, nobody did that yet and the user has nothing else to say, and where the
-        script's yes comes next and the statement is about something else.
+        script's yes comes next and the user knows what the statement should be about instead.
         """
         left = self._script.left
-        if self._comes("confirm") and not left[0].about and heard.contradicted:
+        wrong = heard.contradicted if self._comes("confirm") and not left[0].about else []
+        if wrong and all(self._can_know(one.value, texts) for one in wrong):
             return True
         is_due = any(one.name and repr(one.value) not in self._confirmed | self._nodded for one in heard.stated)
         is_last = self._comes(*ANSWERS) or all(line.act == "close" for line in left)

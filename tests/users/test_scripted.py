@@ -262,6 +262,7 @@ def test_an_id_that_the_user_cannot_know_is_never_said() -> None:
 
     assert said == ["No, the cheaper one", "No, thank you.", "yes"]
     assert talk.hear("And B11, shall I?") == "No, it should be B10."
+    assert opened("A city bike", "yes", expect={"bike_id": "B10"}).hear("You have B12 now.") == "yes"
 
 
 def test_a_wanted_value_that_is_contradicted_gets_no_yes() -> None:
