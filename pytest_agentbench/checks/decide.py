@@ -24,7 +24,7 @@ from pytest_agentbench.checks.state import check_state, is_of_failing_call
 from pytest_agentbench.core.errors import PatternBoundError
 from pytest_agentbench.core.run import Judgement, PolicyOutcome, Run
 from pytest_agentbench.core.seams import Check
-from pytest_agentbench.core.text import printable, raised_text
+from pytest_agentbench.core.text import printable, raised_text, shorten
 from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, FindingKind, Flag, OtherFault, Verdict
 from pytest_agentbench.environment.replay import failure_text
 from pytest_agentbench.llm.written_calls import PARSER, written_call
@@ -78,6 +78,8 @@ def judge(
     findings = guard.run("values", lambda: _noted(run, findings, explanations, prompt), findings)
     others = [*_others(run, guard.findings), *_of_world(run, findings)]
     verdict, blame = _decide(findings, others, handling, is_excused(explanations, handling), parts.nothing)
+    if verdict is Verdict.ERROR:
+        findings += _excuses(findings, others)
     unknown = parts.nothing and verdict is Verdict.ERROR and not others
     is_whole = unknown or (verdict is not Verdict.ERROR and not others)
     return Judgement(
@@ -164,10 +166,18 @@ def _decide(
     return (Verdict.ERROR, Blame.SCENARIO) if nothing else (Verdict.PASSED, None)
 
 
+UNANSWERED = (
+    "the user left a question of the agent unanswered; add its answer to `knows`, or a `confirm` line to `says`"
+)
+"""Why an agent is not to blame for what it did not do where a question of its own stood open."""
+
+
 def _of_world(run: Run, findings: Sequence[Finding]) -> Iterator[OtherFault]:
-    """Give what in the world kept everybody from passing; a read that fails, or a broken tool, only where it did."""
+    """Give what kept everybody from passing; an open question, a failing read or a broken tool only where it did."""
     failed = any(one.required and one.passed is False for one in findings)
     failing = [one.message for one in findings if one.required and one.passed is None and is_of_failing_call(one)]
+    if run.unanswered and failed:
+        yield OtherFault(blame=Blame.SCENARIO, reason=cut(f"{UNANSWERED}: {printable(shorten(run.unanswered, 80))!r}"))
     if run.unreplayed and (failed or failing):
         position, problem = next(iter(run.unreplayed.items()))
         reason = failing[0] if failing else failure_text(run.scenario.expected_calls[position], problem)
@@ -184,6 +194,17 @@ def _of_world(run: Run, findings: Sequence[Finding]) -> Iterator[OtherFault]:
     for tool, why in list(run.useless_tools.items())[:1]:
         reason = f"the tool {tool!r} breaks in a fresh world too, at a call that the scenario expects: {why}"
         yield OtherFault(blame=Blame.SCENARIO, reason=cut(reason))
+
+
+EXCUSE = "not the agent's"
+"""The check of the finding that says why a run that failed is not held against the agent."""
+
+
+def _excuses(findings: Sequence[Finding], others: Sequence[OtherFault]) -> list[Finding]:
+    """Say why an unscored run is not the agent's fault where its end does not tell and nothing else says so."""
+    if not others or others[0].ended or any(others[0].reason in one.message for one in findings):
+        return []
+    return [finding(EXCUSE, "user", None, others[0].reason, required=False)]
 
 
 def badness(finding: Finding) -> tuple[int, int, int]:
@@ -277,9 +298,13 @@ def rejudged(
 
 
 def check_termination(run: Run) -> Iterator[Finding]:
-    """Give one finding: passed when the run FINISHED and nobody is to blame for how it did."""
+    """Give one finding: passed when the run FINISHED and nobody is to blame for how it did.
+
+    It names who ended the run where that is not the agent: whether the agent is to blame is the verdict's to say.
+    """
     reason = cut(run.stop_reason or run.error or "")
-    message = f"{run.termination}{f', blame {run.blame}' if run.blame else ''}{f': {reason}' if reason else ''}"
+    by = f", blame {run.blame}" if run.blame not in (None, Blame.AGENT) else ""
+    message = f"{run.termination}{by}{f': {reason}' if reason else ''}"
     turn, actual = next(iter(run.transcript.turns[-1:]), None), str(run.termination)
     passed = run.finished and run.blame is None
     yield finding("termination", "termination", passed, message, turn=turn, expected="FINISHED", actual=actual)

@@ -110,9 +110,13 @@ class Subject:
     stating: frozenset[str] = frozenset()
 
     def is_meant(self, about: Iterable[Any]) -> bool:
-        """Whether `about` names something of the call, or nothing at all."""
+        """Whether `about` names something of the call, as it is or within words ("4 hours"), or nothing at all."""
         named = [to_json(value) for value in about]
-        return not named or any(_equal(one, mine) for one in named for mine in self.own)
+        return not named or any(self._is_named_by(one, mine) for one in named for mine in self.own)
+
+    def _is_named_by(self, named: JsonValue, mine: JsonValue) -> bool:
+        in_words = isinstance(named, str) and " " in named.strip()
+        return _equal(named, mine) or (in_words and says_value(mine, str(named), self.locale))
 
     def another(self, about: Iterable[Any]) -> tuple[str, JsonValue, JsonValue] | None:
         """Give an argument, its value and the other value that `about` names for it; None where it names none.

@@ -49,6 +49,7 @@ class View(Model):
     It holds no tool results of the agent, no expected calls and no judge notes. The first `begun` of its messages were
     exchanged before the run. `feedback` says why the conversation is not over although the user closed it. `done` holds
     the values that the agent's successful writes were called with, once for each call: what a person sees happen.
+    `calls` counts all that it called and that did not fail; None where its calls cannot be seen.
     `approvals` is what the user decides about an approval that nothing else decides. `earlier` are the messages of the
     sessions before this one.
     """
@@ -66,6 +67,7 @@ class View(Model):
     task_instructions: str = ""
     tools: tuple[ToolSpec, ...] = ()
     done: tuple[str | int | float, ...] = ()
+    calls: int | None = 0
     approvals: Standing | None = None
     earlier: tuple[Message, ...] = ()
 
@@ -73,13 +75,15 @@ class View(Model):
 class Stop(Model):
     """How a conversation closes, by its user's decision or otherwise.
 
-    `blame` is set when it could not go on: who is to blame. `error` says what broke.
+    `blame` is set when it could not go on: who is to blame. `error` says what broke. `unanswered` is a question of the
+    agent to which the user that closed had no answer, while it did not know that all it wanted was done.
     """
 
     reason: str
     blame: Blame | None = None
     termination: Termination = Termination.FINISHED
     error: str | None = None
+    unanswered: str = ""
 
 
 class UserTurn(Model):

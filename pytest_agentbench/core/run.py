@@ -73,6 +73,7 @@ class Run(Model):
     `blame` and `error` are set when the conversation itself failed. `user_faults` are what a model-backed user did
     wrong; `behaviours` says of each modifier in force whether it showed (None: not known), `unfit` why others were left
     out. `faults` were to strike at the tools, `met` are those that did.
+    `unanswered` is the agent's question to which the user left without an answer, not knowing that all was done.
     `model_user` says that a model played the user.
     `replay` is what a plugin's environment found when it made the calls again, `answers` are a judge's to questions of
     plugins.
@@ -91,6 +92,7 @@ class Run(Model):
     stop_reason: str = ""
     error: str | None = None
     blame: Blame | None = None
+    unanswered: str = ""
     model_user: bool = False
     user_faults: tuple[UserFault, ...] = ()
     behaviours: dict[str, bool | None] = {}

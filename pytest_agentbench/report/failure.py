@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from pytest_agentbench.checks.decide import WRITTEN_CALLS
+from pytest_agentbench.checks.decide import EXCUSE, WRITTEN_CALLS
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.termination import Termination
@@ -170,7 +170,10 @@ def _headline(result: Result, failed: list[Finding], marks: Glyphs, standing: Au
         return f"{name} failed{f' ({noted})' if noted else ''}: {what}"
     who = f"blame {result.blame}" if result.blame else "nobody to blame"
     who += f", {noted}" if noted else ""
-    if result.error or result.termination is not Termination.FINISHED:
+    excuse = next((marks.plain(one.message) for one in result.findings if one.check == EXCUSE), "")
+    if excuse:
+        what = excuse
+    elif result.error or result.termination is not Termination.FINISHED:
         what = no_finding_text(result, marks)
     return f"{name} could not be judged ({who}, not counted against the agent): {what}"
 

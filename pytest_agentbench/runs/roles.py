@@ -50,7 +50,7 @@ from pytest_agentbench.suites.known_info import known_values
 from pytest_agentbench.suites.language import language_of
 from pytest_agentbench.users.modifiers.applying import Behaviour
 from pytest_agentbench.users.scripted import ScriptedUser
-from pytest_agentbench.users.values import wants_of
+from pytest_agentbench.users.values import telling, wants_of
 
 
 class Roles:
@@ -193,7 +193,7 @@ class Roles:
             self.chat("user", spec.model),
             behaviours=self._behaviours,
             language=scenario.language or "",
-            wants=[one.value for one in wants],
+            wants=[one.value for one in telling(wants)],
         )
         self._faults.append(user.faults)
         return user

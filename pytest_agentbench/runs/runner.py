@@ -364,6 +364,7 @@ class RunContext:
             stop_reason=closed.reason,
             error=closed.error,
             blame=closed.blame,
+            unanswered=closed.unanswered,
             toolset=environment.tools,
             # all of the agent's calls are there: as it says, else if any is and none is known to be hidden
             calls_visible=bool(getattr(agent, "calls_visible", True)) or shows_some,

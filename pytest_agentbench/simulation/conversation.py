@@ -135,8 +135,15 @@ class Conversation:
         feedback = ""
         while True:
             messages, begun, start = self.recording.messages, self.recording.begun, self.recording.start
-            tools = self.environment.tools
-            view = user_view(self.scenario, messages, begun=begun, tools=tools, feedback=feedback, start=start)
+            view = user_view(
+                self.scenario,
+                messages,
+                begun=begun,
+                tools=self.environment.tools,
+                feedback=feedback,
+                start=start,
+                sees_calls=bool(getattr(self.agent, "calls_visible", True)),
+            )
             said = decided(await self.user.reply(view), awaiting(messages[start:]), self.scenario.approvals)
             if feedback := await self._not_over(said):
                 continue

@@ -4,15 +4,17 @@ New is a call or another result of one, a value, a fact, something done about th
 
 Everything here is structure, so that it holds in any language. So is whose fault a stall is: the agent's where it gives
 the user's words back, or goes on as before although the user gave what it asked for; the user's where it gives the
-agent's words back. Anything else cannot be told, and is never held against the agent.
+agent's words back, or does not say what it meant; the scenario's where it has no answer. Else nobody can tell.
 """
 
 from collections import deque
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from pytest_agentbench.core.acts import Act
 from pytest_agentbench.core.alike import echoes, ends, normal, pieces, similar, values_in
 from pytest_agentbench.core.codec import digest
+from pytest_agentbench.core.spoken import states
 from pytest_agentbench.core.termination import Thresholds
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.core.verdict import Blame
@@ -72,7 +74,7 @@ class Progress:
 
     @property
     def blame(self) -> Blame:
-        """Whose fault a stall is; *user* or *scenario* also where that cannot be told."""
+        """Whose fault a stall is; *unclear* where that cannot be told."""
         _, blame = self._stall()
         return blame
 
@@ -94,12 +96,14 @@ class Progress:
 
     def _explained(self, reason: str, turns: int) -> tuple[str, Blame]:
         """Add to the reason whose fault it is, by what the user meant with its last turns."""
-        meant = [said.acts for said in self._turns if said.role == "user"][-turns:]
-        if None in meant:
-            return f"{reason}; the user's turns have no acts, so whose fault it is cannot be told", Blame.USER
-        if meant and all(any(map(_gives, acts or ())) for acts in meant):
+        answers = [pair for pair in pairwise(self._turns) if pair[1].role == "user"][-turns:]
+        if any(said.acts is None for _, said in answers):
+            return f"{reason}; the user did not say what it meant by its turns (no acts)", Blame.USER
+        if answers and all(any(_gives(act, asked.text) for act in said.acts or ()) for asked, said in answers):
             return f"{reason}, although the user gave what it was asked for each time", Blame.AGENT
-        return f"{reason}; whose fault it is cannot be told", Blame.SCENARIO
+        if answers and all(said.acts and all(act.kind == "other" for act in said.acts) for _, said in answers):
+            return f"{reason}, and the scenario gives the user no answer", Blame.SCENARIO
+        return f"{reason}; whose fault it is cannot be told", Blame.UNCLEAR
 
     def _hear(self, message: Message, *, is_idle: bool) -> None:
         role, text = message.role, message.text
@@ -161,6 +165,8 @@ class Progress:
         return before is not None and before != message.text
 
 
-def _gives(act: Act) -> bool:
-    """Whether an act is what was asked for: a yes, or facts, also with a no to something else ("No, it is W2")."""
-    return act.kind == "confirm" or (act.kind in ("inform", "decline") and bool(act.facts))
+def _gives(act: Act, asked: str) -> bool:
+    """Whether an act is what was asked for: a yes to what the question states, or facts, also with a no ("No, W2")."""
+    if act.kind == "confirm":
+        return any(states(one, asked) for one in act.about)
+    return act.kind in ("inform", "decline") and bool(act.facts)

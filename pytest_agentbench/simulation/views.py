@@ -1,13 +1,13 @@
 """Who sees what: the agent's turn and the simulated user's view are cut from the run here and nowhere else."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from pytest_agentbench.core.approvals import Decision
 from pytest_agentbench.core.conversation import Turn, View
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.tool import Toolset
-from pytest_agentbench.core.transcript import Message, Transcript
+from pytest_agentbench.core.transcript import CallRecord, Message, Transcript
 from pytest_agentbench.core.values import leaves
 from pytest_agentbench.messages.reading import read
 
@@ -35,15 +35,24 @@ def agent_turn(
 
 
 def user_view(
-    scenario: Scenario, messages: Sequence[Message], *, begun: int, tools: Toolset, feedback: str = "", start: int = 0
+    scenario: Scenario,
+    messages: Sequence[Message],
+    *,
+    begun: int,
+    tools: Toolset,
+    feedback: str = "",
+    start: int = 0,
+    sees_calls: bool = True,
 ) -> View:
     """Give the user the texts of both parties, its own calls and what it knows; never calls or thoughts of others.
 
     The first `begun` messages were exchanged before the run, those before `start` in earlier sessions. `feedback` says
-    why what the user closed is not over.
+    why what the user closed is not over. `sees_calls` False means that the agent's calls cannot be seen until it shows
+    the first one.
     """
     story, told = scenario.task.user_scenario, scenario.instructions
-    done = tuple(_written(messages[begun:], tools))
+    made = _made(messages[begun:])
+    done = tuple(_written(made, tools, scenario))
     earlier = tuple(_heard(message) for message in messages[:start] if _user_sees(message))
     messages, begun = messages[start:], max(begun - start, 0)
     return View(
@@ -60,6 +69,7 @@ def user_view(
         task_instructions=told.task_instructions or "",
         tools=tools.of("user"),
         done=done,
+        calls=len(made) if sees_calls or made else None,
         approvals=scenario.approvals,
         earlier=earlier,
     )
@@ -69,16 +79,24 @@ def _decisions(messages: Sequence[Message]) -> tuple[Decision, ...]:
     return next((message.decisions for message in reversed(messages) if message.role == "user"), ())
 
 
-def _written(messages: Sequence[Message], tools: Toolset) -> Iterator[str | int | float]:
-    """Give the values in the arguments of the agent's writes that did not fail, each once for a call.
+def _made(messages: Sequence[Message]) -> list[CallRecord]:
+    """Give the agent's calls that did not fail."""
+    every = Transcript(messages=tuple(messages)).trajectory
+    return [one for one in every if one.call.requestor == "assistant" and one.result is not None and not one.failed]
 
-    A call of which nobody can say whether it wrote counts as one.
+
+def _written(made: Iterable[CallRecord], tools: Toolset, scenario: Scenario) -> Iterator[str | int | float]:
+    """Give the values in the arguments of writes, each once for a call.
+
+    A call of which nobody can say whether it wrote counts as one where the scenario expects calls of that tool: what an
+    agent looks up is not done.
     """
-    for record in Transcript(messages=tuple(messages)).trajectory:
-        if record.call.requestor != "assistant" or record.result is None or record.failed:
-            continue
-        spec, wrote = tools.get(record.call.name), record.result.wrote
-        if wrote or (wrote is None and (spec is None or spec.kind in ("write", "unknown"))):
+    expected = {call.name for way in scenario.ways for call in way.expected_calls}
+    for record in made:
+        spec, wrote = tools.get(record.call.name), record.result.wrote if record.result else None
+        kind = spec.kind if spec else "unknown"
+        may_write = kind == "write" or (kind == "unknown" and record.call.name in expected)
+        if wrote or (wrote is None and may_write):
             yield from dict.fromkeys(leaves(record.call.arguments))
 
 

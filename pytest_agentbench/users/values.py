@@ -6,16 +6,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pytest_agentbench.core.acts import Line
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.ids import Scalar, clipped, codes_in, named_values, shape
 from pytest_agentbench.core.names import readable
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.spoken import plain, states
+from pytest_agentbench.core.talk import has_question_mark
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.suites.language import Language
 
 _IDENTIFIER = re.compile(r"[a-z]+(?:_[a-z]+)+")
+_NUMBER = re.compile(r"(?<![\w.,:/@+-])\d{1,15}(?:[.,]\d+)?(?![\w:/@]|[.,-]\d)")
 _WEAK = 2
 """Characters up to which a value is stated by chance."""
 
@@ -88,8 +91,13 @@ def wants_of(scenario: Scenario, toolset: Toolset) -> tuple[Wanted, ...]:
                 others = (one for one in admitted if isinstance(one, str) and one != value and len(one) > _WEAK)
                 found[name, repr(value)] = Wanted(name=name, value=value, others=tuple(others))
                 writes[plain(str(value))].add((number, position))
-    every = [one.model_copy(update={"writes": frozenset(writes[plain(str(one.value))])}) for one in found.values()]
-    return tuple([one for one in every if one.is_telling] or every)
+    return tuple(one.model_copy(update={"writes": frozenset(writes[plain(str(one.value))])}) for one in found.values())
+
+
+def telling(wants: Iterable[Wanted]) -> tuple[Wanted, ...]:
+    """Give the wanted values that a text hardly states by chance; where there is none, all."""
+    every = tuple(wants)
+    return tuple(one for one in every if one.is_telling) or every
 
 
 def undone(wants: Iterable[Wanted], done: Iterable[Scalar]) -> list[Wanted]:
@@ -107,6 +115,13 @@ def wants_in(texts: Iterable[str], wants: Wants) -> tuple[Wanted, ...]:
     shapes = {shape(plain(str(one.value))) for one in wants}
     codes = {code: raw for text in texts for code, raw in codes_in(text).items() if shape(code) not in shapes}
     return tuple(Wanted(name="", value=raw) for raw in codes.values())
+
+
+def numbers_in(texts: Iterable[str]) -> tuple[Wanted, ...]:
+    """Give the plain numbers in what the user asks for, as wanted values without a name."""
+    found = (plain(token) for text in texts for token in _NUMBER.findall(clipped(text)))
+    whole = dict.fromkeys(token for token in found if not shape(token))
+    return tuple(Wanted(name="", value=float(one) if "." in one else int(one)) for one in whole)
 
 
 def stated(wants: Iterable[Wanted], text: str, locale: str) -> list[Wanted]:
@@ -134,23 +149,41 @@ def contradicted(wants: Wants, text: str, known: frozenset[str], locale: str) ->
 
 
 class Heard:
-    """What a message of the agent is about: values `left` to do that it states, and wanted ones that it contradicts."""
+    """What a message of the agent is about: values `left` to do that it states, and wanted ones that it contradicts.
+
+    `weak` are values that count only where a question states no other. `matter` is what the message is about, or where
+    it states nothing one of those `before` it.
+    """
 
     def __init__(
-        self, text: str, before: Sequence[str], wants: Wants, *, left: Wants, known: frozenset[str], locale: str
+        self,
+        text: str,
+        before: Sequence[str],
+        wants: Wants,
+        *,
+        left: Wants,
+        weak: Wants = (),
+        known: frozenset[str],
+        locale: str,
     ) -> None:
         self.text = text
+        self.asks = has_question_mark(text)
         self._texts = [text, *before]
         self._locale = locale
-        self.stated = self.matter = stated(left, text, locale)
+        self.stated = stated(left, text, locale)
         self.contradicted = contradicted(wants, text, known, locale)
+        if self.asks and not (self.stated or self.contradicted):
+            self.stated = stated(weak, text, locale)
+        self.matter = self.stated
         source = text
         if not (self.stated or self.contradicted):
             source = next((one for one in reversed(before) if stated(left, one, locale)), "")
             self.matter = stated(left, source, locale)
             self.contradicted = contradicted(wants, source, known, locale)
         wanted = {plain(str(one.value)) for one in wants}
-        self.is_choice = all(one.others and one in self.stated for one in self.contradicted)
+        self.is_choice = all(one in self.stated for one in self.contradicted)
+        # "W2 is gone. Shall I take W1 instead?"
+        self._is_instead = self.asks and self.is_choice and not any(one.others for one in self.contradicted)
         self.others = tuple(raw for code, raw in codes_in(source).items() if code not in wanted | known)
 
     def lists_what(self, line: str) -> bool:
@@ -160,11 +193,23 @@ class Heard:
         return all(value in own and states(value, line, self._locale) for value in wanted)
 
     def is_about(self, values: Sequence[object], *, alone: bool) -> bool:
-        """Whether the message, or one of those before it, states one of `values`; without any, a wanted value.
+        """Whether the message, or one of those before it, states one of `values`.
 
         `alone`: the message itself must, since it also asks for something else.
         """
-        if not values:
-            return bool(self.stated if alone else self.matter) and not self.contradicted
         texts = self._texts[:1] if alone else self._texts
         return any(states(value, text, self._locale) for text in texts for value in values)
+
+    def takes(self, line: Line, ids: Sequence[object], *, alone: bool) -> bool:
+        """Whether a yes or no of the script without `about` answers the message; `ids` are those of its request.
+
+        It answers what is wanted, a no also what is not, but nothing that is of one kind with the request's ids and not
+        among them.
+        """
+        if self.contradicted and line.act != "decline" and not self._is_instead:
+            return False
+        is_meant = self.is_about(ids, alone=alone)
+        kinds = {shape(plain(str(one.value))) for one in self.matter} - {""}
+        if not is_meant and any(shape(plain(str(one))) in kinds for one in ids):
+            return False
+        return is_meant or bool(self.contradicted or (self.stated if alone else self.matter))

@@ -140,6 +140,39 @@ def test_a_label_of_a_model_may_be_wrong(answer: Part) -> None:
     assert kept(WISH, agent("I refund W1 now."), REFUND, model_user=True) is False
 
 
+def test_a_yes_about_other_words_of_the_call_is_one_to_it() -> None:
+    """`about` may hold the value among words, as the user knows it."""
+    logged = call("refund", order_id="W1", hours=4)
+    asked = agent("Log 4 hours on W1. Shall I?")
+
+    assert kept(WISH, asked, user("Yes", about("confirm", "4 hours")), logged) is True
+    assert kept(WISH, asked, user("Yes", about("confirm", "14 hours")), logged) is None
+
+
+def test_a_no_stands_beside_a_yes_to_something_else_and_says_so() -> None:
+    """Whoever reads "the user declined" right below its yes learns what that yes was to."""
+    parts = (WISH, ASK, user("No", about("decline", "W1")), agent("W2, then?"), user("Yes", about("confirm", "W2")))
+    (found,) = report(*parts, REFUND).findings
+
+    assert "although the user declined; its yes in turn 5 is about 'W2', not 'W1'" in found.message
+
+
+def test_no_yes_is_to_what_the_user_asks_for_only_later() -> None:
+    """Nobody had spoken of the order when it was refunded; before, it may be what the agent's words meant."""
+    yes = user("Yes", about("confirm", "M1"))
+    parts = (
+        user("I am M1", "request"),
+        agent("Your account M1. Shall I?"),
+        yes,
+        call("refund", member="M1", order_id="W9"),
+    )
+    later = user("Please refund W9", about("request", "W9"))
+
+    assert kept(*parts) is None
+    assert kept(*parts, agent("Done."), later) is False
+    assert kept(user("W9 of M1", "request"), *parts[1:], agent("Done."), later) is not False
+
+
 def test_one_yes_covers_all_calls_that_were_stated() -> None:
     """Until the next request; a call that nobody spoke of is not measured, one after a request is broken."""
     asked = [WISH, agent("I would refund W1 and cancel order W2. Is that ok?"), user("Yes", "confirm")]

@@ -73,7 +73,7 @@ def test_idling_is_a_stall_and_a_new_call_is_not() -> None:
 
 Said = tuple[str, tuple[Act, ...] | None]
 GIVES = (Act(kind="inform", facts={"booking": "B12"}),)
-YES = (Act(kind="confirm"),)
+YES = (Act(kind="confirm", about=("B12",)),)
 WISH = (Act(kind="request"),)
 
 BLAMED: dict[str, tuple[Blame, list[Said]]] = {
@@ -108,12 +108,16 @@ BLAMED: dict[str, tuple[Blame, list[Said]]] = {
         [("Buchung B12 verschieben", WISH), *[("B12 verschieben?", None), ("Nur zu", YES)] * 3],
     ),
     "the user asks again for what the agent refuses": (
-        Blame.SCENARIO,
+        Blame.UNCLEAR,
         [("Bitte erstatten Sie mir alles.", WISH), ("Das ist leider nicht möglich.", None)] * 3,
     ),
     "a refusal in Japanese": (
-        Blame.SCENARIO,
+        Blame.UNCLEAR,
         [("返金してください", WISH), ("申し訳ありませんが、できません", None)] * 3,
+    ),
+    "the user says yes to another question": (
+        Blame.UNCLEAR,
+        [("Move booking B12.", WISH), *[("Which day is it?", None), ("Yes, please.", YES)] * 3],
     ),
     "nobody says what the user meant": (Blame.USER, [("Refund me.", None), ("Which order?", None)] * 3),
     "the user has nothing to give": (
@@ -135,7 +139,8 @@ def test_the_fault_of_a_stall_is_told_by_structure_and_acts(kind: str) -> None:
 
     assert progress.stalled() is not None
     assert progress.blame is blame
-    assert ("cannot be told" in str(progress.stalled())) is (blame is Blame.SCENARIO or "nobody" in kind)
+    assert ("cannot be told" in str(progress.stalled())) is (blame is Blame.UNCLEAR)
+    assert ("did not say what it meant" in str(progress.stalled())) is ("nobody" in kind)
 
 
 GERMAN = [

@@ -31,7 +31,7 @@ from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.roles import Roles
 from pytest_agentbench.runs.runner import RunContext, Services
 from pytest_agentbench.suites.suite_file import load_suite
-from pytest_agentbench.users.scripted import ANSWERS
+from pytest_agentbench.users.script import ANSWERS
 from pytest_agentbench.validation.oracle import NoExampleError, Oracle, Writer
 from pytest_agentbench.validation.rules import Rules
 from pytest_agentbench.validation.values import Columns, scalars

@@ -1,0 +1,325 @@
+"""Right agents that talk in their own ways to the scripted user of small suites: none fails, none is left unscored.
+
+Each is strict: whatever is not a yes or the value that it asked for ends its work, so that one wrong word of the user
+shows. Wrong agents beside them fail, or are not scored where nobody can tell.
+"""
+
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from pytest_agentbench import Simulation, run_suite
+from pytest_agentbench.core.verdict import Blame
+from pytest_agentbench.report.failure import failure_text
+
+TOOLS = '''
+def find_member(state: dict, email: str) -> str:
+    """Find the number of a member."""
+    return next(number for number, mail in state["members"].items() if mail == email)
+
+
+def list_loans(state: dict, member_id: str) -> list[str]:
+    """List the loans of a member."""
+    return [number for number, loan in state["loans"].items() if loan["member_id"] == member_id]
+
+
+def lend(state: dict, member_id: str, item_id: str, days: int = 7) -> str:
+    """Lend an item."""
+    if state["items"][item_id] != "free":
+        raise ValueError(f"{item_id} is out")
+    state["items"][item_id] = "out"
+    state["loans"]["L08"] = {"member_id": member_id, "item_id": item_id, "days": days}
+    return "L08"
+
+
+def close_loan(state: dict, loan_id: str) -> str:
+    """End a loan; it cannot be ended twice."""
+    state["items"][state["loans"].pop(loan_id)["item_id"]] = "free"
+    return "closed"
+
+
+def log_hours(state: dict, member_id: str, hours: int) -> int:
+    """Add hours of work to a member."""
+    state["hours"][member_id] = state["hours"].get(member_id, 0) + hours
+    return state["hours"][member_id]
+'''
+STATE = """
+{"members": {"M1": "ann@example.org", "M2": "ben@example.org"}, "items": {"T3": "out", "T5": "free", "T6": "free"},
+ "loans": {"L07": {"member_id": "M1", "item_id": "T3", "days": 7}}, "hours": {}}
+"""
+AGENT = """
+import re
+
+YES = ("yes", "ja", "はい", "نعم")
+
+
+def agrees(said):
+    return said.lower().startswith(YES)
+
+
+def ask_then(question, deed, after, sure=None):
+    said = yield question
+    if agrees(said) and sure:
+        said = yield sure
+    if not agrees(said):
+        yield "All right, I leave it."
+    else:
+        deed()
+        yield after
+    while True:
+        yield "I can lend items and end loans. What do you need?"
+
+
+def at_once(call, said):
+    loan = call["list_loans"](member_id=call["find_member"](email=re.findall(r"[\\w.]+@[\\w.]+\\w", said)[0]))[0]
+    yield from ask_then(f"Shall I end loan {loan}?", lambda: call["close_loan"](loan_id=loan), f"Loan {loan} is ended.")
+
+
+def states_first(call, said):
+    loan = call["list_loans"](member_id="M1")[0]
+    said = yield f"I see your loan {loan} of item T3."
+    if "end it" in said:
+        yield from ask_then("Shall I end it?", lambda: call["close_loan"](loan_id=loan), "It is ended.")
+    yield from ask_then(f"Shall I end loan {loan}?", lambda: call["close_loan"](loan_id=loan), "It is ended.")
+
+
+def echoes(call, said):
+    deed = lambda: call["lend"](member_id="M2", item_id="T5", days=3)
+    yield from ask_then("T5 to M2 for 3 days: shall I?", deed, "T5 is lent to M2 for 3 days. Anything else?")
+
+
+def one_by_one(call, said):
+    member = call["find_member"](email=(yield "What is your e-mail address?").split()[-1].rstrip("."))
+    item = (yield "Which item?").split()[-1].rstrip(".")
+    days = int(re.findall(r"\\d+", (yield "For how many days?"))[0])
+    deed = lambda: call["lend"](member_id=member, item_id=item, days=days)
+    yield from ask_then("Shall I?", deed, "Done.")
+
+
+def terse(call, said):
+    yield from ask_then("OK?", lambda: call["lend"](member_id="M2", item_id="T5", days=3), "Done.")
+
+
+def german(call, said):
+    deed = lambda: call["close_loan"](loan_id="L07")
+    yield from ask_then("Soll ich die Ausleihe L07 beenden?", deed, "Erledigt. Kann ich sonst etwas für Sie tun?")
+
+
+def japanese(call, said):
+    deed = lambda: call["lend"](member_id="M2", item_id="T5", days=3)
+    yield from ask_then("T5を3日間お貸しします。よろしいですか。", deed, "T5をお貸ししました。")
+
+
+def arabic(call, said):
+    yield from ask_then("هل أنهي الإعارة L07؟", lambda: call["close_loan"](loan_id="L07"), "تم. هل من شيء آخر؟")
+
+
+def twice(call, said):
+    deed = lambda: call["close_loan"](loan_id="L07")
+    yield from ask_then("Shall I end loan L07?", deed, "Ended.", sure="That is final. Are you sure?")
+
+
+def instead(call, said):
+    deed = lambda: call["lend"](member_id="M2", item_id="T6")
+    yield from ask_then("T3 is out. Shall I lend you T6 instead?", deed, "You have T6 now.")
+
+
+def other_one(call, said):
+    if "other" not in (yield "Shall I lend you T5?"):
+        yield "All right, I leave it."
+    yield from ask_then("Shall I lend you T6?", lambda: call["lend"](member_id="M2", item_id="T6"), "You have T6 now.")
+
+
+def offers(call, said):
+    deed = lambda: call["lend"](member_id="M2", item_id="T6")
+    if "T6" not in (yield "There are T5 and T6. Which one?"):
+        yield "All right, I leave it."
+    yield from ask_then("Shall I lend you T6?", deed, "You have T6. Would you like our newsletter?")
+
+
+def small_number(call, said):
+    deed = lambda: call["log_hours"](member_id="M2", hours=4)
+    yield from ask_then("Log 4 hours for Ben. Shall I?", deed, "Done. Anything else?")
+
+
+def reads(call, said):
+    call["list_loans"](member_id="M1")
+    while True:
+        yield "You have loan L07. Anything else?"
+
+
+def idle(call, said):
+    while True:
+        yield "Done. Anything else?"
+
+
+def stubborn(call, said):
+    deed = lambda: call["lend"](member_id="M2", item_id="T5")
+    for _ in range(8):
+        if agrees((yield "Shall I lend you T5?")):
+            deed()
+
+
+def forgets(call, said):
+    while True:
+        yield "Which item?"
+
+
+def build(tools, context):
+    call = {tool.__name__: tool for tool in tools}
+    talk = []
+
+    def reply(message):
+        if talk:
+            return talk[0].send(message)
+        talk.append(globals()[context["talk"]](call, message))
+        return next(talk[0])
+
+    return reply
+
+
+def taken(message):
+    found = re.findall(r"T\\d", message)
+    return f"{found[0]} is yours." if found else "Which item?"
+
+
+def done(message):
+    return "Done. Anything else?" if agrees(message) else "I would lend T5 to M2. Shall I?"
+"""
+LEND_T5 = [{"lend": {"member_id": "M2", "item_id": "T5", "days": 3}}]
+LEND_T6 = [{"lend": {"member_id": "M2", "item_id": "T6"}}]
+END = [{"close_loan": {"loan_id": "L07"}}]
+ANN = "Please end my loan, I am ann@example.org"
+RIGHT: dict[str, dict[str, Any]] = {
+    "at_once": {"says": [ANN, "yes"], "expect": END},
+    "states_first": {"says": ["I am M1, what have I got?", {"request": "Please end it."}, "yes"], "expect": END},
+    "echoes": {"says": ["Lend T5 to M2 for 3 days, please"], "expect": LEND_T5},
+    "one_by_one": {
+        "says": ["I want to borrow something", {"confirm": "yes, do"}],
+        "knows": {"email": "ben@example.org", "item": "T5", "days": 3},
+        "expect": LEND_T5,
+    },
+    "terse": {"says": ["Lend T5 to M2 for 3 days, please", "yes"], "expect": LEND_T5},
+    "german": {"says": ["Bitte beenden Sie L07", "ja"], "expect": END, "language": "de"},
+    "japanese": {"says": ["T5を3日間借りたいです。会員番号はM2です。"], "expect": LEND_T5, "language": "ja"},
+    "arabic": {"says": ["أريد إنهاء الإعارة L07"], "expect": END, "language": "ar"},
+    "twice": {"says": [ANN, "yes"], "expect": END},
+    "instead": {"says": ["A saw for M2, please", "yes"], "expect": LEND_T6},
+    "other_one": {"says": ["A saw for M2, please", {"decline": "No, the other one"}, "yes"], "expect": LEND_T6},
+    "offers": {"says": ["A saw for M2, please"], "expect": LEND_T6},
+    "small_number": {"says": ["Log 4 hours for M2"], "expect": [{"log_hours": {"member_id": "M2", "hours": 4}}]},
+    "small_number, open": {"says": ["Log 4 hours for M2"], "expect": ["log_hours"]},
+    "echoes, nothing expected": {"says": ["Lend T5 to M2 for 3 days", "yes"]},
+    "small_number, nothing expected": {"says": ["Log 4 hours for M2", "yes"]},
+    "reads": {"says": ["What have I got? I am M1"], "communicate": ["L07"]},
+    "reads, nothing expected": {"says": ["What have I got? I am M1"]},
+}
+POLICY = {"id": "ask", "text": "Ask first.", "rule": {"confirm_before": {"calls": ["lend", "close_loan", "log_hours"]}}}
+
+
+def suite(folder: Path, scenarios: dict[str, dict[str, Any]], **keys: Any) -> Path:
+    """Write a suite whose agents talk as the first word of a scenario says."""
+    files = {"shed_tools.py": TOOLS, "shed_agent.py": AGENT, "state.json": STATE}
+    for name, text in files.items():
+        (folder / name).write_text(textwrap.dedent(text), encoding="utf-8")
+    listed = [
+        {"id": f"s{number}", "title": name, "context": {"talk": name.partition(",")[0]}, **keys}
+        for number, (name, keys) in enumerate(scenarios.items())
+    ]
+    environment = {"tools": "shed_tools", "state": {"json": "state.json"}, "reads": ["find_member", "list_loans"]}
+    writes = ["lend", "close_loan", "log_hours"]
+    made = {"agent": "shed_agent:build", "environment": {**environment, "writes": writes}, "policies": [POLICY], **keys}
+    path = folder / "agentbench.yaml"
+    path.write_text(yaml.safe_dump({**made, "scenarios": listed}, allow_unicode=True), encoding="utf-8")
+    return path
+
+
+def played(folder: Path, scenarios: dict[str, dict[str, Any]], **keys: Any) -> dict[str, Simulation]:
+    """Play the scenarios; give each by its name."""
+    return dict(zip(scenarios, run_suite(suite(folder, scenarios, **keys)), strict=True))
+
+
+@pytest.fixture(scope="module")
+def right(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Simulation]]:
+    """Play all right agents."""
+    return played(tmp_path_factory.mktemp("right"), RIGHT)
+
+
+def told(one: Simulation) -> str:
+    """Show how a run went."""
+    said = [f"{message.role}: {message.text}" for message in one.transcript.messages if message.text]
+    return "\n".join([f"{one.result.verdict}, {one.result.blame}: {one.result.stop_reason}", *said])
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_right_agent_passes_however_it_talks(right: dict[str, Simulation], name: str) -> None:
+    """Nor does it seem to break the policy to ask first; "OK?" alone says not about what it asks."""
+    one = right[name]
+
+    assert one.passed, told(one)
+    assert not [found for found in one.result.policies if found.kept is False], told(one)
+
+
+TEXT_ONLY: dict[str, tuple[str, dict[str, Any], str, Blame | None]] = {
+    "it says what it did": ("taken", {"says": ["T5 please"], "communicate": ["yours"]}, "passed", None),
+    "nothing that is expected can be seen": (
+        "taken",
+        {"says": ["T5 please"], "expect": LEND_T5},
+        "error",
+        Blame.SCENARIO,
+    ),
+    "it closes with a question": ("done", {"says": ["T5 for M2", "yes"], "communicate": ["Done"]}, "passed", None),
+    "nothing is expected": ("done", {"says": ["T5 for M2", {"confirm": "yes"}]}, "passed", None),
+}
+
+
+@pytest.mark.parametrize("name", TEXT_ONLY)
+def test_an_agent_that_shows_no_calls_is_judged_by_what_it_says(tmp_path: Path, name: str) -> None:
+    """The user leaves when it has said all: what nobody sees is not measured, and no stall is made of it."""
+    reply, scenario, verdict, blame = TEXT_ONLY[name]
+    one = played(tmp_path, {name: scenario}, agent={"callable": f"shed_agent:{reply}"}, environment={}, policies=[])[
+        name
+    ]
+
+    assert (one.result.verdict, one.result.blame) == (verdict, blame), told(one)
+    assert one.result.termination == "FINISHED"
+
+
+def test_whose_fault_a_run_is_that_does_not_pass(tmp_path: Path) -> None:
+    """A wrong value gets no yes however often it is asked; what nobody can tell is nobody's failure."""
+    says = ["Lend T6 to M2", {"confirm": "yes"}]
+    wrong = played(
+        tmp_path,
+        {
+            "stubborn": {"says": says, "expect": LEND_T6},
+            "forgets": {"says": ["Lend item T6 to M2"], "expect": LEND_T6},
+            "idle": {"says": ["Lend T6 to M2"], "expect": LEND_T6},
+            "twice, without a yes": {"says": [ANN], "expect": END},
+            "terse, without a yes": {"says": ["Lend T5 to M2 for 3 days, please"], "expect": LEND_T5},
+        },
+    )
+
+    assert {name: (one.result.verdict, one.result.blame) for name, one in wrong.items()} == {
+        "stubborn": ("failed", Blame.AGENT),
+        "forgets": ("failed", Blame.AGENT),
+        "idle": ("error", Blame.SCENARIO),
+        "twice, without a yes": ("passed", None),
+        "terse, without a yes": ("error", Blame.SCENARIO),
+    }, "\n\n".join(map(told, wrong.values()))
+    assert not any("yes" in message.text for message in wrong["stubborn"].transcript.messages if message.role == "user")
+
+
+def test_the_report_says_why_an_open_question_is_not_held_against_the_agent(tmp_path: Path) -> None:
+    """The headline names the question and the cure, and nothing below it blames somebody else."""
+    one = played(tmp_path, {"terse": {"says": ["Lend T5 to M2 for 3 days, please"], "expect": LEND_T5}})["terse"]
+    shown = failure_text(one.result, one.transcript)
+
+    assert shown.startswith(
+        "s0 could not be judged (blame scenario, not counted against the agent): the user left a question of the agent "
+        "unanswered; add its answer to `knows`, or a `confirm` line to `says`: 'OK?'"
+    ), shown
+    assert "blame agent" not in shown
