@@ -31,7 +31,7 @@ def test_every_name_fits_with_and_without_options(name: str) -> None:
         ([{"adds_intnt": {}}], "did you mean 'adds_intent'?"),
         ([{"adds_intent": {"att": 3}}], "did you mean 'at'?"),
         ([{"adds_intent": {"at": 0}}], "found 0, expected a whole number, 1 or more"),
-        ([3], "expected the name of a modifier, or {name: {option: value}}"),
+        ([3], "expected a modifier or {modifier: {option: value}}"),
         ([{"impatient": {}, "out_of_scope": {}}], "found a mapping with 'impatient', 'out_of_scope'"),
     ],
 )
