@@ -153,3 +153,61 @@ def test_without_agentbench_no_hook_is_asked(project: Project) -> None:
 
     result.assert_outcomes(passed=1)
     assert "letters" not in result.stdout.str()
+
+
+NOTEBOOK = """
+from pytest_agentbench import EnvironmentOffer, Toolset, ToolSpec, Written
+
+
+class Form(Written):
+    notebook: int
+
+
+class Pages:
+    isolation = "per_run"
+
+    def open(self, initial, run):
+        return {"notes": []}
+
+    def snapshot(self, handle):
+        return {"notes": list(handle["notes"])}
+
+    def close(self, handle):
+        pass
+
+
+class Notebook:
+    def __init__(self, size):
+        self.size = size
+        text = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+        self.toolset = Toolset(specs=(ToolSpec(name="note", kind="write", parameters=text),))
+        self.state = Pages()
+
+    def call(self, handle, call):
+        if len(handle["notes"]) == self.size:
+            raise ValueError("the notebook is full")
+        handle["notes"].append(call.arguments["text"])
+        return len(handle["notes"])
+
+    def replayed(self, run, recording, *, whole):
+        return run
+
+
+def pytest_agentbench_environments():
+    return {"notebook": EnvironmentOffer(form=Form, open=lambda form, folder: Notebook(form.notebook))}
+"""
+
+
+def test_a_plugin_offers_an_environment_by_a_name(anywhere: Project) -> None:
+    """Its form says what may stand there, its tools act on its state, and what a tool raises is a refusal."""
+    anywhere.write("bench/conftest.py", NOTEBOOK)
+    anywhere.write("bench/desk.py", 'def build(tools):\n    return lambda text: f"Page {tools[0](text=text)}."\n')
+    suite = "agent: desk:build\nscenarios: [{id: one, says: [Milk], expect: [{note: {text: Milk}}]}]\n"
+    anywhere.write("bench/agentbench.yaml", suite + "environment: {notebook: 3}\n")
+
+    anywhere.run().assert_outcomes(passed=1)
+
+    anywhere.write("bench/agentbench.yaml", suite + "environment: {notebook: three, pages: 2}\n")
+    wrong = anywhere.run()
+
+    wrong.stdout.fnmatch_lines(["*:3:*environment.notebook: found 'three'*", "*:3:*unknown key 'pages'*"])
