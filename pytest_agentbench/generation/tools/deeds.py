@@ -200,9 +200,8 @@ def _is_pointless(one: tuple[PlannedCall, Sequence[PlannedCall]]) -> bool:
     call, before = one
     slots = read_slots(dict(call.call.arguments))
     taken = [(before[at.call], slots.get(path)) for path, at in call.origins.items() if at.call is not None]
-    return bool(taken) and all(
-        value in read_slots(dict(lookup.call.arguments)).values() for lookup, value in taken if not lookup.writes
-    )
+    read = [(lookup, value) for lookup, value in taken if not lookup.writes]
+    return bool(read) and all(value in read_slots(dict(lookup.call.arguments)).values() for lookup, value in read)
 
 
 def of_one_deed(
