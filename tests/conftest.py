@@ -21,6 +21,10 @@ pytest_plugins = ["pytester"]
 # what is imported stays, and searching it for cycles, again and again, was a third of the time of collection
 gc.disable()
 
+# Where the environment forbids it, each session would rewrite the asserts of all test modules anew: 7 s in each worker.
+# Inner sessions and child processes go by the environment: what they import is written anew within a second at times.
+_writes_none, sys.dont_write_bytecode = sys.dont_write_bytecode, False
+
 OF_EXTRAS = {"pytest_agentbench.llm.pydantic_ai_form"}
 """Modules that import the package of an extra at their top."""
 
@@ -48,6 +52,7 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "patient")
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Search for cycles from here on, but not among what was imported and collected."""
+    """Search for cycles from here on, but not among what was imported and collected; write no more bytecode."""
     gc.freeze()
     gc.enable()
+    sys.dont_write_bytecode = _writes_none

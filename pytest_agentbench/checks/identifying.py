@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from pytest_agentbench.checks.reckoning import NotThereError
 from pytest_agentbench.checks.rules_values import Facts
@@ -45,6 +46,14 @@ class Seen:
                 if identity in rows:
                     self._add(f"table {table}", identity, _plain_fields(rows[identity]))
 
+    @classmethod
+    def by(cls, facts: Facts, before: int) -> "Seen":
+        """Give what a run had come across, read once for all rules and answers that ask about the same call."""
+        known = _SEEN.setdefault(facts, {})
+        if before not in known:
+            known[before] = cls(facts, before)
+        return known[before]
+
     def is_key(self, value: JsonValue) -> bool:
         """Whether a value is an id in some result, or the key of some row of the initial state."""
         return bool(self.kinds_of(value)) or any(str(value) in rows for rows in self.tables.values())
@@ -78,6 +87,10 @@ class Seen:
                 self._read(item, key, inner)
         elif _is_id(value):
             self._values.add(str(value))
+
+
+_SEEN: WeakKeyDictionary[Facts, dict[int, Seen]] = WeakKeyDictionary()
+"""What was read of runs that are being judged, by the number of calls before."""
 
 
 def by_name(name: str, _value: JsonValue, schema: Mapping[str, Any], _seen: Seen) -> bool:
@@ -191,7 +204,7 @@ def subject_of(
     schemas = (spec.parameters.get("properties") if spec else None) or {}
     fixed = [item for value in facts.run.scenario.context.values() for item in _items(to_json(value))]
     named = [to_json(value) for value in about]
-    seen, outer_ones = Seen(facts, place), set(stating)
+    seen, outer_ones = Seen.by(facts, place), set(stating)
     found: list[tuple[str, JsonValue]] = []
     asked_for = set(outer_ones)
     every: list[JsonValue] = []
