@@ -23,16 +23,16 @@ def late(**keys: str) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("gates", [[], ["success >= 1"]], ids=["without gates", "with gates"])
-def test_a_scenario_in_quarantine_is_played_and_decides_nothing(everywhere: Project, gates: list[str]) -> None:
+def test_a_scenario_in_quarantine_is_played_and_decides_nothing(anywhere: Project, gates: list[str]) -> None:
     """It is shown with its owner, and the session is green."""
-    everywhere.suite("a", late(quarantine={**WHY, "until": "2999-12-31"}), agent=ONE_WRONG, gates=gates)
+    anywhere.suite("a", late(quarantine={**WHY, "until": "2999-12-31"}), agent=ONE_WRONG, gates=gates)
 
-    result = everywhere.run("-rA")
+    result = anywhere.run("-rA")
 
     assert result.ret == 0
     result.stdout.fnmatch_lines(["*1 passed · 1 in quarantine*", "*quarantine until 2999-12-31: b (payments)*"])
     result.stdout.fnmatch_lines(["*1 passed, 1 missed in*"])
-    held = {run.key.scenario: run for run in everywhere.document.results}["b"]
+    held = {run.key.scenario: run for run in anywhere.document.results}["b"]
     assert held.quarantine == Quarantine(**WHY, until=date(2999, 12, 31))
     assert not held.scored
 

@@ -208,7 +208,8 @@ def inferred_schema(state: Mapping[str, Any]) -> Schema:
     }
     found = []
     for name, own in rows.items():
-        columns = {column: [row[column] for row in own if row.get(column) is not None] for row in own for column in row}
+        names = dict.fromkeys(column for row in own for column in row)
+        columns = {column: [row[column] for row in own if row.get(column) is not None] for column in names}
         targets = [(column, _target(held, column, {**values, name: set()}, keys)) for column, held in columns.items()]
         found.append(
             Table(
