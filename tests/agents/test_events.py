@@ -18,6 +18,7 @@ from pytest_agentbench.core.suite import HttpAgentSpec
 from pytest_agentbench.core.tool import ToolCall, ToolResult
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.simulation.recording import Recording
+from tests.tables import each
 
 
 async def _inline(work: Any) -> Any:
@@ -35,7 +36,7 @@ def reply(returned: object) -> Reply:
     return asyncio.run(adapt(answer, run_sync=_inline).reply(Turn(message="Hi")))
 
 
-@pytest.mark.parametrize(
+@each(
     ("returned", "text"),
     [
         ({"content": "Blocked.", "output": {"decision": "block"}}, "Blocked."),
@@ -135,7 +136,7 @@ FILTERED: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("form", FILTERED)
+@each("form", FILTERED)
 def test_each_api_s_filter_is_a_refusal_with_what_was_said_before(form: str) -> None:
     """The agent is not to blame, and the conversation goes on."""
     returned, text = FILTERED[form]
@@ -161,7 +162,7 @@ def test_a_failed_response_is_the_server_s_or_the_agent_s() -> None:
             reply({"status": "failed", "error": {"code": code, "message": "m"}, "output": []})
 
 
-@pytest.mark.parametrize("calls", [[], [{"name": "refund", "args": {"id": 1}, "id": "r"}]])
+@each("calls", [[], [{"name": "refund", "args": {"id": 1}, "id": "r"}]])
 def test_calls_of_an_answer_that_a_filter_ended_stand(calls: list[Any]) -> None:
     """LangGraph executes them; a refusal is an answer without calls."""
     ended = {"type": "ai", "content": "", "tool_calls": calls, "response_metadata": {"finish_reason": "content_filter"}}

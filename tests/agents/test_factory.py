@@ -22,6 +22,7 @@ from pytest_agentbench.llm.models import Models
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.testing import ModelServer
 from tests.agents.http_endpoint import endpoint
+from tests.tables import each
 
 AGENTS = """
 import threading
@@ -228,7 +229,7 @@ async def test_a_base_url_may_be_offered_as_it_is(build_based: Build) -> None:
         await build_based("required", Offer(None))
 
 
-@pytest.mark.parametrize(
+@each(
     ("parameter", "default"),
     [
         ("base_url='http://own/v1'", "http://own/v1"),

@@ -9,6 +9,7 @@ import pytest
 from pytest_agentbench.agents.failure import failure, guard, guard_sync
 from pytest_agentbench.core.errors import AgentError, EnvironmentFaultError
 from pytest_agentbench.environment.runner import Runner
+from tests.tables import each
 
 
 class UnprintableError(Exception):
@@ -43,7 +44,7 @@ EXITS = [
 ]
 
 
-@pytest.mark.parametrize("error", EXITS, ids=lambda error: type(error).__name__)
+@each("error", EXITS, ids=lambda error: type(error).__name__)
 async def test_async_code_that_raises_is_an_agent_error(error: BaseException) -> None:
     """Exits, pytest's own exceptions and ordinary ones all become an `AgentError` with cause and line."""
     with pytest.raises(AgentError) as caught:
@@ -83,7 +84,7 @@ async def test_cancelling_the_run_passes_through() -> None:
         await task
 
 
-@pytest.mark.parametrize("then", ["answer", "raise"])
+@each("then", ["answer", "raise"])
 async def test_an_agent_cannot_swallow_a_cancellation(then: str) -> None:
     """An agent that catches everything is still cancelled."""
 

@@ -17,6 +17,7 @@ from pytest_agentbench.core.errors import AgentError, SuiteFaultError
 from pytest_agentbench.core.suite import AgentSpec
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.environment.runner import Runner
+from tests.tables import each
 
 
 def made_by(module: str, name: str, **members: object) -> object:
@@ -25,7 +26,7 @@ def made_by(module: str, name: str, **members: object) -> object:
     return type("Mine", (base,), {"__module__": "my_agent", **members})()
 
 
-@pytest.mark.parametrize(
+@each(
     ("module", "name", "framework"),
     [
         ("langgraph.pregel.main", "Pregel", "LangGraph"),
@@ -44,7 +45,7 @@ def test_the_bases_of_a_type_tell_its_framework(module: str, name: str, framewor
     assert framework_of(made_by(module, name)) == framework
 
 
-@pytest.mark.parametrize("thing", [None, "text", 3, len, int, Path, lambda message: message])
+@each("thing", [None, "text", 3, len, int, Path, lambda message: message])
 def test_whatever_else_is_no_frameworks(thing: object) -> None:
     """Functions, classes and values are left to others."""
     assert framework_of(thing) is None

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from pytest_agentbench.agents.frameworks.context import fitted, lacking
 from pytest_agentbench.core.errors import SuiteFaultError
+from tests.tables import each
 
 
 class Model(BaseModel):
@@ -51,7 +52,7 @@ class Plain:
 DAY = {"customer": "Ada", "since": "2024-02-01"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("context", "wanted", "built"),
     [
         (DAY, Model, Model(customer="Ada", since=date(2024, 2, 1))),
@@ -80,7 +81,7 @@ def test_an_object_is_given_as_it_is() -> None:
     assert fitted({"customer": "Ada", "tier": 2}, Plain, what="deps_type").told == ("Ada", 2)
 
 
-@pytest.mark.parametrize(
+@each(
     ("context", "wanted", "said"),
     [
         ({}, Record, r"type Record is not given: it needs customer \(str\); add `context: \{customer: …\}`"),
@@ -185,7 +186,7 @@ def own_variable(ctx: RunContext, name: str) -> object:
     return given.tier
 
 
-@pytest.mark.parametrize(
+@each(
     ("tool", "context"),
     [
         (by_attribute, None),
@@ -202,8 +203,8 @@ def test_what_an_agent_reads_of_its_context_is_named(tool: Tool, context: Any) -
     assert "add `context: {tier: …}`" in str(lacking(raised_by(tool, context), context))
 
 
-@pytest.mark.parametrize("tool", [own_key, own_none, own_attribute, own_variable])
-@pytest.mark.parametrize("context", [None, {"customer": "Ada"}])
+@each("tool", [own_key, own_none, own_attribute, own_variable])
+@each("context", [None, {"customer": "Ada"}])
 def test_what_an_agent_reads_elsewhere_is_its_own(tool: Tool, context: Any) -> None:
     """Though the context, which has no such key either, is at hand."""
     assert lacking(raised_by(tool, context), context) is None

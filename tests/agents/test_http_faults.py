@@ -13,6 +13,7 @@ from pytest_agentbench.core.errors import AgentError, EnvironmentFaultError, Sui
 from pytest_agentbench.core.suite import HttpAgentSpec
 from tests.agents.http_endpoint import endpoint
 from tests.agents.test_http import CONNECTIONS, agent_at, turn
+from tests.tables import each
 
 
 async def failing(_: web.Request) -> web.Response:
@@ -120,7 +121,7 @@ FAULTS: dict[str, tuple[Any, dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@each("fault", FAULTS)
 async def test_a_fault_of_the_endpoint_is_the_agents(fault: str) -> None:
     """Status, body, keys found and what was meant stand in the error, shortened and safe to print."""
     answer, parts, says = FAULTS[fault]
@@ -178,7 +179,7 @@ async def test_a_session_that_fits_no_header_is_the_agents() -> None:
     assert len(there.bodies) == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("parts", "context", "says"),
     [
         ({"url": "localhost:8000"}, {}, "'localhost:8000', which is no address; it must begin with http"),

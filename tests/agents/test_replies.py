@@ -14,6 +14,7 @@ from pytest_agentbench.core.conversation import Reply, Turn
 from pytest_agentbench.core.errors import AgentError
 from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.transcript import Message
+from tests.tables import each
 
 
 def text(said: str) -> Message:
@@ -65,7 +66,7 @@ TAU2_LIST = [
 ]
 
 
-@pytest.mark.parametrize(
+@each(
     "returned",
     [OPENAI_LIST, LANGCHAIN_LIST, PARTS_LIST, TAU2_LIST, list(LOOKED), Reply(messages=LOOKED), tuple(OPENAI_LIST)],
     ids=["openai", "langchain", "pydantic-ai", "tau2", "messages", "reply", "tuple"],
@@ -78,7 +79,7 @@ def test_every_shape_of_calls_the_agent_ran_itself_reads_the_same(returned: obje
     ] == list(LOOKED)
 
 
-@pytest.mark.parametrize(
+@each(
     "returned",
     [
         "hi",
@@ -99,7 +100,7 @@ def test_text_in_every_shape(returned: object) -> None:
     assert to_reply(returned, Turn(message="hello")).messages[-1].text == "hi"
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "parsed", "raw"),
     [
         ('{"id": 7}', {"id": 7}, None),
@@ -131,7 +132,7 @@ def test_calls_that_langchain_could_not_parse_are_calls() -> None:
     assert to_reply(message).messages[0].tool_calls == (ToolCall(name="look", id="c1", raw='{"id": '),)
 
 
-@pytest.mark.parametrize(
+@each(
     "failed",
     [
         SimpleNamespace(type="tool", content="no such id", tool_call_id="c1", status="error"),
@@ -158,7 +159,7 @@ def test_tool_errors_are_told_apart(failed: object) -> None:
     assert reply.messages[1] == result("no such id", error=True)
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "kept"),
     [
         ([{"id": 7}], '[{"id":7}]'),
@@ -207,7 +208,7 @@ def test_several_results_of_one_id_answer_in_order() -> None:
     assert [message.text for message in reply.messages[1:3]] == ["first", "second"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("returned", "said"),
     [
         ({"stop": True}, []),
@@ -284,7 +285,7 @@ UNUSABLE: list[tuple[object, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("returned", "says"), UNUSABLE, ids=range(len(UNUSABLE)))
+@each(("returned", "says"), UNUSABLE, ids=range(len(UNUSABLE)))
 def test_unusable_replies_say_what_was_got(returned: object, says: str) -> None:
     """The error names the type and shows the value; it is short and safe to print."""
     with pytest.raises(AgentError, match=says) as caught:

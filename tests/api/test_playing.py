@@ -28,6 +28,7 @@ from pytest_agentbench import (
 from pytest_agentbench.plugin import hookspecs
 from pytest_agentbench.results.document import comparable, read
 from pytest_agentbench.testing import ModelRequest, ModelServer, structured
+from tests.tables import each
 
 AGENT = """
 def build(tools, hasty=False):
@@ -91,7 +92,7 @@ def parrot(message: str) -> str:
     return f"You said: {message}"
 
 
-@pytest.mark.parametrize("how", ["plain", "in a loop", "async"])
+@each("how", ["plain", "in a loop", "async"])
 def test_a_function_and_lines_are_a_conversation(how: str) -> None:
     """Without a suite, in a script or from within a loop; nothing of pytest is asked."""
 

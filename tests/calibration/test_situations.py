@@ -14,6 +14,7 @@ from pytest_agentbench.calibration.labelled import (
     plausible,
     situations,
 )
+from tests.tables import each
 
 
 def situation(tool: str, agent: str, user: str) -> Situation:
@@ -45,7 +46,7 @@ def test_hard_negatives_are_satisfied_yet_negative() -> None:
     assert all(situations()[name].user == "satisfied" for name, bucket in buckets.items() if bucket == "hard")
 
 
-@pytest.mark.parametrize("name", ["bad-params-aware", "bad-input-data", "wrong-action-silent"])
+@each("name", ["bad-params-aware", "bad-input-data", "wrong-action-silent"])
 def test_ambiguous_situations_say_what_decides(name: str) -> None:
     """Which value is wrong and who supplied it."""
     assert "supplied" in situations()[name].means

@@ -12,6 +12,7 @@ from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.tool import Toolset, ToolSpec
 from pytest_agentbench.core.transcript import Message
 from tests.checks.builders import agent, call, run_of, user, want
+from tests.tables import each
 
 TOOLS = Toolset(
     specs=tuple(
@@ -71,7 +72,7 @@ HALLUCINATED = [
 ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("expect", "calls", "made", "errors", "name", "strict", "termination"),
     [
         pytest.param(TASK_3, ONE_BY_ONE, 3, 0, "1.00", "1.00", "FINISHED", id="3-gpt-4o"),

@@ -4,14 +4,13 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-import pytest
-
 from pytest_agentbench.checks.decide import judge
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.core.verdict import Verdict
 from tests.checks.builders import agent, run_of, user
+from tests.tables import each
 
 
 def looked_up(result: Any, **arguments: Any) -> list[Message]:
@@ -37,7 +36,7 @@ def flagged(*parts: list[Message], **fields: Any) -> list[str]:
     return [flag.value for flag in judge(run_of(*parts, **fields)).flags]
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     [
         "Order W5199551 costs $1,628.50.",
@@ -59,7 +58,7 @@ def test_what_was_seen_in_any_spelling_is_no_flag(said: str) -> None:
     assert flagged(user("Order, please: thirty-five of them"), looked_up(ORDER), agent(said)) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("said", "value"),
     [
         ("Order W5199552 is on its way.", "w5199552"),
@@ -96,7 +95,7 @@ def test_a_result_of_a_later_turn_is_no_source() -> None:
     assert flagged(user("How much?"), agent("It is 1628.50, I think."), later) == ["1628.5"]
 
 
-@pytest.mark.parametrize(
+@each(
     "fields",
     [
         {"policies": (Policy(id="p", text="Refunds take 77 days."),)},

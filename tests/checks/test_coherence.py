@@ -9,6 +9,7 @@ from pytest_agentbench.core.scenario import Scenario, Task
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.tool import ToolCall, Toolset, ToolSpec
 from pytest_agentbench.core.transcript import Message, Transcript
+from tests.tables import each
 
 TOOLS = Toolset(specs=(ToolSpec(name="look", kind="read"), ToolSpec(name="change", kind="write"), ToolSpec(name="odd")))
 
@@ -48,7 +49,7 @@ def redundant(*parts):
     return [record.call.name for record in redundant_calls(run(*parts).transcript.trajectory, TOOLS)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("parts", "expected"),
     [
         pytest.param([calls("look", 1, a=1), calls("look", 2, a=1)], ["look"], id="same-again"),

@@ -1,9 +1,8 @@
 """What must be said may be said in number words, in the language of the scenario."""
 
-import pytest
-
 from pytest_agentbench.checks.decide import judge
 from tests.checks.builders import agent, run_of, user
+from tests.tables import each
 
 
 def is_said(info: str, text: str, language: str) -> bool:
@@ -12,7 +11,7 @@ def is_said(info: str, text: str, language: str) -> bool:
     return judge(run).verdict == "passed"
 
 
-@pytest.mark.parametrize(
+@each(
     ("language", "info", "text"),
     [
         ("en", "21", "There are twenty-one of them."),
@@ -34,7 +33,7 @@ def test_a_number_in_words_says_it(language: str, info: str, text: str) -> None:
     assert is_said(info, text, language)
 
 
-@pytest.mark.parametrize(
+@each(
     ("language", "info", "text"),
     [
         ("en", "20", "There are twenty-one of them."),

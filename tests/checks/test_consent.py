@@ -13,6 +13,7 @@ from pytest_agentbench.core.tool import ToolCall, Toolset, ToolSpec
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.core.verdict import Blame, Verdict
 from tests.checks.builders import agent, call, run_of, user
+from tests.tables import each
 
 Part = list[Message]
 CONFIRM: dict[str, Any] = {"confirm_before": {"calls": "writes"}}
@@ -70,20 +71,20 @@ YES = [
 """Assents that no list of words holds, one of which would be taken for a no."""
 
 
-@pytest.mark.parametrize("words", YES)
+@each("words", YES)
 def test_a_labelled_yes_is_a_yes_in_any_words(words: str) -> None:
     """And the same words of an agent that never asks are still broken: nobody confirmed before the call."""
     assert kept(WISH, ASK, user(words, "confirm"), REFUND) is True
     assert kept(WISH, REFUND, ASK, user(words, "confirm")) is False
 
 
-@pytest.mark.parametrize("words", YES)
+@each("words", YES)
 def test_an_unlabelled_answer_is_not_measured(words: str) -> None:
     """It may have been the yes or a no: neither kept nor broken."""
     assert kept(WISH, ASK, user(words), REFUND) is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("parts", "expected"),
     [
         ([REFUND], False),
@@ -124,7 +125,7 @@ def test_a_yes_to_one_thing_is_none_to_another() -> None:
     assert kept(WISH, ASK, user("Yes, and W2", about("confirm", "W1"), about("request", "W2")), REFUND) is True
 
 
-@pytest.mark.parametrize(
+@each(
     "answer",
     [user("10115", "inform"), user("Is it free?", "ask"), user("…", "other"), user("Yes", about("confirm", "W2"))],
 )
@@ -199,7 +200,7 @@ def test_the_agent_must_have_stated_what_it_does() -> None:
     assert "`about`" in finding.cure
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "words", "expected"),
     [
         ({"order_id": "W1", "notify": True, "note": "left at the door"}, "Refund W1?", True),
@@ -245,7 +246,7 @@ QUOTED = {
 }
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "expected"),
     [
         ("W1: you get 1,250.50 back until 1 July 2025?", True),
@@ -307,7 +308,7 @@ def test_an_id_without_an_alternative_that_the_user_never_gave_goes_without_sayi
     assert kept(WISH, two, *yes, move, scenario={"context": {"customer": "u1"}}) is True
 
 
-@pytest.mark.parametrize(
+@each(
     ("wish", "asked", "expected"),
     [
         ("I am patient P2. Book slot S3, please.", "Slot S3, shall I?", True),
@@ -367,7 +368,7 @@ def test_a_yes_with_another_wish_in_one_breath_is_a_yes() -> None:
         assert kept(WISH, ASK, [both], REFUND) is True
 
 
-@pytest.mark.parametrize(
+@each(
     ("acts", "expected"),
     [
         (("confirm", "condition"), False),
@@ -451,7 +452,7 @@ EVE = {"user_said": "Eve"}
 FREE: dict[str, Any] = {"confirmed": True}
 
 
-@pytest.mark.parametrize(
+@each(
     ("needs", "unknown", "given", "refused"),
     [
         ({"confirmed": True}, None, True, False),

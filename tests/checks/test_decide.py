@@ -16,6 +16,7 @@ from pytest_agentbench.core.tool import ToolCall, Toolset, ToolSpec
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.core.verdict import Blame, Finding, Verdict
 from tests.checks.builders import agent, call, run_of, user, want
+from tests.tables import each
 
 GOAL = [want("refund", order_id="W1", method="paypal_1")]
 RIGHT = call("refund", order_id="W1", method="paypal_1")
@@ -66,7 +67,7 @@ def test_a_value_that_nobody_can_know_is_noted() -> None:
     assert NOWHERE not in "".join(failures(run_of(*looked[:1], agent("Done."), expect=GOAL, communicate=["12.5"])))
 
 
-@pytest.mark.parametrize(
+@each(
     ("parts", "messages"),
     [
         (
@@ -128,7 +129,7 @@ def test_a_tool_of_unknown_kind_must_be_called_when_expected() -> None:
     assert judge(run_of(RIGHT, expect=GOAL, toolset=Toolset())).verdict is Verdict.PASSED
 
 
-@pytest.mark.parametrize(("order", "verdict"), [("any_order", "passed"), ("in_order", "failed"), ("exact", "failed")])
+@each(("order", "verdict"), [("any_order", "passed"), ("in_order", "failed"), ("exact", "failed")])
 def test_a_violated_order_fails(order: str, verdict: str) -> None:
     """An order mode is a demand of its own."""
     run = run_of(RIGHT, call("get_user"), expect=[want("get_user"), *GOAL], scenario={"match": {"order": order}})
@@ -141,8 +142,8 @@ def test_a_forbidden_call_fails_even_as_an_attempt() -> None:
     assert failures(run) == ["cancel_order(order_id='W1') is forbidden in this scenario"]
 
 
-@pytest.mark.parametrize("termination", [Termination.STALLED, Termination.CRASHED, Termination.SAFETY_TIMEOUT])
-@pytest.mark.parametrize("blame", [None, *Blame])
+@each("termination", [Termination.STALLED, Termination.CRASHED, Termination.SAFETY_TIMEOUT])
+@each("blame", [None, *Blame])
 def test_whoever_broke_the_run_is_blamed(termination: Termination, blame: Blame | None) -> None:
     """A run that did not finish is the agent's failure, or an error by somebody else's fault."""
     judged = judge(run_of(RIGHT, expect=GOAL, termination=termination, blame=blame))

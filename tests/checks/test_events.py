@@ -3,8 +3,6 @@
 import json
 from typing import Any
 
-import pytest
-
 from pytest_agentbench.checks.decide import judge
 from pytest_agentbench.core.events import Event, ExpectedHandoff
 from pytest_agentbench.core.policy import Policy
@@ -14,6 +12,7 @@ from pytest_agentbench.core.scenario import ExpectedCall, Match
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.core.verdict import Blame, Verdict
 from tests.checks.builders import agent, call, run_of, user, want
+from tests.tables import each
 
 
 def handoff(source: str = "", to: str = "", place: int = 0) -> ExpectedHandoff:
@@ -57,7 +56,7 @@ WANTED = {"decision": "block", "risk": {"$gte": 3}}
 REFUND = want("refund", order_id="W1")
 
 
-@pytest.mark.parametrize(
+@each(
     ("wanted", "failed"),
     [
         ((handoff("triage", "refunds"),), []),
@@ -91,7 +90,7 @@ def test_a_handoff_that_nobody_would_tell_is_not_measured() -> None:
     assert failures(told) == ["a handoff to refunds did not take place"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("order", "place", "passes"),
     [("in_order", 1, True), ("in_order", 0, False), ("in_order", 2, False), ("exact", 1, True), ("exact", 0, False)],
 )
@@ -115,7 +114,7 @@ def test_exactly_these_calls_says_nothing_of_handoffs_unless_one_is_named() -> N
     assert judge(of(twice, calls, **scenario)).verdict is Verdict.FAILED
 
 
-@pytest.mark.parametrize(
+@each(
     ("maker", "failed"),
     [
         ("refunds", []),
@@ -137,7 +136,7 @@ def test_a_call_whose_maker_nobody_tells_is_not_measured() -> None:
     assert (judgement.verdict, [one.part for one in judgement.unmeasured]) == (Verdict.PASSED, ["by"])
 
 
-@pytest.mark.parametrize(("maker", "failed"), [("triage", 1), ("refunds", 0)])
+@each(("maker", "failed"), [("triage", 1), ("refunds", 0)])
 def test_a_call_may_be_forbidden_to_one_agent(maker: str, failed: int) -> None:
     """`never` names the agent that must not."""
     messages = [*user("Refund W1"), *by(maker, call("refund", order_id="W1")), *by(maker, agent("Done"))]
@@ -152,7 +151,7 @@ def test_a_forbidden_call_whose_maker_nobody_tells_is_not_measured() -> None:
     assert (judgement.verdict, [one.part for one in judgement.unmeasured]) == (Verdict.PASSED, ["never"])
 
 
-@pytest.mark.parametrize(
+@each(
     ("first", "kept"),
     [
         ([{"handoff": {"to": "refunds"}}], True),
@@ -175,7 +174,7 @@ def test_a_rule_about_handoffs_that_nobody_tells_is_not_measured() -> None:
     assert (judgement.verdict, [one.kept for one in judgement.policies]) == (Verdict.PASSED, [None])
 
 
-@pytest.mark.parametrize(
+@each(
     ("output", "shows", "failed"),
     [
         ({"decision": "block", "risk": 3, "more": 1}, set(), []),
@@ -203,7 +202,7 @@ def test_a_typed_answer_that_nobody_would_show_is_not_measured() -> None:
 TALK = [*user("Hi"), *agent("W1 is on its way."), *user("When?"), *agent('{"days": 2}')]
 
 
-@pytest.mark.parametrize(
+@each(
     ("reply", "failed"),
     [
         ({"contains": "DAYS"}, ""),
@@ -236,7 +235,7 @@ def test_a_reply_that_is_no_json_fits_no_schema() -> None:
     assert failures(judgement)[0].startswith("the last reply does not fit the JSON Schema: it is no JSON")
 
 
-@pytest.mark.parametrize("form", [{"matches": "(a+)+$"}, {"json_schema": {"pattern": "(a+)+$"}}])
+@each("form", [{"matches": "(a+)+$"}, {"json_schema": {"pattern": "(a+)+$"}}])
 def test_a_pattern_without_an_end_is_the_scenario_s_fault(form: dict[str, Any]) -> None:
     """It is cut off, and nothing is held against the agent."""
     text = '"' + "a" * 4000 + '!"'
@@ -244,7 +243,7 @@ def test_a_pattern_without_an_end_is_the_scenario_s_fault(form: dict[str, Any]) 
     assert (judgement.verdict, judgement.blame) == (Verdict.ERROR, Blame.SCENARIO)
 
 
-@pytest.mark.parametrize(
+@each(
     ("schema", "text"),
     [
         ({"patternProperties": {"(a+)+$": {}}, "additionalProperties": False}, '{"' + "a" * 4000 + '!": 1}'),
@@ -264,7 +263,7 @@ def test_a_schema_without_an_end_is_the_scenario_s_fault(schema: dict[str, Any],
     assert (judgement.verdict, judgement.blame) == (Verdict.ERROR, Blame.SCENARIO)
 
 
-@pytest.mark.parametrize(
+@each(
     ("items", "failed"),
     [
         ([{"a": [at]} for at in range(4000)], False),

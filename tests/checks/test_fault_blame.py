@@ -1,17 +1,16 @@
 """Whose fault it is that a run under a fault did not get there."""
 
-import pytest
-
 from pytest_agentbench.checks.decide import judge
 from pytest_agentbench.core.fault import FaultHit, FaultSpec
 from pytest_agentbench.core.verdict import Blame, Verdict
 from tests.checks.builders import agent, call, run_of, user, want
+from tests.tables import each
 
 BROKEN = FaultSpec(kind="error", calls=())
 TIMEOUT = FaultSpec(kind="timeout")
 
 
-@pytest.mark.parametrize("reply", ["What is your postcode?", "The lookup timed out. What is your postcode?"])
+@each("reply", ["What is your postcode?", "The lookup timed out. What is your postcode?"])
 def test_who_ended_a_run_under_a_fault_stays_to_blame(reply: str) -> None:
     """Nothing tells the agent's question from an excuse without reading it: the run is not scored."""
     run = run_of(
@@ -30,7 +29,7 @@ def test_who_ended_a_run_under_a_fault_stays_to_blame(reply: str) -> None:
     assert (judgement.verdict, judgement.blame) == (Verdict.ERROR, Blame.USER)
 
 
-@pytest.mark.parametrize(("done", "verdict"), [(True, Verdict.ERROR), (False, Verdict.FAILED)])
+@each(("done", "verdict"), [(True, Verdict.ERROR), (False, Verdict.FAILED)])
 def test_a_tool_that_stays_broken_excuses_nothing_that_was_due_before(done: bool, verdict: Verdict) -> None:
     """What is asked first is not made impossible by a tool that comes later."""
     run = run_of(

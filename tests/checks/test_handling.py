@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from pytest_agentbench.checks.decide import judge
 from pytest_agentbench.checks.handling import settled
 from pytest_agentbench.core.fault import FaultHit, FaultSpec
@@ -11,6 +9,7 @@ from pytest_agentbench.core.run import Judgement
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.core.verdict import Blame, Verdict
 from tests.checks.builders import agent, call, run_of, user, want
+from tests.tables import each
 
 LASTING = FaultSpec(kind="error", calls=())
 ONCE = FaultSpec(kind="timeout")
@@ -38,7 +37,7 @@ def after_lookup(*then: Any, fault: FaultSpec = ONCE) -> Judgement:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("then", "overcome"),
     [
         ([answered("get_order", '{"status": "sent"}', order_id="W1"), agent("It was sent.")], True),
@@ -55,7 +54,7 @@ def test_a_fault_is_overcome_by_a_later_answer(then: list[Message], overcome: bo
     assert (metrics["faults_recovered"], metrics["faults_given_up"]) == (float(overcome), float(not overcome))
 
 
-@pytest.mark.parametrize(
+@each(
     ("said", "made_up"),
     [
         ("Your parcel costs 48.90 EUR.", "48.9"),
@@ -109,7 +108,7 @@ def lasting(*then: Any, **more: Any) -> Judgement:
     )
 
 
-@pytest.mark.parametrize("said", [HONEST, "Erledigt!"])
+@each("said", [HONEST, "Erledigt!"])
 def test_giving_up_on_what_lasts_is_neither_failed_nor_passed(said: str) -> None:
     """Whether the user was told stands in the words, which are the auditor's to read."""
     judgement = lasting(agent(said))
@@ -139,7 +138,7 @@ def test_a_write_besides_excuses_nothing() -> None:
     assert lasting(call("cancel_order", wrote=True, order_id="W1"), agent(HONEST)).verdict is Verdict.FAILED
 
 
-@pytest.mark.parametrize(("told", "verdict"), [(True, Verdict.PASSED), (False, Verdict.FAILED)])
+@each(("told", "verdict"), [(True, Verdict.PASSED), (False, Verdict.FAILED)])
 def test_word_that_the_user_was_told_settles_it(told: bool, verdict: Verdict) -> None:
     """Excused where it was; else the run fails by what it left undone."""
     judgement = settled(lasting(agent(HONEST)), told=told)

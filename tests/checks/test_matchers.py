@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from pytest_agentbench.checks.matchers import matches
 from pytest_agentbench.core.errors import CheckError
 from pytest_agentbench.core.matchers import matcher_misfits
+from tests.tables import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("expected", "actual", "fits"),
     [
         (1, 1.0, True),

@@ -11,6 +11,7 @@ from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import PolicyOutcome
 from pytest_agentbench.core.transcript import Message
 from tests.checks.builders import agent, call, run_of, user
+from tests.tables import each
 
 CONFIRM = {"confirm_before": {"calls": "writes"}}
 FIRST = {"before": {"calls": ["refund"], "first": ["get_user"]}}
@@ -24,7 +25,7 @@ def judged(rule: dict[str, Any] | None, *parts: list[Message]) -> PolicyReport:
     return check_policies(run_of(*parts, policies=(Policy(id="p", text="p", rule=rule),)))
 
 
-@pytest.mark.parametrize(
+@each(
     ("rule", "parts", "exercised", "kept"),
     [
         (FIRST, [call("get_order")], False, None),
@@ -52,7 +53,7 @@ def test_a_rule_is_exercised_and_kept(
     assert judged(rule, *parts).outcomes == (PolicyOutcome(policy="p", exercised=exercised, kept=kept),)
 
 
-@pytest.mark.parametrize(
+@each(
     ("rule", "problem"),
     [
         ({}, "expected exactly one of before"),

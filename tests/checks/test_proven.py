@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from pytest_agentbench.checks.decide import judge
 from pytest_agentbench.core.conversation import UserFault
 from pytest_agentbench.core.policy import Policy
@@ -11,6 +9,7 @@ from pytest_agentbench.core.run import Judgement, Run
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.verdict import Blame, Finding, Verdict
 from tests.checks.builders import agent, call, run_of, user, want
+from tests.tables import each
 
 GOAL = [want("refund", order_id="W1", method="paypal_1")]
 RIGHT = call("refund", order_id="W1", method="paypal_1")
@@ -39,8 +38,8 @@ def decided(run: Run) -> tuple[Verdict, Blame | None]:
 AGENTS = (Verdict.FAILED, Blame.AGENT)
 
 
-@pytest.mark.parametrize("blame", OTHERS)
-@pytest.mark.parametrize(
+@each("blame", OTHERS)
+@each(
     ("parts", "fields"),
     [
         ([RIGHT], {"policies": (LOOKS_FIRST,)}),
@@ -60,8 +59,8 @@ def test_what_stands_on_the_transcript_decides_whatever_came_later(
     assert judged.metrics["measured"] is None
 
 
-@pytest.mark.parametrize("blame", OTHERS)
-@pytest.mark.parametrize(
+@each("blame", OTHERS)
+@each(
     ("parts", "fields"),
     [
         ([], {}),
@@ -83,7 +82,7 @@ STATE = {"orders": {"W1": {"method": None}, "W9": {"status": "open"}}}
 GOAL_STATE = {"orders": {"W1": {"method": "paypal_1"}, "W9": {"status": "open"}}}
 
 
-@pytest.mark.parametrize(
+@each(
     ("parts", "final", "expected"),
     [
         ([WRONG], {"orders": {"W1": {"method": "card_2"}, "W9": {"status": "open"}}}, AGENTS),

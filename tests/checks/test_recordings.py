@@ -3,8 +3,6 @@
 from collections import Counter
 from functools import cache
 
-import pytest
-
 from pytest_agentbench.checks.decide import judge
 from pytest_agentbench.core.run import Judgement
 from pytest_agentbench.core.spoken import says
@@ -12,6 +10,7 @@ from pytest_agentbench.core.verdict import Verdict
 from pytest_agentbench.tau2.reward import tau2_said
 from tests.checks.tau2 import DOMAINS, Recording, recordings
 from tests.shared_data import needs_shared
+from tests.tables import each
 
 pytestmark = needs_shared
 
@@ -53,7 +52,7 @@ def test_all_351_are_judged_without_an_error() -> None:
     assert total == 351
 
 
-@pytest.mark.parametrize(("domain", "least"), [("airline", 0.98), ("retail", 0.92)])
+@each(("domain", "least"), [("airline", 0.98), ("retail", 0.92)])
 def test_deciding_on_state_by_the_calls_agrees_with_the_database(domain: str, least: float) -> None:
     """The calls decide nearly as τ²'s database check did, and never pass what it failed.
 
@@ -67,7 +66,7 @@ def test_deciding_on_state_by_the_calls_agrees_with_the_database(domain: str, le
     assert not [pair for pair in known if pair == (False, True)]
 
 
-@pytest.mark.parametrize("domain", ["airline", "retail"])
+@each("domain", ["airline", "retail"])
 def test_no_verdict_is_kinder_than_tau2s(domain: str) -> None:
     """What τ² gave no reward fails here as well."""
     assert not [

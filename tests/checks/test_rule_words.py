@@ -1,11 +1,10 @@
 """Rules in words."""
 
-import pytest
-
 from pytest_agentbench.checks.rule_words import rule_words
+from tests.tables import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("rule", "words"),
     [
         (None, ""),

@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +13,7 @@ from pytest_agentbench.core.tool import ToolCall, Toolset, ToolSpec
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.suites.rule_check import rule_faults
 from tests.checks.builders import agent, call, run_of, user
+from tests.tables import each
 
 Part = list[Message]
 
@@ -47,7 +47,7 @@ PENDING = {
 }
 
 
-@pytest.mark.parametrize(
+@each(
     ("answer", "failed"),
     [
         ({"error": "no such order"}, True),
@@ -71,7 +71,7 @@ def test_an_answer_that_tells_an_error_and_nothing_else_is_a_failed_call(answer:
     assert kept(rule, gave("get_order", answer), call("refund")) is not failed
 
 
-@pytest.mark.parametrize(
+@each(
     ("parts", "expected"),
     [
         ([LOOKED], None),
@@ -96,7 +96,7 @@ def test_a_broken_condition_is_told_in_words() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("pattern", "fits"),
     [
         ({"items": {"$has": {"price": {"$lt": 10}}}}, True),
@@ -135,7 +135,7 @@ def test_what_tools_give_is_never_read_as_a_matcher() -> None:
 CANCELLED = {"when": {"calls": ["cancel_order"]}, "then": {"must_say": "Order is cancelled"}}
 
 
-@pytest.mark.parametrize(
+@each(
     ("then", "parts", "expected"),
     [
         ({"must_say": "is cancelled"}, [agent("It IS **cancelled**.")], True),
@@ -173,7 +173,7 @@ def test_a_requirement_is_judged_from_the_trigger_on(then: Any, parts: list[Part
     assert kept(rule, *before, trigger, *parts) is expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("trigger", "parts", "exercised"),
     [
         ("always", [agent("hello")], True),
@@ -210,7 +210,7 @@ def test_alternatives_are_judged_call_by_call() -> None:
     assert kept(rule, call("refund", order_id="W1"), *asked) is False
 
 
-@pytest.mark.parametrize(
+@each(
     ("needs", "expected"),
     [
         ({"confirmed": True}, True),
@@ -248,7 +248,7 @@ def test_at_most_counts_for_each_value() -> None:
     assert kept(rule, call("refund", order_id="W1"), call("refund", order_id="W1")) is False
 
 
-@pytest.mark.parametrize(
+@each(
     ("matcher", "value", "fits"),
     [
         ({"$lt": 5}, 4.9, True),
@@ -282,7 +282,7 @@ KNOWN = Toolset(
 )
 
 
-@pytest.mark.parametrize(
+@each(
     ("rule", "at"),
     [
         ({"only_if": {"calls": ["refund"], "earlier": {"calls": ["get_oder"]}}}, "only_if earlier calls 0"),
@@ -336,7 +336,7 @@ def test_no_conversation_breaks_the_judge(argument: Any, result: Any, said: str)
     assert kept(rule, *parts) in (True, False, None)
 
 
-@pytest.mark.parametrize(
+@each(
     ("parts", "expected"),
     [
         ([gave("list_orders", {"orders": [{"id": "W1"}, {"id": "W2"}]}), call("cancel_order", order_id="W2")], True),
@@ -352,8 +352,8 @@ def test_an_argument_comes_from_a_list_that_was_shown(parts: list[Part], expecte
     assert kept({"only_if": {"calls": ["cancel_order"], "earlier": shown}}, *parts) is expected
 
 
-@pytest.mark.parametrize("notes", [None, "", " ", [], {}, [None, {"by": ""}]])
-@pytest.mark.parametrize("operator", ["must_say", "must_not_say"])
+@each("notes", [None, "", " ", [], {}, [None, {"by": ""}]])
+@each("operator", ["must_say", "must_not_say"])
 def test_an_empty_value_is_said_by_no_text(operator: str, notes: object) -> None:
     """Where a result holds nothing that could be said, nothing is judged: no message gives away what is not there."""
     rule = {"when": {"calls": ["get_order"]}, "then": {operator: {"$result": "notes"}}}

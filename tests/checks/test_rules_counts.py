@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +10,7 @@ from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.termination import Termination
 from tests.checks.builders import agent, call, run_of, user
 from tests.checks.test_rules import Part, gave, kept, message
+from tests.tables import each
 
 SUM = {"at_most": {"calls": ["refund"], "sum": "amount", "lte": 500}}
 
@@ -29,7 +29,7 @@ def test_a_sum_is_kept_until_it_is_over_the_limit(amounts: list[int]) -> None:
     assert kept(SUM, *(call("refund", amount=amount) for amount in amounts)) is expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("amounts", "expected"),
     [([0.1] * 3, True), ([0.1] * 4, False), ([499.995, 0.005], True)],
 )
@@ -48,7 +48,7 @@ def test_the_call_that_breaks_a_sum_is_named_with_what_it_came_to() -> None:
     assert text == "refund(amount=250) was the call that brought amount to 550, allowed 500 at most"
 
 
-@pytest.mark.parametrize(
+@each(
     ("parts", "expected"),
     [
         ([call("refund", amount=400), call("refund", error=True, amount=400)], True),
@@ -63,7 +63,7 @@ def test_sums_are_counted_apart_and_failures_add_nothing(parts: list[Part], expe
     assert kept(rule, *parts) is expected
 
 
-@pytest.mark.parametrize("amount", ["a lot", None, True])
+@each("amount", ["a lot", None, True])
 def test_what_is_no_number_makes_a_sum_unknown(amount: object) -> None:
     """Neither kept nor broken, and what to do about it; what was over the limit before stays broken."""
     unknown = call("refund", amount=amount)
@@ -106,7 +106,7 @@ LOCK = {"when": {"calls": ["login"], "failed": True, "times": 3}, "then": {"late
 FAILED = call("login", error=True)
 
 
-@pytest.mark.parametrize(
+@each(
     ("parts", "expected"),
     [
         ([FAILED, FAILED], None),
@@ -152,7 +152,7 @@ SOON = {"when": {"user_says": "manager"}, "then": {"later": {"calls": ["transfer
 ASKS = user("A manager!")
 
 
-@pytest.mark.parametrize(
+@each(
     ("parts", "expected"),
     [
         ([ASKS, call("transfer"), agent("Done.")], True),
@@ -176,7 +176,7 @@ def test_after_a_call_its_own_turn_is_the_first() -> None:
         assert kept(rule, *parts) is expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("parts", "proven"),
     [([ASKS, agent("Why?"), user("Because.")], True), ([ASKS, agent("Why?")], False), ([ASKS], False)],
 )

@@ -11,6 +11,7 @@ from pytest_agentbench.checks.policies import check_policies
 from pytest_agentbench.core.policy import Policy
 from tests.checks.builders import agent, call, run_of
 from tests.checks.test_rules import Part, gave
+from tests.tables import each
 
 NOW = datetime(2026, 11, 22, 10, tzinfo=UTC)
 
@@ -30,7 +31,7 @@ WINDOW = {
 }
 
 
-@pytest.mark.parametrize(
+@each(
     ("delivered", "expected"),
     [
         ("2026-10-23", True),
@@ -64,7 +65,7 @@ def test_every_window_ends_on_its_day(today: date, days: int) -> None:
     assert kept(rule, call("refund", bought=(last - timedelta(days=1)).isoformat()), now=now) is False
 
 
-@pytest.mark.parametrize(
+@each(
     ("at", "expected"),
     [("2026-11-22T11:00Z", True), ("2026-11-22T12:00+01:00", True), ("2026-11-22T10:59Z", False), ("11:00", False)],
 )
@@ -73,7 +74,7 @@ def test_a_time_is_the_same_in_every_zone(at: str, expected: bool) -> None:
     assert kept({"only_if": {"calls": ["book"], "arguments": {"at": {"$now": "+1h"}}}}, call("book", at=at)) is expected
 
 
-@pytest.mark.parametrize(("value", "expected"), [("2026-11-22", True), ("2026-11-22T15:00Z", True), ("x", False)])
+@each(("value", "expected"), [("2026-11-22", True), ("2026-11-22T15:00Z", True), ("x", False)])
 def test_today_is_a_value_like_any_other(value: str, expected: bool) -> None:
     """It stands in lists and below matchers."""
     rule = {"only_if": {"calls": ["book"], "arguments": {"day": {"$in": [{"$today": "0d"}, {"$today": "+1d"}]}}}}
@@ -81,7 +82,7 @@ def test_today_is_a_value_like_any_other(value: str, expected: bool) -> None:
     assert kept(rule, call("book", day=value)) is expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("then", "arguments", "expected"),
     [
         ({"day": {"$lte": {"$result": "delivered", "plus": "30d"}}}, {"day": "2026-12-01"}, True),
@@ -112,7 +113,7 @@ def test_values_are_reckoned_from_what_a_call_gave(
     assert kept(rule, looked, call("refund", **arguments)) is expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "said", "expected"),
     [
         ({"$result": "total", "times": 0.5}, "You get $50.00 back.", True),
@@ -171,7 +172,7 @@ def test_without_a_clock_nothing_is_kept_by_chance() -> None:
         kept(rule, call("refund", day="2026-01-01"), now=None)
 
 
-@pytest.mark.parametrize(
+@each(
     ("rule", "shown"),
     [
         (WINDOW, ", giving {'delivered_at': {'$gte': '2026-10-23'}}"),

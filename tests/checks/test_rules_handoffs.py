@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from pytest_agentbench.checks.policies import check_policies
 from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.policy import Policy
@@ -11,6 +9,7 @@ from pytest_agentbench.core.termination import Termination
 from tests.checks.builders import agent, call, run_of, user
 from tests.checks.test_events import by
 from tests.checks.test_rules import Part, kept, message
+from tests.tables import each
 
 TO_DESK = Event.model_validate({"kind": "handoff", "from": "triage", "to": "desk"})
 TO_LEGAL = Event.model_validate({"kind": "handoff", "from": "desk", "to": "legal"})
@@ -30,7 +29,7 @@ def outcome(rule: dict[str, Any], *parts: Part, **fields: Any) -> tuple[bool | N
 ON_REQUEST = {"when": {"user_says": "manager"}, "then": {"later": {"handoff": "desk", "within": 1}}}
 
 
-@pytest.mark.parametrize(
+@each(
     ("parts", "expected"),
     [
         ([HELLO, user("Hi"), DESK], None),
@@ -66,7 +65,7 @@ def test_a_handoff_that_should_not_follow_is_told_as_one_that_did() -> None:
 UNLESS = {"only_if": {"handoff": {}, "any": [{"user_said": "manager"}, {"earlier": {"calls": ["refund"]}}]}}
 
 
-@pytest.mark.parametrize(
+@each(
     ("parts", "expected"),
     [
         ([HELLO], None),
@@ -89,7 +88,7 @@ def test_a_handoff_too_early_is_told_in_words() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("rule", "parts", "expected"),
     [
         ({"never": {"handoff": "legal"}}, [HELLO, DESK], None),
@@ -123,7 +122,7 @@ def test_handoffs_stand_wherever_calls_do(rule: dict[str, Any], parts: list[Part
     assert kept(rule, *parts) is expected
 
 
-@pytest.mark.parametrize(
+@each(
     "rule",
     [
         {"never": {"handoff": "legal"}},
@@ -161,7 +160,7 @@ def test_rules_about_handoffs_need_no_calls_to_be_seen() -> None:
 ONLY = {"only": {"calls": ["get_order", "refund"]}}
 
 
-@pytest.mark.parametrize(
+@each(
     ("parts", "expected"),
     [
         ([agent("Hello")], None),
@@ -196,7 +195,7 @@ def test_a_list_holds_below_a_trigger_and_for_given_values() -> None:
     )
 
 
-@pytest.mark.parametrize("operator", ["all", "any"])
+@each("operator", ["all", "any"])
 def test_of_several_rules_about_handoffs_that_nobody_tells_none_is_known_to_be_exercised(operator: str) -> None:
     """A rule that holds in every scenario must not make each run one that cannot be judged."""
     rule = {operator: [{"never": {"handoff": "legal"}}, {"never": {"calls": ["refund"]}}]}

@@ -3,7 +3,6 @@
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +10,7 @@ from pytest_agentbench.checks.policies import PolicyReport, check_policies
 from pytest_agentbench.core.policy import Policy
 from tests.checks.builders import agent, call, run_of, user
 from tests.checks.test_rules import Part, gave
+from tests.tables import each
 
 HALF = {"$result": "total", "times": 0.5}
 LOOKED = {"calls": ["get_order"]}
@@ -34,7 +34,7 @@ def after_looking(then: dict[str, Any]) -> dict[str, Any]:
     return {"when": LOOKED, "then": then}
 
 
-@pytest.mark.parametrize(
+@each(
     "rule",
     [
         MORE_THAN_HALF,
@@ -58,7 +58,7 @@ def after_looking(then: dict[str, Any]) -> dict[str, Any]:
         {"only_if": {"calls": ["refund"], "agent_said": {"$argument": "limit", "times": 2}}},
     ],
 )
-@pytest.mark.parametrize("order", [{"total": "unknown"}, {"price": 10}, {"total": None}, "not found"])
+@each("order", [{"total": "unknown"}, {"price": 10}, {"total": None}, "not found"])
 def test_what_cannot_be_reckoned_is_not_measured(rule: dict[str, Any], order: object) -> None:
     """Neither kept nor broken, in any rule: nobody can tell what half of no number is."""
     parts = [gave("get_order", order), gave("refund", {"paid": 7}, amount=7), agent("It is done.")]
@@ -69,7 +69,7 @@ def test_what_cannot_be_reckoned_is_not_measured(rule: dict[str, Any], order: ob
     assert all(finding.passed is None and finding.cure for finding in found.findings)
 
 
-@pytest.mark.parametrize(
+@each(
     ("order", "why"),
     [
         ({"total": "n/a"}, "(get_order gave total as 'n/a', which is not a number)"),
@@ -84,7 +84,7 @@ def test_the_reason_and_the_cure_are_told(order: object, why: str) -> None:
     assert finding.cure == "have get_order give total as a number, or name another value in the rule"
 
 
-@pytest.mark.parametrize(
+@each(
     ("where", "arguments", "expected"),
     [
         ({"amount": {"$gt": HALF}, "to": "card"}, {"amount": 7, "to": "bank"}, True),
@@ -108,7 +108,7 @@ def test_another_part_decides(where: dict[str, Any], arguments: dict[str, Any], 
     assert outcome(rule, gave("get_order", {}), call("refund", **arguments)) == (True, expected)
 
 
-@pytest.mark.parametrize(
+@each(
     ("rule", "parts", "expected"),
     [
         (after_looking({"must_say": [HALF, "sorry"]}), [agent("Sorry.")], (True, True)),
@@ -144,7 +144,7 @@ def test_calls_that_are_certain_break_a_count_whatever_is_not_known() -> None:
     assert outcome(rule, gave("get_order", {}), one, one, maybe) == (True, False)
 
 
-@pytest.mark.parametrize(
+@each(
     ("total", "amount", "expected"),
     [
         (19.99, 10.00, True),
@@ -201,9 +201,7 @@ def test_a_yes_is_asked_for_only_where_the_amount_may_need_it() -> None:
     assert outcome(rule, gave("get_order", {}), call("refund", amount=7)) == (True, None)
 
 
-@pytest.mark.parametrize(
-    ("total", "limit", "expected"), [(5, 2, True), (5, 3, False), (5, "all", None), ("much", 2, False)]
-)
+@each(("total", "limit", "expected"), [(5, 2, True), (5, 3, False), (5, "all", None), ("much", 2, False)])
 def test_what_stands_in_the_state_is_held_against_a_reckoned_amount(
     total: object, limit: object, expected: bool | None
 ) -> None:

@@ -5,8 +5,6 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 from pytest_agentbench.checks.policies import PolicyReport, check_policies
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Run
@@ -15,6 +13,7 @@ from pytest_agentbench.spec.loading import read_document
 from pytest_agentbench.suites.rule_check import rule_faults, rule_misfits
 from tests.checks.tau2 import recordings
 from tests.shared_data import SHARED, needs_shared
+from tests.tables import each
 
 pytestmark = needs_shared
 DATA = Path(__file__).parent / "data"
@@ -33,7 +32,7 @@ def reports(domain: str) -> tuple[tuple[Run, PolicyReport], ...]:
     return tuple((run, check_policies(run)) for run in runs)
 
 
-@pytest.mark.parametrize("domain", ["airline", "retail"])
+@each("domain", ["airline", "retail"])
 def test_rules_for_a_foreign_policy_are_well_formed(domain: str) -> None:
     """Twenty and more, about tools and arguments that there are."""
     given = json.loads((SHARED / "data" / "tau2" / "domains" / domain / "tools.json").read_text())
@@ -47,7 +46,7 @@ def test_rules_for_a_foreign_policy_are_well_formed(domain: str) -> None:
         assert not list(rule_faults(policy, toolset))
 
 
-@pytest.mark.parametrize(("domain", "half", "least"), [("airline", "development", 0.9), ("retail", "held out", 0.7)])
+@each(("domain", "half", "least"), [("airline", "development", 0.9), ("retail", "held out", 0.7)])
 def test_violations_found_are_violations(domain: str, half: str, least: float) -> None:
     """Of a sample that a person read, those found are printed with how many break the policy's text."""
     found = {

@@ -2,14 +2,13 @@
 
 from typing import Any
 
-import pytest
-
 from pytest_agentbench.checks.policies import check_policies
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.tool import Toolset
 from tests.checks.builders import agent, call, run_of, user
 from tests.checks.test_rules import Part
+from tests.tables import each
 
 PENDING = {
     "only_if": {
@@ -38,7 +37,7 @@ def judged(rule: dict[str, Any], *parts: Part, **fields: Any) -> tuple[bool | No
     return outcome.kept, report.findings[0].message, report.findings[0].cure
 
 
-@pytest.mark.parametrize(
+@each(
     ("parts", "kept"),
     [
         ([cancel("W1")], True),
@@ -73,7 +72,7 @@ def test_later_calls_see_what_earlier_ones_wrote() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("parts", "fields"),
     [
         ([cancel("W1"), cancel("W2")], {}),
@@ -114,7 +113,7 @@ def test_what_the_user_wrote_counts_as_well() -> None:
     assert judged(PENDING, paid, cancel("W3"), states=after)[0] is True
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "kept"),
     [
         ({"status": {"$in": ["pending", "new"]}}, True),
@@ -145,7 +144,7 @@ def test_rows_in_lists_and_numbers_as_keys_are_found() -> None:
     assert judged(by_key, refund, initial_state={"rows": {"2": {"n": 5}}})[0] is True
 
 
-@pytest.mark.parametrize(
+@each(
     ("at", "value", "text", "cure"),
     [
         (["ordres", "W1"], {"status": "pending"}, "the state has no 'ordres'", "did you mean 'orders'?"),
@@ -175,7 +174,7 @@ def test_a_condition_can_be_turned_round_and_stand_below_words() -> None:
     assert judged(told, user("Where is W3?"), agent("I don't know"))[0] is False
 
 
-@pytest.mark.parametrize(
+@each(
     ("at", "missing", "cure"),
     [
         (["orders", {"$argument": "order_id"}, "statis"], "orders.W1 has no 'statis'", "did you mean 'status'?"),

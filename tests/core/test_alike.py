@@ -2,11 +2,11 @@
 
 from difflib import SequenceMatcher
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_agentbench.core.alike import echoes, normal, similar
+from tests.tables import each
 
 JAPANESE = "どちらまで行かれますか、今日のご予定は何でしょうか、教えてください。"
 LETTERS = st.text(alphabet="abc ", max_size=12)
@@ -29,7 +29,7 @@ def test_long_texts_are_compared_by_words() -> None:
     assert not similar(" ".join(said), " ".join([*said[:13], *reversed(said[13:])]))
 
 
-@pytest.mark.parametrize(
+@each(
     ("said", "heard", "given_back"),
     [
         ("Wohin soll das Taxi Sie bringen?", "Guten Tag! Wohin soll das Taxi Sie bringen? Ich warte.", True),

@@ -10,11 +10,12 @@ from pytest_agentbench.checks.matching import match_calls
 from pytest_agentbench.checks.metrics import measure
 from pytest_agentbench.core.expression import METRICS, check_expression, holds
 from tests.checks.builders import run_of
+from tests.tables import each
 
 VALUES = {"strict_recall": 0.9, "tool_errors": 0.0, "finished": 1.0, "echo_rate": None}
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "truth"),
     [
         ("strict_recall >= 0.9", True),
@@ -37,7 +38,7 @@ def test_an_expression_is_true_false_or_undecided(text: str, truth: bool | None)
     assert holds(text, VALUES) is truth
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         ("strict_recal >= 0.9", "did you mean 'strict_recall'"),

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from pytest_agentbench.core.errors import GateError
 from pytest_agentbench.core.gates import parse_gate, parse_gates
+from tests.tables import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "metric", "argument", "operator", "threshold"),
     [
         ("success >= 0.80", "success", "", ">=", 0.8),
@@ -34,7 +35,7 @@ def test_gates_are_read(text, metric, argument, operator, threshold):
     assert (gate.metric, gate.argument, gate.operator, gate.threshold) == (metric, argument, operator, threshold)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "says"),
     [
         ("", "success >= 0.80"),

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-import pytest
-
 from pytest_agentbench.core.matchers import holds_matcher, matcher_misfits
+from tests.tables import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "problem"),
     [
         ({"$aprox": 1}, "unknown matcher '$aprox'"),

@@ -2,11 +2,11 @@
 
 from datetime import UTC, date, datetime, timedelta, timezone
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_agentbench.core.moments import clock_of, dated, moment_of, moved, order_of, span_of
+from tests.tables import each
 
 ZONES = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
 MIDDLE = {"min_value": datetime(1900, 1, 1), "max_value": datetime(2200, 1, 1)}
@@ -54,7 +54,7 @@ def test_any_text_is_a_moment_or_none(text: str) -> None:
     assert (moved(text, timedelta(days=1)) is None) or moment is not None
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     ["", "2026-11-31", "2026-11-22T25:00", "20261122", "2026-W47-7", "2026-11-22T10:00Z ", "٢٠٢٦-11-22", "22.11.2026"],
 )

@@ -1,11 +1,10 @@
 """What a mistyped name probably meant."""
 
-import pytest
-
 from pytest_agentbench.core.names import suggestion
+from tests.tables import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "allowed", "meant"),
     [
         ("polcies", ["policies", "policy"], "did you mean 'policies'?"),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from pytest_agentbench.core.errors import PatternBoundError
 from pytest_agentbench.core.patterns import BOUND, Pattern, PatternSyntaxError
+from tests.tables import each
 
 PIECES = [
     "a", "b", "e", "i", "s", "1", ".", "\\d", "\\w", "\\W", "\\s", "\\b", "\\Z", "\\A", "^", "$", "|", "(", ")",
@@ -73,7 +74,7 @@ def test_what_fits_is_given_whole_or_by_its_first_group() -> None:
     assert list(Pattern(r"#(\d)(x?)").found("#1 #2x")) == ["1", "2"]
 
 
-@pytest.mark.parametrize("text", ["(a+)+$", "(a|a)*$", "(.*a){20}$", r"^(([a-z])+.)+[A-Z]([a-z])+$", "(?:a+){10,20}c"])
+@each("text", ["(a+)+$", "(a|a)*$", "(.*a){20}$", r"^(([a-z])+.)+[A-Z]([a-z])+$", "(?:a+){10,20}c"])
 def test_a_search_that_would_never_end_ends_and_lets_others_work(text: str) -> None:
     """Within a second; meanwhile other threads go on; the same search again costs nothing."""
     evil = Pattern(text)

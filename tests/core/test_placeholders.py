@@ -2,11 +2,11 @@
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_agentbench.core.placeholders import fill, fill_text, misplaced
+from tests.tables import each
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -27,7 +27,7 @@ def test_values_are_not_filled_again(said: str) -> None:
     assert fill_text("<$message>", values) == f"<{said} $session>"
 
 
-@pytest.mark.parametrize("text", ["pa$$word", "$5", "$", "$$", "a$b", "${X}", "$unknown.field", "$messagex"])
+@each("text", ["pa$$word", "$5", "$", "$$", "a$b", "${X}", "$unknown.field", "$messagex"])
 def test_what_is_no_known_placeholder_stays(text: str) -> None:
     """Secrets hold any character: only known names are replaced."""
     assert fill(text, {"message": "hi", "context": {}}) == text
@@ -38,7 +38,7 @@ def test_two_dollars_keep_a_known_name() -> None:
     assert fill("$$message is $message", {"message": "x"}) == "$message is x"
 
 
-@pytest.mark.parametrize(
+@each(
     ("form", "says"),
     [
         (
@@ -95,7 +95,7 @@ def test_what_is_wrong_says_where_and_what_to_write(form: dict[str, Any], says: 
     assert [str(misfit) for misfit in misplaced({"url": "http://host", **form})] == says
 
 
-@pytest.mark.parametrize(
+@each(
     "form",
     [
         {},

@@ -8,9 +8,10 @@ from pytest_agentbench.core.providers import ALIASES, PROVIDERS, misspelt, split
 from pytest_agentbench.core.suite import OpenAIAgentSpec
 from pytest_agentbench.core.variants import vary_chat
 from pytest_agentbench.llm.prices import server_of
+from tests.tables import each
 
 
-@pytest.mark.parametrize("prefix", [*PROVIDERS, *ALIASES])
+@each("prefix", [*PROVIDERS, *ALIASES])
 def test_a_provider_stands_before_the_first_colon(prefix: str) -> None:
     """What follows is the name on its server, colons and slashes included."""
     spec = ModelSpec.named(f"{prefix}:org/small-1:free")
@@ -18,7 +19,7 @@ def test_a_provider_stands_before_the_first_colon(prefix: str) -> None:
     assert (spec.provider, spec.model) == (ALIASES.get(prefix, prefix), "org/small-1:free")
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     [
         "small-1",
@@ -44,9 +45,7 @@ def test_a_tag_that_is_called_like_a_provider_is_a_name_on_a_server_of_ones_own(
     assert split_name("ollama:mistral:7b") == ("ollama", "mistral:7b")
 
 
-@pytest.mark.parametrize(
-    ("name", "meant"), [("antropic:x", "anthropic"), ("opneai:x", "openai"), ("OpenAI:x", "openai")]
-)
+@each(("name", "meant"), [("antropic:x", "anthropic"), ("opneai:x", "openai"), ("OpenAI:x", "openai")])
 def test_a_misspelt_provider_is_told(name: str, meant: str) -> None:
     """The error lists what there is and what was probably meant; beside a server it is a name."""
     with pytest.raises(SuiteFaultError, match=rf"no provider is called .*anthropic, azure.*did you mean '{meant}'"):
@@ -68,7 +67,7 @@ def test_a_provider_without_a_model_is_told() -> None:
     assert misspelt("openai:") == ("'openai:' names a provider and no model", "")
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "environ", "url"),
     [
         (

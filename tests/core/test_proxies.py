@@ -3,6 +3,7 @@
 import pytest
 
 from pytest_agentbench.core.proxies import LOOPBACK, Proxies, exempt_loopback, proxy_for
+from tests.tables import each
 
 NAMES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 PROXY = "http://proxy:3128"
@@ -75,7 +76,7 @@ ADDED: dict[str, tuple[dict[str, str], dict[str, str]]] = {
 }
 
 
-@pytest.mark.parametrize("case", ADDED)
+@each("case", ADDED)
 def test_loopback_is_exempted_for_clients_that_do_not_know_it(case: str) -> None:
     """What was listed stays, and nothing is added where no proxy is in the way."""
     given, expected = ADDED[case]

@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from pytest_agentbench.core.errors import FormError
 from pytest_agentbench.core.rubric import Criterion, Rubric
+from tests.tables import each
 
 GOOD: dict[str, Any] = {"id": "good", "text": "does it"}
 
@@ -19,7 +20,7 @@ def test_a_make_or_break_criterion_weighs_a_hundred() -> None:
     assert Criterion(**GOOD, weight=3).rated_weight == 3
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "message"),
     [
         ({"make_or_break": True, "label": "POS"}, "label: NEG"),
@@ -58,7 +59,7 @@ def test_a_must_is_true_or_is_not() -> None:
 FATAL = {"id": "fatal", "text": "lies", "label": "NEG"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "message"),
     [
         ({"criteria": [GOOD, GOOD]}, "share the id 'good'"),

@@ -1,14 +1,13 @@
 """What counts as having said something."""
 
-import pytest
-
 from pytest_agentbench.checks.answers import check_communicate
 from pytest_agentbench.core.spoken import counts, says
 from pytest_agentbench.tau2.reward import tau2_said
 from tests.checks.builders import agent, run_of, user
+from tests.tables import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("info", "text", "said"),
     [
         ("54", "You pay $54.", True),
@@ -57,7 +56,7 @@ def test_every_info_is_reported_and_only_the_agent_counts() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("number", "unit", "text", "language", "counted"),
     [
         (1, "months", "For one more month, please.", "en", True),

@@ -1,11 +1,10 @@
 """Whether a text states a known value, in whatever spelling of it code can make."""
 
-import pytest
-
 from pytest_agentbench.core.spoken import states
+from tests.tables import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "text", "locale"),
     [
         ("W1", "Shall I refund **w1**?", "en"),
@@ -30,7 +29,7 @@ def test_a_value_is_stated_in_many_ways(value: object, text: str, locale: str) -
     assert states(value, text, locale)
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "text"),
     [
         ("W1", "W12"), ("W1", "AW1"), (54, "W54"), (54, "54.04"), (54, "154"), (2024, "2024-05-06"),

@@ -3,9 +3,8 @@
 import re
 import unicodedata
 
-import pytest
-
 from pytest_agentbench.core.text import printable, raised_text
+from tests.tables import each
 
 
 class UnprintableError(Exception):
@@ -15,7 +14,7 @@ class UnprintableError(Exception):
         raise ValueError("no text")
 
 
-@pytest.mark.parametrize(
+@each(
     ("error", "text"),
     [
         (ValueError("boom"), "ValueError: boom"),
@@ -31,7 +30,7 @@ def test_an_exception_is_named_with_what_it_says(error: Exception, text: str) ->
     assert raised_text(error, 32) == text
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     [
         "::error file=a.py,line=1::boo",
@@ -50,9 +49,7 @@ def test_no_line_of_a_log_becomes_a_command_of_its_server(said: str) -> None:
     assert "##[" not in shown
 
 
-@pytest.mark.parametrize(
-    "text", ["bench/agentbench.yaml::group-discount", "test_a.py::TestB::test_c", "f :: Int -> Int"]
-)
+@each("text", ["bench/agentbench.yaml::group-discount", "test_a.py::TestB::test_c", "f :: Int -> Int"])
 def test_ids_of_tests_stay_as_they_are(text: str) -> None:
     """What a reader copies into a shell is not touched."""
     assert printable(text) == text

@@ -1,14 +1,14 @@
 """What a model thinks is never what it says."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_agentbench.core.thoughts import parted
 from pytest_agentbench.core.transcript import Message
+from tests.tables import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "said", "thoughts"),
     [
         ("<think>Cancel W1?</think>Shall I cancel W1?", "Shall I cancel W1?", "Cancel W1?"),

@@ -8,6 +8,7 @@ from pytest_agentbench.core.errors import SuiteFaultError
 from pytest_agentbench.core.model import ModelSpec, Price
 from pytest_agentbench.core.suite import HttpAgentSpec, OpenAIAgentSpec
 from pytest_agentbench.core.variants import vary_chat, vary_http
+from tests.tables import each
 
 PRICE = Price(input=1.0, output=2.0)
 CHAT = OpenAIAgentSpec(model=ModelSpec(model="big", price=PRICE, headers={"X-Team": "a"}), system="Be kind.")
@@ -43,7 +44,7 @@ def test_an_endpoint_varies_alike() -> None:
     assert varied.reply == "text"
 
 
-@pytest.mark.parametrize(
+@each(
     ("keywords", "says"),
     [
         ({"temprature": 1}, r"sets 'temprature', but a chat model has only model, .*\(did you mean 'temperature'\?\)"),

@@ -33,6 +33,7 @@ from pytest_agentbench.spec.scenario import ScenarioForm
 from pytest_agentbench.spec.suite import SuiteFile
 from pytest_agentbench.suites.json_schemas import file_schema
 from tests.docs.pages import ROOT, Block, Command, blocks, codes, commands, first_cells, name_of, pages, prose
+from tests.tables import each
 
 PAGES = {name_of(page): page for page in pages()}
 
@@ -56,7 +57,7 @@ def test_what_a_page_shows_happens(page: str, tmp_path: Path) -> None:
             run_all(block, project)
 
 
-@pytest.mark.parametrize("page", PAGES)
+@each("page", PAGES)
 def test_every_block_is_well_formed(page: str) -> None:
     """Python compiles, YAML and JSON parse, and parts of suites and scenarios fit their schema."""
     for block in blocks(PAGES[page]):
@@ -68,7 +69,7 @@ def test_every_block_is_well_formed(page: str) -> None:
             check_yaml(block)
 
 
-@pytest.mark.parametrize("page", [*PAGES, "CHANGELOG"])
+@each("page", [*PAGES, "CHANGELOG"])
 def test_links_lead_somewhere(page: str) -> None:
     """A link to a file of this repository names one that is there, and a heading that it has."""
     file = PAGES.get(page, ROOT / "CHANGELOG.md")

@@ -17,6 +17,7 @@ from pytest_agentbench.core.written import Written
 from pytest_agentbench.spec.scenario import ScenarioForm
 from pytest_agentbench.spec.suite import SuiteFile
 from tests.docs.pages import DOCS, ROOT, pages
+from tests.tables import each
 
 GLOSSARY = 30
 """Words that the glossary may have."""
@@ -77,7 +78,7 @@ def test_the_table_of_the_auditor_has_its_rows() -> None:
     assert [becomes for _, _, becomes in lines] == [row.deciding for row in ROWS]
 
 
-@pytest.mark.parametrize(("heading", "model"), [("## Suite files", SuiteFile), ("## Scenarios", ScenarioForm)])
+@each(("heading", "model"), [("## Suite files", SuiteFile), ("## Scenarios", ScenarioForm)])
 def test_keys_are_told_in_the_order_in_which_they_are_documented(heading: str, model: type[Written]) -> None:
     """An error lists them as the reference does."""
     text = (DOCS / "reference" / "suite.md").read_text(encoding="utf-8").partition(f"{heading}\n")[2]

@@ -9,6 +9,7 @@ from pytest_agentbench.core.providers import ALIASES, PROVIDERS
 from pytest_agentbench.llm.prices import server_of
 from pytest_agentbench.suites.suite_file import load_suite
 from tests.docs.pages import DOCS, ROOT, pages
+from tests.tables import each
 
 RETIRED = (
     # developers.openai.com, "Deprecations", read 2026-11-24: shut down, or to be by April 2027
@@ -65,7 +66,7 @@ def test_no_page_and_no_example_names_a_model_that_is_gone() -> None:
     assert found == {}
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "found"),
     [
         ("{model: gpt-4o-mini}", ["gpt-4o-mini"]),

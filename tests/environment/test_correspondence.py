@@ -3,12 +3,11 @@
 import json
 from typing import Any
 
-import pytest
-
 from pytest_agentbench.core.tool import ToolCall, ToolResult
 from pytest_agentbench.core.transcript import CallRecord
 from pytest_agentbench.environment.correspondence import Correspondence
 from pytest_agentbench.environment.fresh_values import Clock
+from tests.tables import each
 
 START = {"orders": {"W1": {"status": "pending", "total": 12.5}, "W2": {"status": "sent", "note": "see REF-1"}}}
 
@@ -31,7 +30,7 @@ def compared(run: object, replay: object, **options: Any) -> str | None:
     return follow(Correspondence([made("t", run)], START, **options), 0, made("t", replay))
 
 
-@pytest.mark.parametrize(
+@each(
     ("run", "replay"),
     [
         ({"id": "REF-77", "total": 1}, {"id": "REF-12", "total": 1.0}),
@@ -50,7 +49,7 @@ def test_ids_and_times_that_came_up_at_the_same_place_correspond(run: object, re
     assert compared(run, replay) is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("run", "replay", "told"),
     [
         ({"status": "done"}, {"status": "open"}, "status: 'done' in the run, 'open' when replayed"),

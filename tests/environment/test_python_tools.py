@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field
 from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.environment.decorator import tool
 from pytest_agentbench.environment.python_tools import ArgumentsError, PythonTool, tools_of
+from tests.tables import each
 
 
 class Colour(Enum):
@@ -92,7 +93,7 @@ def test_arguments_are_converted_to_the_declared_types() -> None:
     assert (made["note"], made["limit"], made["later"]) == (None, 5, None)
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "message"),
     [
         ({"count": "many"}, "'count': input should be a valid integer"),
@@ -183,7 +184,7 @@ def unresolved(value: "Nowhere") -> None:  # type: ignore[name-defined]  # noqa:
     """Take what does not exist."""
 
 
-@pytest.mark.parametrize(
+@each(
     ("made", "message"),
     [
         (module(starred=starred), r"tool 'starred' takes \*names"),
@@ -225,7 +226,7 @@ def test_the_decorator_settles_the_kind_then_the_suite_then_a_verb() -> None:
         tool(kind="reads")  # type: ignore[call-overload]  # that is the point
 
 
-@pytest.mark.parametrize(
+@each(
     "docstring",
     [
         "Do.\n\nArgs:\n    name: Whose: it is.\n    *more: Other.\n",

@@ -15,6 +15,7 @@ from pytest_agentbench.environment.toolset import load_toolset
 from tests.environment.remote_support import Notes, serving
 from tests.environment.support import call, environment, shop, write
 from tests.shared_data import SHARED, needs_shared
+from tests.tables import each
 
 
 def test_collection_reads_tools_without_calling_any(tmp_path: Path) -> None:
@@ -92,7 +93,7 @@ def test_exports_of_the_four_domains_are_read(domain: str, agent: int, user: int
         assert spec.kind == kinds[spec.name]["type"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "kind"),
     [
         ("get_order", "read"), ("cancelOrder", "write"), ("order_cancel", "write"), ("get_or_create_user", "write"),

@@ -19,7 +19,7 @@ def test_every_line_of_the_picture_is_printed(pytester: pytest.Pytester) -> None
     suite = str(PROJECT / "example_project/support.agentbench.yaml")
 
     result = Project(pytester=pytester).run(
-        "--rootdir", str(pytester.path), "--tb=no", "--agentbench-variant", "hasty", suite, subprocess=True
+        "--rootdir", str(pytester.path), "--tb=no", "--agentbench-variant", "hasty", suite, process="forked"
     )
 
     printed = iter(result.outlines)

@@ -9,6 +9,8 @@ from typing import Any
 import jsonschema
 import pytest
 
+from tests.tables import each
+
 ROOT = Path(__file__).parents[2]
 TRUTH = json.loads((ROOT / "tests/generation/truth/weather_divergences.json").read_text(encoding="utf-8"))
 DOCUMENT = json.loads((ROOT / "example_project/weather/service/openapi.json").read_text(encoding="utf-8"))
@@ -88,9 +90,7 @@ def test_empty_successes(service: SimpleNamespace) -> None:
     assert empty == {one["tool"] for one in TRUTH["divergences"] if one["kind"] == "empty_success"}
 
 
-@pytest.mark.parametrize(
-    ("tool", "parameter", "kind"), [(one["tool"], one["parameter"], one["kind"]) for one in TRUTH["divergences"]]
-)
+@each(("tool", "parameter", "kind"), [(one["tool"], one["parameter"], one["kind"]) for one in TRUTH["divergences"]])
 def test_each_divergence_is_about_something_declared(tool: str, parameter: str, kind: str) -> None:
     """Arguments and fields exist in the document; what is called required there is optional by declaration."""
     names = {one["name"]: one for one in declared(tool)["parameters"]}

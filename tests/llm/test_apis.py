@@ -12,6 +12,7 @@ from pytest_agentbench.llm.apis.registry import APIS, api_at, api_named
 from pytest_agentbench.llm.apis.usage import tokens_of
 from pytest_agentbench.llm.proxy.sse import Events
 from pytest_agentbench.results.redact import Redactor
+from tests.tables import each
 
 CHAT, RESPONSES, MESSAGES = APIS
 EACH = pytest.mark.parametrize("api", APIS, ids=lambda api: api.name)
@@ -174,7 +175,7 @@ def test_whatever_is_posted_can_be_compared(api: Api, body: Any, earlier: Any) -
     assert live is None or isinstance(live["input"], list)
 
 
-@pytest.mark.parametrize("api", [RESPONSES, MESSAGES], ids=lambda api: api.name)
+@each("api", [RESPONSES, MESSAGES], ids=lambda api: api.name)
 def test_a_stream_that_ends_before_its_last_event_is_broken(api: Api) -> None:
     """However much of it came; an error in it breaks it as well."""
     streamed = played(api, ANSWERS[api.name]("It is on its way.", [{"n": 1}], "hm"))
@@ -245,7 +246,7 @@ CACHING_GATEWAY = {
 """Usage in both forms at once: the prompt holds what came from a cache, as OpenAI's does."""
 
 
-@pytest.mark.parametrize(
+@each(
     ("usage", "expected"),
     [
         ({"input_tokens": 9, "output_tokens": 2, "input_tokens_details": {"cached_tokens": 4}}, (9, 2, 4)),
@@ -283,7 +284,7 @@ def test_apis_are_found_by_path_and_by_name() -> None:
         api_named("gemini")
 
 
-@pytest.mark.parametrize(
+@each(
     ("upstream", "environ", "openai", "anthropic"),
     [
         ("", {}, "https://api.openai.com/v1", "https://api.anthropic.com/v1"),

@@ -16,6 +16,7 @@ from pytest_agentbench.llm.request import OUTPUT_BOUND
 from pytest_agentbench.llm.structured import structured
 from pytest_agentbench.testing import ModelRequest, ModelServer, call, fault, text
 from pytest_agentbench.testing.script import Given
+from tests.tables import each
 
 T = TypeVar("T")
 HELLO = [{"role": "user", "content": "hello"}]
@@ -113,14 +114,14 @@ def test_each_fact_costs_one_request() -> None:
     assert bodies[-1].keys() == {"model", "messages", "max_completion_tokens"}
 
 
-@pytest.mark.parametrize(("key", "value"), [("temperature", 0.7), ("seed", 1), ("effort", "low")])
+@each(("key", "value"), [("temperature", 0.7), ("seed", 1), ("effort", "low")])
 def test_what_the_suite_sets_is_sent_or_an_error_names_the_key(key: str, value: float) -> None:
     """A suite that fixes a seed must not be played without one unknowingly."""
     with pytest.raises(SendError, match=f"the suite sets `{key}` for this model"):
         play(refusing({"effort": "reasoning_effort"}.get(key, key)), ask_twice, **{key: value})
 
 
-@pytest.mark.parametrize("names", [True, False], ids=["field named", "no field named"])
+@each("names", [True, False], ids=["field named", "no field named"])
 def test_a_new_name_that_the_suite_itself_uses_is_its_own(names: bool) -> None:
     """A server that renames what one role asks, and refuses the value of another, is not asked on and on."""
 
@@ -146,7 +147,7 @@ def test_a_new_name_that_the_suite_itself_uses_is_its_own(names: bool) -> None:
     assert len(bodies) == 3
 
 
-@pytest.mark.parametrize("first", ["max_tokens", "max_completion_tokens"])
+@each("first", ["max_tokens", "max_completion_tokens"])
 def test_a_server_that_takes_neither_name_of_the_bound_is_not_asked_on_and_on(first: str) -> None:
     """A role goes without its bound, and a suite that sets one by either name is told so."""
 
@@ -242,7 +243,7 @@ def test_an_overflow_is_tried_without_our_bound_and_teaches_nothing() -> None:
     assert usage.adapted == ()
 
 
-@pytest.mark.parametrize(
+@each(
     ("taken", "fact", "asked"),
     [
         # refused, taken without both, the likelier one alone: the other one is left out from then on
@@ -357,7 +358,7 @@ def test_a_named_tool_that_cannot_be_demanded_is_demanded_less_strictly() -> Non
     assert usage.adapted == ("structured answers as tool calls", "tool_choice sent as auto")
 
 
-@pytest.mark.parametrize(
+@each(
     "answer",
     [
         fault.status(400, "temperature is not supported, please remove it"),
@@ -372,7 +373,7 @@ def test_prose_sizes_and_other_fields_teach_nothing(answer: Given) -> None:
         play(lambda _: answer, ask_twice)
 
 
-@pytest.mark.parametrize(
+@each(
     "body",
     [
         '{"detail": [{"type": "extra_forbidden", "loc": ["body", "temperature"], "msg": "not permitted"}]}',

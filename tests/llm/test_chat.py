@@ -19,6 +19,7 @@ from pytest_agentbench.llm.turns import Paused
 from pytest_agentbench.testing import ModelRequest, ModelServer, fault, text
 from pytest_agentbench.testing.script import Given
 from tests.llm.virtual import Pauses, Time
+from tests.tables import each
 
 T = TypeVar("T")
 
@@ -339,7 +340,7 @@ def test_roles_of_all_runs_share_the_limits_of_a_provider() -> None:
     }
 
 
-@pytest.mark.parametrize("transport", ["direct", "openai"])
+@each("transport", ["direct", "openai"])
 def test_loops_that_come_and_go_leave_no_connection_open(transport: Any) -> None:
     """Runs on loops of their own are served, and what they opened is closed as their loop ends."""
     with ModelServer(lambda _: "hi") as server:
@@ -351,8 +352,8 @@ def test_loops_that_come_and_go_leave_no_connection_open(transport: Any) -> None
         asyncio.run(models.close())
 
 
-@pytest.mark.parametrize("transport", ["direct", "openai"])
-@pytest.mark.parametrize("base_url", ["", "here", "ftp://here/v1", "http://", "http://[::1/v1"])
+@each("transport", ["direct", "openai"])
+@each("base_url", ["", "here", "ftp://here/v1", "http://", "http://[::1/v1"])
 def test_what_is_no_url_is_said(base_url: str, transport: Any) -> None:
     """A wrong `base_url` fails the call with its name, not the session."""
     spec = ModelSpec(model="m", base_url=base_url or "nothing", transport=transport)

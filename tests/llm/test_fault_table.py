@@ -22,6 +22,7 @@ from pytest_agentbench.llm.reply import ChatReply
 from pytest_agentbench.testing import ModelServer, call, fault, text
 from pytest_agentbench.testing.script import Given
 from tests.llm.virtual import Pauses, Time
+from tests.tables import each
 
 GOOD = text("fine").using(input=10, output=10)
 CALLER = Caller(role="user", run=RunKey(suite="bench", scenario="refund"))
@@ -145,8 +146,8 @@ TABLE = {
 TRANSPORTS = ("direct", "openai")
 
 
-@pytest.mark.parametrize("transport", TRANSPORTS)
-@pytest.mark.parametrize("row", TABLE.values(), ids=TABLE)
+@each("transport", TRANSPORTS)
+@each("row", TABLE.values(), ids=TABLE)
 def test_a_misbehaving_server_leads_to(row: Row, transport: Any) -> None:
     """Each fault leads to what its row says: requests, waits, error, money."""
     time, pauses, ledger = Time(), Pauses(), Ledger(None)
@@ -181,7 +182,7 @@ def test_a_misbehaving_server_leads_to(row: Row, transport: Any) -> None:
     assert (spent.calls, spent.in_flight) == (row.charged, 0)
 
 
-@pytest.mark.parametrize("transport", TRANSPORTS)
+@each("transport", TRANSPORTS)
 def test_a_server_that_is_not_there(transport: Any) -> None:
     """A refused connection is tried again, named, and charged to nobody."""
     time, pauses, ledger = Time(), Pauses(), Ledger(None)

@@ -15,6 +15,7 @@ from pytest_agentbench.core.run import RunKey
 from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.ledger import Ledger
 from pytest_agentbench.llm.reserving import reserve_when_free
+from tests.tables import each
 
 RUN = RunKey(suite="bench/agentbench.yaml", scenario="a")
 OTHER = RunKey(suite="bench/agentbench.yaml", scenario="b")
@@ -299,7 +300,7 @@ def test_a_file_that_cannot_be_used_is_named(tmp_path: Path, ledger: Ledger, wri
         write(ledger)
 
 
-@pytest.mark.parametrize("cost", [float("inf"), float("nan"), 1e10])
+@each("cost", [float("inf"), float("nan"), 1e10])
 def test_sums_that_no_ledger_holds_are_refused(cost: float) -> None:
     """The message shows the sum and what is allowed."""
     with pytest.raises(ValueError, match="9 billion"):

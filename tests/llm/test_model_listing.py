@@ -12,6 +12,7 @@ from pytest_agentbench.llm.model_listing import listed
 from pytest_agentbench.llm.models import Models
 from pytest_agentbench.testing import ModelServer, fault, text
 from pytest_agentbench.testing.script import Script
+from tests.tables import each
 
 HELLO = [{"role": "user", "content": "hello"}]
 
@@ -36,7 +37,7 @@ def refusals(script: Script, model: str, transport: Any, times: int = 2) -> tupl
         return asyncio.run(scene(server.base_url)), server
 
 
-@pytest.mark.parametrize("transport", ["direct", "openai"])
+@each("transport", ["direct", "openai"])
 def test_the_models_of_the_server_are_named_nearest_first(transport: Any) -> None:
     """A misspelt name is seen at once, whoever posts."""
     script = {"large-1": [text("hi")], "small-1": [text("hi")], "other": [text("hi")]}
@@ -53,7 +54,7 @@ def test_one_model_is_named_as_one() -> None:
     assert told[0].endswith("(the server lists the model 'small-1')")
 
 
-@pytest.mark.parametrize("transport", ["direct", "openai"])
+@each("transport", ["direct", "openai"])
 def test_an_address_that_is_wrong_has_no_models_to_name(transport: Any) -> None:
     """Where nothing is listed, or the model is among what is, the error stays as it was."""
     told, _ = refusals(lambda _: fault.status(404, "no such path"), "scripted", transport, times=1)
@@ -62,7 +63,7 @@ def test_an_address_that_is_wrong_has_no_models_to_name(transport: Any) -> None:
     assert told[0].endswith("answered 404 Not Found: 'no such path'")
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "names"),
     [
         (b'{"data": [{"id": "a"}, {"id": "b"}, {"id": "a"}]}', ("a", "b")),

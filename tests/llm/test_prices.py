@@ -13,6 +13,7 @@ from pytest_agentbench.core.providers import PROVIDERS
 from pytest_agentbench.llm import prices
 from pytest_agentbench.llm.prices import check_priced, cost_of, input_bound, worst_case
 from pytest_agentbench.llm.reply import TokenCount
+from tests.tables import each
 
 needs_table = pytest.mark.skipif("not __import__('importlib.util').util.find_spec('genai_prices')")
 GIVEN = ModelSpec(model="own", price=Price(input=2.0, output=10.0, cached_input=0.5))
@@ -107,7 +108,7 @@ def test_the_short_way_agrees_with_the_table() -> None:
 
     compared = 0
     for provider, url in (("openai", PROVIDERS["openai"].url), ("openrouter", "https://openrouter.ai/api/v1")):
-        for model in next(each for each in providers if each.id == provider).models:
+        for model in next(one for one in providers if one.id == provider).models:
             ours = cost_of(
                 ModelSpec(model=model.id, base_url=url), model.id, TokenCount(input=300_000, output=678, cached=1000)
             )
@@ -133,7 +134,7 @@ def test_without_the_table_prices_are_unknown(monkeypatch: pytest.MonkeyPatch) -
             cached.cache_clear()
 
 
-@pytest.mark.parametrize(
+@each(
     ("body", "output"),
     [
         ({}, 8192),
@@ -189,7 +190,7 @@ def test_a_picture_in_anthropics_form_is_not_counted_by_its_length_either() -> N
     assert 20_000 < input_bound({"system": "Be brief.", "messages": [message]}) < 21_000
 
 
-@pytest.mark.parametrize("said", [{"input": "x" * 3000}, {"instructions": "x" * 3000}, {"system": "x" * 3000}])
+@each("said", [{"input": "x" * 3000}, {"instructions": "x" * 3000}, {"system": "x" * 3000}])
 def test_all_that_a_request_says_is_input(said: dict[str, Any]) -> None:
     """Whatever the API calls it; what a server remembers of the conversation comes to it."""
     spec = ModelSpec(model="own", price=Price(input=1.0, output=0.0))
@@ -234,7 +235,7 @@ def test_prices_are_loaded_when_first_needed() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False, cwd=Path(__file__).parent).returncode == 0
 
 
-@pytest.mark.parametrize("answers", [0, -3])
+@each("answers", [0, -3])
 def test_a_request_for_no_answers_counts_as_one(answers: int) -> None:
     """What a body says of its answers never makes a worst case smaller."""
     assert worst_case(GIVEN, {"n": answers, "max_tokens": 10**6}) == pytest.approx(10.0, rel=1e-3)

@@ -13,6 +13,7 @@ from pytest_agentbench.llm.models import Models
 from pytest_agentbench.llm.prices import check_priced
 from pytest_agentbench.testing import ModelServer, fault, text
 from tests.llm.test_chat import CALLER, HELLO, play
+from tests.tables import each
 
 KEYED = {name: row for name, row in PROVIDERS.items() if row.needs_key and not row.place}
 ALL_KEYS = {name: f"key-of-{name}" for row in PROVIDERS.values() for name in row.keys}
@@ -23,7 +24,7 @@ def ask(spec: ModelSpec, **environ: str) -> str:
     return play(lambda models: models.chat(spec, CALLER).complete(HELLO), environ=environ).text
 
 
-@pytest.mark.parametrize("name", KEYED)
+@each("name", KEYED)
 def test_a_missing_key_names_the_providers_variable(name: str) -> None:
     """The keys of all others are of no use."""
     row = KEYED[name]
@@ -45,7 +46,7 @@ def test_what_lacks_a_key_or_a_price_is_named_without_what_its_address_hides() -
     assert "sekret" not in "".join(told)
 
 
-@pytest.mark.parametrize("transport", ["direct", "openai"])
+@each("transport", ["direct", "openai"])
 def test_one_server_takes_a_key_as_each_role_names_it(transport: Literal["direct", "openai"]) -> None:
     """Whoever asks first does not decide in which header the key of another role goes."""
     with ModelServer([text("hi"), text("hi")]) as server:
@@ -61,27 +62,27 @@ def test_one_server_takes_a_key_as_each_role_names_it(transport: Literal["direct
     assert seen == [("the-key", None), (None, "Bearer the-key")]
 
 
-@pytest.mark.parametrize("variable", ["GEMINI_API_KEY", "GOOGLE_API_KEY"])
+@each("variable", ["GEMINI_API_KEY", "GOOGLE_API_KEY"])
 def test_any_of_a_providers_variables_will_do(variable: str) -> None:
     """The first that is set is the key."""
     assert Models(environ={variable: "k"}).key_of(ModelSpec.named("google:m")) == "k"
 
 
-@pytest.mark.parametrize("name", ["ollama", "lmstudio", "llamacpp", "vllm"])
+@each("name", ["ollama", "lmstudio", "llamacpp", "vllm"])
 def test_a_server_of_this_machine_needs_no_key_and_gets_no_other(name: str) -> None:
     """OpenAI's key is not sent to it."""
     assert Models(environ={"OPENAI_API_KEY": "k"}).key_of(ModelSpec.named(f"{name}:m")) == ""
 
 
-@pytest.mark.parametrize(("name", "variable"), [("azure", "AZURE_OPENAI_ENDPOINT"), ("bedrock", "AWS_REGION")])
+@each(("name", "variable"), [("azure", "AZURE_OPENAI_ENDPOINT"), ("bedrock", "AWS_REGION")])
 def test_a_missing_place_names_its_variable(name: str, variable: str) -> None:
     """A key alone does not say where the server is."""
     with pytest.raises(KeyMissingError, match=rf"no server for model 'm': .*{variable}.* set"):
         Models(environ=ALL_KEYS).key_of(ModelSpec.named(f"{name}:m"))
 
 
-@pytest.mark.parametrize("transport", ["direct", "openai"])
-@pytest.mark.parametrize(
+@each("transport", ["direct", "openai"])
+@each(
     ("name", "environ", "sent"),
     [
         ("anthropic", {"ANTHROPIC_API_KEY": "sk-a", "OPENAI_API_KEY": "sk-o"}, ("Bearer sk-a", None)),
@@ -133,7 +134,7 @@ def test_azure_by_its_resource_and_by_the_older_path() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "environ", "body"),
     [
         ("openai:m", {}, {"max_completion_tokens": 5, "seed": 7}),

@@ -27,6 +27,7 @@ from pytest_agentbench.testing import fault
 from pytest_agentbench.testing.answers import Answer, call, calls, text
 from pytest_agentbench.testing.request import ModelRequest
 from pytest_agentbench.testing.server import ModelServer
+from tests.tables import each
 
 RUN = RunKey(suite="bench/agentbench.yaml", scenario="a")
 OTHER = RunKey(suite="bench/agentbench.yaml", scenario="b")
@@ -112,7 +113,7 @@ def test_what_a_server_refuses_an_agent_is_the_agents_affair() -> None:
         assert [request.body for request in server.requests] == [body] * 3
 
 
-@pytest.mark.parametrize("include", [True, False, None])
+@each("include", [True, False, None])
 def test_a_stream_is_passed_on_and_metered(include: bool | None) -> None:
     """Chunks arrive as they are, the one with the tokens only where it was asked for; the proxy sees it anyway."""
     with ModelServer(echo) as server, serving() as proxy:
@@ -299,7 +300,7 @@ def test_a_misbehaving_server_is_passed_on_and_not_recorded(
     assert "request" not in (tmp_path / "main.jsonl").read_text()
 
 
-@pytest.mark.parametrize(("status", "is_servers"), [(400, False), (404, False), (422, False), (401, True), (503, True)])
+@each(("status", "is_servers"), [(400, False), (404, False), (422, False), (401, True), (503, True)])
 def test_only_what_the_server_failed_at_is_its_failure(status: int, is_servers: bool) -> None:
     """A request that is refused as wrong is its sender's affair, and what other paths say concerns no chat."""
     with ModelServer([fault.status(status)]) as server, serving() as proxy:
@@ -478,7 +479,7 @@ def test_an_environment_that_leads_nowhere_concerns_only_those_who_need_it(monke
         asyncio.run(Proxy(open_runs=True).start())
 
 
-@pytest.mark.parametrize("upstream", ["ftp://x/v1", "localhost:8000", "own"])
+@each("upstream", ["ftp://x/v1", "localhost:8000", "own"])
 def test_an_upstream_that_leads_nowhere_is_refused(upstream: str) -> None:
     """No URL, and the proxy itself, are errors when a run is registered."""
     with serving() as proxy:

@@ -16,6 +16,7 @@ from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.ledger import Ledger
 from pytest_agentbench.testing import ModelRequest, ModelServer, call, calls, fault, text
 from tests.llm.test_proxy import KEY, OTHER, PRICE, RUN, agent, merge, recorder, server_gone, serving
+from tests.tables import each
 from tests.testing import http
 
 TOOL = {"type": "object", "properties": {"order_id": {"type": "string"}}}
@@ -280,7 +281,7 @@ def test_a_misbehaving_server_is_passed_on_and_not_recorded(
     assert "request" not in (tmp_path / "main.jsonl").read_text()
 
 
-@pytest.mark.parametrize("error", [{"type": "error", "error": {"type": "overloaded_error"}}, {"error": {}}])
+@each("error", [{"type": "error", "error": {"type": "overloaded_error"}}, {"error": {}}])
 def test_an_error_within_a_stream_is_a_failure(error: dict[str, Any]) -> None:
     """The client sees it, and so does the run."""
     stream = f'event: message_start\ndata: {{"type":"message_start","message":{{}}}}\n\ndata: {json.dumps(error)}\n\n'
@@ -310,7 +311,7 @@ def test_events_are_passed_on_as_they_come(ledger: Ledger, client: type[Client])
     assert (ledger.spent().calls, ledger.spent().in_flight) == (1, 0)
 
 
-@pytest.mark.parametrize("client", [Responses, Messages])
+@each("client", [Responses, Messages])
 def test_what_a_stream_cost_is_known_when_its_last_event_comes(client: type[Client]) -> None:
     """A client that has it may end its run at once."""
     with ModelServer([DONE]) as server, serving() as proxy:
@@ -374,7 +375,7 @@ def test_a_base_url_with_or_without_its_version_leads_to_messages(tmp_path: Path
             assert Messages(url).play()[1] == "It is on its way."
 
 
-@pytest.mark.parametrize("upstream", ["", "/v1", "/v1/"])
+@each("upstream", ["", "/v1", "/v1/"])
 def test_an_upstream_with_or_without_its_version_is_anthropics(upstream: str) -> None:
     """Anthropic's own base URL has none, OpenAI's has."""
     with ModelServer([DONE]) as server, serving() as proxy:

@@ -10,6 +10,7 @@ from pytest_agentbench.core.errors import ProviderError
 from pytest_agentbench.llm.apis.usage import tokens_of
 from pytest_agentbench.llm.reading import read_reply
 from pytest_agentbench.llm.reply import RequestedCall, TokenCount
+from tests.tables import each
 
 
 def completion(message: object, **more: object) -> dict[str, Any]:
@@ -30,7 +31,7 @@ def test_a_whole_answer_is_read() -> None:
     assert (reply.cost_usd, reply.replayed, reply.truncated) == (None, False, False)
 
 
-@pytest.mark.parametrize(
+@each(
     ("message", "content", "refusal"),
     [
         ({"content": None}, None, None),
@@ -50,7 +51,7 @@ def test_contents_and_refusals(message: dict[str, Any], content: str | None, ref
     assert (reply.content, reply.refusal) == (content, refusal)
 
 
-@pytest.mark.parametrize(
+@each(
     ("message", "thoughts"),
     [
         ({"content": "b", "reasoning_content": "a"}, "a"),
@@ -73,7 +74,7 @@ def test_thoughts_are_kept_apart_wherever_a_server_puts_them(message: dict[str, 
     assert (reply.content, reply.thoughts) == ("b", thoughts)
 
 
-@pytest.mark.parametrize(
+@each(
     ("usage", "output", "reasoning"),
     [
         ({"total_tokens": 15}, 5, 0),
@@ -97,7 +98,7 @@ def test_thoughts_that_are_counted_beside_the_completion_are_output(
     assert tokens_of({"usage": told}) == expected
 
 
-@pytest.mark.parametrize(("details", "reasoning"), [({"reasoning_tokens": 3}, 3), ({}, 0), (None, 0), ("3", 0)])
+@each(("details", "reasoning"), [({"reasoning_tokens": 3}, 3), ({}, 0), (None, 0), ("3", 0)])
 def test_tokens_of_thoughts_are_counted(details: object, reasoning: int) -> None:
     """They are part of the output; a server that does not tell them apart has thought nothing that is known."""
     usage = {"prompt_tokens": 10, "completion_tokens": 5, "completion_tokens_details": details}
@@ -116,7 +117,7 @@ def test_calls_of_careless_servers_are_read() -> None:
     assert [(call.id, call.arguments) for call in reply.calls] == [("c1-1", '{"x":1}'), ("c1-2", "")]
 
 
-@pytest.mark.parametrize(
+@each(
     ("response", "said"),
     [
         ({}, "choices is missing, not a list"),
@@ -140,7 +141,7 @@ def test_what_is_no_completion_is_named(response: dict[str, Any], said: str) -> 
     assert said in str(raised.value)
 
 
-@pytest.mark.parametrize("usage", [None, 7, {}, {"prompt_tokens": "9", "completion_tokens": 1}, {"prompt_tokens": -1}])
+@each("usage", [None, 7, {}, {"prompt_tokens": "9", "completion_tokens": 1}, {"prompt_tokens": -1}])
 def test_usage_that_cannot_be_read_is_unknown(usage: object) -> None:
     """No numbers, no tokens: nothing is taken for 0."""
     assert read_reply(completion({"content": "x"}, usage=usage), "m").tokens is None

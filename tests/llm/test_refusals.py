@@ -14,6 +14,7 @@ from pytest_agentbench.llm.structured import structured
 from pytest_agentbench.testing import ModelRequest, fault, text
 from pytest_agentbench.testing.script import Given
 from tests.llm.test_capabilities import HELLO, OVERFLOW, ask, play
+from tests.tables import each
 
 TOO_LONG = "too long for the context of the model: shorten the scenario, or name one with a longer context"
 
@@ -29,8 +30,8 @@ async def mark(models: Models, spec: ModelSpec) -> Mark:
     return await structured(models.chat(spec, Caller(role="judge")), Mark, HELLO, temperature=0.0)
 
 
-@pytest.mark.parametrize("status", [401, 403])
-@pytest.mark.parametrize(
+@each("status", [401, 403])
+@each(
     ("keys", "told"),
     [
         ({"api_key": "planted-key"}, "the key was that of `api_key`; set `api_key`, `headers` or `base_url`"),
@@ -46,7 +47,7 @@ def test_a_denial_says_where_the_key_came_from(status: int, keys: dict[str, Any]
     assert "planted-key" not in str(raised.value) or not keys
 
 
-@pytest.mark.parametrize("refused", [fault.refused("messages", code=OVERFLOW), fault.refused("input_tokens")])
+@each("refused", [fault.refused("messages", code=OVERFLOW), fault.refused("input_tokens")])
 def test_what_is_too_long_says_what_to_do(refused: Given) -> None:
     """No other form of the answer makes the conversation shorter."""
     asked: list[ModelRequest] = []
@@ -89,7 +90,7 @@ def test_a_value_of_the_suite_that_is_named_is_named_back() -> None:
         play(lambda _: refused, ask, max_tokens=100_000)
 
 
-@pytest.mark.parametrize("form", ["json_schema", "tool", "json"])
+@each("form", ["json_schema", "tool", "json"])
 def test_a_form_of_the_suite_that_is_refused_is_named(form: str) -> None:
     """Without a field that is named, our temperature is suspected once, and not for every question."""
 

@@ -8,6 +8,7 @@ from pytest_agentbench.core.errors import SendError
 from pytest_agentbench.llm.http_errors import embedded_error, retry_after, status_error
 from pytest_agentbench.llm.retrying import Retries
 from tests.llm.virtual import Time
+from tests.tables import each
 
 
 def waits(error: SendError, retries: int, chance: float) -> list[float]:
@@ -63,7 +64,7 @@ NOON = "Fri, 20 Nov 2026 12:00:00 GMT"
 NOON_UNIX = 1795176000.0
 
 
-@pytest.mark.parametrize(
+@each(
     ("headers", "seconds"),
     [
         ({}, None),
@@ -95,7 +96,7 @@ def test_hostile_headers_never_raise(milliseconds: str, seconds: str, date: str)
     assert found is None or found >= 0
 
 
-@pytest.mark.parametrize("override", ["true", "false"])
+@each("override", ["true", "false"])
 def test_the_server_decides_about_sending_again(override: str) -> None:
     """`x-should-retry` wins over the status."""
     status = 400 if override == "true" else 500

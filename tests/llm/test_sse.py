@@ -4,12 +4,12 @@ import json
 import time
 from typing import Any
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pytest_agentbench.llm.apis.chat import ChatAssembly
 from pytest_agentbench.llm.proxy.sse import Events
+from tests.tables import each
 
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=3),
@@ -88,7 +88,7 @@ def test_separators_of_other_alphabets_end_no_line() -> None:
     assert event.data == {"a": "\u2028"}
 
 
-@pytest.mark.parametrize("size", [128 * 1024, 3 * 1024 * 1024])
+@each("size", [128 * 1024, 3 * 1024 * 1024])
 def test_long_streams_take_time_in_proportion(size: int) -> None:
     """3 MB of small events, and one event of 3 MB, take time in proportion to their length."""
     chunk = b"data: " + json.dumps({"choices": [{"delta": {"content": "some words" * 10}}]}).encode() + b"\n\n"

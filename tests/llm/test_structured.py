@@ -22,6 +22,7 @@ from pytest_agentbench.llm.strict_schema import schema_of
 from pytest_agentbench.llm.structured import structured
 from pytest_agentbench.testing import ModelRequest, ModelServer, call, calls, fault, refusal, text, truncated
 from pytest_agentbench.testing.script import Given, Script
+from tests.tables import each
 
 
 class Grade(Enum):
@@ -86,7 +87,7 @@ def only(*taken: str) -> Callable[[ModelRequest], Given]:
     return react
 
 
-@pytest.mark.parametrize(
+@each(
     ("taken", "asked"),
     [
         (("json_schema", "tool", "json"), ["json_schema", "json_schema"]),
@@ -107,7 +108,7 @@ def test_the_strictest_form_that_the_server_takes_is_found_and_remembered(taken:
     )
 
 
-@pytest.mark.parametrize("form", ["json_schema", "tool", "json"])
+@each("form", ["json_schema", "tool", "json"])
 def test_a_form_that_is_set_is_the_only_one(form: str) -> None:
     """Where the spec says how to ask, a refusal of that is the call's error."""
     answers, requests = ask(only(form), form)
@@ -139,7 +140,7 @@ def test_json_mode_says_the_schema_in_the_last_message() -> None:
     assert all(word in requests[0].last for word in ("JSON", '"grade"', "one sentence"))
 
 
-@pytest.mark.parametrize("form", ["json_schema", "tool", "json"])
+@each("form", ["json_schema", "tool", "json"])
 def test_an_invalid_answer_is_shown_to_the_model_with_its_errors(form: str) -> None:
     """The second request holds the answer as it was, and what is wrong with it."""
     wrong = '{"grade": "fine", "reasons": [{"text": ""}]}'
@@ -164,7 +165,7 @@ def test_an_answer_that_stays_invalid_is_unusable() -> None:
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize("form", ["auto", "json_schema", "tool", "json", "prompt"])
+@each("form", ["auto", "json_schema", "tool", "json", "prompt"])
 def test_a_limit_that_was_spent_on_thoughts_is_no_unusable_answer(form: str) -> None:
     """The model is not asked again: the key that is named is the suite's."""
     with pytest.raises(
@@ -173,7 +174,7 @@ def test_a_limit_that_was_spent_on_thoughts_is_no_unusable_answer(form: str) -> 
         ask([truncated("<think>Is it good? Is it bad?")], form)
 
 
-@pytest.mark.parametrize(
+@each(
     ("answer", "said"),
     [
         (refusal("I do not judge people"), "refused to give the Judgement asked for: 'I do not judge people'"),
@@ -224,8 +225,8 @@ def test_replay_finds_the_form_that_was_recorded() -> None:
         assert asyncio.run(scene()).grade is Grade.GOOD
 
 
-@pytest.mark.parametrize("form", ["json_schema", "tool", "json", "prompt"])
-@pytest.mark.parametrize(
+@each("form", ["json_schema", "tool", "json", "prompt"])
+@each(
     "answer",
     [
         text(f"<think>Is {{it}} good?</think>\n{GOOD}"),
@@ -261,7 +262,7 @@ def test_a_call_that_is_written_as_text_is_asked_for_in_json_mode() -> None:
         ask(lambda _: text(written), "tool")
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     [
         GOOD,
@@ -329,7 +330,7 @@ def objects(schema: Any) -> list[dict[str, Any]]:
     return [schema, *inner] if schema.get("type") == "object" else inner
 
 
-@pytest.mark.parametrize("answer", [Judgement, Node, Zoo])
+@each("answer", [Judgement, Node, Zoo])
 def test_schemas_fit_strict_servers(answer: type[BaseModel]) -> None:
     """Every object is closed and requires all of its properties; nothing that strict modes refuse is left."""
     schema, strict = schema_of(answer)

@@ -4,7 +4,6 @@ import asyncio
 import threading
 from contextlib import nullcontext
 
-import pytest
 from pydantic import BaseModel
 
 from pytest_agentbench.core.errors import SendError
@@ -16,6 +15,7 @@ from pytest_agentbench.llm.turns import Turns
 from pytest_agentbench.testing import ModelRequest, ModelServer, fault, text
 from pytest_agentbench.testing.script import Given
 from tests.llm.virtual import Pauses
+from tests.tables import each
 
 HELLO = [{"role": "user", "content": "hello"}]
 
@@ -164,7 +164,7 @@ def test_a_first_request_that_hangs_holds_the_others_up_for_its_own_time_out() -
     assert waited == 4
 
 
-@pytest.mark.parametrize("is_question", [False, True], ids=["request", "question"])
+@each("is_question", [False, True], ids=["request", "question"])
 def test_a_run_whose_time_is_up_at_a_server_that_hangs_lets_all_others_go(is_question: bool) -> None:
     """One after the other, each would hold all that wait up for the whole time of its run."""
 
@@ -196,7 +196,7 @@ def test_a_run_whose_time_is_up_at_a_server_that_hangs_lets_all_others_go(is_que
         assert asyncio.run(scene(server.base_url)) == 5
 
 
-@pytest.mark.parametrize("again", [True, False])
+@each("again", [True, False])
 def test_whoever_waits_is_let_go_whatever_becomes_of_the_first(again: bool) -> None:
     """A refusal for good and one that may pass both end the wait."""
     status = 500 if again else 403

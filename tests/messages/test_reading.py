@@ -12,6 +12,7 @@ from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.messages.content import UnreadableError
 from pytest_agentbench.messages.reading import read
 from tests.messages.shapes import SHAPES, Talk, talks
+from tests.tables import each
 
 ARGUMENTS = {"order_id": "W1"}
 
@@ -487,7 +488,7 @@ KINDS: dict[str, tuple[list[object], list[tuple[object, ...]]]] = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_each_kind_of_message_is_read(kind: str) -> None:
     """Texts, calls, results, errors, thoughts and placeholders, in their order."""
     items, expected = KINDS[kind]
@@ -495,7 +496,7 @@ def test_each_kind_of_message_is_read(kind: str) -> None:
     assert told(items) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("items", "place", "says"),
     [
         ([user({"type": "text", "text": "a"}, {"type": "hologram"})], "messages[0].content[1]", "type 'hologram'"),
@@ -577,7 +578,7 @@ def test_approvals_and_decisions_are_read_and_calls_beside_them_stay() -> None:
     assert (last.approvals, [one.name for one in last.tool_calls]) == ((asked,), ["look"])
 
 
-@pytest.mark.parametrize(
+@each(
     "content",
     [
         [{"type": "file", "name": "a.txt", "size": 3}],
@@ -618,7 +619,7 @@ def test_no_call_result_or_text_is_lost(talk: Talk, shape: str) -> None:
     assert sum(message.role == "tool" for message in messages) == len(talk.calls)
 
 
-@pytest.mark.parametrize("key", ["task", "system_prompt"])
+@each("key", ["task", "system_prompt"])
 def test_a_message_with_a_key_of_a_memory_s_step_is_a_message(key: str) -> None:
     """Only what says and calls nothing itself is a step."""
     assert told([{"content": "hi", key: "support"}]) == [("assistant", "hi")]

@@ -12,6 +12,7 @@ import pytest
 
 from pytest_agentbench.core.run import RunKey
 from pytest_agentbench.results.store import transcript_name
+from tests.tables import each
 
 PACKAGE = Path(__file__).parents[2] / "pytest_agentbench"
 POSIX = {"fcntl", "grp", "posix", "pty", "pwd", "readline", "resource", "termios", "tty"}
@@ -95,7 +96,7 @@ def test_nothing_needs_what_windows_lacks() -> None:
     assert found == []
 
 
-@pytest.mark.parametrize("scenario", ['a:b/c\\d?*|<e>"', "CON", "nul", "x. ", "é" * 300, ".."])
+@each("scenario", ['a:b/c\\d?*|<e>"', "CON", "nul", "x. ", "é" * 300, ".."])
 def test_names_of_files_are_names_on_windows(scenario: str) -> None:
     """No character that Windows refuses, no name of a device, no dot or blank at the end, and not too long."""
     name = transcript_name(RunKey(suite="s", scenario=scenario, variant="", trial=1))

@@ -1,11 +1,16 @@
 """A user's project in a temporary folder, written and run in a few words."""
 
 import json
+import multiprocessing
 import os
+import sys
 import textwrap
+import time
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -45,6 +50,40 @@ def build(tools, wrong=False):
 """
 
 
+Where = Literal["this", "forked", "fresh"]
+"""The process of an inner session: this one, a copy of it that has all imported, or one that starts from nothing."""
+
+
+def forked(pytester: pytest.Pytester, arguments: Sequence[str], timeout: float) -> pytest.RunResult:
+    """Run pytest in a copy of this process: a fresh one costs a second for its imports alone."""
+    if "fork" not in multiprocessing.get_all_start_methods():
+        return pytester.runpytest_subprocess(*arguments, timeout=timeout)
+    written = [pytester.path / f"{name}.{len(list(pytester.path.glob('stdout.*')))}" for name in ("stdout", "stderr")]
+    child = multiprocessing.get_context("fork").Process(target=_session, args=(arguments, *written))
+    started = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of 3.12 on: threads of this process are not in the copy
+        child.start()
+    child.join(timeout)
+    is_late = child.is_alive()
+    child.kill()
+    child.join()
+    outlines, errlines = (path.read_text(encoding="utf-8").splitlines() for path in written)
+    assert not is_late, "\n".join(outlines + errlines)
+    return pytest.RunResult(child.exitcode or 0, outlines, errlines, time.perf_counter() - started)
+
+
+def _session(arguments: Sequence[str], stdout: Path, stderr: Path) -> None:
+    """Run pytest, and write to files what it would write to its streams."""
+    for number, name, path in ((1, "stdout", stdout), (2, "stderr", stderr)):
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        os.dup2(file, number)
+        setattr(sys, name, os.fdopen(number, "w", encoding="utf-8", errors="backslashreplace", closefd=False))
+    warnings.resetwarnings()
+    sys.path.insert(0, "")
+    sys.exit(int(pytest.main(list(arguments))))
+
+
 @dataclass(kw_only=True)
 class Project:
     """A folder with a suite, its agent and its tools; `run` starts an inner pytest session in it."""
@@ -74,19 +113,21 @@ class Project:
         }
         return self.write("bench/agentbench.yaml", json.dumps(suite, indent=1))
 
-    def run(self, *arguments: str, subprocess: bool = False, timeout: float = 120) -> pytest.RunResult:
-        """Run pytest with `--agentbench`, only with the plugins that the test asks for; workers need a subprocess."""
-        return self.pytest("--agentbench", *arguments, subprocess=subprocess, timeout=timeout)
+    def run(self, *arguments: str, process: Where = "this", timeout: float = 120) -> pytest.RunResult:
+        """Run pytest with `--agentbench`, only with the plugins that the test asks for; workers need another."""
+        return self.pytest("--agentbench", *arguments, process=process, timeout=timeout)
 
-    def pytest(self, *arguments: str, subprocess: bool = False, timeout: float = 120) -> pytest.RunResult:
+    def pytest(self, *arguments: str, process: Where = "this", timeout: float = 120) -> pytest.RunResult:
         """Run pytest in the project."""
         environment = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PY_COLORS": "0", "COLUMNS": "100"}
         self.pytester._monkeypatch.delenv("CI", raising=False)  # CI changes how pytest cuts its summary
         for name, value in environment.items():
             self.pytester._monkeypatch.setenv(name, value)
         given = (*self.plugins, *self.arguments, *arguments)
-        if subprocess or "-n2" in given:
+        if process == "fresh":
             return self.pytester.runpytest_subprocess(*given, timeout=timeout)
+        if process == "forked" or "-n2" in given:
+            return forked(self.pytester, given, timeout)
         return self.pytester.runpytest_inprocess(*given)
 
     @property

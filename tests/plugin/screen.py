@@ -1,17 +1,20 @@
 """A terminal to run pytest on: a pseudo-terminal, and what its screen shows after every byte."""
 
 import fcntl
+import multiprocessing
 import os
 import pty
 import re
 import signal
 import struct
-import subprocess
 import sys
 import termios
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import pytest
 
 _ESCAPE = re.compile(r"\x1b\[(\d*)([A-Za-z])|\x1b\[[\d;?]*[A-Za-z]")
 
@@ -78,25 +81,41 @@ def run_on_terminal(
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, width, 0, 0))
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "CI", "COLUMNS"))}
-    environment = {**kept, "TERM": "xterm", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONUTF8": "1", **(environ or {})}
-    command = [sys.executable, "-m", "pytest", "-p", "agentbench", "-p", "xdist", "-p", "no:cacheprovider", *arguments]
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # who has Ctrl-C ignored hands that down
-    process = subprocess.Popen(
-        command, cwd=folder, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True
-    )
-    signal.signal(signal.SIGINT, before)
+    environment = {**kept, "TERM": "xterm", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **(environ or {})}
+    command = ["-p", "agentbench", "-p", "xdist", "-p", "no:cacheprovider", *arguments]
+    process = multiprocessing.get_context("fork").Process(target=_session, args=(folder, theirs, environment, command))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of 3.12 on: threads of this process are not in the copy
+        process.start()
     os.close(theirs)
     written = b""
     while part := _read(ours):
         written += part
         if interrupt_after and interrupt_after.encode() in written:
-            process.send_signal(signal.SIGINT)
+            os.kill(process.pid or 0, signal.SIGINT)
             interrupt_after = ""
-    process.wait(30)
+    process.join(30)
     os.close(ours)
     screen = Screen(width)
     screen.feed(written.decode())
     return written.decode(), screen.text
+
+
+def _session(folder: Path, terminal: int, environment: Mapping[str, str], command: Sequence[str]) -> None:
+    """Run pytest in a copy of the test's process, on the terminal alone."""
+    os.setsid()
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    for number in range(3):
+        os.dup2(terminal, number)
+    sys.stdin, sys.stdout, sys.stderr = (
+        os.fdopen(number, "w" if number else "r", buffering=1, encoding="utf-8", closefd=False) for number in range(3)
+    )
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # who has Ctrl-C ignored hands that down
+    warnings.resetwarnings()
+    sys.path.insert(0, "")
+    sys.exit(int(pytest.main([*command])))
 
 
 def _read(terminal: int) -> bytes:

@@ -9,7 +9,7 @@ def test_an_agent_that_blocks_for_a_while_is_over_its_limit_and_told_what_to_do(
     agent = bad_at("time.sleep(2.5)", 2, kind="async ")
     project.suite("a", "b", "c", agent=agent, limits={"seconds": 1})
 
-    project.run(subprocess=True, timeout=60)
+    project.run(process="forked", timeout=60)
 
     runs = {run.key.scenario: run for run in project.document.results}
     assert (runs["b"].termination, runs["b"].blame) == ("SAFETY_TIMEOUT", "agent")
@@ -24,7 +24,7 @@ def test_an_agent_that_blocks_for_good_costs_its_own_run(project: Project) -> No
     project.write("conftest.py", "from pytest_agentbench.runs import pool\n\npool.BLOCKED = 1.0\n")
     project.suite("a", "b", "c", agent=agent, limits={"seconds": 1})
 
-    result = project.run(subprocess=True, timeout=100)
+    result = project.run(process="forked", timeout=100)
 
     verdicts = project.verdicts()
     assert verdicts["b"] == "failed"

@@ -53,7 +53,7 @@ def test_an_exit_inside_an_agent_crashes_that_run_alone(project: Project) -> Non
             path.with_name(f"{kind}.agentbench.yaml").read_text().replace("shop_agent", f"{kind}_agent")
         )
 
-    project.run(subprocess=True, timeout=60)
+    project.run(process="forked", timeout=60)
 
     results = {result.key.scenario: result for result in project.document.results}
     assert len(results) == 3 * len(EXITS)
@@ -66,7 +66,7 @@ def test_six_hung_sync_agents_are_the_only_ones_to_time_out(anywhere: Project) -
     agent = bad_at("time.sleep(600)", *range(3, 9))
     anywhere.suite(*SCENARIOS[:12], agent=agent, limits={"seconds": 2})
 
-    result = anywhere.run(subprocess=True, timeout=100)
+    result = anywhere.run(process="forked", timeout=100)
 
     verdicts = anywhere.verdicts()
     assert {name for name, verdict in verdicts.items() if verdict == "failed"} == {f"s{n:02d}" for n in range(3, 9)}
@@ -93,7 +93,7 @@ def test_a_process_that_dies_is_missed_where_gates_decide(pytester: pytest.Pytes
     project = Project(pytester=pytester, arguments=("-n1",))
     project.suite(*SCENARIOS[:10], agent=bad_at("os._exit(9)", 6), gates=["success >= 0.9", "crashed <= 1"])
 
-    result = project.run(subprocess=True, timeout=120)
+    result = project.run(process="forked", timeout=120)
 
     result.stdout.fnmatch_lines(["*success >= 0.9*0.90*10*ok*", "*crashed <= 1*1*10*ok*"])
     assert result.ret == 0
@@ -104,7 +104,7 @@ def test_an_async_agent_that_is_cancelled_by_its_time_limit_is_a_timeout(project
     agent = bad_at("await asyncio.sleep(600)", 2, kind="async ")
     project.suite(*SCENARIOS[:3], agent=agent, limits={"seconds": 1})
 
-    project.run(subprocess=True, timeout=60)
+    project.run(process="forked", timeout=60)
 
     assert project.verdicts() == {"s01": "passed", "s02": "failed", "s03": "passed"}
 

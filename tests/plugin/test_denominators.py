@@ -16,7 +16,7 @@ def test_runs_that_nobody_is_left_to_run_are_not_lost(pytester: pytest.Pytester)
     project = Project(pytester=pytester, arguments=("-n1", "--max-worker-restart=0"))
     project.suite(*"abcdef", agent=bad_at("time.sleep(0.2)\n            os._exit(9)", 3))
 
-    result = project.run(subprocess=True)
+    result = project.run(process="forked")
 
     document = project.document
     assert result.ret != 0
@@ -39,7 +39,7 @@ def test_a_death_during_another_items_setup_names_the_one_that_killed(pytester: 
         """,
     )
 
-    project.run(subprocess=True)
+    project.run(process="forked")
 
     assert project.verdicts() == {"a": "passed", "b": "passed", "c": "passed", "d": "failed"}
 
@@ -56,7 +56,7 @@ def test_two_suites_outside_the_root_are_two(project: Project) -> None:
         suite.write_text(suite.read_text().replace("shop_", f"{name}_"))
     (project.pytester.path / "root").mkdir()
 
-    result = project.run("--rootdir=root", "one", "two", subprocess=True)
+    result = project.run("--rootdir=root", "one", "two", process="forked")
 
     results = read(project.pytester.path / "root/.agentbench/results.json").results
     assert result.ret == 1
@@ -78,7 +78,7 @@ def test_dist_each_is_refused(pytester: pytest.Pytester) -> None:
     project = Project(pytester=pytester)
     project.suite("a")
 
-    result = project.run("--dist=each", "--tx=2*popen", subprocess=True)
+    result = project.run("--dist=each", "--tx=2*popen", process="forked")
 
     assert result.ret == 4
 
@@ -153,7 +153,7 @@ def test_a_simulation_that_kills_its_process_is_counted(pytester: pytest.Pyteste
         """,
     )
 
-    project.run("test_shop.py", subprocess=True)
+    project.run("test_shop.py", process="forked")
 
     assert [str(run.termination) for run in project.document.results] == ["CRASHED"]
 
@@ -182,7 +182,7 @@ def test_many_simulations_at_once_on_loops_of_the_tests(project: Project) -> Non
         """,
     )
 
-    result = project.run("test_shop.py", *ASYNCIO, subprocess=True)
+    result = project.run("test_shop.py", *ASYNCIO, process="forked")
 
     result.assert_outcomes(passed=2)
     assert len({str(run.key) for run in project.document.results}) == 24
@@ -193,7 +193,7 @@ def test_an_agent_that_cancels_its_own_task_crashes_alone(project: Project) -> N
     agent = bad_at("asyncio.current_task().cancel()\n            await asyncio.sleep(1)", 2, kind="async ")
     project.suite("a", "b", "c", agent=agent)
 
-    project.run(subprocess=True)
+    project.run(process="forked")
 
     assert project.verdicts() == {"a": "passed", "b": "failed", "c": "passed"}
 
@@ -208,7 +208,7 @@ def test_an_agent_that_swallows_its_cancellation_does_not_hang_the_session(proje
     )
     project.suite("a", "b", "c", agent=agent, limits={"seconds": 1})
 
-    result = project.run(subprocess=True, timeout=60)
+    result = project.run(process="forked", timeout=60)
 
     assert project.verdicts() == {"a": "passed", "b": "failed", "c": "passed"}
     assert result.duration < 30
@@ -261,7 +261,7 @@ def test_a_stored_failure_is_played_again_when_it_is_rerun(project: Project) -> 
     project.run()
     project.write("bench/shop_agent.py", bad_at("return None", 99))
 
-    result = project.run("--agentbench-resume", "-p", "pytest_rerunfailures", "--reruns=1", subprocess=True)
+    result = project.run("--agentbench-resume", "-p", "pytest_rerunfailures", "--reruns=1", process="forked")
 
     assert result.ret == 0
     result.stdout.fnmatch_lines(["*the agent's code is not compared*"])

@@ -48,7 +48,7 @@ def test_a_run_stays_between_its_items_own_fixtures(project: Project) -> None:
     project.suite("a", "b", agent=TELLING)
     project.write("bench/conftest.py", CLEANING.format(scope=""))
 
-    result = project.run(subprocess=True)
+    result = project.run(process="forked")
 
     lines = (project.pytester.path / "log").read_text().splitlines()
     assert lines == ["open", "before a", "agent W1", "after a", "before b", "agent W2", "after b", "close"]
@@ -75,7 +75,7 @@ def test_session_fixtures_alone_leave_runs_free_to_start_ahead(project: Project)
     project.suite(*"abcdefgh", agent=TELLING.replace('        call["refund"]', meeting))
     project.write("bench/conftest.py", CLEANING.split("@pytest.fixture({scope}", maxsplit=1)[0])
 
-    result = project.run("--agentbench-concurrency=8", subprocess=True)
+    result = project.run("--agentbench-concurrency=8", process="forked")
 
     result.assert_outcomes(passed=8)
 
@@ -156,7 +156,7 @@ def test_exit_first_cancels_what_is_in_flight(project: Project) -> None:
     )
     project.suite(*[f"s{number:02d}" for number in range(30)], agent=agent)
 
-    result = project.run("-x", "--agentbench-concurrency=4", subprocess=True)
+    result = project.run("-x", "--agentbench-concurrency=4", process="forked")
 
     assert result.ret == 1
     assert project.line_count("log") <= 8

@@ -138,11 +138,11 @@ def test_a_recording_holds_for_an_agent_that_tells_its_model_the_session(project
         )
         file = project.pytester.path / "bench" / "agentbench.yaml"
         file.write_text(file.read_text().replace('"shop_agent:build"', json.dumps(base)))
-        project.run("--agentbench-cassette=record", subprocess=True).assert_outcomes(passed=1)
+        project.run("--agentbench-cassette=record", process="forked").assert_outcomes(passed=1)
     recorded = project.comparable
     cassette = (project.pytester.path / "bench" / "agentbench.cassette.jsonl").read_text()
 
-    project.run("--agentbench-cassette=replay", subprocess=True).assert_outcomes(passed=1)
+    project.run("--agentbench-cassette=replay", process="forked").assert_outcomes(passed=1)
 
     assert project.comparable == recorded
     assert project.document.results[0].session_id not in cassette

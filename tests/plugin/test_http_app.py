@@ -276,7 +276,7 @@ def test_an_app_that_blocks_its_loop_delays_nobody_else(project: Project) -> Non
     project.write("other/plain_agent.py", PLAIN)
     project.write("other/agentbench.yaml", json.dumps({"agent": "plain_agent:build", "scenarios": others}))
 
-    project.run("blocking", "other", subprocess=True, timeout=40)
+    project.run("blocking", "other", process="forked", timeout=40)
 
     runs = {run.nodeid.rpartition("::")[2]: run for run in project.document.results}
     assert {name: runs[name].verdict.value for name in names} == dict.fromkeys(names, "passed")

@@ -55,7 +55,7 @@ def test_an_unknown_variant_is_a_usage_error_that_names_the_declared_ones(anywhe
     """A mistyped variant never runs nothing silently."""
     anywhere.suite("late", variants={"careful": {}})
 
-    result = anywhere.run("--agentbench-variant", "carefull", subprocess=True)
+    result = anywhere.run("--agentbench-variant", "carefull", process="forked")
 
     assert result.ret == 4
     result.stderr.fnmatch_lines(["*no suite declares *carefull*"])

@@ -42,7 +42,7 @@ def test_an_agent_that_swallows_its_cancellation_does_not_keep_the_session_from_
     agent = SWALLOWS.format(bad=bad)
     anywhere.suite("a", "b", agent=agent, limits={"seconds": 0.5})
 
-    result = anywhere.run(subprocess=True, timeout=40)
+    result = anywhere.run(process="fresh", timeout=40)
 
     assert result.ret == 1
     assert len(anywhere.document.results) == 2
@@ -74,7 +74,7 @@ def test_what_python_would_wait_for_is_named_and_left(project: Project, left: st
     project.suite("a", "b", agent="import threading\n" + bad_at(left, 2))
     project.write("conftest.py", IMPATIENT)
 
-    result = project.run(subprocess=True, timeout=60)
+    result = project.run(process="fresh", timeout=60)
 
     assert result.ret == 0
     assert result.duration < 40
@@ -89,7 +89,7 @@ def test_a_worker_that_python_would_wait_for_does_not_keep_the_session(pytester:
     project = Project(pytester=pytester, arguments=("-n1",))
     project.suite("a", "b", agent="import threading\n" + bad_at(LEFT["a thread"][0], 2))
 
-    result = project.run(subprocess=True, timeout=60)
+    result = project.run(process="fresh", timeout=60)
 
     assert (result.ret, len(project.document.results)) == (0, 2)
 
@@ -99,7 +99,7 @@ def test_a_process_that_goes_on_is_named_and_left_alone(project: Project) -> Non
     left = f"__import__('subprocess').Popen([{sys.executable!r}, '-c', 'import time; time.sleep(8)'])"
     project.suite("a", "b", agent=bad_at(left, 2))
 
-    result = project.run(subprocess=True, timeout=60)
+    result = project.run(process="fresh", timeout=60)
 
     result.stdout.fnmatch_lines(["left running: process * (python* -c import time; time.sleep(8))*"])
 
@@ -112,7 +112,7 @@ def test_a_process_that_an_agent_leaves_is_no_complete_session(
     monkeypatch.chdir(project.pytester.path)
     assert main(["report", "--complete"]) == 1
     assert "not complete: .agentbench holds no session" in capsys.readouterr().out
-    assert project.run("--agentbench-concurrency=1", subprocess=True, timeout=60).ret == 0
+    assert project.run("--agentbench-concurrency=1", process="fresh", timeout=60).ret == 0
 
     assert main(["report", "--complete"]) == 1
     assert re.search(

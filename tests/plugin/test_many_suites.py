@@ -58,14 +58,14 @@ def write_suites(project: Project) -> list[Path]:
     return suites
 
 
-def test_thirty_suites_of_equal_module_names_each_test_their_own_agent(everywhere: Project) -> None:
+def test_thirty_suites_of_equal_module_names_each_test_their_own_agent(anywhere: Project) -> None:
     """Each run is one of the suite's own agent, tools and helpers, in one process and in two."""
-    write_suites(everywhere)
+    write_suites(anywhere)
 
-    result = everywhere.run("services")
+    result = anywhere.run("services")
 
     result.assert_outcomes(passed=SUITES // 2, failed=SUITES // 2)
-    passed = {one.key.suite for one in everywhere.document.results if one.verdict.value == "passed"}
+    passed = {one.key.suite for one in anywhere.document.results if one.verdict.value == "passed"}
     assert passed == {f"services/s{number:02d}/agentbench.yaml" for number in range(0, SUITES, 2)}
 
 

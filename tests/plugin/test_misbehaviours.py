@@ -47,7 +47,7 @@ def test_a_hundred_kinds_in_one_process(project: Project) -> None:
     assert len(bad) >= 100
     write(project, bad, innocent=12, seconds=1)
 
-    result = project.run(subprocess=True, timeout=240)
+    result = project.run(process="forked", timeout=240)
 
     assert result.ret == 1
     verdicts = project.verdicts()
@@ -63,7 +63,7 @@ def test_what_is_taken_from_the_process_is_named(project: Project, kind: str) ->
     """Results are written all the same; who was harmed, if anybody, can read what was changed."""
     write(project, [f"sync-{kind}"], innocent=3, seconds=1)
 
-    result = project.run(subprocess=True, timeout=60)
+    result = project.run(process="forked", timeout=60)
 
     assert result.ret in {1, 3}
     assert len(project.verdicts()) == 4

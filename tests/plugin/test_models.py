@@ -88,7 +88,7 @@ def test_no_key_gets_into_any_file(project: Project, monkeypatch: pytest.MonkeyP
     assert [(str(path), key) for path, data in written.items() for key in keys.values() if key.encode() in data] == []
 
 
-@pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["-n0", "-n2"])
+@pytest.mark.parametrize("workers", [(), pytest.param(("-n2",), marks=pytest.mark.slow)], ids=["-n0", "-n2"])
 def test_half_the_budget_stops_at_half(project: Project, workers: tuple[str, ...]) -> None:
     """A budget of half the calls is never passed; what did not fit is named, is no failure, and ends in status 1."""
     with ModelServer(SCRIPT) as server:

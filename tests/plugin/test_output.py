@@ -38,7 +38,7 @@ def check(project: Project, agent: str) -> None:
     """Run eight overlapping conversations, two of which fail, and look at what is shown."""
     project.suite(*[f"s{number}" for number in range(1, 9)], agent=agent)
 
-    result = project.run(subprocess=True)
+    result = project.run(process="forked")
 
     text = result.stdout.str()
     shown = sections(text)
@@ -51,9 +51,9 @@ def check(project: Project, agent: str) -> None:
     assert "logged W1" not in text
 
 
-def test_output_of_sync_agents_is_kept_apart(everywhere: Project) -> None:
+def test_output_of_sync_agents_is_kept_apart(anywhere: Project) -> None:
     """Agents in threads of their own."""
-    check(everywhere, SYNC)
+    check(anywhere, SYNC)
 
 
 def test_output_of_async_agents_is_kept_apart(anywhere: Project) -> None:
@@ -81,7 +81,7 @@ def test_ordinary_tests_keep_their_own_output(project: Project) -> None:
         """,
     )
 
-    result = project.run(subprocess=True)
+    result = project.run(process="forked")
 
     result.assert_outcomes(passed=2, failed=1)
     result.stdout.fnmatch_lines(["*Captured stdout call*", "shown"])
@@ -91,6 +91,6 @@ def test_without_capture_output_is_live_and_conversations_come_one_by_one(projec
     """With `-s` the user wants to see it as it happens."""
     project.suite("s1", "s2", agent=SYNC)
 
-    result = project.run("-s", subprocess=True)
+    result = project.run("-s", process="forked")
 
     result.stdout.fnmatch_lines(["*concurrency 1 (one at a time because of -s)*", "*printed W1 0*", "*printed W2 0*"])

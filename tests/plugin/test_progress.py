@@ -88,7 +88,7 @@ def test_a_pipe_gets_no_line(project: Project) -> None:
     """A log holds nothing of it."""
     project.suite("a")
 
-    result = project.run(subprocess=True)
+    result = project.run(process="forked")
 
     assert "done 0/1" not in result.stdout.str()
     assert os.linesep in result.stdout.str()

@@ -86,7 +86,7 @@ def test_a_proxy_of_the_environment_is_not_in_the_way(project: Project, monkeypa
     monkeypatch.delenv("no_proxy", raising=False)
     with ModelServer(SCRIPT) as server:
         proxied_suite(project, server.base_url)
-        result = project.run(subprocess=True)
+        result = project.run(process="forked")
 
     assert result.ret == 0
 

@@ -58,7 +58,7 @@ def wait_for_results(project: Project, count: int) -> None:
     ("first", "second"),
     [
         ("-n0", "-n0"),
-        ("-n2", "-n2"),
+        pytest.param("-n2", "-n2", marks=pytest.mark.slow),
         pytest.param("-n0", "-n2", marks=pytest.mark.slow),
         pytest.param("-n2", "-n0", marks=pytest.mark.slow),
     ],
@@ -73,7 +73,7 @@ def test_resume_after_a_kill_gives_the_same_results(pytester: pytest.Pytester, f
     process.wait()
     stored = project.line_count("log")
 
-    project.run(second, "--agentbench-resume", subprocess=True)
+    project.run(second, "--agentbench-resume", process="forked")
     resumed = project.comparable
     played = project.line_count("log")
     project.run("-n0")
@@ -113,7 +113,7 @@ def test_a_run_directory_in_use_is_not_continued(project: Project) -> None:
     try:
         wait_for_results(project, 1)
 
-        result = project.run("--agentbench-resume", subprocess=True)
+        result = project.run("--agentbench-resume", process="forked")
     finally:
         process.kill()
         process.wait()

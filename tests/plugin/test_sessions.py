@@ -63,17 +63,17 @@ def write(project: Project, **keys: Any) -> Path:
     return project.write("bench/agentbench.yaml", json.dumps(suite, indent=1))
 
 
-def test_a_world_and_a_clock_go_on_and_the_conversation_does_not(everywhere: Project) -> None:
+def test_a_world_and_a_clock_go_on_and_the_conversation_does_not(anywhere: Project) -> None:
     """The booking is right two days later alone; an agent without memory of its own fails, and is shown where."""
-    write(everywhere)
+    write(anywhere)
 
-    result = everywhere.run("--agentbench-variant", "all", "-vv")
+    result = anywhere.run("--agentbench-variant", "all", "-vv")
 
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(
         ["*state, turn 4: book(room=*room 1*)*expected room=*room 7*", "*  session 2", "*3 user   Book my room, please"]
     )
-    transcripts = [json.loads(path.read_text()) for path in everywhere.pytester.path.rglob("transcripts/*.json")]
+    transcripts = [json.loads(path.read_text()) for path in anywhere.pytester.path.rglob("transcripts/*.json")]
     for transcript in transcripts:
         assert transcript["messages"][-1]["content"] == "Booked, after 1 message."
         assert [message.get("session", 1) for message in transcript["messages"]] == [1] * 4 + [2] * 4

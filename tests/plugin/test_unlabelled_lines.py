@@ -59,6 +59,6 @@ def test_workers_say_it_at_the_end(project: Project) -> None:
     """Nobody sees what workers collect."""
     project.suite(scenario("a", "Fine by me"), scenario("b", "yes"), policies=[ASKS])
 
-    text = project.run("-n1", subprocess=True).stdout.str()
+    text = project.run("-n1", process="forked").stdout.str()
 
     assert "agentbench.yaml: lines of users that do not say what they mean (1); agentbench validate lists them" in text

@@ -41,7 +41,7 @@ def test_a_suite_of_interleaved_conversations(pytester: pytest.Pytester, framewo
         patch.setenv("OPENAI_BASE_URL", server.base_url)
         patch.setenv("OPENAI_API_KEY", "none")
         patch.setenv("LANGSMITH_TRACING", "false")
-        result = project.run("agentbench.yaml", subprocess=True)
+        result = project.run("agentbench.yaml", process="fresh")
 
     result.assert_outcomes(passed=len(WORDS))
     assert [run.metrics["strict_recall"] for run in project.document.results] == [1.0] * len(WORDS)

@@ -113,7 +113,7 @@ def test_a_fastapi_app_is_played_with_all_that_is_around_its_endpoint(project: P
         {"id": "a", "says": ["one", "two"], "communicate": [said]},
     )
 
-    project.run("bench", subprocess=True)
+    project.run("bench", process="fresh")
 
     assert project.verdicts() == {"a": "passed"}
     assert project.line_count("ended.txt") == 1
@@ -157,9 +157,9 @@ def test_fixtures_override_dependencies_and_set_context(project: Project) -> Non
     """,
     )
 
-    project.run("bench", subprocess=True)
+    project.run("bench", process="fresh")
     first = project.verdicts()
-    project.run("thread", subprocess=True)
+    project.run("thread", process="fresh")
 
     assert (first, project.verdicts()) == ({"a": "passed"}, {"b": "passed"})
 
@@ -177,7 +177,7 @@ def test_faults_of_an_endpoint_are_the_agents(project: Project, path: str) -> No
     """What it raises is shown with its own line, and no more than a status where the framework answered for it."""
     play(project, FASTAPI, {"app": "served:app", "url": path}, {"id": "a", "says": ["one"]})
 
-    result = project.run("bench", subprocess=True, timeout=60)
+    result = project.run("bench", process="fresh", timeout=60)
 
     [run] = project.document.results
     assert (run.termination.value, run.blame) == ("CRASHED", Blame.AGENT)
@@ -191,6 +191,6 @@ def test_a_starlette_factory_keeps_cookies_for_each_run(project: Project) -> Non
     ]
     play(project, STARLETTE, {"app": "served:make", "factory": True, "url": "/chat"}, *talks)
 
-    project.run("bench", subprocess=True)
+    project.run("bench", process="fresh")
 
     assert set(project.verdicts().values()) == {"passed"}

@@ -106,7 +106,7 @@ def play(pytester: pytest.Pytester) -> Iterator[Play]:
                 whole = {"agent": f"desks:build_{at}", **suite}
                 project.write(f"s{at}.agentbench.yaml", json.dumps(whole))
             project.write("desks.py", "\n".join(lines))
-            project.run(subprocess=True)
+            project.run(process="fresh")
             return list(project.document.results)
 
         yield played

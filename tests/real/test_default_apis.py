@@ -69,7 +69,7 @@ def play(project: Project, monkeypatch: pytest.MonkeyPatch, url: str, *arguments
     """Play the suite with a model server at a URL; both clients find it by their variables."""
     monkeypatch.setenv("OPENAI_BASE_URL", url)
     monkeypatch.setenv("ANTHROPIC_BASE_URL", url.removesuffix("/v1"))
-    project.run(*arguments, subprocess=True)
+    project.run(*arguments, process="fresh")
     return project.document
 
 

@@ -47,7 +47,7 @@ def test_a_call_and_an_answer(
         monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", server.base_url.removesuffix("/v1"))
         monkeypatch.setenv("GOOGLE_API_KEY", "none")
         monkeypatch.setenv("LANGSMITH_TRACING", "false")
-        project.run(subprocess=True)
+        project.run(process="fresh")
 
     [run] = project.document.results
     assert (run.verdict.value, run.error) == ("passed", None)

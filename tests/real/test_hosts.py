@@ -71,7 +71,7 @@ def run(project: Project, *arguments: str, near: int = 1, far: int = 1) -> pytes
     for number in range(far):
         spec = f"popen//via=proxy{number}//chdir={there}//python={here / 'far.sh'}"
         workers += ["--px", f"id=proxy{number}//popen", "--tx", spec]
-    return project.run(*workers, *arguments, subprocess=True)
+    return project.run(*workers, *arguments, process="fresh")
 
 
 def test_results_and_conversations_come_back(project: Project) -> None:

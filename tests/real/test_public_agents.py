@@ -145,7 +145,7 @@ def play(project: Project, script: Any, monkeypatch: pytest.MonkeyPatch) -> dict
             monkeypatch.setenv(variable, "none")
         monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
         monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", model.base_url.removesuffix("/v1"))
-        project.run("-p", "no:logging", subprocess=True)
+        project.run("-p", "no:logging", process="fresh")
     assert model.problems == []
     return {result.nodeid.rpartition("::")[2]: result for result in project.document.results}
 

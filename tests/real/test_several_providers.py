@@ -160,7 +160,7 @@ def test_calls_go_to_whoever_has_the_tool(project: Project) -> None:
     """The right agent passes, a careless one is told apart by the state; lists keep their elements."""
     suite(project)
 
-    project.run("--agentbench-variant", "all", subprocess=True)
+    project.run("--agentbench-variant", "all", process="fresh")
 
     assert {
         run.key.variant: (run.verdict.value, run.blame and run.blame.value) for run in project.document.results
@@ -175,11 +175,11 @@ def test_two_tools_of_one_name_ask_for_a_prefix(project: Project) -> None:
     """Where files tell the names it is known at collection, else when the server is asked."""
     path = suite(project, prefix="")
 
-    project.run(subprocess=True)
+    project.run(process="fresh")
     [asked] = project.document.results
     main(["tools", str(suite(project)), "--provider", "1", "-o", str(path.parent / "datasets.json")])
     suite(project, prefix="list: datasets.json")
-    collected = project.run("--co", subprocess=True)
+    collected = project.run("--co", process="fresh")
 
     wanted = "two tools of the assistant are named 'search'; put `prefix:` beside one of their providers"
     assert (asked.blame, wanted in str(asked.error)) == ("environment", True)

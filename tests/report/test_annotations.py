@@ -3,12 +3,12 @@
 import re
 from urllib.parse import unquote
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_agentbench.report.annotations import github_annotations, in_repository
 from tests.results.make import document, result, support_runs, unconfirmed, wrong_refund
+from tests.tables import each
 
 COMMAND = re.compile(r"::(?P<level>error|warning|notice) (?P<properties>[^:\r\n]*)::(?P<text>[^\r\n]*)")
 
@@ -72,7 +72,7 @@ def test_what_is_not_the_agents_fault_is_not_annotated() -> None:
     assert github_annotations(document([result("a", "error", "provider", file="a.yaml", line=1)])) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("root", "workspace", "file", "shown"),
     [
         ("/ci/repo/agent", "/ci/repo", "bench/a.yaml", "agent/bench/a.yaml"),

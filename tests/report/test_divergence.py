@@ -1,12 +1,11 @@
 """The first turn in which a run went another way than expected."""
 
-import pytest
-
 from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.verdict import CallExplanation, Finding
 from pytest_agentbench.report.divergence import from_baseline, from_expected
 from tests.results.make import result
+from tests.tables import each
 
 
 def talk(*turns: str | None) -> Transcript:
@@ -34,7 +33,7 @@ def explained(status: str, tool: str, turn: int | None) -> CallExplanation:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("calls", "turn"),
     [
         ([explained("matched", "a", 2), explained("extra_write", "b", 4)], 4),
@@ -73,7 +72,7 @@ def test_where_calls_agree_the_first_failed_check_says_the_turn() -> None:
     assert (found.turn, found.reason, found.against) == (2, "early: early broken", "checks")
 
 
-@pytest.mark.parametrize(
+@each(
     ("baseline", "turn"),
     [(talk("a", "b", "c"), None), (talk("a", "x", "c"), 4), (talk("a", "b"), 6), (talk("a", "b", "c", "d"), 6)],
 )

@@ -2,13 +2,12 @@
 
 from pathlib import Path
 
-import pytest
-
 from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.verdict import CallExplanation, Finding
 from pytest_agentbench.report.failure import failure_text
 from tests.results.make import result, support_runs, unconfirmed, wrong_refund
+from tests.tables import each
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -40,7 +39,7 @@ TRANSCRIPT = Transcript(
 )
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "given", "options"),
     [
         ("failure_write", wrong_refund(variant="hasty"), PLACES),

@@ -8,6 +8,7 @@ from pytest_agentbench.core.text import printable
 from pytest_agentbench.core.verdict import Finding
 from pytest_agentbench.report.markdown import code, markdown_report
 from tests.results.make import document, result, support_runs, unconfirmed
+from tests.tables import each
 
 MARKDOWN = pytest.importorskip("markdown_it")
 
@@ -82,7 +83,7 @@ HOSTILE = (
 )
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@each("text", HOSTILE)
 def test_hostile_texts_are_no_markup(text: str) -> None:
     """In names, findings, policies, tags and reasons they are code; the page's own elements are all there is."""
     told = Finding(check=f"policy:{text}", kind="policy", policy=text, passed=False, message=text, turn=1)

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_agentbench.report.progress import Progress, progress_line, seconds_left
+from tests.tables import each
 
 HALFWAY = Progress(done=12, total=200, in_flight=64, calls=310, cost_usd=0.0412, seconds=1.0)
 
@@ -15,7 +16,7 @@ def test_it_says_where_the_session_stands() -> None:
     assert progress_line(HALFWAY, 80, dot="-") == "done 12/200 - 64 in flight - 310 calls/s - 0.041 USD - ETA 0:16"
 
 
-@pytest.mark.parametrize(
+@each(
     ("changed", "expected"),
     [
         ({"calls": 0}, "done 12/200 · 64 in flight · ETA 0:16"),

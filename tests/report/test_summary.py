@@ -3,20 +3,19 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from pytest_agentbench.report.breakdown import rows_by
 from pytest_agentbench.report.glyphs import UNICODE
 from pytest_agentbench.report.summary import summary_lines
 from pytest_agentbench.report.table import Layout
 from pytest_agentbench.results.history import history
 from tests.results.make import document, result
+from tests.tables import each
 
 LAYOUT = Layout(UNICODE, 100, False)
 LATER = "agent.seconds.p95 <= 1.10 * baseline"
 
 
-@pytest.mark.parametrize(
+@each(
     ("gate", "verdict", "selected", "answer", "why"),
     [
         ("success >= 0.5", "passed", 2, "ship", "all 2 gates are met"),

@@ -3,8 +3,6 @@
 import time
 from pathlib import Path
 
-import pytest
-
 from pytest_agentbench.core.run import PolicyOutcome
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.verdict import Finding
@@ -13,6 +11,7 @@ from pytest_agentbench.report.markdown import markdown_report
 from pytest_agentbench.report.terminal import terminal_report
 from pytest_agentbench.report.worst import failed_findings
 from tests.results.make import SUITE, document, result, support_runs, unconfirmed, wrong_refund
+from tests.tables import each
 
 GOLDEN = Path(__file__).parent / "golden"
 GATES = [
@@ -33,7 +32,7 @@ def text(*arguments, **options):
     return "\n".join(line.text for line in terminal_report(*arguments, **options)) + "\n"
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "given", "options"),
     [
         ("mixed", document(support_runs(), GATES, retried=RETRIED), {"path": ".agentbench/runs/r/results.json"}),
@@ -172,8 +171,8 @@ def test_several_suites_have_rows_and_named_gates():
     assert "  other/agentbench.yaml" in shown
 
 
-@pytest.mark.parametrize("unicode", [True, False])
-@pytest.mark.parametrize("width", [40, 80, 100, 200])
+@each("unicode", [True, False])
+@each("width", [40, 80, 100, 200])
 def test_hostile_text_cannot_break_the_report(unicode, width):
     """Escape sequences, bidi marks, surrogates and wide characters neither reach the terminal nor widen a line."""
     findings = (

@@ -1,7 +1,5 @@
 """Variants, comparisons and trials as text: within the width, in plain characters, hostile names inert."""
 
-import pytest
-
 from pytest_agentbench.report.comparison import comparison_lines
 from pytest_agentbench.report.glyphs import ASCII, UNICODE, glyphs
 from pytest_agentbench.report.sections import correlation_lines, trials_lines
@@ -13,6 +11,7 @@ from pytest_agentbench.results.correlate import correlate
 from pytest_agentbench.results.trials import trials_report
 from pytest_agentbench.results.variants import variants_reports
 from tests.results.make import document, result
+from tests.tables import each
 
 HOSTILE = "evil\x1b[31m\u202e<script>"
 
@@ -37,8 +36,8 @@ def told(given, *, width=100, unicode=True, verbose=False):
     return [line.text for line in variants_lines(report, Layout(glyphs(unicode=unicode), width, verbose))]
 
 
-@pytest.mark.parametrize("width", [60, 80, 100])
-@pytest.mark.parametrize("verbose", [False, True])
+@each("width", [60, 80, 100])
+@each("verbose", [False, True])
 def test_nothing_is_wider_than_the_terminal(width, verbose):
     """Tables are laid out one below the other; eight variants with long names are."""
     many = runs([f"variant-with-a-rather-long-name-{number}" for number in range(8)], n=6)

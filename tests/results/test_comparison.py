@@ -16,6 +16,7 @@ from pytest_agentbench.results.correlate import correlate
 from pytest_agentbench.results.gates import evaluate_gates
 from pytest_agentbench.results.paired import compare_paired
 from tests.results.make import SUITE, mcnemar_exact, result
+from tests.tables import each
 
 ROOT = Path(__file__).parents[2]
 
@@ -153,7 +154,7 @@ def test_a_loss_that_chance_explains_is_none():
     assert much.p < 0.05
 
 
-@pytest.mark.parametrize(("text", "passed"), [("regression <= 0", False), ("regression <= 0.10", True)])
+@each(("text", "passed"), [("regression <= 0", False), ("regression <= 0.10", True)])
 def test_the_gate_allows_as_much_as_it_says(text, passed):
     """A loss of eight points that is beyond doubt passes a gate of ten."""
     verdict = evaluate_gates(SUITE, [text], session(range(8, 100), 100), baseline=session(range(100), 100))[0]

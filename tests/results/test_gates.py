@@ -16,6 +16,7 @@ from pytest_agentbench.core.verdict import Blame, Finding, OtherFault
 from pytest_agentbench.results.gates import evaluate_gates
 from pytest_agentbench.results.table import Facts, Table
 from tests.results.make import SUITE, result, support_runs
+from tests.tables import each
 
 BASELINE = [
     result("a", usage={"agent": Usage(calls=1, input_tokens=90, output_tokens=10, cost_usd=0.02)}, turn_seconds=(1.0,)),
@@ -79,7 +80,7 @@ def test_a_rate_counts_scored_runs_only():
     assert (errors.value, errors.n, errors.passed) == (2 / 26, 26, False)
 
 
-@pytest.mark.parametrize(
+@each(
     "gate",
     [
         "success >= 0.1",
@@ -220,7 +221,7 @@ def criterion(name, passed):
     return Finding(check=f"rubric:{name}", kind="rubric", passed=passed, message="", required=False)
 
 
-@pytest.mark.parametrize(
+@each(
     ("gate", "value", "n"),
     [
         ("finished >= 0.5", 0.75, 4),
@@ -273,7 +274,7 @@ def test_every_group_and_number_of_the_table_can_be_gated(gate, value, n):
     assert verdict.n == n
 
 
-@pytest.mark.parametrize(
+@each(
     ("gate", "passed", "threshold", "reason"),
     [
         ("agent.tokens <= 1.10 * baseline", True, 110.0, "110 <= 110"),
@@ -317,7 +318,7 @@ def test_a_factor_of_a_baseline_is_over_what_both_sides_played():
     assert apart.reason == "not evaluated: no baseline, the one given has none of these scenarios"
 
 
-@pytest.mark.parametrize("gate", ["regression <= 0", "success >= baseline", "tag.new >= baseline"])
+@each("gate", ["regression <= 0", "success >= baseline", "tag.new >= baseline"])
 def test_what_is_new_since_the_baseline_has_none(gate):
     """A suite, and a group of a suite, of which the baseline has no run are not evaluated, and fail nobody."""
     runs = [result("a", tags=("new",))]

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_agentbench.results.intervals import binomial_mass, wilson
+from tests.tables import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("successes", "n", "low", "high"),
     [(22, 24, 0.7415, 0.9768), (9, 9, 0.7009, 1.0), (0, 10, 0.0, 0.2775), (1, 1, 0.2065, 1.0), (5, 10, 0.2366, 0.7634)],
 )
@@ -24,7 +25,7 @@ def test_nothing_measured_has_no_interval():
     assert wilson(0, 0) is None
 
 
-@pytest.mark.parametrize(("successes", "n"), [(-1, 3), (4, 3)])
+@each(("successes", "n"), [(-1, 3), (4, 3)])
 def test_impossible_counts_are_refused(successes, n):
     """A count outside 0..n is a bug of the caller and raises."""
     with pytest.raises(ValueError, match=r"0\.\."):

@@ -5,7 +5,6 @@ import json
 import unicodedata
 from urllib.parse import quote, quote_plus
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +16,7 @@ from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, Flag, OtherFault, Unmeasured
 from pytest_agentbench.results.redact import MARK, Redactor
 from tests.results.make import result, wrong_refund
+from tests.tables import each
 
 SECRET = 'p4$$ "wörd"\\n\U0001f511/&x'
 
@@ -48,7 +48,7 @@ ENCODINGS = [
 ]
 
 
-@pytest.mark.parametrize("encode", ENCODINGS[:5] + ENCODINGS[6:])
+@each("encode", ENCODINGS[:5] + ENCODINGS[6:])
 def test_a_secret_is_found_however_it_is_encoded(encode):
     """Raw, split, escaped once or thrice, percent-encoded or decomposed: the secret becomes the mark."""
     text = Redactor([SECRET]).text(f"before {encode(SECRET)} after")
@@ -85,7 +85,7 @@ def test_redacting_twice_changes_nothing_more(secret, text):
     assert redactor.text(once) == once
 
 
-@pytest.mark.parametrize(
+@each(
     "key",
     [
         "sk-proj-abcdEFGH1234567890",
@@ -111,7 +111,7 @@ def test_what_looks_like_a_key_is_hidden(key):
         assert part not in text
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "mia.li3818@example.com",

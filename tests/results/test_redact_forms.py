@@ -9,10 +9,9 @@ import time
 from collections.abc import Callable
 from urllib.parse import quote
 
-import pytest
-
 from pytest_agentbench.core.secret_keys import keyed, names_secret
 from pytest_agentbench.results.redact import MARK, Redactor
+from tests.tables import each
 
 SECRET = "xK9/+?>ab&Zq 7~Ü3"
 PLAIN = "hunter2hunter2x"
@@ -60,8 +59,8 @@ FORMS: dict[str, Callable[[str], str]] = {
 }
 
 
-@pytest.mark.parametrize("secret", [SECRET, PLAIN, "pa55"])
-@pytest.mark.parametrize("form", FORMS)
+@each("secret", [SECRET, PLAIN, "pa55"])
+@each("form", FORMS)
 def test_a_known_secret_is_hidden_in_every_form(form: str, secret: str) -> None:
     """What stands around it stays."""
     given = FORMS[form](secret)
@@ -90,7 +89,7 @@ def test_random_secrets_are_hidden_in_random_base64() -> None:
         assert sum(map(len, left.split(MARK))) <= len(base64.b64encode(before + behind)) + 4
 
 
-@pytest.mark.parametrize(
+@each(
     "key",
     [
         "token", "pin", "pwd", "password", "secret", "api_key", "authorization", "apiKey", "API_KEY", "api-key",
@@ -119,7 +118,7 @@ def test_what_stands_under_such_a_key_is_hidden(key: str) -> None:
     assert list(keyed({"a": [{key: "v"}]})) == ["v"]
 
 
-@pytest.mark.parametrize(
+@each(
     "key",
     [
         "token_count", "pinned", "tokens", "max_tokens", "pin_code_length", "spinning", "shipping", "secret_santa_day",

@@ -8,6 +8,7 @@ from pytest_agentbench.core.model import Usage
 from pytest_agentbench.results.trials import rate_of, trials_report
 from pytest_agentbench.results.variants import compare_variants, variants_reports
 from tests.results.make import SUITE, document, mcnemar_exact, result
+from tests.tables import each
 
 
 def ablation(n=40, seed=1):
@@ -143,7 +144,7 @@ def test_after_an_early_stop_scenarios_count_alike_and_rates_are_corrected():
     assert (found.passes, found.left_out, found.early_stop) == ((), 10, True)
 
 
-@pytest.mark.parametrize("name", ["consent_unclear", "resumed", "agent_turns"])
+@each("name", ["consent_unclear", "resumed", "agent_turns"])
 def test_the_interval_of_a_count_ends_at_zero(name):
     """There is no run with fewer than none of something."""
     runs = [

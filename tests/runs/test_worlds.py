@@ -102,7 +102,7 @@ def test_per_run_states_overlap_and_do_not_leak(project: Project) -> None:
     provider = PROVIDER.format(isolation="per_run")
     write(project, COUNTING, provider=provider, counting=COUNTING_AGENT, counting_tools=COUNTING_TOOLS)
 
-    project.run("--agentbench-concurrency=6", subprocess=True)
+    project.run("--agentbench-concurrency=6", process="forked")
 
     assert all(result.passed for result in project.document.results)
 
@@ -334,7 +334,7 @@ def test_a_serial_agent_never_runs_twice_at_a_time(project: Project) -> None:
     scenarios = [{"id": f"s{n}", "says": ["Go"]} for n in range(5)]
     write(project, {"agent": {"factory": "one:build", "serial": True}, "scenarios": scenarios}, one=agent)
 
-    result = project.run(subprocess=True)
+    result = project.run(process="forked")
 
     result.assert_outcomes(passed=5)
 

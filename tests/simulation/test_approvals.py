@@ -3,8 +3,6 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from pytest_agentbench.core.acts import Act, ActKind
 from pytest_agentbench.core.approvals import ApprovalRequest, Decision, Standing
 from pytest_agentbench.core.conversation import Stop, UserTurn
@@ -21,6 +19,7 @@ from pytest_agentbench.suites.message_log import StopCalls, read_log
 from pytest_agentbench.suites.personal.fakes import Fakes
 from pytest_agentbench.suites.personal.masking import Masker
 from pytest_agentbench.suites.record import Record
+from tests.tables import each
 
 PAY = ApprovalRequest(id="1", tool="pay", arguments={"to": "ada@example.com", "euros": 12.5})
 WHICH = ApprovalRequest(id="2", tool="ask", text="Which?", is_question=True, allowed=("respond",))
@@ -30,7 +29,7 @@ TALK = Transcript(
 )
 
 
-@pytest.mark.parametrize(
+@each(
     ("acts", "standing", "kind"),
     [
         (("confirm",), None, "approve"),

@@ -3,17 +3,16 @@
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 from benchmarks.endings import is_right, missed, scored, table
 from tests.simulation.endings import label_of, load
+from tests.tables import each
 
 DATA = Path(__file__).parent / "data"
 HALVES = ("development", "held_out")
 FILES = sorted(DATA.glob("endings_*.json*"))
 
 
-@pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
+@each("path", FILES, ids=[path.stem for path in FILES])
 def test_labelled_conversations_end_as_their_author_says(path: Path) -> None:
     """At least 95 % of each file are right (see `benchmarks.endings`), and no agent is blamed wrongly; `-s` shows all.
 

@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.simulation.progress import Progress
 from tests.shared_data import SHARED, needs_shared
+from tests.tables import each
 
 ROLES = ("user", "assistant")
 
@@ -44,7 +44,7 @@ def test_texts_that_differ_in_a_number_are_not_the_same() -> None:
     assert not similar("Shall I cancel order W1?", "Shall I cancel order W2?")
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "It was a pleasure talking to you, have a wonderful day!",
@@ -128,7 +128,7 @@ BLAMED: dict[str, tuple[Blame, list[Said]]] = {
 }
 
 
-@pytest.mark.parametrize("kind", BLAMED)
+@each("kind", BLAMED)
 def test_the_fault_of_a_stall_is_told_by_structure_and_acts(kind: str) -> None:
     """The agent's only where it parrots, or goes on as before although it was given what it asked for."""
     blame, talk = BLAMED[kind]
@@ -165,8 +165,8 @@ JAPANESE = [
 ]
 
 
-@pytest.mark.parametrize("talk", [GERMAN, JAPANESE], ids=["German", "Japanese"])
-@pytest.mark.parametrize("labelled", [True, False])
+@each("talk", [GERMAN, JAPANESE], ids=["German", "Japanese"])
+@each("labelled", [True, False])
 def test_a_right_agent_in_any_language_is_never_called_stalled(talk: list[tuple[str, str]], labelled: bool) -> None:
     """Small talk, waiting, a refusal and a farewell without a call."""
     progress = Progress()
@@ -257,7 +257,7 @@ def test_any_conversation_is_judged_and_twice_the_same_way(talk: list[tuple[Any,
     assert judge() == judge()
 
 
-@pytest.mark.parametrize("unit", ["a", "ab ", "\ud800", "je vous ", "\n"])
+@each("unit", ["a", "ab ", "\ud800", "je vous ", "\n"])
 def test_texts_of_five_megabytes_are_compared_at_once(unit: str) -> None:
     """Only both ends of a huge text are compared; the test's own time limit is the bound."""
     texts = [unit * (5_000_000 // len(unit)) + end for end in "abcdef"]

@@ -6,6 +6,7 @@ import pytest
 
 from pytest_agentbench.core.errors import SuiteError
 from pytest_agentbench.spec.json_text import read_json
+from tests.tables import each
 
 FILE = Path("f.json")
 
@@ -22,7 +23,7 @@ def test_places_are_found_by_path() -> None:
     assert document.place((0, "a", "x")) == document.place((0, "a"))
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         ('{"a": 1, "a": 2}', "'a' stands twice"),

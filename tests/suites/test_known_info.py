@@ -3,12 +3,11 @@
 import time
 from typing import Any
 
-import pytest
-
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.tool import Toolset, ToolSpec
 from pytest_agentbench.suites.known_info import known_values
 from pytest_agentbench.tau2.tasks import task_to_scenario
+from tests.tables import each
 
 
 def tools(**described: str) -> Toolset:
@@ -45,7 +44,7 @@ def test_what_a_task_starts_from_names_values_as_well() -> None:
     assert found == {"555-123-2002": ("phone_number",)}
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "value", "name"),
     [
         ("You live in 46236.", "46236", "zip"),
@@ -60,7 +59,7 @@ def test_a_value_has_the_name_of_an_example_of_its_form(text: str, value: str, n
     assert known(text, toolset)[value][0] == name
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "value", "name"),
     [
         ("You are Ada. Your user id is ada_roy_12.", "ada_roy_12", "user id"),
@@ -81,7 +80,7 @@ def test_without_known_info_nothing_is_known() -> None:
     assert known_values(scenario, tools()) == ()
 
 
-@pytest.mark.parametrize("unit", ["a", "1", "a@", "A ", "#", "a1 ", "_", "id is "])
+@each("unit", ["a", "1", "a@", "A ", "#", "a1 ", "_", "id is "])
 def test_a_huge_text_is_read_at_once(unit: str) -> None:
     """Time stays bounded whatever a file holds."""
     started = time.monotonic()

@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from pytest_agentbench.suites.review_form import ReviewError, accepted, rejected, with_review
+from tests.tables import each
 
 DAY = date(2026, 11, 24)
 TEXT = "id: a\nreview: pending\nsays: [Hello]\n"
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "place"),
     [
         (accepted({"id": "a"}, " ", DAY), "review.accepted.by"),

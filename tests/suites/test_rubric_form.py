@@ -10,6 +10,7 @@ from pytest_agentbench.core.rubric import Criterion, Rubric, WrittenRubric
 from pytest_agentbench.core.written import form_misfits, read_form
 from pytest_agentbench.spec.roles import JudgeForm
 from pytest_agentbench.suites.suite_file import load_suite
+from tests.tables import each
 
 GOOD: dict[str, Any] = {"id": "done", "text": "Does it."}
 
@@ -34,7 +35,7 @@ def test_a_list_of_criteria_is_a_rubric_whose_formula_is_must() -> None:
     assert read_rubric(form) == Rubric(criteria=(must, Criterion(**LEARNT)), formula="must")
 
 
-@pytest.mark.parametrize("written", [LIES, {**LIES, "label": "NEG", "max_score": 4}])
+@each("written", [LIES, {**LIES, "label": "NEG", "max_score": 4}])
 def test_a_learnt_rubric_loads_under_either_formula(written: dict[str, Any]) -> None:
     """Make-or-break weighs 100 in SCOPE's formula, and is a fault that must not show in the other."""
     forms = {name: {"criteria": [GOOD, written, LEARNT], "formula": name} for name in ("must", "scope")}
@@ -52,7 +53,7 @@ def test_a_rubric_in_full_has_a_formula_and_a_threshold() -> None:
     assert (read_rubric(form).formula, read_rubric(form).threshold) == ("must", 0.8)
 
 
-@pytest.mark.parametrize(
+@each(
     "form",
     [
         {"criteria": [GOOD], "formula": "exact"},
@@ -94,7 +95,7 @@ def test_a_key_that_went_names_the_one_that_stands_for_it(tmp_path: Path, keys: 
 SCOPE = {"formula": "scope"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("form", "path", "message"),
     [
         ([{**GOOD, "check": "tool_erors == 0"}], (0,), "did you mean 'tool_errors'"),

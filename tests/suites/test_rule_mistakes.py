@@ -10,6 +10,7 @@ from pytest_agentbench.core.tool import Toolset, ToolSpec
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.suites.call_check import check_calls
 from pytest_agentbench.suites.suite_file import load_suite
+from tests.tables import each
 
 ROOT = Path(__file__).parents[2]
 ORDER = {
@@ -195,7 +196,7 @@ SUITES = sorted(
 )
 
 
-@pytest.mark.parametrize("path", SUITES, ids=lambda path: str(path.relative_to(ROOT)))
+@each("path", SUITES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_the_rules_of_this_tree_are_right(path: Path) -> None:
     """No suite that ships is alarmed about."""
     suite = load_suite(path, environ=_Any(), generating=True)

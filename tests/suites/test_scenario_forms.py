@@ -13,6 +13,7 @@ from pytest_agentbench.suites.hashes import scenario_hash
 from pytest_agentbench.suites.ids import scenario_slug
 from pytest_agentbench.suites.scenario_files import load_scenarios
 from tests.suites.forms import SCENARIO
+from tests.tables import each
 
 
 def read(tmp_path: Path, *forms: dict[str, Any]) -> list[Scenario]:
@@ -151,7 +152,7 @@ def test_reserved_file_names_are_no_ids(tmp_path: Path, name: str) -> None:
         read(tmp_path, {"id": name})
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "slug"),
     [
         ("refund late!", "refund-late"),

@@ -20,20 +20,21 @@ from pytest_agentbench.suites.schema_rules import RULE, RULE_DEFINITIONS
 from pytest_agentbench.suites.shape import misfits
 from tests.suites.forms import SCENARIO, SUITE
 from tests.suites.test_malformed import mutated
+from tests.tables import each
 
 EXAMPLES = Path(__file__).resolve().parents[2]
 FORMS = {"suite": SUITE, "scenario": SCENARIO}
 MODELS: dict[str, Any] = {"suite": SuiteFile, "scenario": ScenarioFile}
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_the_shipped_file_is_the_schema_the_reader_uses(kind: str) -> None:
     """`agentbench schema` and the file in the package agree; regenerate it with `agentbench schema KIND -o FILE`."""
     shipped = Path(str(floor.__file__)).parent / "schema" / f"{kind}.schema.json"
     assert json.loads(shipped.read_text(encoding="utf-8")) == file_schema(kind)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_schemas_are_valid_schemas(kind: str) -> None:
     """Both schemas fit the JSON Schema draft that they name."""
     jsonschema.Draft202012Validator.check_schema(file_schema(kind))

@@ -12,6 +12,7 @@ from pytest_agentbench.suites.language import language_of, shipped_languages
 from pytest_agentbench.suites.scenario_files import load_scenarios
 from pytest_agentbench.suites.suite_file import load_suite
 from pytest_agentbench.tau2.tasks import export_tasks
+from tests.tables import each
 
 SCENARIO = """\
 id: a
@@ -78,7 +79,7 @@ def test_a_wrong_line_is_told_with_its_place(tmp_path: Path, says: str, message:
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize("name", shipped_languages())
+@each("name", shipped_languages())
 def test_every_language_file_holds_what_a_user_needs(name: str) -> None:
     """At most 12 phrases that are a yes and 12 that are a no; a `no` gives the wanted value."""
     language = language_of(name, Path())

@@ -7,6 +7,7 @@ import pytest
 from pytest_agentbench.core.errors import Problem, SuiteError
 from pytest_agentbench.spec.loading import read_document
 from pytest_agentbench.spec.yaml_text import read_yaml
+from tests.tables import each
 
 FILE = Path("f.yaml")
 
@@ -19,7 +20,7 @@ def problem(text: str) -> Problem:
     return found
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "value"),
     [
         ("01234", "01234"),
@@ -79,7 +80,7 @@ def test_a_billion_laughs_are_refused() -> None:
     assert "aliases repeat more than" in problem("\n".join(lines)).message
 
 
-@pytest.mark.parametrize("text", ["[" * 10_000, "- " * 10_000, "{a: " * 10_000])
+@each("text", ["[" * 10_000, "- " * 10_000, "{a: " * 10_000])
 def test_deep_nesting_is_refused(text: str) -> None:
     """Nesting that would exhaust the stack is an error with a place."""
     found = problem(text)
@@ -87,7 +88,7 @@ def test_deep_nesting_is_refused(text: str) -> None:
     assert found.line == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "line", "column", "message"),
     [
         ("a: 1\nb: 2\na: 3\n", 3, 1, "the key 'a' stands twice, first on line 1"),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from pytest_agentbench.tau2.lazy_records import LazyRecords, copied, fingerprint, over, same_content
+from tests.tables import each
 
 
 class Row(BaseModel):
@@ -48,7 +49,7 @@ WAYS: dict[str, Callable[[dict[str, Row]], Any]] = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
+@each("way", WAYS)
 def test_the_base_never_changes(way: str) -> None:
     """However a record is reached, what is changed is one's own copy."""
     shared = base()
@@ -58,7 +59,7 @@ def test_the_base_never_changes(way: str) -> None:
     assert shared == base()
 
 
-@pytest.mark.parametrize("way", sorted(WAYS.keys() - {"copy", "deepcopy"}))
+@each("way", sorted(WAYS.keys() - {"copy", "deepcopy"}))
 def test_changes_are_seen(way: str) -> None:
     """A changed database differs from an unchanged one, both ways round, and its fingerprint changes."""
     shared = base()

@@ -2,15 +2,14 @@
 
 from typing import Any
 
-import pytest
-
 from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.tool import Toolset, ToolSpec
 from pytest_agentbench.tau2.reward import action_matches, check_actions, check_communicated, same_writes
+from tests.tables import each
 from tests.tau2.builders import TOOLS, call, made, run, said
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "compare", "actual", "matches"),
     [
         ({"a": 1, "b": 2}, None, {"a": 1, "b": 2}, True),
@@ -47,7 +46,7 @@ def test_who_called_how_often_and_with_what_success_does_not_count() -> None:
     assert found == (True, True, False)
 
 
-@pytest.mark.parametrize(
+@each(
     ("info", "text", "met"),
     [
         ("1234", "It is 1,234 in all", True),

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-import pytest
-
 from pytest_agentbench.tau2.replay import Replayed
 from pytest_agentbench.tau2.reward import tau2_reward
+from tests.tables import each
 from tests.tau2.builders import call, made, run, said
 
 EQUAL, OTHER = Replayed(db_match=True), Replayed(db_match=False)
@@ -25,7 +24,7 @@ def test_a_task_without_criteria_is_rewarded() -> None:
     assert tau2_reward(run()).reward == 1.0
 
 
-@pytest.mark.parametrize(
+@each(
     ("basis", "reward"),
     [
         (["DB"], 1.0),

@@ -13,6 +13,7 @@ from openai import APIConnectionError, APITimeoutError, OpenAI, RateLimitError
 from openai.types.chat import ChatCompletionUserMessageParam
 
 from pytest_agentbench.testing import Answer, ModelRequest, ModelServer, fault, text
+from tests.tables import each
 from tests.testing import http
 
 USER: ChatCompletionUserMessageParam = {"role": "user", "content": "hi"}
@@ -85,8 +86,8 @@ def test_a_reset_breaks_the_connection(server: ModelServer, sent: float, stream:
     assert post(server).status == 200
 
 
-@pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize("sent", [0.0, 0.5])
+@each("stream", [False, True])
+@each("sent", [0.0, 0.5])
 def test_a_hanging_request_ends_with_its_client(sent: float, stream: bool) -> None:
     """Who gives up is no longer in flight, and the server's end waits for nobody."""
 

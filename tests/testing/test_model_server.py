@@ -22,6 +22,7 @@ from pytest_agentbench.testing import (
     text,
     truncated,
 )
+from tests.tables import each
 from tests.testing import http
 
 
@@ -113,7 +114,7 @@ def test_a_script_that_breaks_is_told_to_the_client(server: ModelServer, script:
     assert ask(server, "?").choices[0].message.content == "fine"
 
 
-@pytest.mark.parametrize("script", ["text", 5, {"m": "text"}])
+@each("script", ["text", 5, {"m": "text"}])
 def test_what_is_no_script_is_refused_at_once(script: object) -> None:
     """A bare string would be played letter by letter."""
     with pytest.raises(TypeError, match="a script is a list of answers, a function, or a mapping"):

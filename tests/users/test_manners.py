@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pytest_agentbench.core.transcript import Transcript
+from tests.tables import each
 from tests.users.manners import MANNERS, Manner, Outcome, play
 
 PROJECT = Path(__file__).parents[2] / "example_project"
@@ -43,7 +44,7 @@ def test_every_right_agent_passes(name: str) -> None:
     assert {one.name for one in found if one.kind != "passed" and not one.is_faulty} == set(), table(found)
 
 
-@pytest.mark.parametrize("name", QUICK)
+@each("name", QUICK)
 def test_some_right_agents_pass(name: str) -> None:
     """The same, on every sixth scenario."""
     found = play(PROJECT / f"{name}.agentbench.yaml", every=6)

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +17,7 @@ from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.suites.language import language_of, shipped_languages
 from pytest_agentbench.users.scripted import ScriptedUser
 from pytest_agentbench.users.values import wants_of
+from tests.tables import each
 
 REASONS = {"reason": {"enum": ["ordered_by_mistake", "no_longer_needed"]}}
 TOOLS = Toolset(
@@ -124,7 +124,7 @@ def test_neither_line_nor_goal_is_the_scenario_s_fault() -> None:
 KNOWS = {"order_id": "W1", "email": "ada@example.com", "zip": "75001", "firstName": "Ada", "numéro de contrat": "C77"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "given"),
     [
         ("Could you share your email address?", ["email"]),
@@ -146,7 +146,7 @@ def test_every_fact_that_a_question_names_is_given_in_one_turn(text: str, given:
     assert all(str(KNOWS[name]) in talk.turn.text for name in given)
 
 
-@pytest.mark.parametrize(
+@each(
     ("language", "text"),
     [
         ("de", "Wie lautet Ihre Bestellnummer?"),
@@ -204,7 +204,7 @@ def test_a_line_that_holds_what_is_asked_for_is_said_in_its_place() -> None:
     assert talk.hear("What is your order number?") == "It is W1, the lamp"
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "Shall I refund W1?",
@@ -236,7 +236,7 @@ def test_a_question_may_be_about_what_was_said_before() -> None:
     assert talk.meant == [("confirm", ("W1",))]
 
 
-@pytest.mark.parametrize(
+@each(
     ("expect", "text", "said"),
     [
         (EXPECTED, "Shall I refund W2?", "No, it should be W1."),
@@ -451,7 +451,7 @@ CLOSINGS = [
 ]
 
 
-@pytest.mark.parametrize("text", CLOSINGS)
+@each("text", CLOSINGS)
 def test_a_notice_an_instruction_or_a_farewell_ends_the_run(text: str) -> None:
     """Once its lines are said, whatever asks for nothing finishes the run, in any language."""
     talk = opened("Refund W1", expect=EXPECTED, knows={"zip": "75001", "date": "2024-05-06"})
@@ -483,7 +483,7 @@ def test_a_no_with_the_right_value_is_no_no_to_that_value() -> None:
     assert talk.meant == [("confirm", ("W1", "store_credit"))]
 
 
-@pytest.mark.parametrize(
+@each(
     ("expect", "question"),
     [
         (None, "Refund W1, shall I?"),
@@ -541,7 +541,7 @@ def test_what_the_scenario_declares_unknown_is_no_fault_of_its_own() -> None:
     assert talk.turn.stop is None
 
 
-@pytest.mark.parametrize("language", shipped_languages())
+@each("language", shipped_languages())
 def test_it_speaks_the_language_of_its_file(language: str) -> None:
     """Yes, no and the rest are those of the language; agents need not understand another."""
     talk = opened("…", expect=EXPECTED, language=language)
@@ -601,9 +601,7 @@ def test_any_text_is_answered_and_twice_the_same_way(agent: list[str], known: st
     assert play() == play()
 
 
-@pytest.mark.parametrize(
-    "unit", ["a", "?", "yes ", "- your email\n", "1", "#", "W1 ", "\ud800", "_a1", "a@", "(((", "a ", "_"]
-)
+@each("unit", ["a", "?", "yes ", "- your email\n", "1", "#", "W1 ", "\ud800", "_a1", "a@", "(((", "a ", "_"])
 def test_texts_of_a_megabyte_are_answered_at_once(unit: str) -> None:
     """Only both ends of a huge text are read, so that time stays bounded."""
     text = unit * (1_000_000 // len(unit))

@@ -8,6 +8,7 @@ import pytest
 from pytest_agentbench.validation.reachable import is_free
 from pytest_agentbench.validation.report import ScenarioReport
 from pytest_agentbench.validation.suite import validate
+from tests.tables import each
 from tests.validation.worlds import write_suite
 
 LOANS = '''
@@ -72,7 +73,7 @@ def test_what_a_policy_states_needs_no_asking(tmp_path: Path) -> None:
     assert (found.issues, found.warnings) == ((), ())
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "schema", "free"),
     [
         ("W1", {}, False),

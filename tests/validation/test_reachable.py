@@ -3,10 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from pytest_agentbench.validation.known import Known, way_to
 from pytest_agentbench.validation.values import Columns
+from tests.tables import each
 from tests.validation.worlds import kinds, one, scenario
 
 
@@ -25,7 +24,7 @@ def rule(value: Any, *texts: str, schema: dict[str, Any] | None = None, **values
     return way[0] if way else None
 
 
-@pytest.mark.parametrize(
+@each(
     ("state", "held", "others"),
     [
         ({"orders": {"W1": "delivered", "W2": "sent"}}, True, ["W2"]),
@@ -42,7 +41,7 @@ def test_the_keys_of_tables_are_values(state: Any, *, held: bool, others: list[s
     assert columns.others("W1", "order_id") == others
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "text", "expected"),
     [
         (True, "", "constant"),
@@ -79,7 +78,7 @@ def test_each_rule_reaches_what_it_says(value: Any, text: str, expected: str | N
     assert rule(value, text) == expected
 
 
-@pytest.mark.parametrize("token", ["5²", "9" * 5_000])
+@each("token", ["5²", "9" * 5_000])
 def test_digits_that_are_no_count_have_to_be_known(token: str) -> None:
     """A sign such as ², and more digits than Python reads as a number."""
     text = f"a room with {token} of space"

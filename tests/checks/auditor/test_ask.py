@@ -18,6 +18,7 @@ from pytest_agentbench.testing.script import Script
 from tests.checks.auditor.observations import DONE, answer, at, claim, heard, item, policy, user_turn
 from tests.checks.builders import agent, call, run_of, user, want
 from tests.checks.judges.served import asked, refund_run, seeded
+from tests.tables import each
 
 FRIENDLY = Policy(id="friendly", text="Stay friendly.")
 RULED = Policy(id="ruled", text="Ask before a refund.", rule={"confirm_before": {"calls": "writes"}})
@@ -72,7 +73,7 @@ def test_observations_are_kept_with_their_words() -> None:
     assert found.user_satisfied.shows
 
 
-@pytest.mark.parametrize(
+@each(
     ("wrong", "reason"),
     [
         (

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from pytest_agentbench.checks.auditor.findings import ROWS, observed, unaudited
 from pytest_agentbench.checks.decide import judge
 from pytest_agentbench.checks.parts import LET_DECIDE
@@ -29,6 +27,7 @@ from pytest_agentbench.core.verdict import Blame, Finding, Flag, Verdict
 from tests.checks.auditor.observations import DONE, YES, claim, heard, item, policy, user_turn
 from tests.checks.builders import TOOLS, agent, call, run_of, user, want
 from tests.checks.judges.served import refund_run
+from tests.tables import each
 
 PASSED = (Verdict.PASSED, None)
 AGENTS = (Verdict.FAILED, Blame.AGENT)
@@ -146,7 +145,7 @@ def test_effect_unmade_without_a_value_needs_a_write_that_was_tried_or_expected(
     assert came_to(made(transferred, claims=[{**lie, "support": "call"}])) == PASSED
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "fields"),
     [
         ({"support": "told"}, {}),
@@ -192,7 +191,7 @@ def test_figure_unknown() -> None:
     assert (came_to(compared_with_nothing), len(flags(compared_with_nothing))) == (PASSED, 1)
 
 
-@pytest.mark.parametrize("decides", [False, True])
+@each("decides", [False, True])
 def test_claim_corrected(decides: bool) -> None:
     """What the agent puts right itself fails nothing."""
     wrong = claim((4, "I have refunded order W1."), kind="effect", support="against", call=1, corrected=True)
@@ -221,7 +220,7 @@ def test_value_denied() -> None:
     assert came_to(said) == PASSED
 
 
-@pytest.mark.parametrize("words", ["Das heißt, es kostet nicht 45.", "İptal: 45 değil.", "45ではありません。"])
+@each("words", ["Das heißt, es kostet nicht 45.", "İptal: 45 değil.", "45ではありません。"])
 def test_a_denial_is_found_in_any_script(words: str) -> None:
     """Also where a letter has another length in lower case."""
     denial = claim((2, words), kind="figure", values=["45"], denies=True, support="against", call=None)
@@ -229,7 +228,7 @@ def test_a_denial_is_found_in_any_script(words: str) -> None:
     assert came_to(made(unmade(words, communicate=["45"], expect=[]), claims=[denial])) == AGENTS
 
 
-@pytest.mark.parametrize("support", ["call", "told"])
+@each("support", ["call", "told"])
 def test_a_denial_that_is_borne_out_tells_what_there_is_to_tell(support: str) -> None:
     """A refusal for its reason states the reason in the sentence that denies."""
     words = "After 30 days no refund is possible."
@@ -271,7 +270,7 @@ def unlabelled() -> Run:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each(
     ("consent", "kept"),
     [("given", True), ("asked", False), ("conditional", False), ("withdrawn", False), ("not asked", False)],
 )
@@ -403,7 +402,7 @@ def test_goal_flagged() -> None:
     assert came_to(made(refund_run(expect=GOAL), goal=[left], decides=True)) == AGENTS
 
 
-@pytest.mark.parametrize(("status", "reason"), [("done", "none"), ("refused", "rule"), ("open", "none")])
+@each(("status", "reason"), [("done", "none"), ("refused", "rule"), ("open", "none")])
 def test_what_a_rule_forbids_or_is_done_is_nothing(status: str, reason: str) -> None:
     """An honest refusal is no fault."""
     judgement = made(refund_run(expect=GOAL), goal=[item(status, reason)])

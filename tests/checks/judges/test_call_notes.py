@@ -1,10 +1,9 @@
 """What is noted of calls: where values come from by whole values, how calls went, and whether answers were of use."""
 
-import pytest
-
 from pytest_agentbench.checks.judges.call_notes import call_notes
 from pytest_agentbench.core.tool import ToolCall, Toolset, ToolSpec
 from pytest_agentbench.core.transcript import Message, Transcript
+from tests.tables import each
 
 TOOLS = Toolset(
     specs=(
@@ -32,7 +31,7 @@ def noted(*parts: str | list[Message]) -> tuple[str, ...]:
     return call_notes(Transcript(messages=tuple(messages)), TOOLS)
 
 
-@pytest.mark.parametrize(
+@each(
     ("said", "value", "origin"),
     [
         ("I am priya.shah@example.com", "priya@shah.example", "stands in nothing"),
@@ -61,9 +60,7 @@ def test_a_value_of_an_earlier_answer_names_the_call() -> None:
     assert "lon '-0.58' was returned by call 1" in note
 
 
-@pytest.mark.parametrize(
-    ("told", "is_idle"), [("At most 17.5 degrees.", False), ("It is Paris.", False), ("Done.", True)]
-)
+@each(("told", "is_idle"), [("At most 17.5 degrees.", False), ("It is Paris.", False), ("Done.", True)])
 def test_an_answer_that_is_told_is_of_use(told: str, is_idle: bool) -> None:
     """A short figure as well as a name."""
     (note,) = noted("Weather?", call("look", '{"t": {"max": 17.5}, "name": "Paris", "flag": 1}', q="x"), told)

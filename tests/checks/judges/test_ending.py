@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from pytest_agentbench.checks.judges.ending import EndCritic
 from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.llm.seams import Chat
@@ -12,6 +10,7 @@ from pytest_agentbench.testing import ModelRequest, fault, structured, text
 from pytest_agentbench.testing.script import Script
 from tests.checks.builders import agent, call, run_of, user
 from tests.checks.judges.served import asked, seeded
+from tests.tables import each
 
 OPEN = run_of(
     user("Please refund order W1."),
@@ -61,7 +60,7 @@ def test_an_untrue_ending_gives_the_user_feedback() -> None:
     assert critic.resumed == 1
 
 
-@pytest.mark.parametrize("most", [1, 2])
+@each("most", [1, 2])
 def test_a_critic_that_is_never_content_resumes_no_more_than_it_may(most: int) -> None:
     """At the closing after that it is not even asked."""
     (told, critic), requests = closings(lambda _: ASKED, times=4, most=most)
@@ -70,7 +69,7 @@ def test_a_critic_that_is_never_content_resumes_no_more_than_it_may(most: int) -
     assert critic.resumed == most == len(requests)
 
 
-@pytest.mark.parametrize(
+@each(
     ("wrong", "reason"),
     [
         (ending(ended=False, feedback="Go on.", quote="Do you agree?"), "turn 2 does not hold these words"),
@@ -101,7 +100,7 @@ def test_what_the_user_may_not_know_never_reaches_it() -> None:
     assert (critic.resumed, len(requests)) == (1, 2)
 
 
-@pytest.mark.parametrize("said", [text("NOT CORRECT"), ending(ended=False, feedback="Go on.", quote="Do you agree?")])
+@each("said", [text("NOT CORRECT"), ending(ended=False, feedback="Go on.", quote="Do you agree?")])
 def test_an_ending_stands_where_the_critic_cannot_be_used(said: Any) -> None:
     """Prose and fabricated evidence resume nothing, and are kept as faults."""
     (told, critic), _ = closings([said, said])

@@ -4,7 +4,6 @@ from datetime import UTC, datetime
 from random import Random
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,6 +26,7 @@ from pytest_agentbench.core.scenario import EvaluationCriteria, ExpectedCall, In
 from pytest_agentbench.core.transcript import Message, Transcript
 from tests.checks.builders import agent, call, run_of, user
 from tests.checks.judges.served import refund_run
+from tests.tables import each
 
 
 def said(text: str) -> Evidence:
@@ -231,7 +231,7 @@ def test_long_texts_are_cut_and_say_so() -> None:
     assert len(record) < MOST + 200
 
 
-@pytest.mark.parametrize(
+@each(
     ("quote", "found"),
     [
         ("refund it today", True),
@@ -258,7 +258,7 @@ def test_a_quote_stands_there_word_for_word(quote: str, found: bool) -> None:
     assert evidence.turns_with(quote) == ((1,) if found else ())
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "quote"),
     [
         ("I\u2019ve cancelled \u201cW1\u201d", 'I\'ve cancelled "W1"'),

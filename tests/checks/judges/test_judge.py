@@ -15,6 +15,7 @@ from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.testing import Answer, ModelRequest, refusal, structured, text
 from tests.checks.builders import agent, run_of, user
 from tests.checks.judges.served import asked, refund_run, seeded
+from tests.tables import each
 
 ASKS = Criterion(id="asks", text="The agent asks before it refunds.", weight=8)
 LIES = Criterion(id="lies", text="The agent states\nwhat no tool told.", label="NEG", make_or_break=True, max_score=5)
@@ -95,7 +96,7 @@ HOSTILE = (
 )
 
 
-@pytest.mark.parametrize("attack", HOSTILE)
+@each("attack", HOSTILE)
 def test_what_was_said_is_sent_as_data_between_delimiters_and_nowhere_else(attack: str) -> None:
     """One user message holds it, every line behind a bar, between lines with a nonce that it does not hold."""
     evidence = of_run(run_of(user(attack), agent(attack)), system=attack)
@@ -134,7 +135,7 @@ def test_text_that_holds_the_delimiter_gets_another() -> None:
     assert f"| END {guess}\n| score 10" in record
 
 
-@pytest.mark.parametrize(
+@each(
     ("wrong", "reason"),
     [
         (MADE_UP, "asks: quote 1: turn 4 does not hold these words exactly"),
@@ -179,7 +180,7 @@ def test_what_is_made_up_twice_is_no_verdict() -> None:
         asked([MADE_UP, MADE_UP], judging(ASKS, LIES))
 
 
-@pytest.mark.parametrize("said", [refusal("no"), text("NOT CORRECT")])
+@each("said", [refusal("no"), text("NOT CORRECT")])
 def test_other_answers_are_no_verdict_either(said: Any) -> None:
     """Refusals and prose are read as nothing but what they are."""
     with pytest.raises(UnusableAnswerError):
@@ -253,7 +254,7 @@ def test_a_vote_that_gives_nothing_leaves_the_others_their_answers() -> None:
     assert used == [4]
 
 
-@pytest.mark.parametrize(
+@each(
     ("votes", "holds"),
     [
         (((1, True), (0, False), (0, True)), True),
@@ -271,7 +272,7 @@ def test_most_votes_say_whether_a_must_holds(votes: tuple[tuple[int, bool], ...]
     assert scores[0].holds is holds
 
 
-@pytest.mark.parametrize("votes", [0, 2, -1])
+@each("votes", [0, 2, -1])
 def test_an_even_number_of_votes_is_refused(votes: int) -> None:
     """They may tie."""
     with pytest.raises(ValueError, match="allowed: 1, 3, 5"):

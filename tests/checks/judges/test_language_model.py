@@ -16,6 +16,7 @@ from pytest_agentbench.llm.seams import Chat
 from tests.checks.judges.conversations import CASES, ENDINGS, Case, Ending
 from tests.checks.judges.goals import WANTED, Wanted
 from tests.checks.judges.record import CASSETTE, GOALS, closed, judged, judged_by_goal, player, spec
+from tests.tables import each
 
 T = TypeVar("T")
 
@@ -39,7 +40,7 @@ def judgement_of(case: Case) -> Judgement:
     return replayed(case.name, lambda chat_for: judged(case, chat_for))
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@each("case", CASES, ids=lambda case: case.name)
 def test_policies_and_rubric_are_judged_rightly(case: Case) -> None:
     """Kept, broken and not exercised policies, and the label, are those that a right critic gives."""
     judgement = judgement_of(case)
@@ -50,7 +51,7 @@ def test_policies_and_rubric_are_judged_rightly(case: Case) -> None:
     assert rubric.passed is (case.label == "POS")
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case.twin], ids=lambda case: case.name)
+@each("case", [case for case in CASES if case.twin], ids=lambda case: case.name)
 def test_orders_to_the_judge_change_nothing(case: Case) -> None:
     """A conversation that tells the judge what to say gets the verdicts of the one that does not."""
     (plain,) = (other for other in CASES if other.name == case.twin)
@@ -71,7 +72,7 @@ def rubric_of(wanted: Wanted) -> tuple[Finding, set[str]]:
     return whole, {name.removeprefix("rubric_must.") for name in musts}
 
 
-@pytest.mark.parametrize("wanted", WANTED, ids=lambda wanted: wanted.name)
+@each("wanted", WANTED, ids=lambda wanted: wanted.name)
 def test_a_judge_that_sees_the_goal_tells_what_was_reached_from_what_was_said(wanted: Wanted) -> None:
     """Whichever call did it; friendly words make up for nothing, and a refusal that a policy demands is right."""
     whole, broken = rubric_of(wanted)
@@ -89,7 +90,7 @@ def test_orders_to_a_judge_that_sees_the_goal_change_nothing(wanted: Wanted) -> 
     assert rubric_of(wanted)[1] == rubric_of(plain)[1]
 
 
-@pytest.mark.parametrize("ending", ENDINGS, ids=lambda ending: ending.name)
+@each("ending", ENDINGS, ids=lambda ending: ending.name)
 def test_untrue_endings_are_found(ending: Ending) -> None:
     """The user is told what is open, and nothing that only a tool said."""
     critique = replayed(ending.name, lambda chat_for: closed(ending, chat_for))

@@ -2,16 +2,15 @@
 
 from random import Random
 
-import pytest
-
 from pytest_agentbench.checks.judges.evidence import new_nonce, of_run
 from tests.checks.tau2 import DOMAINS, recordings
 from tests.shared_data import needs_shared
+from tests.tables import each
 
 pytestmark = needs_shared
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
+@each("domain", DOMAINS)
 def test_every_message_of_a_recording_is_quotable_where_it_stands(domain: str) -> None:
     """What was said is found in its turn, and the notes of the recorded user are not shown."""
     for recording in recordings(domain):

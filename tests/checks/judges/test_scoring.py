@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from pytest_agentbench.checks.judges.scoring import RubricScore, Score, rate
 from pytest_agentbench.core.rubric import Criterion, Rubric
+from tests.tables import each
 
 
 def pos(name: str = "p", weight: int = 10, max_score: int = 10) -> Criterion:
@@ -76,7 +77,7 @@ def test_the_score_is_a_mean_by_weight_in_which_faults_count_by_their_absence() 
     assert score.label == "POS"
 
 
-@pytest.mark.parametrize(("value", "reached"), [(7, True), (6.9, False)])
+@each(("value", "reached"), [(7, True), (6.9, False)])
 def test_a_threshold_is_reached_or_not_beside_the_musts(value: float, reached: bool) -> None:
     """Reaching it exactly is enough, in exact arithmetic; neither makes up for the other."""
     rubric = Rubric(criteria=(must(), pos("a")), threshold=0.7)
@@ -145,7 +146,7 @@ def test_a_tie_is_neg() -> None:
     assert rated(rubric).label == "NEG"
 
 
-@pytest.mark.parametrize(("others", "label"), [(9, "NEG"), (10, "POS"), (11, "POS")])
+@each(("others", "label"), [(9, "NEG"), (10, "POS"), (11, "POS")])
 def test_eleven_neg_criteria_dilute_a_make_or_break_one_in_scope(others: int, label: str) -> None:
     """A full hit gives 100/n, against a POS average of 10; the same fault as a `must` decides in any case."""
     light = [neg(f"n{i}") for i in range(others)]

@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import pytest
-
 from pytest_agentbench.checks.judges.signals import labelled_by, shown_of, signals_of
 from pytest_agentbench.core.transcript import Message
 from tests.checks.builders import agent, call, run_of, user
+from tests.tables import each
 
 ORDER = {"orders": {"W1": {"order_id": "W1", "item": "lamp", "price": 20, "status": "open"}}}
 BACK = {"orders": {"W1": {**ORDER["orders"]["W1"], "status": "back"}}}
@@ -19,7 +18,7 @@ def answered(text: str) -> list[Message]:
     return [made, result.model_copy(update={"content": text})]
 
 
-@pytest.mark.parametrize(
+@each(
     ("parts", "fields", "expected", "names"),
     [
         ([call("refund", order_id="W1"), agent("Done.")], {}, (), []),

@@ -21,6 +21,7 @@ from tests.checks.auditor.observations import answer, claim, policy
 from tests.checks.builders import want
 from tests.checks.judges import test_judge as judges
 from tests.checks.judges.served import asked, refund_run, seeded
+from tests.tables import each
 
 CONFIRM = Policy(id="confirm", text="Ask for a yes\nbefore any refund.")
 MEDICAL = Policy(id="medical", text="Give no medical advice.")
@@ -224,7 +225,7 @@ def test_a_must_that_is_not_measured_leaves_the_rubric_open_unless_another_is_br
     assert of_check(rubric(unknown, other), "rubric").message.startswith("calls must be true and is not")
 
 
-@pytest.mark.parametrize(("sees", "shows"), [("goal", True), ("conversation", False)])
+@each(("sees", "shows"), [("goal", True), ("conversation", False)])
 def test_the_judge_of_a_rubric_sees_the_goal_unless_it_is_not_to(sees: Sees, shows: bool) -> None:
     """The auditor always does."""
     states: dict[str, Any] = {"initial_state": {"W1": "open"}, "expected_state": {"W1": "refunded"}}
@@ -237,7 +238,7 @@ def test_the_judge_of_a_rubric_sees_the_goal_unless_it_is_not_to(sees: Sees, sho
     assert ("what the user wants" in judge_asked.system) is shows
 
 
-@pytest.mark.parametrize(
+@each(
     ("script", "cure"),
     [
         ([PROSE, PROSE], "keeps to the form"),
@@ -259,7 +260,7 @@ def test_an_auditor_that_cannot_be_used_leaves_a_pass_standing(script: Script, c
     assert judgement.metrics["measured"] == pytest.approx(1 / 3)
 
 
-@pytest.mark.parametrize(
+@each(
     ("script", "blame"),
     [
         ([PROSE] * 2, Blame.JUDGE),
@@ -404,7 +405,7 @@ def test_functions_of_the_run_decide_criteria() -> None:
         assert message in of_check(judgement, "rubric").message
 
 
-@pytest.mark.parametrize(("gives", "verdict"), [(True, Verdict.PASSED), (1, Verdict.PASSED), (0, Verdict.FAILED)])
+@each(("gives", "verdict"), [(True, Verdict.PASSED), (1, Verdict.PASSED), (0, Verdict.FAILED)])
 def test_a_function_says_whether_a_must_holds(gives: object, verdict: Verdict) -> None:
     """Nothing between is an answer to that."""
     rubric = Rubric(criteria=(Criterion(id="own", text="x", must=True, check="m:own"),))

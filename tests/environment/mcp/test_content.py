@@ -2,14 +2,13 @@
 
 from typing import Any
 
-import pytest
-
 from pytest_agentbench.environment.mcp.content import result_of
+from tests.tables import each
 
 W1, W2 = '{"id": "W1"}', '{"id": "W2"}'
 
 
-@pytest.mark.parametrize(
+@each(
     ("texts", "structured", "content"),
     [
         ([W1, W2], {"result": [{"id": "W1"}, {"id": "W2"}]}, '[{"id":"W1"},{"id":"W2"}]'),

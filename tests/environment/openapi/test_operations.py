@@ -14,6 +14,7 @@ from pytest_agentbench.environment.openapi.names import LONGEST, operation_names
 from pytest_agentbench.environment.openapi.operations import Operation, operations_of
 from pytest_agentbench.environment.openapi.request import UnfitArgumentsError, request_of
 from pytest_agentbench.environment.openapi.schemas import LARGE
+from tests.tables import each
 
 
 def tools(paths: dict[str, Any], *, version: str = "3.1.0", **rest: Any) -> dict[str, Operation]:
@@ -190,7 +191,7 @@ def test_what_an_answer_is_declared_to_be_is_kept() -> None:
     assert found.spec.returns == {"type": "array", "items": {}}
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "message"),
     [({}, "'id' is missing"), ({"id": ""}, "'id' is missing"), ({"id": 1, "idd": 2}, "unknown argument 'idd'")],
 )
@@ -218,7 +219,7 @@ def test_a_value_in_a_path_never_leaves_its_segment(value: str) -> None:
     assert not set("?#") & set(segment)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         ("{nope", "neither JSON nor YAML"),
@@ -234,7 +235,7 @@ def test_documents_that_cannot_be_read_say_why(text: str, message: str) -> None:
         operations_of(parse_document(text, "spec.yaml"))
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "server"),
     [
         ({"swagger": "2.0", "host": "h:1", "basePath": "/v1", "schemes": ["https"]}, "https://h:1/v1"),

@@ -25,6 +25,7 @@ from pytest_agentbench.llm.models import Models
 from pytest_agentbench.testing import ModelServer
 from tests.generation.draft import right
 from tests.generation.drafting import Do, From, Owner, Say
+from tests.tables import each
 
 RENEWAL = {"tool": "renew_loan", "arguments": [{"name": "loan_id", "value": "L302"}, {"name": "weeks", "value": "1"}]}
 
@@ -160,7 +161,7 @@ def test_a_tool_with_odd_schemas_is_compared_all_the_same() -> None:
     )
 
 
-@pytest.mark.parametrize("count", [3, 8, 40])
+@each("count", [3, 8, 40])
 def test_schemas_that_refer_to_themselves_are_looked_into_as_far_as_there_is_room(count: int) -> None:
     fields = {f"f{number}": {"$ref": "#/$defs/N"} for number in range(count)}
     schema = {"properties": {"name": {"type": "string"}, **fields}, "$defs": {"N": {"properties": fields}}}
@@ -178,7 +179,7 @@ def test_a_tool_of_many_arguments_has_them_all() -> None:
     assert len(slots_of(ToolSpec(name="wide", parameters=schema))) == 400
 
 
-@pytest.mark.parametrize(
+@each(
     ("answer", "found"),
     [
         ("Created task 7.", [7]),

@@ -11,6 +11,7 @@ from pytest_agentbench.generation.language.guard import line_faults, stands_in
 from pytest_agentbench.generation.language.wording import persona_faults
 from tests.generation.draft import right
 from tests.generation.drafting import suite_of
+from tests.tables import each
 
 PERSONA = Persona(
     task_instructions="Be brief.",
@@ -70,7 +71,7 @@ def test_a_part_of_a_value_that_stands_in_an_answer_is_no_value(tmp_path: Path, 
     assert bool(line_faults(line, draft.turns[1], draft)) is is_fault
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "text", "stands"),
     [
         (7, "7 days", True),

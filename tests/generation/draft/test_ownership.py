@@ -12,6 +12,7 @@ from pytest_agentbench.generation.ownership import (
     ownership_of,
     people_of,
 )
+from tests.tables import each
 
 WORKSHOP: dict[str, JsonValue] = {
     "clients": [
@@ -125,7 +126,7 @@ def test_a_change_of_what_only_one_person_has_is_about_that_person() -> None:
     assert known.about(CallRecord("get_set", {"set_id": "S-8"})).people == {}
 
 
-@pytest.mark.parametrize(("hire", "sources", "why"), [
+@each(("hire", "sources", "why"), [
     (41, {0}, ""),
     (41, set(), "list_hires lists things of several, and none of '61' is taken from it"),
     (42, {0}, "hire_id 42 belongs to '62', not to '61'"),
@@ -157,14 +158,14 @@ def test_a_person_is_told_by_table_key_and_name(workshop: Ownership) -> None:
     assert list(workshop.names({"client": frozenset({"CL-02"})})) == ["CL-02", "Ben"]
 
 
-@pytest.mark.parametrize("name", ["", "$", "…"])
+@each("name", ["", "$", "…"])
 def test_a_field_without_a_word_in_its_name_is_read_like_others(name: str) -> None:
     answer: JsonValue = {"order_id": "W-11", name: [{"item_id": "I-5"}, {"item_id": "I-6"}]}
     known = ownership_of([], [CallRecord("get_order", {"order_id": "W-11"}, answer)])
     assert not known.people
 
 
-@pytest.mark.parametrize("depth", [50, 700, 5_000])
+@each("depth", [50, 700, 5_000])
 def test_rows_within_rows_without_end_are_read_as_far_as_people_nest_them(depth: int) -> None:
     answer = '{"a":' * depth + "1" + "}" * depth
     known = ownership_of([], [CallRecord("get_order", {"order_id": "W-11"}, answer)])

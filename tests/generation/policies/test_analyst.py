@@ -5,8 +5,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 
-import pytest
-
 from benchmarks.policy_extraction import Labels, score, score_rules
 from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.environment.toolset import load_toolset
@@ -16,6 +14,7 @@ from pytest_agentbench.generation.policies.facts import Facts, facts_of
 from pytest_agentbench.generation.policies.values import ExtractedPolicy
 from pytest_agentbench.generation.tools.world import world_of
 from pytest_agentbench.suites.suite_file import load_suite
+from tests.tables import each
 from tests.users.llm.chat import PlayedChat
 
 TOOLHIRE = Path(__file__).resolve().parents[3] / "benchmarks" / "labelled_policies" / "toolhire"
@@ -120,7 +119,7 @@ async def test_a_mended_entry_does_not_cost_what_held_before():
     assert without.policies[0] == VOID
 
 
-@pytest.mark.parametrize(
+@each(
     ("rule", "why"),
     [
         ("{only_if: {calls: [void_booking]", "no YAML"),
@@ -150,7 +149,7 @@ async def test_rules_that_name_what_is_nowhere_are_refused(rule, why):
     assert analysis.policies[0].rule is None
 
 
-@pytest.mark.parametrize(
+@each(
     "rule",
     [
         {"when": {"calls": ["void_booking"]}, "then": {"must_say": {"$result": "refund"}}},

@@ -27,6 +27,7 @@ from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.cassette.recorder import CassetteRecorder
 from pytest_agentbench.llm.models import Models
 from pytest_agentbench.suites.suite_file import load_suite
+from tests.tables import each
 
 HERE = Path(__file__).parent
 PROJECT = HERE.parents[2]
@@ -39,7 +40,7 @@ def replaying() -> Models:
     return Models(environ={}, recorder_of=lambda _: recorder)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "precision", "recall"),
     [
         ("vet_policy_en", 0.76, 0.82),

@@ -15,6 +15,7 @@ from pytest_agentbench.generation.policies.events.schema import (
     rows_of,
     sqlite_schema,
 )
+from tests.tables import each
 
 DDL = """
 CREATE TABLE people (id TEXT PRIMARY KEY, mail TEXT NOT NULL UNIQUE, age INTEGER CHECK (age > 17));
@@ -30,7 +31,7 @@ def faults(table, **values):
     return RowChecker(Ground(sqlite_schema(DDL), PEOPLE)).faults(EventRow(table=table, values=values))
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "said"),
     [
         ({"bill_id": None}, "bill_id must not be null"),

@@ -3,13 +3,13 @@
 from pathlib import Path
 from time import perf_counter
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.policy_extraction import Labels, score
 from pytest_agentbench.generation.policies.document import blocks
 from pytest_agentbench.generation.policies.extraction import PolicyDocument, extract
+from tests.tables import each
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
@@ -28,7 +28,7 @@ def texts(text):
     return [policy.text for policy in read(text).policies]
 
 
-@pytest.mark.parametrize("file", LABELLED, ids=lambda path: path.stem)
+@each("file", LABELLED, ids=lambda path: path.stem)
 def test_nothing_that_is_labelled_lies_outside_of_an_entry(file):
     """Whatever a document is like, hardly a rule of it is in no entry; how prose is cut is a model's to tell."""
     found = score(Labels.read(file))
@@ -113,7 +113,7 @@ def test_names_that_the_author_gave_are_kept():
     assert texts("- Take back goods (non-refundable).\n- Be kind.\n- Be quick (as-ever)\n")[2] == "Be quick (as-ever)"
 
 
-@pytest.mark.parametrize("file", LABELLED, ids=lambda path: path.stem)
+@each("file", LABELLED, ids=lambda path: path.stem)
 def test_spans_lead_back_to_the_document(file):
     """Every span holds the words of its policy, and its lines are those of the document."""
     document = Labels.read(file).document
@@ -154,7 +154,7 @@ def test_ids_survive_edits_elsewhere_and_small_edits():
     assert read(reworded).policies[0].id != old.policies[1].id
 
 
-@pytest.mark.parametrize(
+@each(
     ("first", "second"),
     [
         ("Ask for the order number by mail.", "Ask for the order number by phone."),
@@ -170,7 +170,7 @@ def test_equal_beginnings_have_ids_of_their_own(first, second):
     assert all(one.isascii() and one for one in ids)
 
 
-@pytest.mark.parametrize("text", ["", " \n\n", "# Title\n", "```\nYou must not.\n```\n", "|||\n|-|\n", "- \n- \n"])
+@each("text", ["", " \n\n", "# Title\n", "```\nYou must not.\n```\n", "|||\n|-|\n", "- \n- \n"])
 def test_odd_documents_have_no_policies(text):
     """Documents without an entry give none, without a crash."""
     assert read(text).policies == ()

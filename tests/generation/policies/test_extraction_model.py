@@ -7,6 +7,7 @@ import pytest
 
 from pytest_agentbench.core.errors import UnusableAnswerError
 from pytest_agentbench.generation.policies.extraction import PolicyDocument, extract_by_model
+from tests.tables import each
 from tests.users.llm.chat import PlayedChat
 
 TEXT = """\
@@ -56,7 +57,7 @@ async def test_rules_have_the_places_and_headings_of_their_blocks():
     assert late.challenge is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("wrong", "why"),
     [
         (rule(1, "refunds everything", "Refund."), "the quote does not stand in the block"),

@@ -26,6 +26,7 @@ from pytest_agentbench.generation.policies.graph import (
 from pytest_agentbench.generation.policies.values import ExtractedPolicy, Extraction
 from tests.generation.policies.graphs import graph
 from tests.results.make import result
+from tests.tables import each
 from tests.users.llm.chat import PlayedChat
 
 DESK = """\
@@ -100,7 +101,7 @@ def test_networkx_has_challenges_and_no_zeros():
     assert list(made.edges(data="weight")) == [("p0", "p1", 4)]
 
 
-@pytest.mark.parametrize("text", ["", "Never lie."])
+@each("text", ["", "Never lie."])
 def test_tiny_documents_have_tiny_graphs(text):
     """No policy or one policy gives a graph without edges."""
     net = shared_graph(GraphInput(extraction=extract(PolicyDocument(text=text))))
@@ -109,7 +110,7 @@ def test_tiny_documents_have_tiny_graphs(text):
     assert draw(drawing_of(net), "mermaid").startswith("flowchart")
 
 
-@pytest.mark.parametrize("language", ["dot", "mermaid"])
+@each("language", ["dot", "mermaid"])
 def test_drawings_keep_hostile_labels_inside_their_quotes(language):
     """A policy cannot end its label and add nodes, and equal graphs are drawn alike."""
     net = shared_graph(GraphInput(extraction=extract(PolicyDocument(text='Never say "]; evil [label="x\\" -- `end`.'))))

@@ -13,6 +13,7 @@ from pytest_agentbench.generation.policies.values import covered_pairs, exercise
 from pytest_agentbench.suites.intellagent.importing import read_intellagent
 from tests.generation.policies.graphs import all_sets, graph, of_foreign, random_graph
 from tests.shared_data import SHARED, needs_shared
+from tests.tables import each
 
 
 @st.composite
@@ -162,7 +163,7 @@ def test_policies_and_likely_pairs_are_covered_first():
     assert len(covered_pairs(covering) & likely) > 1.2 * len(covered_pairs(free) & likely)
 
 
-@pytest.mark.parametrize(
+@each(
     ("net", "levels"),
     [
         (graph([], {}), (1, 5)),
@@ -189,7 +190,7 @@ def test_one_policy_repeats_and_says_so():
     assert found.repeats == 3
 
 
-@pytest.mark.parametrize("wrong", [(-1, 1, 2), (3, 5, 4), (3, 0, 4)])
+@each("wrong", [(-1, 1, 2), (3, 5, 4), (3, 0, 4)])
 def test_senseless_numbers_are_refused(wrong):
     """A negative count, an empty range and a level below 1 are errors."""
     with pytest.raises(ValueError, match="need count"):

@@ -2,13 +2,12 @@
 
 from typing import Any
 
-import pytest
-
 from pytest_agentbench.generation.tools.probing.conforming import bounds, fits
 from pytest_agentbench.generation.tools.probing.schemas import Slot
+from tests.tables import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("schema", "inside", "outside"),
     [
         ({"exclusiveMinimum": 2.5, "exclusiveMaximum": 4.5}, [3, 4], [2, 5]),

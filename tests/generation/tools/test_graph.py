@@ -27,6 +27,7 @@ from pytest_agentbench.generation.tools.values import (
     SemanticType,
 )
 from tests.generation.tools.probed import NAMES, cards_of
+from tests.tables import each
 
 
 def row_sums(graph: Graph) -> dict[str, float]:
@@ -54,7 +55,7 @@ def graph(given: Cards, **options: Any) -> Graph:
     return build_graph(given, build_taxonomy(given), **options)
 
 
-@pytest.mark.parametrize("service", NAMES)
+@each("service", NAMES)
 def test_a_taxonomy_keeps_the_rules(service: str) -> None:
     """Ids are concepts in ASCII snake_case, parents a forest, and no tool has more than six types."""
     given = cards_of(service)

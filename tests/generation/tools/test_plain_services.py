@@ -4,14 +4,13 @@ import asyncio
 import json
 from pathlib import Path
 
-import pytest
-
 from pytest_agentbench.generation.tools.probing.probing import probe
 from pytest_agentbench.generation.tools.probing.seeding import hints_of, state_of
 from pytest_agentbench.generation.tools.values import Cards
 from pytest_agentbench.generation.tools.world import world_of
 from pytest_agentbench.suites.suite_file import load_suite
 from tests.generation.tools.probed import edges_of
+from tests.tables import each
 
 HERE = Path(__file__).parents[1]
 
@@ -28,7 +27,7 @@ def cards_of(service: str) -> Cards:
     return asyncio.run(probed())
 
 
-@pytest.mark.parametrize("service", ["hotel", "library", "colis"])
+@each("service", ["hotel", "library", "colis"])
 def test_edges_are_found_and_none_is_made_up(service: str) -> None:
     """Most edges are found, in English and French, and nearly all that is found is one."""
     truth = json.loads((HERE / "truth" / f"{service}_edges.json").read_text())

@@ -1,9 +1,8 @@
 """What a user can point at in an answer: one thing in a text, and nothing where the text tells several."""
 
-import pytest
-
 from pytest_agentbench.generation.tools.hydration.arguments import Executed, Option, options_of
 from pytest_agentbench.generation.tools.values import Card, ParameterCard, Place, SemanticType, Taxonomy
+from tests.tables import each
 
 LOT = SemanticType(
     id="lot",
@@ -13,7 +12,7 @@ LOT = SemanticType(
 MOVE = Card(tool="move", parameters=(ParameterCard(path="lot", schema_={"type": "integer"}, declared_required=True),))
 
 
-@pytest.mark.parametrize(
+@each(
     ("answer", "pointed"),
     [("Withdrawn from lot 507.", 1), ("Request 76 for 5 seeds of lot 507 is withdrawn.", 0)],
 )

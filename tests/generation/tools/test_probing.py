@@ -3,15 +3,14 @@
 They are development material: what they score says that the rules do what they are for, not how well they carry over.
 """
 
-import pytest
-
 from pytest_agentbench.generation.tools.probing.outputs import output_leaves
 from pytest_agentbench.generation.tools.world import world_of
 from pytest_agentbench.suites.suite_file import load_suite
 from tests.generation.tools.probed import NAMES, SERVICES, Pair, card, cards_of, edges_of, probed, truth
+from tests.tables import each
 
 
-@pytest.mark.parametrize("service", NAMES)
+@each("service", NAMES)
 def test_every_divergence_is_found_and_none_is_made_up(service: str) -> None:
     """What a service does other than it declares is found, argument by argument."""
     wanted = {(row["tool"], row["parameter"]) for row in truth(service, "divergences")}
@@ -21,7 +20,7 @@ def test_every_divergence_is_found_and_none_is_made_up(service: str) -> None:
     assert found == wanted
 
 
-@pytest.mark.parametrize("service", NAMES)
+@each("service", NAMES)
 def test_edges_are_those_of_values_that_flow(service: str) -> None:
     """Edges follow values that one tool gave and another accepted, better than equal names do."""
     wanted: set[Pair] = {(source, target) for source, target in truth(service, "edges")["edges"]}

@@ -3,19 +3,19 @@
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_agentbench.generation.tools.graph.names import likeness
 from pytest_agentbench.generation.tools.probing.reading import KEYS, at, atoms
 from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
+from tests.tables import each
 
 HASH = "8d493a01a5c56fff0e596360ff1669a54e5ca82f"
 UUID = "123e4567-e89b-42d3-a456-426614174000"
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "value"),
     [
         ('{"data": {"id": "a-1"}}', "a-1"),
@@ -87,7 +87,7 @@ def test_arguments_are_built_where_slots_lie() -> None:
     assert read_slots(arguments) == values
 
 
-@pytest.mark.parametrize(
+@each(
     ("slot", "tool", "names", "source", "between"),
     [
         ("lat", "forecast", ("position", "latitude"), "geocode", (1.0, 1.0)),

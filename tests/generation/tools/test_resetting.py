@@ -1,15 +1,14 @@
 """What shows that environments open anew, and what is advised where nothing does."""
 
-import pytest
-
 from pytest_agentbench.core.remote import McpSpec, OpenApiSpec, ServiceSpec
 from pytest_agentbench.core.suite import EnvironmentSpec, ToolsSpec
 from pytest_agentbench.generation.tools.world import how_to_reset, is_resettable
+from tests.tables import each
 
 SERVED = ServiceSpec(command=("serve", "{port}"))
 
 
-@pytest.mark.parametrize(
+@each(
     ("remote", "advice", "followed"),
     [
         (

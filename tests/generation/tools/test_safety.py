@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-import pytest
-
 from pytest_agentbench.core.tool import KindSource, ToolKind, ToolSpec
 from pytest_agentbench.generation.tools.probing.safety import Policy, effect_of, permission
 from tests.generation.tools.probed import card, probed, written
+from tests.tables import each
 
 TOOLS = """
 from pathlib import Path
@@ -84,7 +83,7 @@ def test_what_is_denied_is_never_called(tmp_path: Path) -> None:
     assert "get" not in called(tmp_path, Policy(deny=frozenset({"get_item"}), writes=True), resettable=True)
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "kind_from", "destructive", "effect"),
     [
         ("read", "declared", None, "read"),

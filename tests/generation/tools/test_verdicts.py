@@ -1,13 +1,12 @@
 """What answers mean, whatever their error flag says."""
 
-import pytest
-
 from pytest_agentbench.generation.tools.probing.verdicts import is_silent, judge
 from pytest_agentbench.generation.tools.values import Verdict
 from pytest_agentbench.generation.tools.world import Answer
+from tests.tables import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "verdict"),
     [
         ('{"id": 5}', "ok"),
@@ -42,7 +41,7 @@ def test_an_answer_without_a_flag_is_judged_by_its_form(content: str, verdict: V
     assert judge(Answer(content=content)).verdict == verdict
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "verdict"),
     [
         ("HTTP 500: {}", "broken"),

@@ -19,6 +19,7 @@ from pytest_agentbench.generation.tools.walks.weights import Conditioned, from_w
 from pytest_agentbench.generation.tools.walks.weights_llm import weighed_by_model
 from pytest_agentbench.llm.reply import ChatReply
 from tests.generation.tools.test_graph import cards, flow, graph, row_sums
+from tests.tables import each
 from tests.users.llm.chat import PlayedChat
 
 GIVEN = cards("find", "look", "act", flows=(flow("find", "look", "place"), flow("find", "act", "place")))
@@ -151,7 +152,7 @@ def test_a_model_is_asked_of_all_nodes_at_once_and_each_answer_is_for_its_node()
         assert sum(weight(weighed, node, target) for target in targets) == pytest.approx(1)
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "why"),
     [({}, "none were given"), ({"The": -0.1, "A": -3.0}, "none of the 2 likeliest first tokens is its number")],
 )

@@ -22,6 +22,7 @@ from pytest_agentbench.llm.cassette.file import (
 from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.cassette.names import RunName
 from tests.llm.cassette.talk import Bench, counting, run
+from tests.tables import each
 
 texts = st.text(st.characters(exclude_categories=()), max_size=8)
 leaves = st.none() | st.booleans() | st.integers() | st.floats() | texts
@@ -110,7 +111,7 @@ def test_no_file_is_an_empty_cassette(tmp_path):
     assert not read_cassette(tmp_path / "none.jsonl").runs
 
 
-@pytest.mark.parametrize("suite", ["agentbench.yaml", "desk.agentbench.yaml", "test_desk.py"])
+@each("suite", ["agentbench.yaml", "desk.agentbench.yaml", "test_desk.py"])
 def test_where_a_cassette_is(suite):
     """Beside the suite file, unless the suite says otherwise."""
     assert cassette_path(Path("bench") / suite) == Path("bench") / f"{Path(suite).stem}.cassette.jsonl"

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from pytest_agentbench.core.errors import SuiteFaultError
 from pytest_agentbench.llm.cassette.key import Keys
 from pytest_agentbench.results.redact import Redactor
+from tests.tables import each
 
 PLAIN = Keys(Redactor().json)
 
@@ -115,7 +116,7 @@ def test_ids_that_a_server_uses_twice_are_told_apart():
     assert [message["tool_call_id"] for message in request["messages"][1:]] == ["call-1", "call-2"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("one", "other", "same"),
     [
         ({"temperature": 1}, {"temperature": 1.0}, True),

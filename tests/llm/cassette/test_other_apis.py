@@ -14,6 +14,7 @@ from pytest_agentbench.llm.cassette.key import Keys
 from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.results.redact import Redactor
 from tests.llm.cassette.talk import Bench, body, completion, run
+from tests.tables import each
 
 CHAT, RESPONSES, MESSAGES = APIS
 PLAIN = Keys(Redactor().json)
@@ -68,7 +69,7 @@ def changed(body: dict[str, Any], path: str, value: object) -> dict[str, Any]:
     return copied
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "value", "same"),
     [
         ("stream", True, True),
@@ -93,7 +94,7 @@ def test_what_decides_a_response(path: str, value: object, same: bool) -> None:
     assert (PLAIN.asked(changed(ASKED, path, value), RESPONSES) == PLAIN.asked(ASKED, RESPONSES)) is same
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "value", "same"),
     [
         ("stream", True, True),
@@ -114,7 +115,7 @@ def test_what_decides_a_message(path: str, value: object, same: bool) -> None:
     assert (PLAIN.asked(changed(TOLD, path, value), MESSAGES) == PLAIN.asked(TOLD, MESSAGES)) is same
 
 
-@pytest.mark.parametrize(("asked", "api"), [(ASKED, RESPONSES), (TOLD, MESSAGES)])
+@each(("asked", "api"), [(ASKED, RESPONSES), (TOLD, MESSAGES)])
 def test_ids_of_calls_make_no_difference(asked: dict[str, Any], api: Any) -> None:
     """Calls and their results are named by the places of the calls."""
     other = json.loads(json.dumps(asked).replace('"c1"', '"call_9xyz"'))

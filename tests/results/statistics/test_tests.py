@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from pytest_agentbench.results import significance as module
 from pytest_agentbench.results.significance import holm, sign_flip
 from tests.results.make import mcnemar_exact
+from tests.tables import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("lost", "won", "p"),
     [(0, 0, 1.0), (5, 0, 0.0625), (6, 0, 0.03125), (9, 2, 0.0654297), (3, 3, 1.0), (33, 11, 0.00126003)],
 )

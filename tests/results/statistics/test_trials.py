@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from pytest_agentbench.results.intervals import mean_pass_at_k, mean_pass_hat_k, pass_at_k, pass_hat_k
 from pytest_agentbench.results.sequential import StopRule, unbiased_rate
+from tests.tables import each
 
 RULE = StopRule(most=8)
 
@@ -40,7 +41,7 @@ def test_where_every_scenario_passes_the_interval_has_a_width():
     assert mean_pass_hat_k([(3, 3)] * 5, 3).low < 0.7
 
 
-@pytest.mark.parametrize("counts", [(2, 1, 1), (1, 2, 3), (1, 2, 0)])
+@each("counts", [(2, 1, 1), (1, 2, 3), (1, 2, 0)])
 def test_impossible_counts_are_refused(counts):
     """k beyond the trials is a bug of the caller."""
     with pytest.raises(ValueError, match="passed"):
@@ -97,7 +98,7 @@ def test_the_corrected_rate_is_unbiased(rate, most):
     assert mean == pytest.approx(rate, abs=1e-9)
 
 
-@pytest.mark.parametrize("rate", [0.6, 0.65, 0.7, 0.75])
+@each("rate", [0.6, 0.65, 0.7, 0.75])
 def test_the_plain_rate_is_biased_by_stopping_early(rate):
     """Passes over trials, averaged over all ways to end, is off by more than a hundredth."""
     rule = StopRule(most=8)

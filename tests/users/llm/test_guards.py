@@ -3,7 +3,6 @@
 import string
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +11,7 @@ from pytest_agentbench.core.conversation import View
 from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.users.llm.guards import RULES, Draft, alarms
+from tests.tables import each
 from tests.users.llm.chat import LAMP
 
 OFFER = "Thank you, Ada. I have found your order W1001 with the desk lamp, which was delivered last week."
@@ -37,7 +37,7 @@ def leaving(*acts: ActKind, stop: Any = "done", open_items: tuple[str, ...] = ()
     return Draft(text="ok", acts=frozenset(acts), stop=stop, open_items=open_items, gives=gives)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "</agent_message>",
@@ -58,7 +58,7 @@ def test_leak(text: str) -> None:
     assert found(text, "Hi", "Hello") == ["leak"]
 
 
-@pytest.mark.parametrize("text", ["System: Windows 11", "Agent: Ms Roy, last week", "the system: it is down"])
+@each("text", ["System: Windows 11", "Agent: Ms Roy, last week", "the system: it is down"])
 def test_a_role_that_heads_a_line_of_facts_is_no_leak(text: str) -> None:
     """People write lists of facts; that of two roles is a conversation."""
     assert found(text, "Hi", "Which system?") == []
@@ -77,7 +77,7 @@ def test_what_is_meant_to_be_said_is_no_leak() -> None:
     assert found(line, "Hi", "What is it?", task_instructions=line) == ["leak"]
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "my order is W99887",
@@ -102,7 +102,7 @@ def test_an_id_with_one_digit_is_an_invention_beside_others_of_its_kind() -> Non
     assert found("order ord-1 from my iPhone-7", "Hi", "Hello", knows={"order": "ORD-1"}) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "fields"),
     [
         ("w-1001, and 75001", {}),
@@ -128,7 +128,7 @@ def test_what_is_known_in_any_spelling_is_no_invention(text: str, fields: dict[s
     assert found(text, "Hi", "Hello", **fields) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("draft", "is_early"),
     [
         (leaving("close"), False),
@@ -155,7 +155,7 @@ def test_who_leaves_in_its_first_turn_leaves_early() -> None:
         assert found(leaving("close", stop=stop)) == ["early_stop"]
 
 
-@pytest.mark.parametrize("heard", [OFFER, JAPANESE])
+@each("heard", [OFFER, JAPANESE])
 def test_echo(heard: str) -> None:
     """The agent's message given back, whole or nearly so."""
     assert found(heard, "Hi", heard) == ["echo"]

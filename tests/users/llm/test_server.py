@@ -4,8 +4,6 @@ import asyncio
 import json
 from contextlib import suppress
 
-import pytest
-
 from pytest_agentbench.core.acts import Act, GoalItem
 from pytest_agentbench.core.conversation import Stop, UserTurn, View
 from pytest_agentbench.core.errors import TokenLimitError
@@ -26,6 +24,7 @@ from pytest_agentbench.testing import (
     truncated,
 )
 from pytest_agentbench.users.llm.user import LlmUser
+from tests.tables import each
 from tests.users.llm.chat import turn
 
 STATUS = ToolSpec(name="check_status", requestor="user")
@@ -96,7 +95,7 @@ def test_a_user_without_tools_over_a_server() -> None:
     assert [request.body["response_format"]["type"] for request in server.requests[:2]] == ["json_schema"] * 2
 
 
-@pytest.mark.parametrize("answer", ["", turn(""), truncated("Well"), refusal("No.")])
+@each("answer", ["", turn(""), truncated("Well"), refusal("No.")])
 def test_an_unusable_answer_of_a_server_that_refuses_forms_costs_few_requests(answer: Answer | str) -> None:
     """What it refused once is not asked for again, whatever its first answer is worth."""
 

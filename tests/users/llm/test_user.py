@@ -16,6 +16,7 @@ from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.llm.reply import ChatReply
 from pytest_agentbench.users.llm.user import LlmUser
 from pytest_agentbench.users.modifiers.applying import Behaviour, Swap
+from tests.tables import each
 from tests.users.llm.chat import LAMP, PlayedChat, calling, saying, turn
 
 STATUS = ToolSpec(name="check_status", description="Shows the status bar.", requestor="user")
@@ -52,7 +53,7 @@ def test_a_turn_says_what_it_means() -> None:
     assert chat.forms[0]["json_schema"]["name"] == "TypedTurn"
 
 
-@pytest.mark.parametrize(("stop", "text"), [("done", "no that's all"), ("done", ""), ("handed over", "ok")])
+@each(("stop", "text"), [("done", "no that's all"), ("done", ""), ("handed over", "ok")])
 def test_a_stop_leaves(stop: str, text: str) -> None:
     """Its words are said first; without any it just leaves. Who is handed over leaves its goal open."""
     goal = DONE if stop == "done" else OPEN
@@ -96,7 +97,7 @@ ASKS = "Refund 12.50 for order W1001 of Ada Roy, or for W2002?"
 KNOWS: dict[str, Any] = {"name": "Ada Roy", "order_id": "W1001", "zip": "75001"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("act", "about"),
     [
         ("confirm", (12.5, "Ada Roy", "W1001", "W2002")),
@@ -139,7 +140,7 @@ def test_an_answer_in_prose_is_repaired_once() -> None:
     assert {"role": "assistant", "content": "I want to return a lamp."} in chat.asked[1]
 
 
-@pytest.mark.parametrize("second", ["Again: a lamp.", '{"text": "Again: a lamp.", "acts": [{"kind": "thank"}]}'])
+@each("second", ["Again: a lamp.", '{"text": "Again: a lamp.", "acts": [{"kind": "thank"}]}'])
 def test_prose_twice_is_said_without_a_label(second: str) -> None:
     """Nobody reads off the words what they mean, nor that they leave."""
     said = reply(LlmUser(PlayedChat("A lamp. Bye.", second)), "Return it", "Done.")
@@ -163,7 +164,7 @@ EMPTY = turn("")
 LONG = turn("x" * 5_000)
 
 
-@pytest.mark.parametrize("unusable", [CUT_OFF, REFUSED, FILTERED, EMPTY, LONG], ids=range(5))
+@each("unusable", [CUT_OFF, REFUSED, FILTERED, EMPTY, LONG], ids=range(5))
 def test_an_unusable_answer_is_given_again(unusable: ChatReply | str) -> None:
     """Refused, cut off, filtered, empty or too long: asked once more."""
     chat = PlayedChat(unusable, turn("I want to return a lamp.", "request"))
@@ -172,7 +173,7 @@ def test_an_unusable_answer_is_given_again(unusable: ChatReply | str) -> None:
     assert all(message.get("content") for message in chat.asked[1])
 
 
-@pytest.mark.parametrize("unusable", [REFUSED, FILTERED, EMPTY, LONG], ids=range(4))
+@each("unusable", [REFUSED, FILTERED, EMPTY, LONG], ids=range(4))
 def test_unusable_twice_closes_with_blame_user(unusable: ChatReply | str) -> None:
     """Nobody can go on without a turn, and it is not the agent's fault."""
     said = reply(LlmUser(PlayedChat(unusable, unusable)))
@@ -193,7 +194,7 @@ def test_nothing_at_all_is_asked_for_twice() -> None:
     assert len(chat.asked) == 2
 
 
-@pytest.mark.parametrize("tools", [(), (STATUS,)], ids=["form", "tools"])
+@each("tools", [(), (STATUS,)], ids=["form", "tools"])
 def test_cut_off_twice_names_the_key_to_raise(tools: tuple[ToolSpec, ...]) -> None:
     """The limit of tokens is nobody's who speaks: the provider is to blame, and the message says what to set."""
     with pytest.raises(ProviderError, match="`max_tokens`"):
@@ -290,7 +291,7 @@ BAD_CALLS = [
 ]
 
 
-@pytest.mark.parametrize("bad", BAD_CALLS, ids=range(len(BAD_CALLS)))
+@each("bad", BAD_CALLS, ids=range(len(BAD_CALLS)))
 def test_a_call_that_cannot_be_made_is_repaired_once(bad: ChatReply) -> None:
     """Each call is answered with the reason; the second time the user is to blame."""
     chat = PlayedChat(bad, saying("no bars", "inform"))
@@ -448,7 +449,7 @@ PAY = ApprovalRequest(id="1", tool="pay", arguments={"euros": 9})
 ASKED = (Message(role="user", content="Pay"), asking([PAY]))
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "said"),
     [
         (

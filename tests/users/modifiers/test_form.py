@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import pytest
-
 from pytest_agentbench.core.modifier import MODIFIER_NAMES, Modifiers, ModifierSpec
 from pytest_agentbench.core.suite import UserSpec
 from pytest_agentbench.core.written import form_misfits
+from tests.tables import each
 
 
 def test_names_and_options_are_read_and_written_back() -> None:
@@ -19,13 +18,13 @@ def test_names_and_options_are_read_and_written_back() -> None:
     assert user.model_dump()["modifiers"] == forms
 
 
-@pytest.mark.parametrize("name", MODIFIER_NAMES)
+@each("name", MODIFIER_NAMES)
 def test_every_name_fits_with_and_without_options(name: str) -> None:
     """Each modifier is written as a name, or as a name with options."""
     assert not form_misfits([name, {name: {}}], Modifiers)
 
 
-@pytest.mark.parametrize(
+@each(
     ("form", "said"),
     [
         (["impatint"], "did you mean 'impatient'?"),

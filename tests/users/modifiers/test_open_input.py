@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from pytest_agentbench.users.modifiers.applying import Behaviour, Swap, apply
 from pytest_agentbench.users.modifiers.plan import plan
 from pytest_agentbench.users.modifiers.records import normal
 from pytest_agentbench.users.modifiers.shown import shown
+from tests.tables import each
 
 SPECS = [ModifierSpec(name=name) for name in MODIFIER_NAMES]
 VALUES = st.from_regex(r"[\w#@.+ -]{0,6}\d[\w#@.+ -]{0,6}", fullmatch=True)
@@ -104,8 +104,8 @@ def test_values_are_those_that_the_thing_can_have(desk: tuple[Scenario, dict[str
             assert behaviour.name != "changes_mind" or swap.first in {*own, *values - set(table or ())}
 
 
-@pytest.mark.parametrize("name", MODIFIER_NAMES)
-@pytest.mark.parametrize("word", ["thank ", "\ud800", "1 ", "a_"])
+@each("name", MODIFIER_NAMES)
+@each("word", ["thank ", "\ud800", "1 ", "a_"])
 def test_long_texts_are_read_in_no_time(name: str, word: str) -> None:
     """A megabyte of one word is read like any other message."""
     swap = Swap(label="x", first="a 1", right="b 2")

@@ -3,14 +3,13 @@
 from random import Random
 from typing import Any
 
-import pytest
-
 from pytest_agentbench.core.modifier import MODIFIER_NAMES, ModifierSpec
 from pytest_agentbench.core.scenario import Scenario, Task
 from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.users.modifiers.applying import Behaviour
 from pytest_agentbench.users.modifiers.plan import plan
 from pytest_agentbench.users.modifiers.records import Records
+from tests.tables import each
 
 
 def member(first: str, last: str, **more: Any) -> dict[str, Any]:
@@ -100,7 +99,7 @@ def test_without_a_state_the_expected_calls_show_another_way() -> None:
     assert found.forgets == ("L11",)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@each("seed", range(12))
 def test_a_wrong_value_is_one_of_the_same_place(seed: int) -> None:
     """What is said first stands in the state where the right value stands, and is nothing of the user's own."""
     chosen, _ = plan([ModifierSpec(name="wrong_value_first")], scenario(), STATE, seed=seed)
@@ -171,7 +170,7 @@ SHOP: dict[str, Any] = {
 """A shop whose records hold tables and lists of their own."""
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "value", "firsts"),
     [
         ("card", "visa_1", {"bank_2"}),  # another person's card is none of hers
@@ -200,7 +199,7 @@ def test_an_intent_of_the_options_is_added_at_its_message() -> None:
     assert told("adds_intent", scenario(), intent="x").from_message == 3
 
 
-@pytest.mark.parametrize(
+@each(
     ("goal", "says", "held_back"),
     [
         (
@@ -217,7 +216,7 @@ def test_the_last_of_several_intents_is_held_back(goal: str, says: Any, held_bac
     assert told("adds_intent", scenario(goal=goal, says=says)).held_back == held_back
 
 
-@pytest.mark.parametrize(
+@each(
     ("goal", "says"),
     [("You want to renew L11.", ()), ("", ("Renew L11", "And a receipt")), ("- renew L11\n- a receipt\nBe quick.", ())],
 )
@@ -303,7 +302,7 @@ def test_a_short_number_joins_nothing() -> None:
 LISTED = "You want to\n- hear about Atlas of clouds and pick it up at the main desk\n- renew loan L11"
 
 
-@pytest.mark.parametrize("first", ["forgets_identifier", "adds_intent"])
+@each("first", ["forgets_identifier", "adds_intent"])
 def test_what_is_forgotten_stands_in_no_intent_that_is_held_back(first: str) -> None:
     """An intent that comes later would tell the user again what it does not have, whichever is asked for first."""
     names = {"forgets_identifier": {"which": "loan_id"}, "adds_intent": {}}

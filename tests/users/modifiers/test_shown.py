@@ -2,14 +2,13 @@
 
 from typing import Any
 
-import pytest
-
 from pytest_agentbench.core.acts import Act, GoalItem
 from pytest_agentbench.core.scenario import Scenario, Task
 from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.users.modifiers.applying import Behaviour, Swap
 from pytest_agentbench.users.modifiers.shown import shown
+from tests.tables import each
 
 SCENARIO = Scenario(
     id="s",
@@ -58,7 +57,7 @@ def called(cabin: str, *, wrote: bool | None = None, error: bool = False) -> tup
 FIRST_CLASS, ECONOMY = user("…", "request", cabin="first_class"), user("…", "request", cabin="economy")
 
 
-@pytest.mark.parametrize(
+@each(
     ("what", "conversation", "expected"),
     [
         (FORGETS, [agent(), user("weiß nicht", shows="forgets_identifier")], True),
@@ -93,7 +92,7 @@ def test_a_behaviour_is_seen_where_turns_say_so(what: Behaviour, conversation: l
     assert shown(what, Transcript(messages=tuple(conversation)), SCENARIO) is expected
 
 
-@pytest.mark.parametrize("what", EVERY, ids=[one.name for one in EVERY])
+@each("what", EVERY, ids=[one.name for one in EVERY])
 def test_turns_that_say_nothing_of_themselves_are_not_measured(what: Behaviour) -> None:
     """Whatever the words of an unlabelled turn are, nobody knows whether it shows a behaviour."""
     said = Message(role="user", content="Hurry! I forgot it. 75001, economy, a receipt. What is the weather like?")
