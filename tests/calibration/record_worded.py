@@ -40,11 +40,15 @@ MADE = (
 async def record(url: str, into: Path) -> None:
     """Ask what was not recorded yet; write the conversations of both services."""
     with TemporaryDirectory() as folder:
-        # a rule that the example's policies get later may ask for one more call, and what was recorded stands on these
+        # what was recorded stands on these: a scenario or a rule that the example gets later may ask for other calls
         copy = Path(
             shutil.copytree(PROJECT, Path(folder) / "project", ignore=shutil.ignore_patterns(".*", "__pycache__"))
         )
         shutil.copyfile(HERE / "worded_policies.yaml", copy / "bench" / "support" / "policies.yaml")
+        for name in ("support", "weather"):
+            scenarios = copy / "bench" / name / "scenarios"
+            shutil.rmtree(scenarios)
+            shutil.copytree(HERE / "worded_scenarios" / name, scenarios)
         sys.path.insert(0, str(copy))
         made = {
             name: await asyncio.to_thread(generate, copy / f"{name}.agentbench.yaml", WISH, environ=os.environ)

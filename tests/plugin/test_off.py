@@ -25,7 +25,7 @@ def test_nothing_third_party_is_imported(project: Project) -> None:
 
     project.plugins = ("-p", "agentbench")
 
-    project.pytest("test_plain.py", process="forked")
+    project.pytest("test_plain.py", process="fresh")
 
     imported = json.loads((project.pytester.path / "imported.json").read_text())
     assert [name for name in imported if name.partition(".")[0] in HEAVY] == []
@@ -38,7 +38,7 @@ def test_no_http_client_is_imported_before_a_model_is_called(project: Project) -
     project.suite("a")
     project.write("test_plain.py", LISTING)
 
-    project.run("test_plain.py", "bench", process="forked")
+    project.run("test_plain.py", "bench", process="fresh")
 
     assert project.verdicts() == {"a": "passed"}
     imported = json.loads((project.pytester.path / "imported.json").read_text())
@@ -50,8 +50,8 @@ def test_the_output_is_that_of_a_session_without_the_plugin(project: Project) ->
     project.suite("a")
     project.write("test_plain.py", "def test_plain():\n    pass\n")
 
-    with_plugin = project.pytest("-v", "-p", "no:cacheprovider", process="forked")
-    without = project.pytest("-v", "-p", "no:cacheprovider", "-p", "no:agentbench", process="forked")
+    with_plugin = project.pytest("-v", "-p", "no:cacheprovider", process="fresh")
+    without = project.pytest("-v", "-p", "no:cacheprovider", "-p", "no:agentbench", process="fresh")
 
     assert plain(with_plugin.outlines) == plain(without.outlines)
     assert not (project.pytester.path / ".agentbench").exists()
@@ -143,6 +143,6 @@ def test_modules_load_as_any_others_do(project: Project) -> None:
         "    print('\\nloaded by', type(loaded).__name__)\n",
     )
 
-    result = project.run("bench", process="forked")
+    result = project.run("bench", process="fresh")
 
     result.stdout.fnmatch_lines(["loaded by SourceFileLoader"])
