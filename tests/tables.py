@@ -18,11 +18,12 @@ def each(names: str | Sequence[str], rows: Iterable[Any], ids: Any = None) -> Ca
     """
     several = not isinstance(names, str) or "," in names
     parameters = [name.strip() for name in names.split(",") if name.strip()] if isinstance(names, str) else [*names]
+    labels = [] if ids is None or callable(ids) else [*ids]
     table: list[tuple[str, dict[str, Any]]] = []
     for at, row in enumerate(rows):
         is_marked = type(row) is _MARKED
         values = row.values if is_marked else row if several else (row,)
-        label = (is_marked and row.id) or (ids[at] if isinstance(ids, Sequence) else ids and ids(values[0]))
+        label = (is_marked and row.id) or (ids(values[0]) if callable(ids) else labels[at] if labels else "")
         table.append((str(label or repr(row)[:200]), dict(zip(parameters, values, strict=True))))
     assert table, "a table without rows tests nothing"
 

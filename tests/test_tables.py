@@ -12,7 +12,7 @@ def test_all_rows_are_tried_and_those_that_fail_are_named() -> None:
     """By their ids, or as they stand; a coroutine function is awaited for each row."""
     tried = []
 
-    @each("base", [10, 100])
+    @each("base", [10, 100], ids={"10": 10, "100": 100})
     @each(("one", "two"), [(1, 1), pytest.param(2, 3, id="unequal"), (3, 4)])
     def check(base: int, one: int, two: int, tmp: str) -> None:
         tried.append((base, one, two, tmp))

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pytest_agentbench.cli.export import export
 
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.generation.tools.world import Opened, world_of
 from pytest_agentbench.suites.suite_file import load_suite
+from pytest_agentbench.tau2.export import export
 
 EXAMPLE = Path(__file__).parents[2] / "example_project"
 SUITES = {
