@@ -73,6 +73,25 @@ def test_what_an_interrupted_session_did_not_run_is_listed(project: Project) -> 
     result.stdout.fnmatch_lines(["*cut short: 1 of 6 runs finished*"])
 
 
+def test_a_session_that_ends_early_for_no_reason_is_red(project: Project) -> None:
+    """Whoever ended it, as a worker's internal error may: a run that did not take place is no success."""
+    project.suite("a", "b", gates=["success >= 0.5"])
+    project.write(
+        "conftest.py",
+        """
+        def pytest_runtestloop(session):
+            first = session.items[0]
+            first.config.hook.pytest_runtest_protocol(item=first, nextitem=None)
+            return True
+        """,
+    )
+
+    result = project.run("bench")
+
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*the session ended before all of its runs did*"])
+
+
 def test_dist_each_is_refused(pytester: pytest.Pytester) -> None:
     """Every worker would run every scenario, and the last one would win."""
     project = Project(pytester=pytester)
