@@ -29,7 +29,7 @@ MODELS: dict[str, Any] = {"suite": SuiteFile, "scenario": ScenarioFile}
 
 @each("kind", KINDS)
 def test_the_shipped_file_is_the_schema_the_reader_uses(kind: str) -> None:
-    """`agentbench schema` and the file in the package agree; regenerate it with `agentbench schema KIND -o FILE`."""
+    """What `agentbench schema` prints, but for `$id`, is the file in the package."""
     shipped = Path(str(floor.__file__)).parent / "schema" / f"{kind}.schema.json"
     assert json.loads(shipped.read_text(encoding="utf-8")) == file_schema(kind)
 
