@@ -96,7 +96,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(printable(str(error), newlines=True), file=sys.stderr)
         return 2
     except BrokenPipeError:  # whoever read it, such as `head`, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        with Path(os.devnull).open("wb") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
         return status
     except OSError as error:
         print(f"agentbench: {printable(str(error))}", file=sys.stderr)

@@ -79,6 +79,6 @@ def test_the_help_names_every_judge_with_plain_per_cents() -> None:
     add_arguments(parser)
     text = " ".join(parser.format_help().split())
 
-    assert "40 % are learned from and 60 % are judged" in text
+    assert "learns from 40 % and judges the other 60 %" in text
     assert "%%" not in text
     assert all(name in text for name in ("signals", "spur", "scope+evidence+veto", "auditor", "rubric file"))

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import pytest
 
+from pytest_agentbench.environment.module_search import SuiteFolder
 from pytest_agentbench.results.document import Document, comparable, read
 
 TWO_WORKERS = pytest.param("-n2", marks=pytest.mark.slow)
@@ -123,6 +124,9 @@ class Project:
         self.pytester._monkeypatch.delenv("CI", raising=False)  # CI changes how pytest cuts its summary
         for name, value in environment.items():
             self.pytester._monkeypatch.setenv(name, value)
+        # folders of suites that another test loaded in this process
+        own = [entry for entry in sys.path if not isinstance(entry, SuiteFolder)]
+        self.pytester._monkeypatch.setattr(sys, "path", own)
         given = (*self.plugins, *self.arguments, *arguments)
         if process == "fresh":
             return self.pytester.runpytest_subprocess(*given, timeout=timeout)

@@ -275,7 +275,7 @@ def test_workers_and_replays_give_the_same_results(project: Project, workers: st
         project.run("-n0", "--agentbench-cassette=record")
         live = project.comparable
 
-    result = project.run(workers, "--agentbench-cassette=replay", subprocess=workers != "-n0")
+    result = project.run(workers, "--agentbench-cassette=replay")
 
     assert result.ret == 1
     assert project.comparable == live

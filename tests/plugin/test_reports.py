@@ -110,7 +110,7 @@ def test_annotations_are_printed_once_where_github_runs_us(
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("GITHUB_WORKSPACE", str(project.pytester.path.parent))
 
-    lines = project.run(*workers, subprocess=bool(workers)).outlines
+    lines = project.run(*workers, process="forked" if workers else "this").outlines
 
     (line,) = [line for line in lines if line.startswith("::")]
     assert line.startswith(f"::error file={project.pytester.path.name}/bench/agentbench.yaml,line=")
