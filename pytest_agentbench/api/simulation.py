@@ -158,17 +158,28 @@ class Simulation:
     def called(self, name: str, **arguments: Any) -> Fact:
         """Whether the agent called `name` with at least these arguments; its words name the calls that were made.
 
-        Raise `ValueError` for a name that is a slip of a tool's: it would never be called.
+        Raise `ValueError` for a slip of a tool's name, or for an argument that it does not take: such a call is never
+        made. Raise `NotMeasuredError` where the agent's calls cannot be seen.
         """
-        known = [spec.name for spec in self.run.toolset.of("assistant")]
+        known = {spec.name: spec for spec in self.run.toolset.of("assistant")}
         made_names = {record.call.name for record in self.calls}
-        if name not in made_names and name not in known and (hint := suggestion(name, known)):
+        if name not in made_names and name not in known and (hint := suggestion(name, list(known))):
             raise ValueError(with_hint(f"called({name!r}): there is no such tool", hint))
+        taken = known[name].arguments if name in known else None
+        for one in arguments:
+            if taken is not None and one not in taken:
+                message = f"called({name!r}): there is no argument {one!r}, only {', '.join(sorted(taken)) or 'none'}"
+                raise ValueError(with_hint(message, suggestion(one, sorted(taken))))
+        was = self.run.called(name, **arguments)
+        if not was and not self.run.calls_visible:
+            raise NotMeasuredError(
+                f"called({name!r}) was not measured: the agent's calls cannot be seen; let its factory take `tools`, "
+                "have it return its messages with their calls, or map `calls` of an agent behind HTTP"
+            )
         marks = glyphs(unicode=True)
         made = [call_text(record.call.name, record.call.arguments, marks) for record in self.calls]
         rest = f" and {len(made) - _MOST} more" if len(made) > _MOST else ""
-        listed = f"{', '.join(made[:_MOST]) or 'none'}{rest}" if self.run.calls_visible else "they cannot be seen"
-        was = self.run.called(name, **arguments)
+        listed = f"{', '.join(made[:_MOST]) or 'none'}{rest}"
         words = "called" if was else "not called"
         return Fact(was, f"{words}: {call_text(name, arguments, marks)}; calls made: {listed}")
 

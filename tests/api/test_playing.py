@@ -263,3 +263,18 @@ def test_all_that_a_simulation_or_a_hook_gives_can_be_imported() -> None:
 
 
 _ABC = {name: getattr(sys.modules["collections.abc"], name) for name in ("Iterable", "Mapping")}
+
+
+def test_what_was_called_is_known_or_said_to_be_unknown(bench: Callable[..., Path]) -> None:
+    """An agent that tells nothing of its calls may have made any; a slip in a name is no call that was not made."""
+    run = simulate(suite=bench())
+    silent = simulate(agent=lambda _: "I refunded it all.", says=["Hello"])
+
+    assert run.called("refund", order_id="W1")
+    assert not run.called("refund", order_id="W2")
+    with pytest.raises(ValueError, match=r"there is no such tool \(did you mean 'refund'"):
+        run.called("refnd")
+    with pytest.raises(ValueError, match="there is no argument 'order', only order_id"):
+        run.called("refund", order="W1")
+    with pytest.raises(NotMeasuredError, match="the agent's calls cannot be seen"):
+        silent.called("refund")

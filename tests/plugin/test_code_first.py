@@ -77,7 +77,7 @@ def test_recall_and_state_are_there_to_be_asserted_on(project: Project) -> None:
             run = agentbench.simulate(agent=shop.build(), says=["Refund it"], expect=[{"refund": {"order_id": "W1"}}])
             assert (run.name_recall, run.strict_recall) == (1.0, 0.0)
             again = agentbench.simulate(agent=shop.build(), says=["Hello"])
-            assert again.reply == "Bye." and not again.called("refund")
+            assert again.reply == "Bye."
         """,
     )
 
