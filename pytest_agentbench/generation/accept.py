@@ -56,7 +56,7 @@ LATER = (1, 30, 366)
 """Days later on which a scenario must still hold, where the environment takes a clock."""
 
 NO_CLOCK = (
-    "Not played at a later date, since the suite sets no `environment.now`; it holds no date near the day it was made."
+    "Not played at a later date, since the suite sets no `now`. Dates near the day it was made are those of the state."
 )
 """The note in the header of a scenario whose environment takes no clock."""
 

@@ -56,7 +56,8 @@ class Writing:
             told, wrong = save_baseline(options, document, text)
             self.told, self.problems = [*self.told, *told], [*self.problems, *wrong]
             self.problems += write_pages(self._session, document, self._config.rootpath, self._tally.baseline)
-            if not document.complete and session.exitstatus == pytest.ExitCode.OK:  # as where a worker broke (xdist)
+            was_cut = any(result.not_run == NOT_BEGUN for result in document.results)
+            if was_cut and session.exitstatus == pytest.ExitCode.OK:  # as where a worker broke (xdist)
                 self.problems.append("the session ended before all of its runs did, and nothing says why")
         if self.problems and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED

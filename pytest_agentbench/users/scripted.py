@@ -385,7 +385,7 @@ class ScriptedUser:
 
     def _stalled(self) -> Stop:
         asked = " / ".join(dict.fromkeys(repr(shorten(one, 80)) for one in self._unanswered))
-        cure = "add it to `knows` or `says`, a yes as `{confirm: …}`"
+        cure = "add it to `knows` or `says`, a yes as `{confirm: …}`, or let the agent do without"
         reason = f"the agent asked for what the scenario does not say; {cure}: {asked}"
         return Stop(reason=reason, blame=Blame.SCENARIO, termination=Termination.STALLED)
 

@@ -468,7 +468,7 @@ def test_the_third_question_without_an_answer_is_a_stall_of_the_scenario() -> No
 
     assert said == ["I don't have that. That is all I can tell you."] * 2
     assert (end.termination, end.blame) == (Termination.STALLED, Blame.SCENARIO)
-    assert "add it to `knows` or `says`, a yes as `{confirm: …}`: " in end.reason
+    assert "a yes as `{confirm: …}`, or let the agent do without: " in end.reason
     assert end.reason.endswith("'Which colour?' / 'Which shop?' / 'Which year?'")
 
 

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any, Literal, Self, TextIO
 
 from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.errors import SuiteFaultError
 from pytest_agentbench.core.text import ascii_slug
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.core.values import JsonValue
@@ -39,14 +40,14 @@ class Writer:
     """Writes into a folder; nothing that is there already is overwritten. A context manager."""
 
     def __init__(self, folder: Path, kind: As) -> None:
-        """Raise `FileExistsError` where a file of the import is there already."""
+        """Raise `SuiteFaultError` where a file of the import is there already."""
         self._folder = folder
         self._kind = kind
         names = ["recordings.jsonl", "scenarios.yaml", "tools.json", "agentbench.yaml"]
         self.files = [folder / name for name in (names if kind == "recordings" else ["drafts.yaml"])]
         for file in self.files:
             if file.exists():
-                raise FileExistsError(17, "is there already; import into another folder", str(file))
+                raise SuiteFaultError(f"{file} is there already; delete it, or import into another folder")
         self._made_folder = not folder.exists()
         folder.mkdir(parents=True, exist_ok=True)
         self._seen = sqlite3.connect("")  # a file of its own that goes with the connection

@@ -210,4 +210,4 @@ def test_without_a_clock_the_header_says_that_it_is_not_tested(tmp_path: Path) -
     produce(suite, [asked(suite, 2, refused=False)])
 
     (file,) = (suite.generate.out / "scenarios").iterdir()
-    assert "# Not played at a later date, since the suite sets no `environment.now`" in file.read_text(encoding="utf-8")
+    assert "# Not played at a later date, since the suite sets no `now`" in file.read_text(encoding="utf-8")
