@@ -400,7 +400,7 @@ class ScenarioForm(Conversed):
     persona: Annotated[Text, Says("who the user is, in words")] | None = None
     """Who the user is."""
     goal: Annotated[Text, Says("what the user wants, in words")] | None = None
-    """What the user wants; the only line where `says` is absent."""
+    """What the user wants; without `says`, its one line."""
     instructions: Annotated[Text, Says("how the user behaves, in words")] | None = None
     """How the user behaves."""
     expect: Annotated[Steps, Holds("a list of the calls, handoffs and approvals of a right run")] | None = None
