@@ -3,6 +3,8 @@
 from collections import Counter
 from functools import cache
 
+import pytest
+
 from pytest_agentbench.checks.decide import judge
 from pytest_agentbench.core.run import Judgement
 from pytest_agentbench.core.spoken import says
@@ -35,6 +37,7 @@ def groups() -> dict[str, list[tuple[Recording, Judgement]]]:
     return found
 
 
+@pytest.mark.slow
 def test_all_351_are_judged_without_an_error() -> None:
     """Each has a verdict about the agent; recalls, verdicts and rewards are printed."""
     total = 0

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -118,6 +119,7 @@ STEPS = st.lists(
 STATES = st.sampled_from([None, {}, {"W1": {"status": "open"}, "order_id": {"W1": {"total": 5}}}])
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
 @given(RULES, STEPS, STATES, st.booleans())
 def test_every_rule_is_refused_or_judged(rule: dict[str, Any], steps: list[Any], state: Any, tells: bool) -> None:

@@ -484,6 +484,7 @@ def test_a_sample_is_drawn_by_the_seed(tmp_path: Path) -> None:
     assert chosen[0] == sorted(chosen[0], key=lambda name: int(name[1:]))
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_log(tmp_path: Path) -> None:
     """Ten times the lines, and no more than twice the memory: one conversation is held at a time."""
     peaks = []

@@ -67,6 +67,7 @@ def results(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> tuple
     return read(pytester.path / ".agentbench" / "results.json").results
 
 
+@pytest.mark.slow
 def test_what_is_recorded_replays_with_equal_numbers_of_each_class(results: tuple[Result, ...]) -> None:
     """The same tasks in all four configurations; no run misses an answer, and nothing is asked live."""
     held = {name for name in read_cassette(BENCH / "cassette.jsonl").runs if name.scenario}

@@ -140,6 +140,7 @@ def test_gates_decide_and_the_report_is_kept(runner: Runner) -> None:
     assert runner.step("Gate", STATUS="").returncode == 1
 
 
+@pytest.mark.slow
 def test_pull_requests_are_compared_with_the_default_branch(runner: Runner) -> None:
     """The results of `main` are kept, and a later session of another branch says what became worse."""
     assert runner.play(branch="main")["keep"] == "true"

@@ -1,5 +1,7 @@
 """Asynchronous agents that block the event loop: whoever blocks is named, and whoever waits is not blamed."""
 
+import pytest
+
 from tests.plugin.project import Project
 from tests.plugin.test_crashes import bad_at
 
@@ -32,6 +34,7 @@ def test_an_agent_that_blocks_for_good_costs_its_own_run(project: Project) -> No
     assert result.duration < 60
 
 
+@pytest.mark.slow
 def test_a_simulation_that_blocks_for_good_costs_its_own_test(project: Project) -> None:
     """It has crashed, and says what to do; the next test has a loop of its own."""
     project.write("conftest.py", "from pytest_agentbench.runs import pool\n\npool.BLOCKED = 1.0\n")

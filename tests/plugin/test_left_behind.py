@@ -84,6 +84,7 @@ def test_what_python_would_wait_for_is_named_and_left(project: Project, left: st
     assert re.search(f"agentbench: ended without .*{named}.*: an agent or a tool has started it and never ended", told)
 
 
+@pytest.mark.slow
 def test_a_worker_that_python_would_wait_for_does_not_keep_the_session(pytester: pytest.Pytester) -> None:
     """xdist ends its workers."""
     project = Project(pytester=pytester, arguments=("-n1",))

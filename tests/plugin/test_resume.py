@@ -122,6 +122,7 @@ def test_a_run_directory_in_use_is_not_continued(project: Project) -> None:
     (result.stderr if "in use" in result.stderr.str() else result.stdout).fnmatch_lines(["*is in use by process*"])
 
 
+@pytest.mark.slow
 def test_workers_stop_soon_after_their_controller_was_killed(pytester: pytest.Pytester) -> None:
     """A worker that lost its controller does not go on spending."""
     project = Project(pytester=pytester)

@@ -3,6 +3,8 @@
 import time
 from pathlib import Path
 
+import pytest
+
 from pytest_agentbench.core.run import PolicyOutcome
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.verdict import Finding
@@ -201,6 +203,7 @@ def test_rates_never_round_to_perfect():
     assert "1.00" not in row
 
 
+@pytest.mark.slow
 def test_ten_thousand_runs_take_seconds_at_most():
     """Aggregation and report of 10,000 runs take half a second of processor time, and a few on a busy machine."""
     runs = []

@@ -170,6 +170,7 @@ def test_without_a_baseline_the_gate_is_not_exercised():
     assert (verdict.passed, verdict.n, verdict.value) == (False, 0, None)
 
 
+@pytest.mark.slow
 def test_a_seeded_regression_is_flagged_and_an_a_a_comparison_is_not():
     """100 scenarios x 3 trials: the gate fails for nearly all losses of 10 points, hardly ever without one."""
     out = subprocess.run(

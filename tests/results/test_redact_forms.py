@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable
 from urllib.parse import quote
 
+import pytest
+
 from pytest_agentbench.core.secret_keys import keyed, names_secret
 from pytest_agentbench.results.redact import MARK, Redactor
 from tests.tables import each
@@ -155,6 +157,7 @@ def test_a_recorded_call_can_be_played_again() -> None:
     assert json.loads(kept) == {"token": "t-1", "password": MARK, "key": MARK}
 
 
+@pytest.mark.slow
 def test_redacting_much_is_not_slow() -> None:
     """A megabyte of JSON, of words and of quotes takes less than two seconds each."""
     hide = Redactor([SECRET, PLAIN])

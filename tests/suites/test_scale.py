@@ -6,12 +6,14 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from pytest_agentbench.suites.suite_file import load_suite
 from tests.suites.forms import SCENARIO, TASK
 
 
+@pytest.mark.slow
 def test_ten_thousand_tasks_load_in_seconds(tmp_path: Path, record_property: Any) -> None:
     """A large τ² list is read without a slow pass for positions, and each scenario still knows its line."""
     tasks = [{**TASK, "id": f"task-{number}", "agentbench": {}} for number in range(10_000)]
@@ -29,6 +31,7 @@ def test_ten_thousand_tasks_load_in_seconds(tmp_path: Path, record_property: Any
     assert seconds < 60  # a loaded machine; the usual figure is printed
 
 
+@pytest.mark.slow
 def test_two_thousand_yaml_scenarios_load_in_seconds(tmp_path: Path) -> None:
     """YAML is slower than JSON and still read once."""
     forms = [{**SCENARIO, "id": f"s-{number}", "policies": []} for number in range(2_000)]

@@ -153,6 +153,7 @@ def test_a_checkout_that_is_none_is_refused(recordings: Path, capsys: pytest.Cap
     assert "is no checkout of τ²-bench" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @needs_shared
 def test_the_parts_without_environment_agree_with_every_recording(capsys: pytest.CaptureFixture[str]) -> None:
     """351 conversations and 1,465 labelled trajectories: every ACTION and COMMUNICATE check (table printed)."""
@@ -165,6 +166,7 @@ def test_the_parts_without_environment_agree_with_every_recording(capsys: pytest
     assert [one for one in found["differ"] if one["row"] != "DB (calls only)"] == []
 
 
+@pytest.mark.slow
 @needs_shared
 def test_the_stand_in_for_the_database_errs_where_it_is_known_to(capsys: pytest.CaptureFixture[str]) -> None:
     """Each exception is listed with its reason; among recorded conversations none passes what τ² fails."""

@@ -6,6 +6,7 @@ from benchmarks.scripted_user import measure
 from tests.shared_data import SHARED, needs_shared
 
 
+@pytest.mark.slow
 @needs_shared
 def test_recall_and_leak_hold_on_the_development_recordings(capsys: pytest.CaptureFixture[str]) -> None:
     """What an agent asks for by name is given, and hardly anything that it does not ask for."""

@@ -31,6 +31,7 @@ def sets_of(found):
     return {one.id: one for one in found.source.sets}
 
 
+@pytest.mark.slow
 def test_every_event_has_exactly_the_level_asked_for_and_few_sets_are_lost(support, flown):
     """The sum of challenges of what an event decides is the level; under a tenth of the sets becomes none."""
     for found in (support, flown[1]):

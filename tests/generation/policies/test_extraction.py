@@ -3,6 +3,7 @@
 from pathlib import Path
 from time import perf_counter
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -88,6 +89,7 @@ def test_comments_without_an_end_are_read_in_one_pass():
     assert perf_counter() - started < 15
 
 
+@pytest.mark.slow
 def test_many_tags_and_rows_are_read_in_one_pass():
     """Time grows with the document, not with its square: two or three seconds, where it was half a minute."""
     count = 32_000

@@ -67,6 +67,7 @@ def offices(folder: Path, recipe: str = "") -> Path:
     return file
 
 
+@pytest.mark.slow
 def test_scenarios_of_two_more_agents_are_made_and_played(pytester: pytest.Pytester) -> None:
     """The right agents pass all ten; those that never hand over, or to the wrong one, fail each that asks for it."""
     file = offices(pytester.path)

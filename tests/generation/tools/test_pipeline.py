@@ -82,6 +82,7 @@ def test_a_scenario_says_all_that_it_needs(made: Path) -> None:
         assert ("simple" in scenario.tags) == (rated[0] <= 4)
 
 
+@pytest.mark.slow
 def test_the_same_seed_writes_the_same_files(library: Path, tmp_path: Path) -> None:
     """Made anew elsewhere, and taken up again where they are, the scenarios are the same byte for byte."""
     before = scenario_bytes(library)
