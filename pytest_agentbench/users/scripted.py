@@ -317,6 +317,9 @@ class ScriptedUser:
             return _joined(meant, self._last) if is_own else _joined(self._last, meant)
         told = [value for act in acts if act.kind == "inform" for value in act.facts.values()]
         wanted = [one for one in self._wants if one.name and one.value in told]
+        has_told = all(act.kind == "inform" for act in acts) and not self._script.left
+        if not wanted and has_told and not heard.contradicted:  # "Navy, please." to "I would take jacket-navy-m."
+            wanted = [one for one in heard.stated if one.name]
         if not wanted or any(act.kind == "confirm" for act in acts):
             return self._last
         self._confirm(wanted)

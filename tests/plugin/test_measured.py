@@ -65,7 +65,7 @@ def test_a_scenario_that_asks_for_nothing_passes_with_a_word(anywhere: Project) 
     result = anywhere.run("-v", "--agentbench-html=r.html", "--agentbench-markdown=r.md")
 
     result.stdout.fnmatch_lines(
-        ["*::idle PASSED (nothing to judge)*", "2 passed, 1 with nothing to judge", "nothing to judge: idle. *"]
+        ["*PASSED (nothing to judge)*", "2 passed, 1 with nothing to judge", "nothing to judge: idle. *"]
     )
     assert "2 of 2 passed, 1 with nothing to judge" in (anywhere.pytester.path / "r.md").read_text()
     assert "nothing to judge: idle." in (anywhere.pytester.path / "r.html").read_text()
