@@ -113,6 +113,12 @@ class PartReader:
             self._wrong(("environment", "writes"), f"{name!r} stands in reads and in writes", "keep one of them")
         if isinstance(form, OfferedForm):
             return self._offered(form)
+        if isinstance(form.state, SqliteState | JsonState) and not form.user_tools and self._calls_are_made_elsewhere():
+            message = "no run changes this state: the agent's service makes the calls itself (`call.result` is mapped)"
+            hint = (
+                "leave `state` out, and describe the tools in a .json file; `{own: …}` can read what the service keeps"
+            )
+            self._wrong(("environment", "state"), message, hint)
         return EnvironmentSpec(
             tools=self._tools(form.tools, ("environment", "tools")),
             user_tools=self._tools(form.user_tools, ("environment", "user_tools")),
@@ -120,6 +126,11 @@ class PartReader:
             reads=form.reads,
             writes=form.writes,
         )
+
+    def _calls_are_made_elsewhere(self) -> bool:
+        agent = self._written.value.get("agent")
+        http = agent.get("http") if isinstance(agent, dict) else None
+        return isinstance(http, dict) and "result" in (http.get("call") or {})
 
     def _offered(self, form: OfferedForm) -> EnvironmentSpec:
         """Read an environment that a plugin offers, which has tools and state of its own."""

@@ -53,7 +53,9 @@ def suite(project: Project, **http: object) -> None:
     project.write("bench/service.py", SERVICE)
     endpoint = {"url": "http://127.0.0.1:{port}/chat", "headers": {"X-Key": "k"}, **http}
     scenarios = [{"id": name, "says": ["One, please."], "communicate": ["You have 1."]} for name in NAMES]
-    project.write("bench/agentbench.yaml", json.dumps({"agent": {"http": endpoint}, "scenarios": scenarios}))
+    environment = {"environment": {"state": {"json": "state.json"}}} if "calls" in http else {}
+    keys = {"agent": {"http": endpoint}, **environment, "scenarios": scenarios}
+    project.write("bench/agentbench.yaml", json.dumps(keys))
 
 
 @pytest.mark.parametrize("workers", ["-n0", "-n2"])
@@ -140,8 +142,9 @@ def test_an_app_is_reset_and_a_key_that_it_took_before_is_the_agents_to_keep(pro
     [
         ({"body": {"text": "$message", "id": "$session"}}, "'$session' is always null: nothing maps `session`"),
         ({"serial": True}, "it stands beside `http`"),
+        ({"calls": "did", "call": {"result": "gave"}}, "environment.state: no run changes this state"),
     ],
-    ids=["a session that nobody names", "serial"],
+    ids=["a session that nobody names", "serial", "a state that nobody changes"],
 )
 def test_what_an_endpoint_lacks_is_told_where_it_stands(project: Project, http: dict[str, object], says: str) -> None:
     """`$session` without `session:` would open a new conversation each turn; `serial` is a key of `agent`."""
