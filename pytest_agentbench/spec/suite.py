@@ -142,8 +142,8 @@ class SuiteFile(Written):
     language: Language = "en"
     """The language of the scripted user's phrases: `en`, `de`, …, or a `.toml` file of yours."""
     approvals: Approvals | None = None
-    """What the user decides where no line decides about an approval: `approve` or `reject`; without it, the run is
-    unscored."""
+    """The answer to an approval that neither a line nor the wanted values decide: `approve` or `reject`; else the run
+    is unscored."""
     llm: ModelForm | None = None
     """What the models of all roles share."""
     judge: JudgeForm | None = None
