@@ -14,7 +14,7 @@ Each page of `docs/` is a project of its own, and its fenced blocks are read fro
 """
 
 import ast
-import importlib.util
+import importlib.metadata
 import json
 import os
 import re
@@ -110,7 +110,12 @@ def everything() -> str:
 
 def missing(block: Block) -> bool:
     """Whether a package that the block needs is not installed, or a server that only another test starts."""
-    return "server" in block.words or any(importlib.util.find_spec(package) is None for package in block.packages)
+    return "server" in block.words or not all(map(installed, block.packages))
+
+
+def installed(package: str) -> bool:
+    """Whether a distribution brings the package: a folder of that name on the path, an example's, is none."""
+    return package.partition(".")[0] in importlib.metadata.packages_distributions()
 
 
 def write(file: Path, text: str) -> None:

@@ -96,4 +96,6 @@ def test_a_pipe_gets_no_line(project: Project) -> None:
 
 def without_times(screen: str) -> str:
     """Take out what differs between two equal sessions."""
-    return re.sub(r"\d+\.\d+ ?s|\d{8}T[^/]+|^=+|=+$|bringing up nodes.*", "", screen, flags=re.MULTILINE)
+    return re.sub(
+        r"\d+\.\d+ ?s( \(\d+:\d\d:\d\d\))?|\d{8}T[^/]+|^=+|=+$|bringing up nodes.*", "", screen, flags=re.MULTILINE
+    )
