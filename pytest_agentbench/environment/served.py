@@ -32,8 +32,4 @@ async def serve(spec: ServiceSpec, root: Path, gate: IsolationGate, stack: Async
         stack.push_async_callback(service.aclose)
         return service
     key = f"service {root} {digest(spec.model_dump(mode='json'))}"
-    service = await gate.shared.get(key, start)
-    if service.exit_status is None:
-        return service
-    gate.shared.drop(key)
-    return await gate.shared.get(key, start)
+    return await gate.shared.get(key, start, lambda service: service.exit_status is None)

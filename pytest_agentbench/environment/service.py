@@ -58,8 +58,10 @@ class Service:
         except OSError as error:
             shutil.rmtree(folder, ignore_errors=True)
             raise EnvironmentFaultError(start_text(self._command, error.strerror or str(error))) from error
-        self._end = weakref.finalize(self, _ended, self._process, folder)  # also at the exit of the interpreter
-        threading.Thread(target=self._listen, name="agentbench-service", daemon=True).start()
+        listener = threading.Thread(target=self._listen, name="agentbench-service", daemon=True)
+        # also at the exit of the interpreter
+        self._end = weakref.finalize(self, _ended, self._process, listener, folder)
+        listener.start()
 
     @property
     def command(self) -> str:
@@ -153,18 +155,26 @@ def quoted_lines(lines: Sequence[str]) -> str:
     return f"; the last it said: {' | '.join(last)}" if last else "; it said nothing"
 
 
-def _ended(process: "subprocess.Popen[str]", folder: Path) -> None:
-    for ask in (signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)):
-        if process.poll() is not None:
-            break
-        with contextlib.suppress(OSError):
-            if hasattr(os, "killpg"):
-                os.killpg(process.pid, ask)
-            else:
-                process.terminate()
+def _ended(process: "subprocess.Popen[str]", listener: threading.Thread, folder: Path) -> None:
+    """End a process and all of its group; whoever holds its output after that is left alone, and waited for no more."""
+    if process.poll() is None:
+        _signal(process, signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_GOODBYE)
-    if process.stdout is not None:
+        listener.join(_GOODBYE)  # what it started is asked to end as well, and holds its output until then
+    _signal(process, getattr(signal, "SIGKILL", signal.SIGTERM))  # also where it has ended: its group may have not
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(_GOODBYE)
+    listener.join(_PAUSE)
+    if process.stdout is not None and not listener.is_alive():  # closing what somebody reads waits for who writes
         with contextlib.suppress(OSError):
             process.stdout.close()
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def _signal(process: "subprocess.Popen[str]", number: int) -> None:
+    with contextlib.suppress(OSError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, number)
+        elif process.poll() is None:
+            process.send_signal(number)

@@ -25,24 +25,31 @@ class SharedByLoop:
         self._open: dict[tuple[asyncio.AbstractEventLoop, str], asyncio.Future[Any]] = {}
         self._keepers: dict[tuple[asyncio.AbstractEventLoop, str], AsyncGenerator[None, None]] = {}
 
-    async def get(self, key: str, make: Callable[[], Awaitable[T]]) -> T:
+    async def get(
+        self, key: str, make: Callable[[], Awaitable[T]], is_usable: Callable[[T], bool] = lambda _: True
+    ) -> T:
         """Give what `key` names on the running loop, made by the first that asks; where making fails, all are told.
 
-        What was made is closed when its loop closes its asynchronous generators, which is the notice that a loop gives.
+        It is made anew where it is not usable any more, or where who was making it was cancelled. What was made is
+        closed when its loop closes its asynchronous generators, which is the notice that a loop gives.
         """
         loop = asyncio.get_running_loop()
-        with self._guard:
-            found = self._open.get((loop, key))
-            if found is None:
-                future: asyncio.Future[Any] = loop.create_future()
-                self._open[loop, key] = future
-        if found is not None:
-            made: T = await asyncio.shield(found)
-            return made
+        place = loop, key
+        while True:
+            with self._guard:
+                found = self._open.get(place)
+                if found is None or (found.done() and not is_usable(found.result())):
+                    future = self._open[place] = loop.create_future()
+                    self._keepers.pop(place, None)  # nobody holds what is of no use: it closes
+                    break
+            await asyncio.wait([found])
+            if not found.cancelled():
+                made: T = found.result()
+                return made
         try:
             made = await make()
         except BaseException as error:
-            self.drop(key)
+            self._forget(place, future)
             if isinstance(error, Exception):
                 future.set_exception(error)
                 future.exception()  # seen, also where nobody else waits
@@ -50,22 +57,24 @@ class SharedByLoop:
                 future.cancel()
             raise
         future.set_result(made)
-        keeper = self._keep(key, made)
+        keeper = self._keep(place, future, made)
         with self._guard:
-            self._keepers[loop, key] = keeper
+            self._keepers[place] = keeper
         await anext(keeper)
         return made
 
-    def drop(self, key: str) -> None:
-        """Let the next that asks on the running loop make `key` anew."""
-        place = asyncio.get_running_loop(), key
+    def _forget(self, place: tuple[asyncio.AbstractEventLoop, str], future: "asyncio.Future[Any]") -> None:
+        """Let the next that asks make it anew, unless somebody has already."""
         with self._guard:
-            self._open.pop(place, None)
-            self._keepers.pop(place, None)
+            if self._open.get(place) is future:
+                del self._open[place]
+                self._keepers.pop(place, None)
 
-    async def _keep(self, key: str, made: T) -> AsyncGenerator[None, None]:
+    async def _keep(
+        self, place: tuple[asyncio.AbstractEventLoop, str], future: "asyncio.Future[Any]", made: Closable
+    ) -> AsyncGenerator[None, None]:
         try:
             yield
         finally:
-            self.drop(key)
+            self._forget(place, future)
             await made.aclose()

@@ -45,10 +45,7 @@ async def open_server(spec: McpSpec, opening: Opening) -> McpTools:
         connection = await connect()
     else:
         key = f"mcp {opening.root} {digest([spec.model_dump(mode='json'), headers])}"
-        connection = await opening.gate.shared.get(key, connect)
-        if not connection.is_open:
-            opening.gate.shared.drop(key)
-            connection = await opening.gate.shared.get(key, connect)
+        connection = await opening.gate.shared.get(key, connect, lambda held: held.is_open)
     try:
         listed = listed_tools(spec.tools, opening) if spec.tools else None
         specs = [_spec(tool, opening) for tool in connection.tools]

@@ -1,0 +1,105 @@
+"""Services that suites start: shared ones live as long as they are of use, and all that was started ends."""
+
+import asyncio
+import os
+import signal
+import sys
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+
+from pytest_agentbench.core.locks import ProcessLock
+from pytest_agentbench.core.remote import ServiceSpec
+from pytest_agentbench.environment.isolation import IsolationGate
+from pytest_agentbench.environment.served import serve
+
+SERVICE = """
+import http.server, os, pathlib, sys
+
+
+class Desk(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        if self.path == "/die":
+            os._exit(3)
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+with pathlib.Path("started").open("a") as file:
+    print(os.getpid(), file=file)
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Desk).serve_forever()
+"""
+
+HELPER = """
+import pathlib, signal, time
+from pytest_agentbench.core.locks import ProcessLock
+
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+lock = ProcessLock(pathlib.Path("lock"))
+assert lock.try_acquire()
+pathlib.Path("held").touch()
+while True:
+    time.sleep(60)
+"""
+
+
+def a_service(root: Path, *command: str) -> ServiceSpec:
+    """Give a service that all runs share; what was started stands in `started`."""
+    (root / "desk.py").write_text(SERVICE)
+    return ServiceSpec(command=command or (sys.executable, "desk.py", "{port}"), share="session")
+
+
+async def test_runs_share_one_service_again_after_one_has_died(tmp_path: Path) -> None:
+    """What takes the place of a dead one serves all later runs, and nobody ends it."""
+    spec, gate = a_service(tmp_path), IsolationGate(tmp_path)
+    async with AsyncExitStack() as stack:
+        first = await serve(spec, tmp_path, gate, stack)
+        os.kill(int((tmp_path / "started").read_text()), signal.SIGTERM)
+        while first.exit_status is None:
+            await asyncio.sleep(0.01)
+
+        both = await asyncio.gather(*(serve(spec, tmp_path, gate, stack) for _ in range(2)))
+        later = [await serve(spec, tmp_path, gate, stack) for _ in range(2)]
+
+    assert {*both, *later} == {both[0]} != {first}
+    assert both[0].exit_status is None
+    assert len((tmp_path / "started").read_text().split()) == 2
+
+
+async def test_a_run_that_is_cancelled_does_not_take_the_service_from_those_that_wait_for_it(tmp_path: Path) -> None:
+    """The next one starts it."""
+    spec, gate = a_service(tmp_path), IsolationGate(tmp_path)
+    async with AsyncExitStack() as stack:
+        starting, waiting = (asyncio.create_task(serve(spec, tmp_path, gate, stack)) for _ in range(2))
+        await asyncio.sleep(0)
+        starting.cancel()
+
+        service = await waiting
+
+    assert service.exit_status is None
+    assert starting.cancelled()
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="groups of processes are POSIX's")
+@pytest.mark.parametrize("dies", [False, True], ids=["ended", "dead before"])
+async def test_what_a_service_started_ends_with_it(tmp_path: Path, *, dies: bool) -> None:
+    """Also where it does not heed SIGTERM, and holds the output that the service had."""
+    (tmp_path / "helper.py").write_text(HELPER)
+    helped = f"{sys.executable} helper.py & while ! test -e held; do :; done; exec {sys.executable} desk.py {{port}}"
+    spec = a_service(tmp_path, "sh", "-c", helped).model_copy(update={"share": "run"})
+    lock = ProcessLock(tmp_path / "lock")
+    async with asyncio.timeout(20), AsyncExitStack() as stack:
+        service = await serve(spec, tmp_path, IsolationGate(tmp_path), stack)
+        assert not lock.try_acquire()
+        if dies:
+            os.kill(int((tmp_path / "started").read_text()), signal.SIGKILL)
+
+    async with asyncio.timeout(20):
+        while not lock.try_acquire():
+            await asyncio.sleep(0.01)
+    lock.release()
+    assert service.exit_status is not None
