@@ -246,7 +246,7 @@ class _Asked:
             cassette=self._options.get("cassette", "off"),
             complete=all(result.not_run is None for result in results),
             players=players_of(results),
-            suites=(record.redacted(self._secrets.json),),
+            suites=(record.redacted(self._secrets.text),),
             gates=gates,
             results=results,
             retried=tuple(result for attempts in played for _, result in attempts[:-1]),

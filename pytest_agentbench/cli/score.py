@@ -210,7 +210,7 @@ def _document(
         complete=True,
         cassette=str(options.cassette),
         players=players_of(results),
-        suites=(record.redacted(redactor.json),),
+        suites=(record.redacted(redactor.text),),
         gates=evaluate_gates(key, suite.gates, results) if suite.gates else (),
         results=results,
     )

@@ -148,7 +148,8 @@ class Collecting:
 
     def _count(self, suite: SuiteModule, selected: int) -> None:
         mode = self._session.options.gates
-        record = suite.collected.record.model_copy(update={"selected": selected})
+        # a worker's goes to the controller, which has read no suite and knows no secret
+        record = suite.collected.record.redacted(self._session.secrets.text).model_copy(update={"selected": selected})
         evaluated = mode == "always" or (mode == "auto" and selected == record.total)
         gated = evaluated and can_decide(record.gates, self._session.options)
         states = bound_by_states(suite.suite, self._session.options, selected)

@@ -45,6 +45,8 @@ class Session:
     def of(cls, options: Options, role: Role, store: RunStore) -> Session:
         """Put the parts together; nothing is made on disk and no thread started."""
         secrets = Secrets()
+        if role == "controller":  # it reads no suite, and writes what its command was
+            secrets.add_environment()
         posting = store.posting
 
         def accounts(is_first: bool) -> Accounts:

@@ -102,7 +102,7 @@ class Writing:
             complete=self._tally.loop_ended and all(result.not_run is None for result in results),
             players=players_of(results),
             suites=tuple(
-                suite.record.model_copy(update={"stopped": stopped[key]}).redacted(self._session.secrets.json)
+                suite.record.model_copy(update={"stopped": stopped[key]})
                 for key, suite in sorted(self._tally.suites.items())
             ),
             gates=self._tally.verdicts,

@@ -87,9 +87,11 @@ class SuiteRecord(Model):
     auditor: AuditorStanding | None = None
     review: ReviewRecord = ReviewRecord()
 
-    def redacted(self, redact: Callable[[JsonValue], JsonValue]) -> Self:
-        """Give it as it may be written: its policies are the suite's own words, and may hold secrets of it."""
-        policies = tuple(PolicyRecord.model_validate(redact(policy.model_dump())) for policy in self.policies)
+    def redacted(self, redact: Callable[[str], str]) -> Self:
+        """Give it as it may be written: the words of its policies may hold secrets, ids are left as they are."""
+        policies = tuple(
+            one.model_copy(update={"text": redact(one.text), "rule": redact(one.rule)}) for one in self.policies
+        )
         return self.model_copy(update={"policies": policies})
 
 

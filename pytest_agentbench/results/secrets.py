@@ -37,6 +37,10 @@ class Secrets:
         self._hidden |= {*suite.secrets, *secrets_of(suite)}
         self._public |= spelled_in(suite)
 
+    def add_environment(self) -> None:
+        """Know what looks like a key in the process environment: for who reads no suite."""
+        self._hidden |= _in_environment()
+
     @property
     def redactor(self) -> Redactor:
         """Takes the secrets known by now out of whatever is written or shown."""
@@ -77,12 +81,17 @@ def secrets_of(suite: Suite) -> set[str]:
     remote = [part.remote for part in suite.environment.providers if part.remote]
     sent = [{**getattr(one, "headers", {}), **getattr(one, "env", {})} for one in (suite.agent.http, *remote) if one]
     held = set(keyed([suite.context, *(scenario.context for scenario in suite.scenarios), *sent]))
-    of_providers = [name for row in PROVIDERS.values() if row.needs_key for name in row.keys]
-    of_roles = [name for spec in specs_of(suite) for name in spec.key_variables]
-    named = {os.environ.get(name, "") for name in (*of_providers, *of_roles)}
+    named = {os.environ.get(name, "") for spec in specs_of(suite) for name in spec.key_variables}
     given = {value for spec in specs_of(suite) for value in (spec.api_key, *spec.headers.values())}
+    return {secret for secret in named | given if len(secret) >= _SHORTEST} | _in_environment() | held
+
+
+def _in_environment() -> set[str]:
+    """Give what the process environment holds under the names of providers' keys, and what looks like a key."""
+    of_providers = {name for row in PROVIDERS.values() if row.needs_key for name in row.keys}
+    named = {os.environ.get(name, "") for name in of_providers}
     lying = {value for name, value in os.environ.items() if _KEY_NAME.search(name) and _KEY_LIKE.fullmatch(value)}
-    return {secret for secret in named | given | lying if len(secret) >= _SHORTEST} | held
+    return {secret for secret in named | lying if len(secret) >= _SHORTEST}
 
 
 def spelled_in(suite: Suite) -> set[str]:

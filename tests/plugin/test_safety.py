@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.plugin.project import Project
+from tests.plugin.project import TWO_WORKERS, Project
 
 EVIL = "(a+)+$"
 TALKERS = """
@@ -113,20 +113,28 @@ def build(tools, credentials):
 """
 
 
-def test_no_secret_reaches_anything_that_is_written(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Variables in base64 or backwards, credentials of the context, a result under `token`: in no file."""
+@pytest.mark.parametrize("workers", ["-n0", TWO_WORKERS])
+def test_no_secret_reaches_anything_that_is_written(
+    project: Project, monkeypatch: pytest.MonkeyPatch, workers: str
+) -> None:
+    """Variables in base64 or backwards, credentials of the context, a result under `token`: in no file.
+
+    Nor what stands in a policy or on the command line, where workers alone read the suite.
+    """
     monkeypatch.setenv("SHOP_CREDENTIALS", "xK9-vvTr-42")
+    monkeypatch.setenv("OTHER_TOKEN", "t0ken-of-another")
     project.suite(
         {"id": "leak", "says": ["Log me in"], "expect": [], "context": {"db_password": "sesam7"}},
         agent=LEAKING,
         tools="def login(state: dict, context: dict, pin: str) -> dict:\n"
         "    return {'token': 't0k-9f8e7d', 'token_count': 3, 'note': context['db_password'][::-1]}\n",
         variants={"v": {"credentials": "${SHOP_CREDENTIALS}"}},
+        policies=[{"id": "mum", "text": "Never say ${SHOP_CREDENTIALS}."}],
     )  # fmt: skip
 
     session = project.run(
         "-vv", "--agentbench-html=page.html", "--agentbench-markdown=page.md", "--junitxml=junit.xml",
-        "--agentbench-json=out.json",
+        "--agentbench-json=out.json", "-k", "not t0ken-of-another", workers,
     )  # fmt: skip
 
     files = [path for path in project.pytester.path.rglob("*") if path.is_file() and path.parent.name != "bench"]
@@ -134,7 +142,16 @@ def test_no_secret_reaches_anything_that_is_written(project: Project, monkeypatc
     texts["terminal"] = session.stdout.str() + session.stderr.str()
     assert {"page.html", "page.md", "junit.xml", "out.json", "results.json", "terminal"} <= texts.keys()
     for name, text in texts.items():
-        for secret in ("xK9-vvTr-42", "24-rTvv", "eEs5LXZ2VHItNDI", "s5LXZ2VHItND", "t0k-9f8e7d", "sesam7", "7mases"):
+        for secret in (
+            "xK9-vvTr-42",
+            "24-rTvv",
+            "eEs5LXZ2VHItNDI",
+            "s5LXZ2VHItND",
+            "t0k-9f8e7d",
+            "sesam7",
+            "7mases",
+            "t0ken-of",
+        ):
             assert secret not in text, (name, secret)
         assert "\u200b" not in text, name
     assert "token_count" in texts["page.html"]
