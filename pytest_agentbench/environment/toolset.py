@@ -89,7 +89,7 @@ def opening_of(
 def load_tools(spec: EnvironmentSpec, root: Path, unique: str, known: Toolset | None = None) -> LoadedTools:
     """Load fresh tools, but for remote ones, for the run named `unique`; `known` saves describing them again."""
     if spec.offered is not None:
-        return offered_tools(opened(spec.offered))
+        return offered_tools(opened(spec.offered), spec)
     settled = {"reads": spec.reads, "writes": spec.writes, "seen": spec.seen}
     filled = INJECTED if spec.now is None else (*INJECTED, NOW)
     specs: list[ToolSpec] = []

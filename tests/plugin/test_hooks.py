@@ -1,9 +1,15 @@
 """Hooks of other plugins: what they add holds in one process and in workers, and what they raise is told as theirs."""
 
 import json
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
+from pytest_agentbench.core.seams import OfferedEnvironment
+from pytest_agentbench.core.suite import EnvironmentSpec
+from pytest_agentbench.core.tool import Toolset, ToolSpec
+from pytest_agentbench.environment.offered import offered_tools
 from pytest_agentbench.testing import ModelServer, text
 from tests.plugin.project import Project
 
@@ -211,3 +217,42 @@ def test_a_plugin_offers_an_environment_by_a_name(anywhere: Project) -> None:
     wrong = anywhere.run()
 
     wrong.stdout.fnmatch_lines(["*:3:*environment.notebook: found 'three'*", "*:3:*unknown key 'pages'*"])
+
+
+def test_a_fault_strikes_a_tool_that_a_plugin_offers(anywhere: Project) -> None:
+    """Also one with an argument whose name Python has no room for."""
+    odd = '"text": {"type": "string"}, "from": {"type": "string"}, "page-no": True'
+    anywhere.write("bench/conftest.py", NOTEBOOK.replace('"text": {"type": "string"}', odd))
+    desk = """
+    def build(tools):
+        def reply(text):
+            try:
+                return f"Page {tools[0](**{'text': text, 'page-no': 1})}."
+            except Exception as error:
+                return f"It is down: {error}"
+
+        return reply
+    """
+    anywhere.write("bench/desk.py", desk)
+    scenarios = "[{id: one, says: [Milk], expect: [], faults: [error@note], communicate: [down]}]"
+    anywhere.write(
+        "bench/agentbench.yaml", f"agent: desk:build\nscenarios: {scenarios}\nenvironment: {{notebook: 3}}\n"
+    )
+
+    result = anywhere.run()
+
+    result.assert_outcomes(passed=1)
+    assert any(line.split()[:3] == ["error@note", "1", "1"] for line in result.outlines)
+
+
+@pytest.mark.parametrize(
+    ("keys", "kind"),
+    [({}, "unknown"), ({"reads": ("note",)}, "read"), ({"writes": ("note",)}, "write"), ({"seen": ("note",)}, "write")],
+)
+def test_the_suite_says_what_tools_that_a_plugin_offers_do(keys: dict[str, tuple[str, ...]], kind: str) -> None:
+    """`reads` and `writes` hold beside an environment of somebody else's, and so does what was seen."""
+    environment = SimpleNamespace(toolset=Toolset(specs=(ToolSpec(name="note"),)))
+
+    loaded = offered_tools(cast("OfferedEnvironment", environment), EnvironmentSpec.model_validate(keys))
+
+    assert [tool.kind for tool in loaded.toolset] == [kind]

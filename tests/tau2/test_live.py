@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.core.errors import EnvironmentFaultError
+from pytest_agentbench.core.suite import EnvironmentSpec
 from pytest_agentbench.core.tool import ToolResult
 from pytest_agentbench.environment.invoke import Done, Invoker
 from pytest_agentbench.environment.offered import offered_tools
@@ -27,7 +28,7 @@ async def opened(source: CheckoutSource, initial: dict[str, Any] | None = None) 
 
 async def performed(source: CheckoutSource, opened_state: OpenState, name: str, /, **arguments: Any) -> ToolResult:
     """Make one call as the environment does."""
-    tools = offered_tools(Tau2Environment(source))
+    tools = offered_tools(Tau2Environment(source), EnvironmentSpec())
     done = Invoker(opened_state, {}).perform(tools.functions["assistant", name], arguments)
     assert isinstance(done, Done)
     return done.result
@@ -79,7 +80,7 @@ async def test_a_run_begins_where_its_task_says(notes: CheckoutSource) -> None:
 
 def test_tools_are_described_as_the_domain_describes_them(bells: CheckoutSource) -> None:
     """Name, schema and kind are the domain's; the function shown to agents has the signature."""
-    loaded = offered_tools(Tau2Environment(bells))
+    loaded = offered_tools(Tau2Environment(bells), EnvironmentSpec())
 
     assert {(tool.name, tool.requestor, tool.kind) for tool in loaded.toolset} == {
         ("read", "assistant", "read"),

@@ -22,6 +22,7 @@ from pytest_agentbench.environment.injection.effects import (
 )
 from pytest_agentbench.environment.injection.schedule import Schedule
 from pytest_agentbench.environment.injection.world import InjectionWorld
+from pytest_agentbench.environment.offered import OfferedTool
 from pytest_agentbench.environment.python_tools import PythonTool
 
 Made = Callable[[dict[str, Any]], Any]
@@ -46,6 +47,8 @@ class Striker:
 
     def around(self, tool: PythonTool) -> PythonTool:
         """Give the tool with the faults that may strike it."""
+        if isinstance(tool, OfferedTool):
+            return tool.struck_by(self.call)
         names = set(tool.signature.names)
         signature = inspect.signature(tool.function)
         injected = frozenset(tool.signature.injected)
