@@ -19,6 +19,7 @@ from pathlib import Path
 from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.remote import ServiceSpec
 from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.environment.orphans import ORPHANAGE
 
 _LINES = 8
 """Last lines of a process that an error quotes."""
@@ -58,6 +59,7 @@ class Service:
         except OSError as error:
             shutil.rmtree(folder, ignore_errors=True)
             raise EnvironmentFaultError(start_text(self._command, error.strerror or str(error))) from error
+        ORPHANAGE.add(self._process.pid, folder)
         listener = threading.Thread(target=self._listen, name="agentbench-service", daemon=True)
         # also at the exit of the interpreter
         self._end = weakref.finalize(self, _ended, self._process, listener, folder)
@@ -165,6 +167,7 @@ def _ended(process: "subprocess.Popen[str]", listener: threading.Thread, folder:
     _signal(process, getattr(signal, "SIGKILL", signal.SIGTERM))  # also where it has ended: its group may have not
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(_GOODBYE)
+    ORPHANAGE.remove(process.pid, folder)
     listener.join(_PAUSE)
     if process.stdout is not None and not listener.is_alive():  # closing what somebody reads waits for who writes
         with contextlib.suppress(OSError):

@@ -46,6 +46,25 @@ while True:
     time.sleep(60)
 """
 
+DYING = """
+import asyncio, os, pathlib
+from contextlib import AsyncExitStack
+from pytest_agentbench.core.remote import ServiceSpec
+from pytest_agentbench.environment.isolation import IsolationGate
+from pytest_agentbench.environment.served import serve
+
+
+async def main():
+    spec = ServiceSpec.model_validate_json(pathlib.Path("spec.json").read_text())
+    await serve(spec, pathlib.Path(), IsolationGate(pathlib.Path()), AsyncExitStack())
+    while not pathlib.Path("held").exists():
+        await asyncio.sleep(0.01)
+    os._exit(9)
+
+
+asyncio.run(main())
+"""
+
 
 def a_service(root: Path, *command: str) -> ServiceSpec:
     """Give a service that all runs share; what was started stands in `started`."""
@@ -103,3 +122,25 @@ async def test_what_a_service_started_ends_with_it(tmp_path: Path, *, dies: bool
             await asyncio.sleep(0.01)
     lock.release()
     assert service.exit_status is not None
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="groups of processes are POSIX's")
+async def test_a_service_ends_with_a_process_that_dies_without_a_word(tmp_path: Path) -> None:
+    """Its folder goes, too."""
+    (tmp_path / "helper.py").write_text(HELPER)
+    command = (
+        "sh",
+        "-c",
+        f"echo {{run_dir}} > folder; {sys.executable} helper.py & exec {sys.executable} desk.py {{port}}",
+    )
+    spec = a_service(tmp_path, *command)
+    (tmp_path / "spec.json").write_text(spec.model_dump_json())
+    died = await asyncio.create_subprocess_exec(sys.executable, "-c", DYING, cwd=tmp_path)
+    lock = ProcessLock(tmp_path / "lock")
+    async with asyncio.timeout(30):
+        assert await died.wait() == 9
+
+        folder = Path((tmp_path / "folder").read_text().strip())
+        while folder.exists() or not lock.try_acquire():
+            await asyncio.sleep(0.01)
+    lock.release()
