@@ -30,15 +30,18 @@ _PAUSE = 0.05
 _GOODBYE = 2.0
 """Seconds that a process has to end after it was asked to, before it is killed."""
 
+_TRIES = 100
+"""Ports that are tried until one is free for TCP and UDP."""
+
 KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "SYSTEMROOT", "VIRTUAL_ENV", "PYTHONPATH")
 """Variables that a started process gets of the process environment; keys of other services are not among them."""
 
 
 class Service:
-    """A running service in a folder of its own; `port` is where it was told to listen."""
+    """A running service in a folder of its own; `port` is where it was told to listen, its own as long as it runs."""
 
-    def __init__(self, spec: ServiceSpec, root: Path, port: int, folder: Path) -> None:
-        self.port = port
+    def __init__(self, spec: ServiceSpec, root: Path, claim: socket.socket, folder: Path) -> None:
+        self.port = port = int(claim.getsockname()[1])
         self._said: collections.deque[str] = collections.deque(maxlen=_LINES)
         values = placeholders(folder, port)
         self._command = [filled(part, values) for part in spec.command]
@@ -57,12 +60,13 @@ class Service:
                 start_new_session=True,
             )
         except OSError as error:
+            claim.close()
             shutil.rmtree(folder, ignore_errors=True)
             raise EnvironmentFaultError(start_text(self._command, error.strerror or str(error))) from error
         ORPHANAGE.add(self._process.pid, folder)
         listener = threading.Thread(target=self._listen, name="agentbench-service", daemon=True)
         # also at the exit of the interpreter
-        self._end = weakref.finalize(self, _ended, self._process, listener, folder)
+        self._end = weakref.finalize(self, _ended, self._process, listener, claim, folder)
         listener.start()
 
     @property
@@ -109,10 +113,26 @@ class Service:
 
 def start_service(spec: ServiceSpec, root: Path) -> Service:
     """Start a service on a free port; raise `EnvironmentFaultError` where there is no such command."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    return Service(spec, root, port, Path(tempfile.mkdtemp(prefix="agentbench-")))
+    return Service(spec, root, _claimed_port(), Path(tempfile.mkdtemp(prefix="agentbench-")))
+
+
+def _claimed_port() -> socket.socket:
+    """Give what claims a free TCP port: the UDP socket of the same number.
+
+    Until the service listens, the port is as free for the next that asks, in this process or another: then the runs of
+    both would meet in one service.
+    """
+    for _ in range(_TRIES):
+        claim = socket.socket(type=socket.SOCK_DGRAM)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", 0))
+                claim.bind(("127.0.0.1", probe.getsockname()[1]))
+            except OSError:
+                claim.close()
+            else:
+                return claim
+    raise EnvironmentFaultError("no free port was found at 127.0.0.1; end what listens there")
 
 
 def placeholders(folder: Path, port: int | None = None) -> dict[str, str]:
@@ -157,7 +177,7 @@ def quoted_lines(lines: Sequence[str]) -> str:
     return f"; the last it said: {' | '.join(last)}" if last else "; it said nothing"
 
 
-def _ended(process: "subprocess.Popen[str]", listener: threading.Thread, folder: Path) -> None:
+def _ended(process: "subprocess.Popen[str]", listener: threading.Thread, claim: socket.socket, folder: Path) -> None:
     """End a process and all of its group; whoever holds its output after that is left alone, and waited for no more."""
     if process.poll() is None:
         _signal(process, signal.SIGTERM)
@@ -168,6 +188,7 @@ def _ended(process: "subprocess.Popen[str]", listener: threading.Thread, folder:
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(_GOODBYE)
     ORPHANAGE.remove(process.pid, folder)
+    claim.close()
     listener.join(_PAUSE)
     if process.stdout is not None and not listener.is_alive():  # closing what somebody reads waits for who writes
         with contextlib.suppress(OSError):

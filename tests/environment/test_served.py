@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import socket
 import sys
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -13,6 +14,7 @@ from pytest_agentbench.core.locks import ProcessLock
 from pytest_agentbench.core.remote import ServiceSpec
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.served import serve
+from pytest_agentbench.environment.service import start_service
 
 SERVICE = """
 import http.server, os, pathlib, sys
@@ -101,6 +103,26 @@ async def test_a_run_that_is_cancelled_does_not_take_the_service_from_those_that
 
     assert service.exit_status is None
     assert starting.cancelled()
+
+
+async def test_no_two_services_are_told_the_same_port(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though the system would give it twice as long as nobody listens there."""
+    with socket.socket() as one, socket.socket() as two:
+        one.bind(("127.0.0.1", 0))
+        two.bind(("127.0.0.1", 0))
+        free, other = one.getsockname()[1], two.getsockname()[1]
+    numbers = iter([free, free, other])
+    bind = socket.socket.bind
+    monkeypatch.setattr(
+        socket.socket,
+        "bind",
+        lambda self, place: bind(self, (place[0], next(numbers) if place[1] == 0 else place[1])),
+    )
+    both = [start_service(a_service(tmp_path), tmp_path) for _ in range(2)]
+    for service in both:
+        await service.aclose()
+
+    assert [service.port for service in both] == [free, other]
 
 
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="groups of processes are POSIX's")
