@@ -20,8 +20,12 @@ def dumps(value: object, *, indent: int | None = None) -> str:
 
 
 def loads(text: str) -> JsonValue:
-    """Decode what `dumps` wrote; raise `ValueError` on anything that is not JSON."""
-    return json.loads(text, object_hook=_untag)
+    """Decode what `dumps` wrote; raise `ValueError` on anything that is not JSON, or nested deeper than can be read."""
+    try:
+        found: JsonValue = json.loads(text, object_hook=_untag)
+    except RecursionError:
+        raise json.JSONDecodeError("it is nested too deeply", text, 0) from None
+    return found
 
 
 def digest(value: object) -> str:

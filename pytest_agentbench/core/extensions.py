@@ -91,14 +91,16 @@ def asked() -> Any:
 def environments() -> dict[str, EnvironmentOffer]:
     """Give the environments that plugins offer, by the key of a suite's `environment` that names each."""
     found: dict[str, EnvironmentOffer] = {}
-    for offered in asked().pytest_agentbench_environments():
+    for offered in _asked("pytest_agentbench_environments", lambda: asked().pytest_agentbench_environments()):
         found = {**offered, **found}
     return found
 
 
 def scenario_of(value: JsonValue, path: Keys) -> Scenario | list[Misfit]:
     """Turn a scenario in somebody else's format into one of ours, or say what is wrong with it."""
-    found: Scenario | Sequence[Misfit] | None = asked().pytest_agentbench_scenario(value=value, path=path)
+    found: Scenario | Sequence[Misfit] | None = _asked(
+        "pytest_agentbench_scenario", lambda: asked().pytest_agentbench_scenario(value=value, path=path)
+    )
     if found is None:
         return [Misfit(path=path, message="found a scenario in a format that no plugin reads")]
     return found if isinstance(found, Scenario) else list(found)

@@ -86,7 +86,10 @@ class OfferedEnvironment(Protocol):
     state: StateProvider
 
     def call(self, handle: Any, call: ToolCall) -> object:
-        """Make a call in the world behind `handle`; what is raised is the tool's refusal, in its own words."""
+        """Make a call in the world behind `handle`; what is raised is the tool's refusal, in its own words.
+
+        Raise `EnvironmentFaultError` where it is no refusal: the environment broke, and no agent is to blame.
+        """
         ...
 
     def replayed(self, run: Run, recording: Mapping[str, Any] | None, *, whole: bool) -> Run:

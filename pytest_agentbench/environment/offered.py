@@ -90,12 +90,17 @@ class OfferedTool(PythonTool):
         return struck
 
     def bind(self, arguments: Mapping[str, Any], injected: Mapping[str, Any]) -> Callable[[], Any]:
-        """Give the call to be made in the run's world; what the tool raises becomes `ToolRefusedError`."""
+        """Give the call to be made in the run's world; what the tool raises becomes `ToolRefusedError`.
+
+        `EnvironmentFaultError` stays what it is: nobody's refusal.
+        """
 
         def made(given: dict[str, Any]) -> object:
             asked = ToolCall(name=self.name, arguments=given, requestor=self.requestor)
             try:
                 return self._environment.call(injected["state"], asked)
+            except EnvironmentFaultError:
+                raise
             except Exception as error:
                 raise ToolRefusedError(str(error)) from error
 

@@ -9,6 +9,7 @@ import pytest
 from pytest_agentbench.core.seams import OfferedEnvironment
 from pytest_agentbench.core.suite import EnvironmentSpec
 from pytest_agentbench.core.tool import Toolset, ToolSpec
+from pytest_agentbench.core.verdict import Blame, Verdict
 from pytest_agentbench.environment.offered import offered_tools
 from pytest_agentbench.testing import ModelServer, text
 from tests.plugin.project import Project
@@ -256,3 +257,22 @@ def test_the_suite_says_what_tools_that_a_plugin_offers_do(keys: dict[str, tuple
     loaded = offered_tools(cast("OfferedEnvironment", environment), EnvironmentSpec.model_validate(keys))
 
     assert [tool.kind for tool in loaded.toolset] == [kind]
+
+
+def test_an_environment_of_a_plugin_that_breaks_is_not_the_agents_fault(project: Project) -> None:
+    """A call may say that it is no refusal; a hook that raises is named, in the file whose reading asked it."""
+    broken = NOTEBOOK.replace('ValueError("the notebook is full")', 'EnvironmentFaultError("the notebook burns")')
+    project.write("bench/conftest.py", f"from pytest_agentbench.core.errors import EnvironmentFaultError\n{broken}")
+    project.write("bench/desk.py", 'def build(tools):\n    return lambda text: f"Page {tools[0](text=text)}."\n')
+    suite = "agent: desk:build\nscenarios: [{id: one, says: [Milk], expect: []}]\nenvironment: {notebook: 0}\n"
+    project.write("bench/agentbench.yaml", suite)
+
+    project.run()
+
+    (result,) = project.document.results
+    assert (result.verdict, result.blame) == (Verdict.ERROR, Blame.ENVIRONMENT)
+
+    project.write("bench/conftest.py", "def pytest_agentbench_environments():\n    raise ValueError('boom')\n")
+    wrong = project.run()
+
+    wrong.stdout.fnmatch_lines(["an implementation of pytest_agentbench_environments raised ValueError: boom*"])

@@ -59,6 +59,7 @@ def test_the_file_fits_the_shipped_schema(tmp_path):
     ("text", "says"),
     [
         ("", "cut off"),
+        ("[" * 200_000, "nested too deeply"),
         ('{"schema": "agentbench-results/1", "results": [', "cut off"),
         ("[]", "not a results file"),
         ('{"tests": 3}', "not a results file"),
