@@ -69,8 +69,13 @@ class Simulation:
         return self.run.calls
 
     @property
-    def state(self) -> State | None:
-        """The final state, or None where it cannot be read."""
+    def state(self) -> State:
+        """The final state; raise `NotMeasuredError` where it was not read."""
+        if self.run.final_state is None:
+            raise NotMeasuredError(
+                "`state` was not measured: the suite has none, or it cannot be read, or the run broke off before that; "
+                "give the suite's `environment` a `state`"
+            )
         return self.run.final_state
 
     @property

@@ -5,7 +5,7 @@ from typing import Any
 
 from pytest_agentbench.checks.effects import expects_write, is_write_tool, wrote
 from pytest_agentbench.checks.matchers import Resolver
-from pytest_agentbench.checks.matching import Matching, argument_matches, compared_arguments, left_open
+from pytest_agentbench.checks.matching import Matching, argument_matches, left_open
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.text import shorten
@@ -105,7 +105,7 @@ class _Explainer:
     def _compared(self, index: int, place: int) -> dict[str, bool]:
         """Say of each argument that counts whether the call gives it rightly."""
         want, call = self.expected[index], self.records[place].call
-        return {name: argument_matches(want, name, call, self.resolve) for name in compared_arguments(want)}
+        return {name: argument_matches(want, name, call, self.resolve) for name in want.compared}
 
     def _expects_write(self, want: ExpectedCall) -> bool | None:
         return expects_write(want, self.records, self.toolset)

@@ -88,19 +88,12 @@ def match_calls(
     )
 
 
-def compared_arguments(expected: ExpectedCall) -> list[str]:
-    """The names of the arguments that count for an expected call."""
-    if expected.compare_args is None:
-        return list(expected.arguments)
-    return [name for name in expected.arguments if name in expected.compare_args]
-
-
 def left_open(expected: ExpectedCall, call: ToolCall) -> dict[str, JsonValue]:
     """Give what a call gave for the arguments whose value an expected call leaves open, in the call's order.
 
     Left open is an argument that is not named, one that is named with a matcher, and one that does not count.
     """
-    compared = compared_arguments(expected)
+    compared = expected.compared
     return {
         name: value
         for name, value in call.arguments.items()
@@ -112,11 +105,7 @@ def may_leave_open(expected: ExpectedCall, toolset: Toolset) -> bool:
     """Whether a call of the tool may give more than an expected call says."""
     spec = toolset.get(expected.name, expected.requestor)
     names = None if spec is None else spec.arguments
-    return (
-        names is None
-        or not names <= set(compared_arguments(expected))
-        or any(map(holds_matcher, expected.arguments.values()))
-    )
+    return names is None or not names <= set(expected.compared) or any(map(holds_matcher, expected.arguments.values()))
 
 
 def argument_matches(expected: ExpectedCall, name: str, call: ToolCall, resolve: Resolver | None = None) -> bool:
@@ -127,7 +116,7 @@ def argument_matches(expected: ExpectedCall, name: str, call: ToolCall, resolve:
 
 def arguments_match(expected: ExpectedCall, call: ToolCall, resolve: Resolver | None = None) -> bool:
     """Whether the call gives every argument that counts the expected value."""
-    return all(argument_matches(expected, name, call, resolve) for name in compared_arguments(expected))
+    return all(argument_matches(expected, name, call, resolve) for name in expected.compared)
 
 
 def is_call_of(expected: ExpectedCall, call: ToolCall, resolve: Resolver | None = None) -> bool:

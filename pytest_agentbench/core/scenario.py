@@ -78,6 +78,11 @@ class ExpectedCall(OpenModel):
     by: str | None = None
     session: int | None = None
 
+    @property
+    def compared(self) -> list[str]:
+        """The names of the arguments that count."""
+        return [name for name in self.arguments if self.compare_args is None or name in self.compare_args]
+
 
 class EvaluationCriteria(OpenModel):
     """What a right run does (τ²: EvaluationCriteria)."""

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -214,8 +215,9 @@ class Conversation:
                 return await abandonable(self.agent.reply(turn))
         except BaseException:
             # what was done before the turn broke off stands, whatever became of the turn
-            for message in self.recording.unobserved(tuple(getattr(self.agent, "unfinished", ()))):
-                self.recording.add(message)
+            with suppress(Exception):  # why it broke off is what counts, not that this cannot be told
+                for message in self.recording.unobserved(tuple(getattr(self.agent, "unfinished", ()))):
+                    self.recording.add(message)
             raise
 
     async def _execute(self, call: ToolCall) -> Message:

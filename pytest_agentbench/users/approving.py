@@ -77,9 +77,13 @@ def turn_of(kind: DecisionKind, request: ApprovalRequest, text: str, *acts: Act)
 
 
 def _differing(call: ExpectedCall, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the expected values of arguments in whose place `given` has others; what either leaves open is none."""
+    """Give the expected values of arguments in whose place `given` has others; what either leaves open is none.
+
+    Who reads a request sees no difference between 12.5 and "12.5"; whether there is one, the verdict says.
+    """
     found: dict[str, Any] = {}
-    for name, one in call.arguments.items():
+    for name in call.compared:
+        one = call.arguments[name]
         if name in given and not holds_matcher(one):
             is_same = same(to_json(one), to_json(given[name])) or plain(str(one)) == plain(str(given[name]))
             found |= {} if is_same else {name: one}

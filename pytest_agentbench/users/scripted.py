@@ -176,6 +176,7 @@ class ScriptedUser:
         if is_again and self._stands(heard):
             self._repeated += 1
             if self._repeated == 1 or not self._script.left or (heard.contradicted and self._comes("confirm")):
+                self._last = self._last.model_copy(update={"decisions": ()})  # a request is decided about once
                 return self._again(heard)
             self._repeated = 0  # "Which way?" again after "Yes, please. My order is W1.": the next line may answer it
             return self._next(view, text)

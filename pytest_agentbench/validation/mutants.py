@@ -12,7 +12,7 @@ from typing import Any
 
 from pytest_agentbench.checks.effects import tool_writes
 from pytest_agentbench.checks.findings import call_text, value_text
-from pytest_agentbench.checks.matching import argument_matches, compared_arguments
+from pytest_agentbench.checks.matching import argument_matches
 from pytest_agentbench.core.matchers import holds_matcher
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.scenario import Scenario
@@ -135,7 +135,7 @@ def _changed(
     """Change each argument that counts; `change` gives another value for (value, argument, schema, chance), or None."""
     for step, call, position in source.deciding:
         want = source.scenario.expected_calls[position]
-        for name in compared_arguments(want):
+        for name in want.compared:
             value = call.arguments[name]
             other = change(value, name, schema_of(source.toolset, call, name), source.random(operator, position, name))
             made = _with(step, name, other)

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_agentbench.checks.findings import value_text
-from pytest_agentbench.checks.matching import compared_arguments
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.matchers import holds_matcher
 from pytest_agentbench.core.policy import Policy
@@ -61,7 +60,7 @@ def wanted(scenario: Scenario, toolset: Toolset) -> Iterator[Wanted]:
         spec = toolset.get(want.name)
         root = spec.parameters if spec else {}
         schemas = root.get("properties", {})
-        for name in compared_arguments(want):
+        for name in want.compared:
             if holds_matcher(want.arguments[name]):
                 continue
             for path, value in leaves(want.arguments[name], name):
@@ -226,7 +225,7 @@ def unknown_ids(scenario: Scenario, heard: list[Heard], columns: Columns) -> Ite
         for one in _heard_before(position, heard):
             produced.add(result_of(one.call.name), one.result.content)
         verified = _verified(scenario, position)
-        for name in compared_arguments(want):
+        for name in want.compared:
             if holds_matcher(want.arguments[name]) or name in verified:
                 continue
             for key, value in scalars(want.arguments[name], name):

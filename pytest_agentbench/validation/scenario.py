@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from pytest_agentbench.checks.findings import value_text
-from pytest_agentbench.checks.matching import compared_arguments
 from pytest_agentbench.checks.rules import read_rule, reads_handoffs
 from pytest_agentbench.core.errors import AgentBenchError, CheckError
 from pytest_agentbench.core.matchers import holds_matcher
@@ -259,7 +258,7 @@ def _left_open(scenario: Scenario, toolset: Toolset) -> Iterator[str]:
         spec = toolset.get(want.name, want.requestor)
         if spec is None or spec.kind in ("read", "generic"):
             continue
-        stated = [name for name in compared_arguments(want) if not holds_matcher(want.arguments[name])]
+        stated = [name for name in want.compared if not holds_matcher(want.arguments[name])]
         if names := [name for name in spec.parameters.get("properties", {}) if name not in stated]:
             yield f"{want.name}: {', '.join(names)}"
 

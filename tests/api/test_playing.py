@@ -278,3 +278,5 @@ def test_what_was_called_is_known_or_said_to_be_unknown(bench: Callable[..., Pat
         run.called("refund", order="W1")
     with pytest.raises(NotMeasuredError, match="the agent's calls cannot be seen"):
         silent.called("refund")
+    with pytest.raises(NotMeasuredError, match="`state` was not measured: the suite has none"):
+        _ = silent.state["refunds"]

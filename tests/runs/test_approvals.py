@@ -52,6 +52,7 @@ DEARER = {**REFUND, "arguments": {"order_id": "W1", "amount": 99}}
 OTHER = {"tool": "close_account", "arguments": {"order_id": "W1"}}
 WHICH = {"tool": "ask_user", "text": "Which one?", "allowed": ["respond"]}
 PAID = {"refund": {"order_id": "W1", "amount": 12.5}}
+BY_ORDER = {"name": "refund", "arguments": PAID["refund"], "compare_args": ["order_id"]}
 POLICY = {"id": "ask", "text": "Ask first.", "rule": {"confirm_before": {"calls": ["refund"], "stating": ["amount"]}}}
 
 
@@ -119,6 +120,7 @@ def says(*lines: object) -> dict[str, Any]:
         (REFUND, {"expect": [PAID]}, {}, ["approve"], "Yes, please."),
         (REFUND, {"expect": ["refund"]}, {}, ["approve"], "Yes, please."),
         ([DEARER, REFUND], {"expect": [PAID]}, {}, ["reject", "approve"], "Yes, please."),
+        (DEARER, {"expect": [BY_ORDER]}, {}, ["approve"], "Yes, please."),
         (
             [OTHER, REFUND],
             {**says({"reject": "close_account"}), "expect": [PAID]},

@@ -8,11 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_agentbench.core.acts import Act, Line
+from pytest_agentbench.core.approvals import ApprovalRequest
 from pytest_agentbench.core.conversation import Stop, UserTurn, View
 from pytest_agentbench.core.scenario import EvaluationCriteria, ExpectedCall, Scenario, Task
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.tool import Toolset, ToolSpec
-from pytest_agentbench.core.transcript import Message
+from pytest_agentbench.core.transcript import Message, asking
 from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.suites.language import language_of, shipped_languages
 from pytest_agentbench.users.scripted import ScriptedUser
@@ -402,6 +403,19 @@ def test_the_same_question_gets_the_same_answer() -> None:
 
     talk = opened("Refund W1", "Thanks", expect=EXPECTED, knows={"colour": "red"})
     assert talk.hear("Which colour?") == talk.hear("Which colour?") == "My colour is red."
+
+
+def test_a_request_for_approval_is_decided_about_once() -> None:
+    """An answer that is given again to words brings no second decision with it."""
+    call = ApprovalRequest(tool="refund", arguments=EXPECTED, id="1")
+    talk = opened("Refund W1, please", expect=EXPECTED)
+    talk.messages.append(asking([call]))
+    decided = talk.open() and talk.turn
+    said = talk.hear(talk.messages[1].text)
+
+    assert [one.kind for one in decided.decisions] == ["approve"]
+    assert said.startswith("Yes, please.")
+    assert not talk.turn.decisions
 
 
 def test_a_question_that_a_yes_does_not_answer_gets_the_next_line() -> None:
