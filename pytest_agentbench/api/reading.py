@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from typing import cast
 
 from pytest_agentbench.agents.factory import check_import
 from pytest_agentbench.core.errors import AgentBenchError, Problem, SuiteError
@@ -13,6 +14,9 @@ from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.environment.context import MAKE, split_context
 from pytest_agentbench.environment.import_path import load_object
+from pytest_agentbench.environment.own_state import build_provider
+from pytest_agentbench.environment.sqlite_rows import unknown_names
+from pytest_agentbench.environment.sqlite_state import SqliteState
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation.recipe import reviews_of
 from pytest_agentbench.llm.prices import check_priced
@@ -25,7 +29,7 @@ from pytest_agentbench.runs.gates import expired, impossible_gates
 from pytest_agentbench.runs.plan import RunPlan, plans
 from pytest_agentbench.runs.recorded import recorded_plans
 from pytest_agentbench.spec.loading import read_document
-from pytest_agentbench.suites.call_check import check_calls
+from pytest_agentbench.suites.call_check import Finder, check_calls
 from pytest_agentbench.suites.extended import extended_file, read_suite_document
 from pytest_agentbench.suites.scenario_files import find_scenario_files, is_suite_file
 from pytest_agentbench.suites.suite_file import load_suite
@@ -48,7 +52,7 @@ def read_suite(path: Path) -> tuple[Suite, Toolset]:
         hint = "make it a factory: `agent: module:build`, where build(**keywords) returns the reply function"
         problems.append(Problem(file=path, key="variants", message=message, hint=hint))
     problems += _unloadable(suite)
-    if problems := [*problems, *check_calls(suite, toolset)]:
+    if problems := [*problems, *check_calls(suite, toolset), *_unknown_rows(suite)]:
         redact = Redactor(suite.secrets).text
         placed = (_placed(problem, suite.path) for problem in problems)
         raise SuiteError([replace(problem, message=redact(problem.message)) for problem in placed])
@@ -191,6 +195,23 @@ def _unimportable_agent(suite: Suite) -> Iterator[Problem]:
 def key_of(path: Path, root: Path) -> str:
     """Name a suite by its path: relative to the root where it lies below it."""
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
+
+
+def _unknown_rows(suite: Suite) -> Iterator[Problem]:
+    """Give the tables and columns in states of scenarios that the suite's database does not have.
+
+    What is wrong with the database itself is told where a run opens it.
+    """
+    spec, finder = suite.environment.state, Finder(suite.path)
+    written = [(one, rows) for one in suite.scenarios if (rows := one.initial_rows)]
+    if spec is None or spec.kind != "sqlite" or not written:
+        return
+    try:
+        known = cast("SqliteState", build_provider(spec, suite.root)).tables()
+    except AgentBenchError:
+        return
+    for scenario, rows in written:
+        yield from (finder.state_problem(scenario, misfit) for misfit in unknown_names(known, rows))
 
 
 def _unloadable(suite: Suite) -> Iterator[Problem]:

@@ -275,6 +275,12 @@ class Scenario(ScenarioKeys):
     line: int = 0
 
     @property
+    def initial_rows(self) -> dict[str, Any]:
+        """The state that is merged into the suite's before a run."""
+        initial = self.task.initial_state
+        return ((initial.initialization_data if initial else None) or {}).get("agent_data") or {}
+
+    @property
     def lines(self) -> tuple[str, ...]:
         """The words of the scripted user's lines."""
         return tuple(line.words for line in self.says)

@@ -2,12 +2,14 @@
 
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from operator import is_
 from typing import Any
 
 from pytest_agentbench.core.errors import EnvironmentFaultError
+from pytest_agentbench.core.misfit import Misfit
+from pytest_agentbench.core.names import suggestion
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.text import shorten
 from pytest_agentbench.core.values import to_json
@@ -56,9 +58,7 @@ def write_rows(connection: sqlite3.Connection, data: object, source: str) -> Non
     for name, rows in data.items():
         table = known.get(name)
         if table is None:
-            raise EnvironmentFaultError(
-                f"{source}: there is no table {name!r}; tables are {', '.join(known) or 'none'}"
-            )
+            raise EnvironmentFaultError(f"{source}: {_no_table(name, known)}")
         if isinstance(rows, list):
             written: set[tuple[Any, ...]] = set()
             for number, row in enumerate(rows, start=1):
@@ -68,6 +68,29 @@ def write_rows(connection: sqlite3.Connection, data: object, source: str) -> Non
                 _patch(connection, table, str(key), _checked(table, row, f"{source}: {name}.{key}"))
         elif rows is not None:
             raise EnvironmentFaultError(f"{source}: {name}: must be a list of rows, found {_shown(rows)}")
+
+
+def unknown_names(known: Mapping[str, Table], data: Mapping[str, Any]) -> Iterator[Misfit]:
+    """Give the tables and columns of what `write_rows` writes that are not there."""
+    for name, rows in data.items():
+        table = known.get(name)
+        if table is None:
+            yield Misfit(path=(name,), message=_no_table(name, known), hint=suggestion(name, known), at_key=True)
+            continue
+        keyed = rows.items() if isinstance(rows, Mapping) else enumerate(rows if isinstance(rows, list) else ())
+        for key, row in keyed:
+            for column in row if isinstance(row, Mapping) else ():
+                if column not in table.columns:
+                    hint = suggestion(str(column), table.columns)
+                    yield Misfit(path=(name, key, column), message=_no_column(column, table), hint=hint, at_key=True)
+
+
+def _no_table(name: object, known: Mapping[str, Table]) -> str:
+    return f"there is no table {name!r}; tables are {', '.join(known) or 'none'}"
+
+
+def _no_column(name: object, table: Table) -> str:
+    return f"there is no column {name!r}; {table.name} has {', '.join(table.columns)}"
 
 
 def check_references(connection: sqlite3.Connection, source: str) -> None:
@@ -175,10 +198,8 @@ def _table(cursor: sqlite3.Cursor, name: str) -> Table:
 def _checked(table: Table, row: object, place: str) -> tuple[dict[str, Any], str]:
     if not isinstance(row, Mapping):
         raise EnvironmentFaultError(f"{place}: must be a mapping {{column: value}}, found {_shown(row)}")
-    unknown = [name for name in row if name not in table.columns]
-    if unknown:
-        columns = ", ".join(table.columns)
-        raise EnvironmentFaultError(f"{place}: there is no column {unknown[0]!r}; {table.name} has {columns}")
+    if unknown := [name for name in row if name not in table.columns]:
+        raise EnvironmentFaultError(f"{place}: {_no_column(unknown[0], table)}")
     return {str(name): _stored(value) for name, value in row.items()}, place
 
 

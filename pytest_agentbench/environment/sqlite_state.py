@@ -11,7 +11,7 @@ from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.seams import Isolation
 from pytest_agentbench.core.state import State
 from pytest_agentbench.environment.rows import parse, read_text
-from pytest_agentbench.environment.sqlite_rows import check_references, read_rows, write_rows
+from pytest_agentbench.environment.sqlite_rows import Table, check_references, read_rows, tables, write_rows
 
 
 class SqliteState:
@@ -31,11 +31,7 @@ class SqliteState:
 
     def open(self, initial: dict[str, Any], run: str) -> sqlite3.Connection:
         """Give a fresh database with the scenario's rows; raise `EnvironmentFaultError` naming file, table and row."""
-        with _BUILDING:  # runs that begin together wait for one template
-            template = _template(
-                self._schema, read_text(self._schema) if self._schema else "", self._rows,
-                read_text(self._rows) if self._rows else "",
-            )  # fmt: skip
+        template = self._made()
         connection = sqlite3.connect(":memory:", check_same_thread=False, factory=_Database)
         try:
             if template.image:
@@ -51,6 +47,23 @@ class SqliteState:
             raise
         connection.row_factory = sqlite3.Row
         return connection
+
+    def _made(self) -> "_Template":
+        with _BUILDING:  # runs that begin together wait for one template
+            return _template(
+                self._schema, read_text(self._schema) if self._schema else "", self._rows,
+                read_text(self._rows) if self._rows else "",
+            )  # fmt: skip
+
+    def tables(self) -> dict[str, Table]:
+        """Give the tables that each run begins with; raise `EnvironmentFaultError` where they cannot be made."""
+        connection = sqlite3.connect(":memory:")
+        try:
+            if image := self._made().image:
+                connection.deserialize(image)
+            return tables(connection)
+        finally:
+            connection.close()
 
     def snapshot(self, handle: sqlite3.Connection) -> State:
         """Read every table as {table: {primary key: {column: value}}}."""

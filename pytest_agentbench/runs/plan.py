@@ -178,11 +178,11 @@ class RunPlan:
     def environment(self, name: str, runner: Runner, gate: IsolationGate, **more: Any) -> LocalEnvironment:
         """Give a fresh environment in the scenario's initial state."""
         spec, initial = self.suite.environment, self.scenario.task.initial_state
-        whole = initial.model_dump() if initial else {}
+        whole = initial.model_dump() if spec.offered and initial else {}
         return LocalEnvironment(
             spec,
             root=self.suite.root,
-            scenario_state=whole if spec.offered else (whole.get("initialization_data") or {}).get("agent_data") or {},
+            scenario_state=whole if spec.offered else self.scenario.initial_rows,
             context={**self.suite.context, **self.scenario.context},
             run_name=name,
             runner=runner,

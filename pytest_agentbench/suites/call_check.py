@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pytest_agentbench.core.errors import Problem, SuiteError
-from pytest_agentbench.core.misfit import Keys, Misfit
+from pytest_agentbench.core.misfit import Keys, Misfit, dotted
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.scenario import ExpectedCall, Scenario
 from pytest_agentbench.core.suite import Suite
@@ -31,7 +31,7 @@ def check_calls(suite: Suite, toolset: Toolset) -> list[Problem]:
     Files are read again, for the position alone, only when something is wrong. The agent's calls are not checked where
     no tool of an agent is known: it may bring its own.
     """
-    finder = _Finder(suite.path)
+    finder = Finder(suite.path)
     if not toolset:
         # tools that could not be loaded are told elsewhere, and say nothing about names
         has_tools = suite.environment.tools or suite.environment.user_tools or suite.environment.offered
@@ -101,7 +101,7 @@ def _mistyped(call: ExpectedCall, tool: ToolSpec) -> Iterator[Misfit]:
             yield replace(misfit, message=f"argument {misfit.path[0]!r} of {call.name!r}: {misfit.message}")
 
 
-def _name_problems(suite: Suite, toolset: Toolset, finder: "_Finder") -> Iterator[Problem]:
+def _name_problems(suite: Suite, toolset: Toolset, finder: "Finder") -> Iterator[Problem]:
     """Yield names in the suite's `reads` and `writes` that are no tool; an agent's own tools are not known here."""
     names = toolset.names()
     if not suite.environment.tools and suite.environment.offered is None:
@@ -113,7 +113,7 @@ def _name_problems(suite: Suite, toolset: Toolset, finder: "_Finder") -> Iterato
                 yield finder.suite_problem(("environment", key, index), message, suggestion(name, names))
 
 
-def _rule_problems(suite: Suite, toolset: Toolset, finder: "_Finder") -> Iterator[Problem]:
+def _rule_problems(suite: Suite, toolset: Toolset, finder: "Finder") -> Iterator[Problem]:
     """Yield what rules of policies name in vain."""
     for position, policy in enumerate(suite.policies):
         for path, message, hint in rule_faults(policy, toolset):
@@ -138,8 +138,8 @@ class _Found:
         return self.document.problem((*self.path, *inside), message, hint, at_key=True)
 
 
-class _Finder:
-    """Finds where a call stands, reading each file at most once."""
+class Finder:
+    """Finds where a call or a state stands, reading each file at most once."""
 
     def __init__(self, suite_path: Path) -> None:
         self._suite_path = suite_path
@@ -170,6 +170,16 @@ class _Finder:
             return Problem(file=self._suite_path, key="policies", message=message, hint=hint)
         document, inline = self._policies
         return document.problem(("policies", *path) if inline else path, message, hint)
+
+    def state_problem(self, scenario: Scenario, misfit: Misfit) -> Problem:
+        """Describe what is wrong in the state that a scenario begins with."""
+        entry = self._entry(scenario)
+        if entry is None:
+            message, hint = f"{dotted(misfit.path)}: {misfit.message}", misfit.hint
+            return Problem(file=Path(scenario.file), line=scenario.line, key="state", message=message, hint=hint)
+        whole = ("initial_state", "initialization_data", "agent_data")
+        path = (*entry.path, *(("state",) if "state" in entry.value else whole), *misfit.path)
+        return entry.document.problem(path, misfit.message, misfit.hint, at_key=misfit.at_key)
 
     def call(self, scenario: Scenario, kind: str, index: int) -> "_Found | None":
         """Find a call of a scenario in its file, or None when the file has changed since."""

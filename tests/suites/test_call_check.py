@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from pytest_agentbench import SuiteError
+from pytest_agentbench import load_suite as public_load_suite
 from pytest_agentbench.core.tool import Toolset, ToolSpec
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.suites.call_check import check_calls
@@ -364,3 +366,46 @@ def test_kinds_of_the_agents_own_tools_may_be_declared(tmp_path: Path) -> None:
     kinds = [spec.kind if (spec := found.get(name)) else None for name in ("look", "refund", "pay")]
     assert kinds == ["read", "write", None]
     assert not found
+
+
+def test_states_of_scenarios_name_tables_and_columns(tmp_path: Path) -> None:
+    """A slip in `state` is an error of the file that holds it, at the wrong name, and no fault of the environment."""
+    (tmp_path / "schema.sql").write_text("CREATE TABLE orders (id TEXT PRIMARY KEY, status TEXT)")
+    (tmp_path / "more.yaml").write_text("- {id: three, says: [hi], state: {orders: {W1: {statu: x}}}}\n")
+    (tmp_path / "tasks.json").write_text(
+        json.dumps([{"id": "four", "initial_state": {"initialization_data": {"agent_data": {"odrers": []}}}}])
+    )
+    (tmp_path / "agentbench.yaml").write_text(
+        """agent: {callable: "builtins:str"}
+environment: {state: {sqlite: {schema: schema.sql}}}
+scenarios:
+  - {id: one, says: [hi], state: {order: {W1: {status: x}}, orders: {W1: {status: x}}}}
+  - id: two
+    says: [hi]
+    state:
+      orders: [{id: W1, status: x}, {id: W2, state: x}]
+  - more.yaml
+  - tasks.json
+"""
+    )
+    with pytest.raises(SuiteError) as raised:
+        public_load_suite(tmp_path / "agentbench.yaml")
+
+    assert [str(one).replace(f"{tmp_path}/", "") for one in raised.value.problems] == [
+        (
+            "agentbench.yaml:4:35: scenarios[0].state.order: there is no table 'order'; tables are orders (did you mean"
+            " 'orders'?)"
+        ),
+        (
+            "agentbench.yaml:8:46: scenarios[1].state.orders[1].state: there is no column 'state'; orders has id, status"
+            " (did you mean 'status'?)"
+        ),
+        (
+            "more.yaml:1:49: [0].state.orders.W1.statu: there is no column 'statu'; orders has id, status"
+            " (did you mean 'status'?)"
+        ),
+        (
+            "tasks.json:1:74: [0].initial_state.initialization_data.agent_data.odrers: there is no table 'odrers'; tables"
+            " are orders (did you mean 'orders'?)"
+        ),
+    ]

@@ -68,8 +68,7 @@ def _state_of(scenario: Scenario, world: World) -> Mapping[str, JsonValue]:
     """Give what a scenario adds to the suite's state, as its runs have it."""
     initial = scenario.task.initial_state
     whole = initial.model_dump() if initial is not None else {}
-    rows: Mapping[str, JsonValue] = (whole.get("initialization_data") or {}).get("agent_data") or {}
-    return whole if world.spec.offered else rows
+    return whole if world.spec.offered else scenario.initial_rows
 
 
 def _moved(call: ExpectedCall, origins: Mapping[str, JsonValue], results: Sequence[JsonValue]) -> Iterator[str]:
