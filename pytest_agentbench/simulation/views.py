@@ -5,10 +5,11 @@ from typing import Any
 
 from pytest_agentbench.core.approvals import Decision
 from pytest_agentbench.core.conversation import Turn, View
-from pytest_agentbench.core.scenario import Scenario
-from pytest_agentbench.core.tool import Toolset
+from pytest_agentbench.core.matchers import holds_matcher
+from pytest_agentbench.core.scenario import ExpectedCall, Scenario
+from pytest_agentbench.core.tool import ToolCall, Toolset
 from pytest_agentbench.core.transcript import CallRecord, Message, Transcript
-from pytest_agentbench.core.values import leaves
+from pytest_agentbench.core.values import leaves, same, to_json
 from pytest_agentbench.messages.reading import read
 
 
@@ -88,16 +89,27 @@ def _made(messages: Sequence[Message]) -> list[CallRecord]:
 def _written(made: Iterable[CallRecord], tools: Toolset, scenario: Scenario) -> Iterator[str | int | float]:
     """Give the values in the arguments of writes, each once for a call.
 
-    A call of which nobody can say whether it wrote counts as one where the scenario expects calls of that tool: what an
-    agent looks up is not done.
+    A call of which nobody can say whether it wrote counts as one where it is an expected one, and each of these once:
+    what an agent looks up is not done, however often it looks.
     """
-    expected = {call.name for way in scenario.ways for call in way.expected_calls}
+    ways = [list(way.expected_calls) for way in scenario.ways]
     for record in made:
-        spec, wrote = tools.get(record.call.name), record.result.wrote if record.result else None
-        kind = spec.kind if spec else "unknown"
-        may_write = kind == "write" or (kind == "unknown" and record.call.name in expected)
-        if wrote or (wrote is None and may_write):
+        spec, effect = tools.get(record.call.name), record.result.wrote if record.result else None
+        if effect is None and (spec is None or spec.kind == "unknown"):
+            effect = True in [_take(calls, record.call) for calls in ways]
+        if effect or (effect is None and spec is not None and spec.kind == "write"):
             yield from dict.fromkeys(leaves(record.call.arguments))
+
+
+def _take(expected: list[ExpectedCall], call: ToolCall) -> bool:
+    """Take the first expected call out that a call may be, if any: with the arguments that it states."""
+    for place, want in enumerate(expected):
+        stated = {name: want.arguments[name] for name in want.compared if not holds_matcher(want.arguments[name])}
+        given = {name: call.arguments[name] for name in stated if name in call.arguments}
+        if want.name == call.name and same(to_json(stated), to_json(given)):
+            del expected[place]
+            return True
+    return False
 
 
 def _agent_sees(message: Message) -> bool:

@@ -206,7 +206,7 @@ class ScriptedUser:
         if wrong and all(self._can_know(one.value, texts) for one in wrong):
             return True
         is_due = any(one.name and repr(one.value) not in self._confirmed | self._nodded for one in heard.stated)
-        is_last = self._comes(*ANSWERS) or all(line.act == "close" for line in left)
+        is_last = self._comes(*ANSWERS) or self._is_said
         return is_due and is_last and view.calls is not None and not (is_report and left)
 
     def _comes(self, *kinds: ActKind | None) -> bool:
@@ -224,7 +224,32 @@ class ScriptedUser:
             return _joined(self._inform(facts), answer or UserTurn(acts=()))
         if self._comes(*ANSWERS) and self._language.names(view.unknown, heard.text):
             return self._has_none()
+        if needed := self._needed(heard, messages):
+            return self._inform(needed)
         return self._next(view, heard.text) if left else None
+
+    def _needed(self, heard: Heard, messages: Sequence[Message]) -> list[Fact]:
+        """Give the known values of expected calls that nobody stated yet, to a question that states and names nothing.
+
+        "Who are you?" asks for them in words that nobody has to read: a yes would be no answer, and "Shall I?" is
+        asked again. A line that comes next and is no answer to a question is its author's.
+        """
+        if not heard.asks or heard.stated or heard.contradicted or not (self._is_said or self._comes(*ANSWERS)):
+            return []
+        values = {plain(str(value)) for call in self._expected for _, value, _ in named_values(call.arguments)}
+        said = [message.text for message in messages]
+        return [
+            fact
+            for fact in self._facts
+            if fact.name not in self._given
+            and plain(str(fact.value)) in values
+            and not any(fact.is_stated(one, self._locale) for one in said)
+        ]
+
+    @property
+    def _is_said(self) -> bool:
+        """Whether no line is left but a goodbye."""
+        return all(line.act == "close" for line in self._script.left)
 
     def _consent(self, view: View, heard: Heard, messages: Sequence[Message], *, has_facts: bool) -> UserTurn | None:
         """Give the script's own answer, a no, the request that comes first, or the plain yes; None where none fits."""

@@ -101,10 +101,16 @@ def telling(wants: Iterable[Wanted]) -> tuple[Wanted, ...]:
 
 
 def undone(wants: Iterable[Wanted], done: Iterable[Scalar]) -> list[Wanted]:
-    """Give what is still wanted when writes with the values `done` were made, each as often as it stands there."""
+    """Give what is still wanted when writes with the values `done` were made, each as often as it stands there.
+
+    Of several ways one is enough: what only another one holds is not wanted any more.
+    """
     made = Counter(plain(str(value)) for value in done)
-    times = {one: max(Counter(way for way, _ in one.writes).values(), default=1) for one in wants}
-    return [one for one, several in times.items() if made[plain(str(one.value))] < several]
+    times = {one: Counter(way for way, _ in one.writes) for one in wants}
+    left = [one for one, several in times.items() if made[plain(str(one.value))] < max(several.values(), default=1)]
+    ways = {way for several in times.values() for way in several}
+    is_done = any(all(made[plain(str(one.value))] >= several[way] for one, several in times.items()) for way in ways)
+    return [one for one in left if not (is_done and one.writes)]
 
 
 def wants_in(texts: Iterable[str], wants: Wants) -> tuple[Wanted, ...]:

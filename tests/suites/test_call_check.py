@@ -397,15 +397,15 @@ scenarios:
             " 'orders'?)"
         ),
         (
-            "agentbench.yaml:8:46: scenarios[1].state.orders[1].state: there is no column 'state'; orders has id, status"
-            " (did you mean 'status'?)"
+            "agentbench.yaml:8:46: scenarios[1].state.orders[1].state: there is no column 'state'; orders has id,"
+            " status (did you mean 'status'?)"
         ),
         (
-            "more.yaml:1:49: [0].state.orders.W1.statu: there is no column 'statu'; orders has id, status"
-            " (did you mean 'status'?)"
+            "more.yaml:1:49: [0].state.orders.W1.statu: there is no column 'statu'; orders has id,"
+            " status (did you mean 'status'?)"
         ),
         (
-            "tasks.json:1:74: [0].initial_state.initialization_data.agent_data.odrers: there is no table 'odrers'; tables"
-            " are orders (did you mean 'orders'?)"
+            "tasks.json:1:74: [0].initial_state.initialization_data.agent_data.odrers: there is no table 'odrers';"
+            " tables are orders (did you mean 'orders'?)"
         ),
     ]

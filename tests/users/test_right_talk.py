@@ -152,6 +152,27 @@ def reads(call, said):
         yield "You have loan L07. Anything else?"
 
 
+def asks_who(call, said):
+    if "M2" not in (yield "Who are you?"):
+        yield "I need to know that."
+    deed = lambda: call["lend"](member_id="M2", item_id="T5", days=3)
+    yield from ask_then("Shall I lend T5 to M2 for 3 days?", deed, "Done.")
+
+
+def looks_twice(call, said):
+    call["loans_of"](member_id="M1")
+    if not agrees((yield "I see that M1 has loan L07. Is it this one?")):
+        yield "All right, I leave it."
+    call["loans_of"](member_id="M1")
+    deed = lambda: call["lend"](member_id="M1", item_id="T5")
+    yield from ask_then("Shall I lend it to M1 instead?", deed, "Done.")
+
+
+def reports(call, said):
+    deed = lambda: call["lend"](member_id="M2", item_id="T5", days=3)
+    yield from ask_then("T5 to M2 for 3 days. Shall I?", deed, "T5 is lent to M2 for 3 days.")
+
+
 def idle(call, said):
     while True:
         yield "Done. Anything else?"
@@ -215,6 +236,12 @@ RIGHT: dict[str, dict[str, Any]] = {
     "small_number, open": {"says": ["Log 4 hours for M2"], "expect": ["log_hours"]},
     "echoes, nothing expected": {"says": ["Lend T5 to M2 for 3 days", "yes"]},
     "small_number, nothing expected": {"says": ["Log 4 hours for M2", "yes"]},
+    "asks_who": {"says": ["Lend me T5 for 3 days", "yes"], "knows": {"member": "M2"}, "expect": LEND_T5},
+    "asks_who, without a line": {"says": ["Lend me T5 for 3 days"], "knows": {"member": "M2"}, "expect": LEND_T5},
+    "reports, one of two ways": {
+        "says": ["T5 to M2 for 3 days"],
+        "expect_any": [LEND_T5, [*LEND_T5, {"log_hours": {"member_id": "M2", "hours": 4}}]],
+    },
     "reads": {"says": ["What have I got? I am M1"], "communicate": ["L07"]},
     "reads, nothing expected": {"says": ["What have I got? I am M1"]},
 }
@@ -262,6 +289,25 @@ def test_a_right_agent_passes_however_it_talks(right: dict[str, Simulation], nam
 
     assert one.passed, told(one)
     assert not [found for found in one.result.policies if found.kept is False], told(one)
+
+
+def test_who_looks_twice_has_done_nothing_yet(tmp_path: Path) -> None:
+    """Where nothing tells reads from writes, an expected call is done once, however often it is made."""
+    expect = [{"loans_of": {"member_id": "M1"}}, {"lend": {"member_id": "M1", "item_id": "T5"}}]
+    scenario = {"says": ["T5 instead of my loan, please"], "expect": expect}
+    (tmp_path / "plain_tools.py").write_text(
+        """
+def loans_of(member_id: str) -> str:
+    return "L07"
+
+
+def lend(member_id: str, item_id: str) -> str:
+    return "L08"
+"""
+    )
+    one = played(tmp_path, {"looks_twice": scenario}, environment={"tools": "plain_tools"}, policies=[])["looks_twice"]
+
+    assert one.passed, told(one)
 
 
 TEXT_ONLY: dict[str, tuple[str, dict[str, Any], str, Blame | None]] = {
