@@ -29,16 +29,22 @@ _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 _LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=_KEPT)
 
+_HERE = ("127.0.0.1", "::1", "localhost")
+"""Hosts to which a connection takes no time."""
+
 
 class HttpClient:
     """Keeps connections to any server, directly or through the environment's proxy; belongs to one event loop.
 
     It follows no redirect, sends nothing twice and bounds no time: `asyncio.timeout` around a request does.
+    `keeps_near` False opens one for each request to this machine: servers that write head and body apart, as the
+    standard library's does, answer on a kept one only once the system acknowledges the head, 40 ms later.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, keeps_near: bool = True) -> None:
+        self._keeps_near = keeps_near
         # the first one imports what it rides on, which no request's time should be spent on
-        self._transports = {("http", _DIRECT): _open_transport("http", _DIRECT)}
+        self._transports = {("http", _DIRECT, True): _open_transport("http", _DIRECT, keeps=True)}
         self._proxies = Proxies()
 
     @asynccontextmanager
@@ -62,16 +68,18 @@ class HttpClient:
 
     def _transport(self, url: httpx2.URL) -> httpx2.AsyncHTTPTransport:
         proxy = self._proxies.of(f"{url.scheme}://{url.netloc.decode('ascii')}")
-        found = self._transports.get((url.scheme, proxy))
+        kind = url.scheme, proxy, self._keeps_near or url.host not in _HERE
+        found = self._transports.get(kind)
         if found is None:
-            found = self._transports[url.scheme, proxy] = _open_transport(url.scheme, proxy)
+            found = self._transports[kind] = _open_transport(url.scheme, proxy, keeps=kind[2])
         return found
 
 
-def _open_transport(scheme: str, proxy: str | None) -> httpx2.AsyncHTTPTransport:
+def _open_transport(scheme: str, proxy: str | None, *, keeps: bool) -> httpx2.AsyncHTTPTransport:
     context = _verifying_context() if scheme == "https" else _plain_context()
     try:
-        return httpx2.AsyncHTTPTransport(verify=context, proxy=proxy, limits=_LIMITS)
+        limits = _LIMITS if keeps else httpx2.Limits(max_connections=None, max_keepalive_connections=0)
+        return httpx2.AsyncHTTPTransport(verify=context, proxy=proxy, limits=limits)
     except ImportError as error:  # httpx2 speaks SOCKS with an extra of its own
         raise ValueError(f"the environment's proxy cannot be used: {error}") from error
 

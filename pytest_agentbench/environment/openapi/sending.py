@@ -44,7 +44,7 @@ class Sender:
 
     async def __aenter__(self) -> Self:
         """Open the pool of connections."""
-        self._client = HttpClient()
+        self._client = HttpClient(keeps_near=False)
         return self
 
     async def __aexit__(
