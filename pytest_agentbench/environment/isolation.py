@@ -37,11 +37,14 @@ class IsolationGate:
         *,
         reaches_all: bool = True,
         room: int = MOST_BYTES,
+        starts_ahead: bool = False,
     ) -> None:
         """Lock files in `directory`; say by `reaches_all` False that some of the processes do not see it.
 
-        States of runs that overlap take `room` bytes at most.
+        States of runs that overlap take `room` bytes at most. `starts_ahead` has servers of a run's own started before
+        the run that needs them.
         """
+        self.starts_ahead = starts_ahead
         self._room = _Turn(room)
         self._reaches_all = reaches_all
         self._directory = directory

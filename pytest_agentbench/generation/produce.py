@@ -101,7 +101,7 @@ class Production:
             self.told(report.estimate)
         log = self.log or self.store.log_of(self.made_from, anew=self.force)
         with tempfile.TemporaryDirectory(prefix="agentbench-") as directory:
-            isolation = IsolationGate(Path(directory))
+            isolation = IsolationGate(Path(directory), starts_ahead=True)
             self._acceptance = Acceptance(
                 suite=self.suite,
                 toolset=self.toolset,

@@ -54,7 +54,7 @@ def validate(
         raise SuiteError([Problem(file=path, key="environment", message=str(error))]) from error
     chosen = _chosen(suite, only)
     with tempfile.TemporaryDirectory(prefix="agentbench-") as directory:
-        shared = Shared(isolation=IsolationGate(Path(directory)), now=now, seed=seed, mutate=mutate)
+        shared = Shared(isolation=IsolationGate(Path(directory), starts_ahead=True), now=now, seed=seed, mutate=mutate)
         scenarios = asyncio.run(_validated(suite, chosen, toolset, shared, told))
     return SuiteReport(
         name=suite.name,

@@ -1,12 +1,13 @@
 """An MCP server as a source of tools: one process for each run, or one connection for all runs of a session."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.placeholders import fill_text
 from pytest_agentbench.core.remote import McpSpec
 from pytest_agentbench.core.tool import ToolKind, ToolResult, ToolSpec
+from pytest_agentbench.environment.ahead import Ahead
 from pytest_agentbench.environment.mcp.connection import Connection
 from pytest_agentbench.environment.mcp.content import result_of
 from pytest_agentbench.environment.remote import Opening, listed_tools, offered
@@ -15,19 +16,29 @@ from pytest_agentbench.environment.remote import Opening, listed_tools, offered
 class McpTools:
     """The tools of a server, for one run (`environment.remote.RemoteTools`)."""
 
-    def __init__(self, connection: Connection, specs: tuple[ToolSpec, ...], *, own: bool) -> None:
-        """`own` says that the connection is this run's, and closed with it."""
+    def __init__(
+        self, connection: Connection, specs: tuple[ToolSpec, ...], *, own: bool, ahead: Ahead[Connection] | None = None
+    ) -> None:
+        """`own` says that the connection is this run's, and closed with it; `ahead` is where it was started."""
         self.specs = specs
         self._connection = connection
         self._own = own
+        self._ahead = ahead
+        self._reads = {spec.name for spec in specs if spec.kind == "read"}
+        self._is_as_before = True
 
     async def call(self, name: str, arguments: dict[str, Any]) -> ToolResult:
         """Call a tool; raise `EnvironmentFaultError` where the server is gone or does not answer in time."""
+        self._is_as_before &= name in self._reads
         return result_of(await self._connection.call(name, arguments))
 
     async def aclose(self) -> None:
         """Close the connection where it is this run's own."""
-        if self._own:
+        if self._ahead is not None and self._is_as_before and self._connection.is_open:
+            self._ahead.give_back(self._connection)
+        elif self._ahead is not None:
+            self._ahead.leave(self._connection)
+        elif self._own:
             await self._connection.aclose()
 
 
@@ -41,10 +52,14 @@ async def open_server(spec: McpSpec, opening: Opening) -> McpTools:
         await connection.open()
         return connection
 
-    if spec.share == "run":
+    key = f"mcp {opening.root} {digest([spec.model_dump(mode='json'), headers])}"
+    ahead: Ahead[Connection] | None = None
+    if spec.share == "run" and spec.command and opening.gate.starts_ahead:
+        ahead = await opening.gate.shared.get(f"ahead {key}", lambda: _ahead(connect))
+        connection = await ahead.take()
+    elif spec.share == "run":
         connection = await connect()
     else:
-        key = f"mcp {opening.root} {digest([spec.model_dump(mode='json'), headers])}"
         connection = await opening.gate.shared.get(key, connect, lambda held: held.is_open)
     try:
         listed = listed_tools(spec.tools, opening) if spec.tools else None
@@ -54,7 +69,11 @@ async def open_server(spec: McpSpec, opening: Opening) -> McpTools:
         if spec.share == "run":
             await connection.aclose()
         raise
-    return McpTools(connection, chosen, own=spec.share == "run")
+    return McpTools(connection, chosen, own=spec.share == "run", ahead=ahead)
+
+
+async def _ahead(connect: Callable[[], Awaitable[Connection]]) -> Ahead[Connection]:
+    return Ahead(connect)
 
 
 def _spec(tool: Mapping[str, Any], opening: Opening) -> ToolSpec:

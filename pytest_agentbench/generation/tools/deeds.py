@@ -15,10 +15,11 @@ from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.values import same
 from pytest_agentbench.generation.draft import Draft, Loss, Origin, PlannedCall, Reference, Stated, Turn
 from pytest_agentbench.generation.language.plain import words_of
+from pytest_agentbench.generation.owned_rows import CallRecord
 from pytest_agentbench.generation.tools.flows import scalars_in
 from pytest_agentbench.generation.tools.hydration.hydrate import hydrate
 from pytest_agentbench.generation.tools.hydration.stock import HydrationError, Stock, Usage
-from pytest_agentbench.generation.tools.labels import name_of
+from pytest_agentbench.generation.tools.labels import is_identifier, name_of
 from pytest_agentbench.generation.tools.probing.reading import parsed
 from pytest_agentbench.generation.tools.probing.schemas import read_slots
 from pytest_agentbench.generation.tools.recruiting.pool import call_key
@@ -33,6 +34,8 @@ _LOOKUPS = 2
 """Lookups in a row that lead to a deed."""
 _AGAIN = 3
 """Times in a row that a way gives nothing new before it is left."""
+_LOST = 2
+"""Drafts with a step that may be lost, before no other one is tried with it."""
 _FIRST_REFUSAL = 2
 """Scenarios before the first one in which a tool refuses."""
 
@@ -62,7 +65,7 @@ class DeedSource:
     _vain: Counter[Way] = field(default_factory=Counter)
     _drawn: Counter[Way] = field(default_factory=Counter)
     _seen: set[tuple[str, ...]] = field(default_factory=set)
-    _spoken: set[Way] = field(default_factory=set)
+    _lost_by: Counter[Way] = field(default_factory=Counter)
     _refused: int = 0
 
     def __post_init__(self) -> None:
@@ -70,6 +73,7 @@ class DeedSource:
         self._ways = list(self._every_way())
         self.leading = {tool for way in self._ways for tool in way[:-1]}
         changes_first = sorted(self.graph.tools, key=lambda tool: self.stock.card(tool).writes is False)
+        self._persons = {key for _, key in self.stock.ownership.persons()}
         self._failing = [(tool, tool) for tool in changes_first if self._may_refuse(tool)]
 
     def chosen(self, count: int) -> list[Walk]:
@@ -96,12 +100,11 @@ class DeedSource:
                     yield self._lost(walk, error)
                     number += 1
                 continue
-            if any(map(_is_pointless, _asked(turns))):
+            if any(map(self._is_pointless, _asked(turns))):
                 self._vain[way] = _AGAIN
                 continue
-            if not is_refusal:
-                needed = self._needed if way[-2:] not in self._spoken else lambda _: set()
-                turns = tuple(of_one_deed(turns, self.stock.rules.confirms, needed))
+            needed = self._needed if not self._lost_by[way[-2:]] else lambda _: set()
+            turns = tuple(of_one_deed(turns, self.stock.rules.confirms, needed))
             calls = tuple(call_key(one.call.name, dict(one.call.arguments)) for turn in turns for one in turn.calls)
             if calls in self._seen:
                 self._vain[way] += 1
@@ -122,14 +125,45 @@ class DeedSource:
         self._open -= covered_by(self.walks[draft.id].nodes)
 
     def lost(self, loss: Loss) -> None:
-        """Leave a way whose drafts are lost one after the other; have its lookups asked for from now on."""
+        """Have the lookup of a lost draft asked for from now on; leave all ways with it once that is lost, too."""
         if walk := self.walks.get(loss.draft):
-            self._vain[_way(walk)] += 1
-            self._spoken.add(_way(walk)[-2:])
+            self._lost_by[_way(walk)[-2:]] += 1
 
     def _needed(self, call: PlannedCall) -> set[str]:
         """Give the arguments that a tool needs, which an agent looks up on its own."""
         return {one.path for one in self.stock.card(call.call.name).parameters if is_needed(one)}
+
+    def _is_pointless(self, one: tuple[PlannedCall, Sequence[PlannedCall]]) -> bool:
+        """Whether nobody would look up what a call takes: it is known before, it only says whose a thing is, or it
+        stands among other people's things.
+        """
+        call, before = one
+        slots = read_slots(dict(call.call.arguments))
+        taken = [(at, path) for path, at in call.origins.items() if at.call is not None and path in slots]
+        read = [(at, path) for at, path in taken if not before[at.call or 0].writes]
+
+        def is_known(at: Origin, path: str) -> bool:
+            place = at.call or 0
+            lookups = [one for one in before if not one.writes]
+            named = (one for lookup in lookups for one in read_slots(dict(lookup.call.arguments)).values())
+            told = (
+                value
+                for earlier in before[:place]
+                for where, value in scalars_in(parsed(earlier.answer))
+                if _is_called(where, path, earlier.call.name)
+            )
+            return any(same(value, slots[path]) for value in (*named, *told))
+
+        def is_only_whose(at: Origin, path: str) -> bool:
+            asked = read_slots(dict(before[at.call or 0].call.arguments))
+            is_of_person = any(str(value) in self._persons for value in asked.values())
+            return str(slots[path]) in self._persons and not is_of_person and any(map(is_identifier, asked))
+
+        every = [_record(one) for one in before]
+        known = self.stock.ownership.plus(every)
+        if any(known.about(every[at.call or 0]).listed for at, _ in read):
+            return True
+        return bool(read) and (all(is_known(*one) for one in read) or any(is_only_whose(*one) for one in read))
 
     def _may_refuse(self, tool: str) -> bool:
         """Whether a user may well ask a tool for what it refuses: a change that it declines, a name with a slip."""
@@ -147,7 +181,7 @@ class DeedSource:
 
         Changes are drawn twice as often as questions.
         """
-        left = [way for way in ways if self._vain[way] < _AGAIN]
+        left = [way for way in ways if self._vain[way] < _AGAIN and self._lost_by[way[-2:]] < _LOST]
         if not left:
             return None
         drawn = Counter(tool for way, count in self._drawn.items() for tool in way[-1:] * count)
@@ -195,15 +229,6 @@ def _asked(turns: Sequence[Turn]) -> Iterator[tuple[PlannedCall, Sequence[Planne
     return ((call, calls[:place]) for place, call in enumerate(calls) if call.asked)
 
 
-def _is_pointless(one: tuple[PlannedCall, Sequence[PlannedCall]]) -> bool:
-    """Whether a call takes from a lookup only what that was asked about: it needed no lookup."""
-    call, before = one
-    slots = read_slots(dict(call.call.arguments))
-    taken = [(before[at.call], slots.get(path)) for path, at in call.origins.items() if at.call is not None]
-    read = [(lookup, value) for lookup, value in taken if not lookup.writes]
-    return bool(read) and all(value in read_slots(dict(lookup.call.arguments)).values() for lookup, value in read)
-
-
 def of_one_deed(
     turns: Sequence[Turn], confirms: Callable[[PlannedCall], bool], needed: Callable[[PlannedCall], set[str]]
 ) -> Iterator[Turn]:
@@ -212,10 +237,15 @@ def of_one_deed(
     A lookup that gives one thing is not asked for: the agent makes it on its own with what the user says.
     """
     calls = [call for turn in turns for call in turn.calls]
-    references = [one for turn in turns for one in turn.references]
-    implied = _implied(calls, references, needed)
+    firsts = [sum(len(one.calls) for one in turns[:place]) for place in range(len(turns))]
+    references: list[Reference] = []
+    said: list[Stated] = []
+    for first, turn in zip(firsts, turns, strict=True):  # from here on calls are counted over all turns
+        references += [one.model_copy(update={"call": first + one.call}) for one in turn.references]
+        said += [one.model_copy(update={"call": first + one.call}) for one in turn.states]
+    implied = _implied(calls, said, references, needed)
     states = []
-    for one in (one for turn in turns for one in turn.states):
+    for one in said:
         found = None if calls[one.call].asked else _told(one, calls, implied)
         if found is None:
             states.append(one)
@@ -232,10 +262,11 @@ def of_one_deed(
             own = [calls[at].model_copy(update={"asked": calls[at].asked and at not in implied}) for at in part]
             turn = Turn(calls=tuple(own))
             if part is parts[0]:
-                said = [one.model_copy(update={"call": group.index(one.call)}) for one in states if one.call in group]
+                own_said = [one for one in states if one.call in group]
+                own_said = [one.model_copy(update={"call": group.index(one.call)}) for one in own_said]
                 shown = [one for one in references if one.call in group and one.source not in implied]
                 shown = [one.model_copy(update={"call": group.index(one.call)}) for one in shown]
-                turn = turn.model_copy(update={"states": tuple(said), "references": tuple(shown)})
+                turn = turn.model_copy(update={"states": tuple(own_said), "references": tuple(shown)})
             else:
                 about = tuple(calls[part[0]].call.arguments.values())
                 turn = turn.model_copy(update={"act": "confirm", "about": about})
@@ -246,16 +277,22 @@ def of_one_deed(
 
 
 def _implied(
-    calls: Sequence[PlannedCall], references: Sequence[Reference], needed: Callable[[PlannedCall], set[str]]
+    calls: Sequence[PlannedCall],
+    states: Sequence[Stated],
+    references: Sequence[Reference],
+    needed: Callable[[PlannedCall], set[str]],
 ) -> set[int]:
     """Give the lookups that nobody has to ask for: an agent knows from names alone what it needs their answers for."""
     found = set()
     for place, call in enumerate(calls[:-1]):
         taken = [one for one in references if one.source == place]
-        is_plain = all(one.count < 2 and _is_called(one.path, one.argument) for one in taken)
+        own = [one.argument for one in references if one.call == place]
+        own += [one.argument for one in states if one.call == place]
+        is_plain = all(one.count < 2 and _is_called(one.path, one.argument, call.call.name) for one in taken)
         is_plain = is_plain and all(one.argument in needed(calls[one.call]) for one in taken)
-        is_plain = is_plain and all(one.argument in needed(call) for one in references if one.call == place)
-        if call.asked and not call.writes and taken and is_plain:
+        is_plain = is_plain and all(one in needed(call) for one in own)  # nobody filters what is not shown
+        is_after_refusal = any(one.fails for one in calls[:place])  # else what was refused may be meant again
+        if call.asked and not call.writes and taken and is_plain and not is_after_refusal:
             found.add(place)
     return found
 
@@ -274,15 +311,26 @@ def _told(one: Stated, calls: Sequence[PlannedCall], lookups: Collection[int]) -
     """Give where a lookup that the agent makes anyway tells a value, under the name of the argument that takes it."""
     for place in lookups:
         for path, value in scalars_in(parsed(calls[place].answer)) if place < one.call else ():
-            if same(value, one.value) and _is_called(path, one.argument):
+            if same(value, one.value) and _is_called(path, one.argument, calls[place].call.name):
                 return Origin(source="result", call=place, path=path)
     return None
 
 
-def _of(places: Sequence[int], calls: Sequence[PlannedCall]) -> Iterator[tuple[int, PlannedCall]]:
-    return ((place, calls[place]) for place in places)
+def _is_called(path: str, argument: str, tool: str) -> bool:
+    """Whether an answer of a tool calls a value as the argument that takes it is called: an agent needs no word to find
+    it. A bare `id` is that of what the tool is about.
+    """
+    name, wanted = words_of(name_of(path)), words_of(name_of(argument))
+    is_own = name == "id" and "." not in path.lstrip("0123456789.") and wanted.removesuffix(" id") in _nouns(tool)
+    return not path[-1:].isdigit() and (name == wanted or is_own)
 
 
-def _is_called(path: str, argument: str) -> bool:
-    """Whether an answer calls a value as the argument that takes it is called: an agent needs no word to find it."""
-    return words_of(name_of(path)) == words_of(name_of(argument))
+def _nouns(tool: str) -> set[str]:
+    """Give the last word of a tool's name, as it stands and as of one thing."""
+    last = words_of(tool).rpartition(" ")[2]
+    return {last, last.removesuffix("s")}
+
+
+def _record(call: PlannedCall) -> CallRecord:
+    sources = frozenset(one.call for one in call.origins.values() if one.call is not None)
+    return CallRecord(call.call.name, call.call.arguments, parsed(call.answer), call.writes, sources)

@@ -193,7 +193,7 @@ def world_of(
         context=suite.context,
         hints=given,
         redactor=Redactor(suite.secrets),
-        gate=IsolationGate(directory or suite.root / ".agentbench"),
+        gate=IsolationGate(directory or suite.root / ".agentbench", starts_ahead=True),
         patience=patience,
         now=now,
         without_state=tools_without_state(spec, suite.root) if is_shown else frozenset(),

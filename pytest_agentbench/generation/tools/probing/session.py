@@ -11,7 +11,6 @@ from random import Random
 from typing import Any, NamedTuple
 
 from pytest_agentbench.core.codec import dumps
-from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.generation.tools.graph.names import bare, likeness, words
 from pytest_agentbench.generation.tools.probing.reading import Atom, atoms
@@ -207,7 +206,7 @@ class ProbeSession:
         self._equal: dict[str, ProbeRecord] = {}
         self._atoms: dict[int, list[Atom]] = {}
         self._nothing: dict[str, set[str]] = defaultdict(set)
-        self._environments = Environments(world)
+        self._stack = AsyncExitStack()
         self._opened: Opened | None = None
         self._times_seen: Counter[tuple[str, str, str, str]] = Counter()
         self._hangs: Counter[str] = Counter()
@@ -218,17 +217,18 @@ class ProbeSession:
 
     async def __aenter__(self) -> "ProbeSession":
         """Open the environment."""
-        self._opened = await self._environments.next()
+        self._opened = await self._stack.enter_async_context(self.world.open())
         return self
 
     async def __aexit__(self, *_: object) -> None:
         """Close it."""
-        await self._environments.aclose()
+        await self._stack.aclose()
 
     async def renew(self) -> None:
         """Go on in a fresh environment; what was known of the old one's state may no longer hold."""
         self._opened = None
-        self._opened = await self._environments.next()
+        await self._stack.aclose()
+        self._opened = await self._stack.enter_async_context(self.world.open())
         self._equal.clear()
         self._known = set(self._declared)
         self._times_seen.clear()
@@ -426,66 +426,3 @@ def _template(content: str, values: Any) -> str:
     for text in texts:
         content = re.sub(rf"(?<!\w){re.escape(text)}(?!\w)", "\0", content)
     return content
-
-
-_Held = tuple[Opened, AsyncExitStack]
-
-
-class Environments:
-    """One environment after the other: where each is a process of its own, the next one starts while the last is used.
-
-    Starting a server, and waiting for it to end, takes seconds in which nothing can be probed: both go on beside.
-    """
-
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self._held: _Held | None = None
-        self._ahead: asyncio.Task[_Held] | None = None
-        self._behind: asyncio.Task[None] | None = None
-        self._times = 0
-
-    async def next(self) -> Opened:
-        """Leave the environment that is open and give a fresh one; raise `EnvironmentFaultError` where none opens.
-
-        From the second on, the one after it is opened ahead: who needed two will need more.
-        """
-        await self._leave()
-        ahead, self._ahead = self._ahead, None
-        try:
-            held = await (ahead or self._open())
-        except EnvironmentFaultError:
-            if ahead is None:
-                raise
-            held = await self._open()  # it may open now
-        self._held = held
-        self._times += 1
-        if self._world.stands_alone and self._times > 1:
-            self._ahead = asyncio.create_task(self._open(), name="agentbench-ahead")
-        return held[0]
-
-    async def aclose(self) -> None:
-        """Close what is open, and what was opened ahead; closing twice is fine."""
-        ahead, self._ahead = self._ahead, None
-        if ahead is not None:
-            ahead.cancel()
-            await asyncio.wait([ahead])
-            if not ahead.cancelled() and ahead.exception() is None:
-                await ahead.result()[1].aclose()
-        await self._leave()
-        if self._behind is not None:
-            await self._behind
-
-    async def _open(self) -> _Held:
-        stack = AsyncExitStack()
-        return await stack.enter_async_context(self._world.open()), stack
-
-    async def _leave(self) -> None:
-        held, self._held = self._held, None
-        if held is None:
-            return
-        if not self._world.stands_alone:
-            await held[1].aclose()
-            return
-        if self._behind is not None:  # one ends at a time
-            await self._behind
-        self._behind = asyncio.create_task(held[1].aclose(), name="agentbench-behind")

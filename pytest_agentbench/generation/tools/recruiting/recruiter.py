@@ -5,14 +5,14 @@ should stay, until a tool has as many as asked for. A tool of which no call work
 calls of others: where a service starts empty there is nothing to get, to change or to list until something was made.
 """
 
-import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, zip_longest
 
+from pytest_agentbench.core.state import State
 from pytest_agentbench.core.values import JsonValue, same
 from pytest_agentbench.generation.tools.flows import connecting, handed_on, scalars_in
 from pytest_agentbench.generation.tools.hydration.names import Handles, is_name
@@ -47,8 +47,6 @@ _ROUNDS = 4
 """Times that every tool is asked about: results of one round are values for the next."""
 _LONGEST_RESULT = 200_000
 """Characters of a result that is kept: values are taken from it, and a scenario tells where."""
-_LIMITS = frozenset(("boundary", "out_of_range", "observed", "proposed", "cross_parameter"))
-"""Kinds of probes that may find nothing."""
 _NAMED = 3
 """Calls about things that have names, from which on no others are kept."""
 _FAILURES = 3
@@ -59,8 +57,6 @@ _ENVIRONMENTS = 8
 """Environments that one tool may use up in a round of looking behind others."""
 _LONGEST_CHAIN = 4
 """Calls in a row, the verified one included."""
-_AHEAD = 2
-"""Calls that are begun at the same time."""
 _TRIED = 12
 """Calls that are tried in one environment."""
 _SHORTEST = 4
@@ -68,7 +64,7 @@ _SHORTEST = 4
 
 
 class Lease:
-    """Environments of a world, one at a time: reads are made in one, anything else in a fresh one.
+    """Environments of a world, one at a time, in each of which nothing has been done yet.
 
     A service that all runs share is reset when an environment opens: two at once would wait for each other without
     end, or take away under the hands of one what the other has made.
@@ -77,13 +73,23 @@ class Lease:
     def __init__(self, world: World) -> None:
         self._world = world
         self._stack = AsyncExitStack()
-        self._reads: Opened | None = None
+        self._opened: Opened | None = None
+        self._initial: State | None = None
 
     async def read(self, tool: str, arguments: Mapping[str, JsonValue]) -> Answer:
-        """Make a call that changes nothing, where the reads before it were made."""
-        if self._reads is None:
-            self._reads = await self._stack.enter_async_context(self._world.open())
-        return await self._reads.call(tool, arguments)
+        """Make a call that changes nothing, where the one before it was made."""
+        return await (await self._environment()).call(tool, arguments)
+
+    async def change(self, make: Callable[[Opened], Awaitable[Watched]]) -> Watched:
+        """Make a change; only what was refused, and left all as it was, is followed by others in its environment."""
+        opened = await self._environment()
+        if self._initial is None:
+            self._initial = await opened.snapshot()
+        made = await make(opened)
+        is_refused = made.answer.error and not (made.answer.hung or made.answer.crashed)
+        if not is_refused or made.answer.wrote or (state := await opened.snapshot()) is None or state != self._initial:
+            await self.close()
+        return made
 
     @asynccontextmanager
     async def fresh(self) -> AsyncIterator[Opened]:
@@ -93,10 +99,15 @@ class Lease:
             yield opened
 
     async def close(self) -> None:
-        """Close the environment of the reads; the next read opens another one."""
-        self._reads = None
+        """Close the environment; the next call opens another one."""
+        self._opened = None
         stack, self._stack = self._stack, AsyncExitStack()
         await stack.aclose()
+
+    async def _environment(self) -> Opened:
+        if self._opened is None:
+            self._opened = await self._stack.enter_async_context(self._world.open())
+        return self._opened
 
 
 @dataclass(kw_only=True)
@@ -116,7 +127,6 @@ class Recruiter:
     _why: dict[str, str] = field(default_factory=dict)
     _changed: dict[str, bool | None] = field(default_factory=dict)
     _watch: Watch = field(default_factory=Watch)
-    _ahead: dict[str, asyncio.Future[Watched]] = field(default_factory=dict)
 
     async def recruit(self, tools: Sequence[str]) -> tuple[Pool, dict[str, str]]:
         """Give the pool of the tools, and for each that stays without a verified call the reason."""
@@ -141,7 +151,6 @@ class Recruiter:
                 failures += [entry for card in changes for entry in await self._declined(card)]
                 await self._follow(cards)
         finally:
-            await self._settle()
             await self._lease.close()
         found = [entry for tool in tools for entry in (*self._entries[tool], *self._behind[tool])]
         unanswered = "none of its calls was answered as it should"
@@ -169,38 +178,23 @@ class Recruiter:
             return False
         tried = [*(entry.arguments for entry in entries), *refused]
         wanted = proposed(card, self._shown, list(self._suggested(card)), tried)
-        for place, arguments in enumerate(wanted):
+        for arguments in wanted:
             is_known = any(alike(arguments, entry.arguments) for entry in entries)
             if len(entries) >= self.size or is_known or self._is_coded(arguments, card):
                 continue
-            self._look_ahead(card, wanted[place : place + _AHEAD])
             if not await self._verify(card, arguments, len(entries) + 1, entries):
                 refused.append(arguments)
-        await self._settle()
         if entries:
             self._why.pop(card.tool, None)
         if len(entries) > before:
             self.told(f"{card.tool}: {len(entries)} verified calls")
         return len(entries) > before
 
-    def _look_ahead(self, card: Card, wanted: Sequence[Arguments]) -> None:
-        """Begin to make calls that change something, where each environment is a process, and slow to start."""
-        for arguments in map(moved_away, wanted if self.world.stands_alone and card.writes is not False else ()):
-            key = call_key(card.tool, arguments)
-            if key not in self._ahead:
-                self._ahead[key] = asyncio.ensure_future(self._made(card, arguments))
-
     async def _made(self, card: Card, arguments: Arguments) -> Watched:
-        """Make a call in an environment of its own, between reads that tell what it did."""
+        """Make a call where nothing has been done, between reads that tell what it did."""
         reads = chain.from_iterable(self._entries.values())
         self._watch = self._watch if self._watch.reads else Watch(first_reads(reads, self.cards))
-        async with self.world.open() as opened:
-            return await self._watch.call(opened, card, arguments)
-
-    async def _settle(self) -> None:
-        """Await the calls that nobody asked for in the end."""
-        await asyncio.gather(*self._ahead.values(), return_exceptions=True)
-        self._ahead.clear()
+        return await self._lease.change(lambda opened: self._watch.call(opened, card, arguments))
 
     async def _by_name(self, card: Card) -> None:
         """Make the calls that names lead to; with enough of them keep no others of which nobody could speak."""
@@ -234,10 +228,7 @@ class Recruiter:
         """
         if card.writes is False:
             watched = Watched(await self._lease.read(card.tool, arguments))
-        elif ahead := self._ahead.pop(call_key(card.tool, arguments), None):
-            watched = await ahead
         else:
-            await self._lease.close()  # a service that all runs share is reset when an environment opens
             watched = await self._made(card, arguments)
         judged = judge(watched.answer)
         if judged.verdict != "ok" or len(watched.answer.content) > _LONGEST_RESULT:
@@ -269,13 +260,10 @@ class Recruiter:
         return [one for one in entries if lasts(one)] or entries
 
     async def _failures(self, card: Card) -> list[PoolEntry]:
-        """Keep calls that a user may well make and that find nothing, where the tool does not call that an error.
-
-        Slips of users come first; where no slip can be made, what probing found out about limits.
-        """
+        """Keep calls with a slip of the user's that find nothing, where the tool does not call that an error."""
         found: list[PoolEntry] = []
         slipped = [wrong for entry in self._entries[card.tool] for wrong in slips(entry.arguments)]
-        for arguments in slipped[:CANDIDATES] or self._limits(card):
+        for arguments in slipped[:CANDIDATES]:
             if len(found) == _FAILURES:
                 break
             answer = await self._lease.read(card.tool, arguments)
@@ -289,25 +277,10 @@ class Recruiter:
         for arguments in self._refused[card.tool][:CANDIDATES] if self._entries[card.tool] else ():
             if len(found) == _FAILURES:
                 break
-            async with self._lease.fresh() as opened:
-                answer = await opened.call(card.tool, arguments)
+            answer = (await self._made(card, arguments)).answer
             if answer.wrote is not True and judge(answer).verdict == "refused":
                 found.append(_entry(card.tool, f"{card.tool}{FAILURE}{len(found) + 1}", arguments, answer))
         return found
-
-    def _limits(self, card: Card) -> list[Arguments]:
-        """Give the arguments of probes at and beyond limits that were answered with nothing."""
-        names = {parameter.path.split(".")[0] for parameter in card.parameters}
-        quiet = [
-            probe.arguments
-            for probe in card.probes
-            if probe.kind in _LIMITS and not probe.error and probe.verdict in ("empty", "refused") and probe.arguments
-        ]
-        return [
-            one
-            for one in quiet
-            if one.keys() <= names and is_sayable(one) and all(map(self._shown.holds, read_slots(one).values()))
-        ]
 
     async def _follow(self, cards: Sequence[Card]) -> None:
         """Find calls behind others for the tools that have none that is founded."""
