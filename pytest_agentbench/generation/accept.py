@@ -43,6 +43,7 @@ from pytest_agentbench.generation.draft import (
 from pytest_agentbench.generation.language.guard import scalars_of, stands_in
 from pytest_agentbench.generation.solver import solve
 from pytest_agentbench.generation.tools.probing.reading import inner
+from pytest_agentbench.generation.tools.world import LATER
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.suites.call_check import check_calls
 from pytest_agentbench.suites.scenario_form import form_to_scenario
@@ -51,9 +52,6 @@ from pytest_agentbench.validation.rules import Rules
 from pytest_agentbench.validation.scenario import Shared, validate_scenario
 from pytest_agentbench.validation.scripted_run import FAILED, Performance, ScriptedRun, ScriptPlayer, Step, numbered
 from pytest_agentbench.validation.values import scalars
-
-LATER = (1, 30, 366)
-"""Days later on which a scenario must still hold, where the environment takes a clock."""
 
 NO_CLOCK = (
     "Not played at a later date, since the suite sets no `now`. Dates near the day it was made are those of the state."

@@ -59,7 +59,7 @@ def scenario_forms(draft: Draft, *, hashes: Hashes, seed: int) -> tuple[dict[str
             "instructions": persona and persona.task_instructions,
             "says": [_filled({turn.act: turn.line, "about": list(turn.about)}, turn.act) for turn in draft.turns],
             "language": None if draft.language == "en" else draft.language,
-            "knows": dict(draft.values),
+            "knows": draft.known,
             "unknown": list(dict.fromkeys(unknown)),
             "modifiers": list(persona.modifiers) if persona else [],
             "state": draft.state,
@@ -67,7 +67,7 @@ def scenario_forms(draft: Draft, *, hashes: Hashes, seed: int) -> tuple[dict[str
             "never": [_call(call) for call in draft.forbidden],
             "communicate": list(facts),
             "faults": [one.model_dump(mode="json") for one in draft.faults],
-            "match": _match(draft, tells=bool(facts)),
+            "match": _match(draft),
             "policies": [one.policy for one in draft.policies],
             "tags": list(dict.fromkeys(["generated", *draft.tags])),
             "provenance": provenance,
@@ -83,17 +83,21 @@ def _filled(form: Mapping[str, Any], *always: str) -> dict[str, JsonValue]:
     return {key: value for key, value in form.items() if value or key in always}
 
 
-def _match(draft: Draft, *, tells: bool) -> dict[str, JsonValue]:
+def _match(draft: Draft) -> dict[str, JsonValue]:
     """Ask for reads, or an order, only where nothing is refused or declined.
 
-    Where nothing is written and nothing told, the state alone would pass an agent that does nothing, so reads decide.
     A right agent that refuses, or asks "Shall I?" and hears no, may have read nothing: what it must say decides there,
     or the draft is lost as vacuous.
     """
     if any(turn.refused or turn.act == "decline" for turn in draft.turns):
         return {}
-    decides = tells or any(call.writes and not call.fails for call in draft.calls)
-    return _filled({"order": draft.ordered and "in_order", "expected_calls": not decides and "all"})
+    return _filled({"order": draft.ordered and "in_order", "expected_calls": _reads_decide(draft) and "all"})
+
+
+def _reads_decide(draft: Draft) -> bool:
+    """Whether nothing is written and nothing told: the state alone would pass an agent that does nothing."""
+    tells = draft.communicate or any(turn.wanted for turn in draft.turns)
+    return not tells and not any(call.writes and not call.fails for call in draft.calls)
 
 
 def _facts(draft: Draft) -> dict[str, dict[str, JsonValue]]:
@@ -111,9 +115,10 @@ def _facts(draft: Draft) -> dict[str, dict[str, JsonValue]]:
 
 def _expected(draft: Draft) -> Iterator[JsonValue]:
     """Yield the expected calls, and each handoff before the call that it is needed for."""
-    for place, call in enumerate(draft.calls):
-        yield from ({HANDOFF: one.to} for one in draft.handoffs if one.place == place)
-        if not call.fails:
+    places = _places(draft)
+    for number, call in enumerate(draft.calls):
+        yield from ({HANDOFF: one.to} for one in draft.handoffs if one.place == number)
+        if number in places:
             yield _call(call.call)
 
 
@@ -136,15 +141,15 @@ def _provenance(draft: Draft, facts: list[JsonValue], hashes: Hashes, seed: int)
         "worded": draft.worded_by,
         **draft.provenance,
     }
-    if owner := draft.owner.model_dump(exclude_defaults=True):
+    if owner := draft.owner.model_dump(exclude_defaults=True, exclude={"facts"}):
         found["owner"] = owner
     found[CALLS] = [
         {
             "answer": digest(call.answer),
             "arguments": {path: _origin(one, places) for path, one in call.origins.items()},
         }
-        for call in draft.calls
-        if not call.fails
+        for number, call in enumerate(draft.calls)
+        if number in places
     ]
     found[FACTS] = facts
     if draft.policies:
@@ -161,15 +166,21 @@ def _provenance(draft: Draft, facts: list[JsonValue], hashes: Hashes, seed: int)
 
 
 def _places(draft: Draft) -> dict[int, int]:
-    """Give the place among the expected calls of each of a draft's calls; what is to fail is not expected."""
-    return {number: place for place, number in enumerate(n for n, one in enumerate(draft.calls) if not one.fails)}
+    """Give the place among the expected calls of each of a draft's calls; what is to fail is not expected.
+
+    Where reads decide, those that nobody asks for are not, either: an agent may know what they tell.
+    """
+    is_free = _reads_decide(draft)
+    expected = [n for n, one in enumerate(draft.calls) if not one.fails and (one.asked or not is_free)]
+    return {number: place for place, number in enumerate(expected)}
 
 
 def _origin(one: Origin, places: Mapping[int, int]) -> JsonValue:
-    """Write an origin shortly: `pool find_parcel.3`, `user`, or `{call: 0, path: results.0.id}`."""
+    """Write an origin shortly: `pool find_parcel.3`, `user`, `{call: 0, path: results.0.id}`, `lookup id`."""
     if one.source == "user":
         return f"pool {one.entry}" if one.entry else "user"
-    return {"call": places.get(one.call or 0, 0), "path": one.path}
+    place = None if one.call is None else places.get(one.call)
+    return f"lookup {one.path}" if place is None else {"call": place, "path": one.path}
 
 
 def notes_of(draft: Draft, suite: str) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.events import ExpectedHandoff
 from pytest_agentbench.core.fault import FaultSpec
 from pytest_agentbench.core.scenario import ExpectedCall
-from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.core.values import JsonValue, same
 
 
 class Origin(Model):
@@ -153,12 +153,16 @@ class Persona(Model):
 
 
 class Owner(Model):
-    """Whom all that a draft touches belongs to: a row by table and key, or a stated role that may see it."""
+    """Whom all that a draft touches belongs to: a row by table and key, or a stated role that may see it.
+
+    `facts` is what the person can say of itself when it is asked who it is: the key and the texts of its row.
+    """
 
     table: str = ""
     key: JsonValue = None
     name: str = ""
     role: str = ""
+    facts: dict[str, JsonValue] = {}
 
 
 ANSWERS: tuple[ActKind, ...] = ("confirm", "condition", "decline", "withdraw", "inform")
@@ -230,6 +234,15 @@ class Draft(Model):
             while label in found and found[label] != stated.value:
                 label, number = f"{stated.label} {number}", number + 1
             found[label] = stated.value
+        return found
+
+    @property
+    def known(self) -> dict[str, JsonValue]:
+        """What the user knows, by label: what it says, and who it is."""
+        found = dict(self.values)
+        for label, value in self.owner.facts.items():
+            if label not in found or not any(same(one, value) for one in found.values()):
+                found[label if label not in found else f"own {label}"] = value
         return found
 
 

@@ -69,7 +69,7 @@ def entries(value: JsonValue, one: SaidReference, label: str) -> Iterator[JsonVa
     things = {f"{one.thing} id", f"{one.thing} {last}"}
     names = [{label}, {one.thing}, things, {last}, {"id"}, set(IDENTIFIERS)]  # the closest first
     if one.count < 2:
-        yield from list(_best(value, names)) or _in_texts(value)
+        yield from list(_best(value, names)) or list(_alone(value, one.thing)) or _in_texts(value)
         return
     stack = [value]
     while stack:
@@ -84,6 +84,17 @@ def entries(value: JsonValue, one: SaidReference, label: str) -> Iterator[JsonVa
         if len(rows) == one.count:
             row = rows[one.position]
             yield from _best(row, names) if isinstance(row, Mapping | list) else (row,)
+
+
+def _alone(value: JsonValue, thing: str) -> Iterator[JsonValue]:
+    """Yield the plain value that is the only one of a list called like a thing: `open_jobs: [J7]`."""
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            is_called = words_of(str(name)).split()[-1:] in ([f"{thing}s"], [thing])
+            if is_called and isinstance(item, list) and len(item) == 1 and not isinstance(item[0], Mapping | list):
+                yield item[0]
+    for item in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
+        yield from _alone(item, thing)
 
 
 def _in_texts(value: JsonValue) -> Iterator[JsonValue]:

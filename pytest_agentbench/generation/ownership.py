@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.draft import Owner
+from pytest_agentbench.generation.language.plain import words_of
 from pytest_agentbench.generation.owned_rows import (
     ANSWER,
     CallRecord,
@@ -31,6 +32,7 @@ from pytest_agentbench.generation.owned_rows import (
 )
 from pytest_agentbench.generation.tools.graph.names import words
 from pytest_agentbench.generation.tools.labels import NAMES, is_identifier, is_role
+from pytest_agentbench.generation.tools.recruiting.proposing import is_opaque
 
 _REACHED = frozenset({"email", "mail", "phone", "tel", "telephone", "mobile", "birth", "birthday", "dob"})
 """Words of columns that only rows about people have."""
@@ -40,6 +42,8 @@ _LEAST = 3
 """Values of a column that are keys of a kind, from which it holds such keys (fewer: all of them)."""
 _FAR = 6
 """Keys from one thing to its owner."""
+_FACTS, _LONGEST = 8, 80
+"""Columns that a person can tell of the own row, and characters of each."""
 
 Thing = tuple[str, str]
 """The kind of a thing, and its key."""
@@ -127,7 +131,9 @@ class Ownership:
             column = self._columns.get(row.source, "") if row else ""
             name = row.name if row else "" if self._keys.get(kind) else key
             table = row.source if row and not row.source.startswith(ANSWER) else kind
-            return Owner(table=table, key=row.cells.get(column, key) if row else key, name=name)
+            own = {words_of(column) or f"{words_of(noun_of(table))} id": row.cells.get(column, key) if row else key}
+            facts = {**own, **dict(_telling(row) if row else ())}
+            return Owner(table=table, key=next(iter(own.values())), name=name, facts=facts)
         return Owner()
 
     def persons(self) -> list[Thing]:
@@ -357,6 +363,13 @@ def _union(several: Iterable[People]) -> People:
 
 def _alone(people: People) -> People:
     return {kind: keys for kind, keys in people.items() if len(keys) == 1}
+
+
+def _telling(row: Row) -> Iterator[tuple[str, JsonValue]]:
+    """Yield what a person knows of the own row: the texts that people remember, under the words of their columns."""
+    texts = [(name, value) for name, value in row.cells.items() if isinstance(value, str) and value]
+    kept = [(name, value) for name, value in texts if len(value) <= _LONGEST and not is_opaque(value)]
+    yield from ((words_of(name), value) for name, value in kept[:_FACTS])
 
 
 def _is_person(row: Row) -> bool:

@@ -150,6 +150,8 @@ class _Solver:
         acts = (Act(kind=turn.act, about=about if turn.act != "request" else ()),)
         self._messages.append(Message(role="user", content=text, acts=acts))
         self._known += [pair for call in turn.calls for pair in call.values]
+        aside = [one for call in turn.calls if not call.action for one in call.references]
+        self._known += [(one.label, self._pointed(one, one.label)) for one in aside]
         self._latest = [value for call in turn.calls for _, value in call.values] or self._latest
         self._apart |= {label: value for call in turn.calls if not call.action for label, value in call.values}
         pending, self._pending = self._pending, []

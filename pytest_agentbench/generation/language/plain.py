@@ -56,7 +56,7 @@ class SaidReference(Model):
     """A thing of an answer that the user points at: entry `position` of `count` that are called `thing`.
 
     `action` names the call whose answer is meant, `nth` which of those of this name (0-based), `LAST` the last answer;
-    `several` says that there are more of this name.
+    `several` says that there are more of this name, `here` that the answer comes while this turn is served.
     """
 
     label: str
@@ -66,6 +66,7 @@ class SaidReference(Model):
     action: str = ""
     nth: int = LAST
     several: bool = False
+    here: bool = False
 
 
 class SaidCall(Model):
@@ -91,6 +92,7 @@ class SaidTurn(Model):
 def said(draft: Draft, turn: int) -> SaidTurn:
     """Give what the line of a turn says, as data."""
     own = draft.turns[turn]
+    first = sum(len(one.calls) for one in draft.turns[:turn])
     calls = []
     for number, (call, before) in enumerate(draft.placed(turn)):
         is_asked = call.asked and own.act not in ANSWERS
@@ -98,16 +100,17 @@ def said(draft: Draft, turn: int) -> SaidTurn:
             action=words_of(call.call.name) if is_asked else "",
             reads=is_asked and not call.writes,
             values=tuple((one.label, one.value) for one in own.states if one.call == number),
-            references=tuple(_pointed(one, draft, before) for one in own.references if one.call == number),
+            references=tuple(_pointed(one, draft, before, first) for one in own.references if one.call == number),
         )
         calls += [found] if found != SaidCall() else []
     return SaidTurn(act=own.act, calls=tuple(calls), wanted=tuple((one.label, one.thing) for one in own.wanted))
 
 
-def _pointed(one: Reference, draft: Draft, before: int) -> SaidReference:
+def _pointed(one: Reference, draft: Draft, before: int, first: int) -> SaidReference:
     names = [call.call.name for call in draft.calls]
     label = label_of(one.argument) if one.argument else one.label
     found = SaidReference(label=label, thing=one.label, position=one.position, count=one.count)
+    found = found.model_copy(update={"here": one.source >= first})
     if one.source == before - 1 or one.source >= len(names):
         return found
     name = names[one.source]
@@ -130,8 +133,10 @@ class Phrases:
     def asked(self, call: SaidCall) -> str:
         """Ask for an action by its words; what only reads is asked to be shown, without the verb of its name."""
         first, _, rest = call.action.partition(" ")
-        thing = rest if rest and first in self._table["looking"] else call.action
-        return self("question", action=thing) if call.reads else self("request", action=call.action)
+        is_looking = first in self._table["looking"]
+        if not call.reads or (is_looking and not rest):
+            return self("request", action=call.action)
+        return self("question", action=rest if is_looking else call.action)
 
     def ordinal(self, place: int) -> str:
         """Give the ordinal of a place (0-based)."""
@@ -193,7 +198,8 @@ def _sentences(turn: SaidTurn, phrases: Phrases) -> Iterator[str]:
 
 
 def _reference(one: SaidReference, phrases: Phrases) -> str:
-    which = "last_answer" if one.nth == LAST else "numbered_answer" if one.several else "answer"
+    last = "found" if one.here else "last_answer"
+    which = last if one.nth == LAST else "numbered_answer" if one.several else "answer"
     answer = phrases(which, action=one.action, ordinal=phrases.ordinal(max(one.nth, 0)))
     thing = phrases("among" if one.count > 1 else "only", thing=one.thing, ordinal=phrases.ordinal(one.position))
     return phrases("reference", label=one.label, thing=thing, answer=answer)

@@ -87,7 +87,7 @@ class PlainWording:
         phrases = phrases_of(draft.language)
         turns = [said(draft, turn) for turn in range(len(draft.turns))]
         actions = dict.fromkeys(call.action for turn in turns for call in turn.calls if call.action)
-        known = [phrases.value(label, value) for label, value in draft.values.items()]
+        known = [phrases.value(label, value) for label, value in draft.known.items()]
         persona = Persona(
             task_instructions=phrases("instructions"),
             reason_for_call=phrases("goal", actions="; ".join(actions)),

@@ -48,7 +48,8 @@ class DeedSource:
     """Gives drafts of one deed each (`draft.Source`), the same for the same seed and the same answers about them.
 
     `closed` edges lead nowhere, `unfit` tools cannot be called; `refusals` is the share of scenarios with one. `left`
-    says what was not rehearsed; `leading` are the tools that others take values from.
+    says what was not rehearsed; `leading` are the tools that others take values from, `vain` the steps that
+    no person takes, with the reason.
     """
 
     graph: Graph
@@ -60,6 +61,7 @@ class DeedSource:
     languages: Sequence[str] = ("en",)
     left: str = ""
     leading: set[str] = field(default_factory=set, init=False)
+    vain: dict[str, str] = field(default_factory=dict, init=False)
     walks: dict[str, Walk] = field(default_factory=dict)
     _usage: Usage = field(default_factory=Usage)
     _vain: Counter[Way] = field(default_factory=Counter)
@@ -102,6 +104,7 @@ class DeedSource:
                 continue
             if any(map(self._is_pointless, _asked(turns))):
                 self._vain[way] = _AGAIN
+                self.vain[" -> ".join(way[-2:])] = "nobody asks for it this way"
                 continue
             needed = self._needed if not self._lost_by[way[-2:]] else lambda _: set()
             turns = tuple(of_one_deed(turns, self.stock.rules.confirms, needed))

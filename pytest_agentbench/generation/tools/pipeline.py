@@ -234,6 +234,7 @@ class Pipeline:
         walks = [source.walks[draft.id] for draft in report.accepted]
         save(recipe.out / WALKS, WalkFile(walks=tuple(walks)), hash_of(graph, recipe.seed))
         offered = [card.tool for card in stock.cards.cards]
+        why = {**(source.vain if isinstance(source, DeedSource) else {}), **why}
         rows = coverage(graph, walks, why, offered=offered, drafts=report.accepted, leading=_leading(source))
         kinds = kinds_told(self.toolset.of("assistant"), stock.cards, stock.pool) if state is None else []
         named = {name for row in rows for name, _ in row.missing}

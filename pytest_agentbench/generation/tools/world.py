@@ -7,7 +7,8 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,9 @@ from pytest_agentbench.runs.run_thread import RunnerInThread
 
 PATIENCE = 10.0
 """Seconds that a call, and closing, may take."""
+
+LATER = (1, 30, 366)
+"""Days later on which a call, and a scenario, must still hold, where the environment takes a clock."""
 
 OPENING = 60.0
 """Seconds that opening may take: servers are started for it."""
@@ -125,6 +129,11 @@ class World:
         """Whether several environments may be open at a time, each with a state of its own."""
         own = self.spec.state is not None and self.spec.state.kind in ("json", "sqlite")
         return self.stands_alone or (own and all(one.kind == "python" for one in self.spec.tools))
+
+    def later(self, days: int) -> "World":
+        """Give the same world with its clock, which it must have, so many days later."""
+        now = self.spec.now + timedelta(days=days) if self.spec.now else None
+        return replace(self, spec=self.spec.model_copy(update={"now": now}))
 
     async def described(self) -> Toolset:
         """Give the tools; a server that only tells them itself is asked, once."""

@@ -20,7 +20,7 @@ from pytest_agentbench.generation.tools.hydration.names import Handles
 from pytest_agentbench.generation.tools.hydration.rules import SuiteRules
 from pytest_agentbench.generation.tools.labels import name_of
 from pytest_agentbench.generation.tools.probing.schemas import read_slots
-from pytest_agentbench.generation.tools.recruiting.pool import Pool, Watch, distinct, watch_of
+from pytest_agentbench.generation.tools.recruiting.pool import FAILURE, Pool, Watch, distinct, watch_of
 from pytest_agentbench.generation.tools.recruiting.proposing import is_needed
 from pytest_agentbench.generation.tools.values import (
     Card,
@@ -134,8 +134,12 @@ class Stock:
 
     @cached_property
     def ownership(self) -> Ownership:
-        """Whom things belong to. What verified changes made is not there when a walk begins, so it is left out."""
-        entries = [(entry, self.record(entry)) for entry in self.pool.entries]
+        """Whom things belong to.
+
+        What verified changes made is not there when a walk begins, so it is left out, and so is what found nothing.
+        """
+        found = (entry for entry in self.pool.entries if FAILURE not in entry.id)
+        entries = [(entry, self.record(entry)) for entry in found]
         return ownership_of(
             [self.state], [replace(one, result=None) if one.writes or entry.after else one for entry, one in entries]
         )

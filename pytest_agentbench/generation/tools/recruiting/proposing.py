@@ -20,6 +20,8 @@ CANDIDATES = 10
 """Sets of arguments that are proposed at a time (tool-to-scenario D.2)."""
 _LONGEST_VALUE = 120
 """Characters of a value that a user would say."""
+_SHORT = 3
+"""Characters up to which a word stands in every text."""
 _OF_A_RUN = re.compile(r"[/\\]agentbench-\w{6,}")
 """A folder that was made for one run (`{run_dir}`), which no other run has."""
 _OPAQUE = re.compile(
@@ -45,16 +47,20 @@ class Shown:
         """Read all cards; `hints` are values of recipe and state, by `argument` or `tool.argument`."""
         self._hints = hints
         texts: list[JsonValue] = [value for values in hints.values() for value in values]
+        declared = [parameter.schema_ for card in cards.cards for parameter in card.parameters]
         for card in cards.cards:
             texts += [card.declared_description, *(str(parameter.schema_) for parameter in card.parameters)]
             for probe in card.probes:
                 own = [value for value in read_slots(probe.arguments).values() if isinstance(value, str) and value]
                 if probe.verdict == "ok" and not any(value in probe.content for value in own):
                     texts.append(parsed(probe.content))
+        self._whole = {str(value).casefold() for _, value in scalars_in([*texts, *declared])}
         self._text = "\n".join(str(value) for _, value in scalars_in(texts)).casefold()
 
     def holds(self, value: JsonValue) -> bool:
-        """Whether a value is no text, or one that is shown somewhere as a whole word."""
+        """Whether a value is no text, or one that is shown somewhere as a whole word; a short one by itself."""
+        if isinstance(value, str) and len(value) < _SHORT:
+            return value.casefold() in self._whole
         pattern = rf"(?<!\w){re.escape(str(value).casefold())}(?!\w)"
         return not isinstance(value, str) or re.search(pattern, self._text) is not None
 
@@ -71,23 +77,27 @@ def proposed(card: Card, shown: Shown, suggested: Sequence[Arguments], tried: Se
     Arguments that recipe and state name values for have others only where a result gave them.
     """
     known, given = shown.known(card), [read_slots(one) for one in suggested]
+    declared = {one.path for one in card.parameters if one.declared_required}
     from_results = {str(value) for one in given for value in one.values()}
 
     def is_known(path: str, value: JsonValue) -> bool:
         named = [*known[path], *(one.get(path) for one in given)] if known.get(path) else [value]
         return any(same(value, one) for one in named)
 
-    def is_likely(arguments: Arguments) -> bool:
-        return all(
+    def unlikely(arguments: Arguments) -> int:
+        slots = read_slots(arguments)
+        likely = [
             is_known(path, value) and (str(value) in from_results or shown.holds(value)) and not _is_zero(value)
-            for path, value in read_slots(arguments).items()
-        )
+            for path, value in slots.items()
+        ]
+        return likely.count(False) + len(declared - slots.keys())
 
     every = [_wanted(trimmed(one, card), card, known) for one in (*_proven(card), *_combined(card, known, given))]
     every = [one for one in every if is_sayable(one) and _joins_two(one) and _is_declared(one, card)]
     keys = {call_key("", arguments) for arguments in tried}
     found: dict[str, Arguments] = {}
-    for one in [one for one in every if is_likely(one)] or every:
+    least = min(map(unlikely, every), default=0)  # of an argument for which nothing is shown, any value is tried
+    for one in [one for one in every if unlikely(one) == least]:
         found.setdefault(call_key("", one), one)
     return [one for key, one in found.items() if key not in keys][:CANDIDATES]
 

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, zip_longest
 
 from pytest_agentbench.core.state import State
@@ -41,7 +41,7 @@ from pytest_agentbench.generation.tools.recruiting.proposing import (
     proposed,
 )
 from pytest_agentbench.generation.tools.values import Card, Cards, PoolEntry, Taxonomy
-from pytest_agentbench.generation.tools.world import Answer, Opened, World, how_to_reset
+from pytest_agentbench.generation.tools.world import LATER, Answer, Opened, World, how_to_reset
 
 _ROUNDS = 4
 """Times that every tool is asked about: results of one round are values for the next."""
@@ -126,6 +126,7 @@ class Recruiter:
     _refused: dict[str, list[Arguments]] = field(default_factory=lambda: defaultdict(list))
     _why: dict[str, str] = field(default_factory=dict)
     _changed: dict[str, bool | None] = field(default_factory=dict)
+    _fading: set[str] = field(default_factory=set)
     _watch: Watch = field(default_factory=Watch)
 
     async def recruit(self, tools: Sequence[str]) -> tuple[Pool, dict[str, str]]:
@@ -145,6 +146,7 @@ class Recruiter:
                 self._entries[card.tool] = self._lasting(self._entries[card.tool])
             if self.world.resettable:
                 await self._check_elsewhere(card for card in cards if card.writes is False)
+                await self._check_later(cards if self.world.spec.now else ())
             failures = [entry for card in cards if card.writes is False for entry in await self._failures(card)]
             if self.world.resettable:
                 changes = [card for card in cards if card.writes is not False]
@@ -250,6 +252,19 @@ class Recruiter:
                 self._why[card.tool] = "its calls hold values that are others in each environment"
             self._entries[card.tool] = kept
 
+    async def _check_later(self, cards: Iterable[Card]) -> None:
+        """Drop changes that are right today, and refused once time has gone by."""
+        for card in cards:
+            for days in LATER if card.writes is not False else ():
+                lease, entries = Lease(self.world.later(days)), self._entries[card.tool]
+                answers = [await lease.change(partial(_asked, entry)) for entry in entries]
+                await lease.close()
+                kept = [one for one, then in zip(entries, answers, strict=True) if judge(then.answer).verdict == "ok"]
+                if entries and not kept:
+                    self._why[card.tool] = f"its calls do not hold {days} days later"
+                    self._fading.add(card.tool)
+                self._entries[card.tool] = kept
+
     def _lasting(self, entries: list[PoolEntry]) -> list[PoolEntry]:
         """Leave out calls that name a day which neither recipe nor state names, where others are left."""
         known = {str(value) for values in self.world.hints.values() for value in values}
@@ -287,7 +302,8 @@ class Recruiter:
         for card in cards:
             founded = [one for one in self._entries[card.tool] if not self._is_baseless(one)]
             self._entries[card.tool] = founded or self._entries[card.tool]
-        missing = [card for card in cards if all(map(self._is_baseless, self._entries[card.tool]))]
+        lasting = [card for card in cards if card.tool not in self._fading]
+        missing = [card for card in lasting if all(map(self._is_baseless, self._entries[card.tool]))]
         tried: dict[str, set[str]] = defaultdict(set)
         for _ in range(_LONGEST_CHAIN - 1):
             if not any([await self._look_behind(card, tried[card.tool]) for card in missing]):
@@ -428,6 +444,10 @@ def _moved(then: PoolEntry, now: PoolEntry) -> dict[str, tuple[str, JsonValue]]:
         for path, value in scalars_in(now.result)
         if path in before and not same(before[path], value)
     }
+
+
+async def _asked(entry: PoolEntry, opened: Opened) -> Watched:
+    return Watched(await opened.call(entry.tool, entry.arguments))
 
 
 def _values(entry: PoolEntry) -> Iterable[JsonValue]:
