@@ -121,6 +121,15 @@ class _Answer:
     failed: bool
 
 
+def _named(answer: _Answer, labels: Collection[str]) -> Iterator[JsonValue]:
+    """Yield what an answer calls by a label; the `id` of a book that `find_books` found is a *book id*."""
+    yield from under(answer.value, set(labels))
+    noun = words_of(answer.call.name).rpartition(" ")[2]
+    rows = answer.value if isinstance(answer.value, list) else [answer.value]
+    if not {f"{noun} id", f"{noun.removesuffix('s')} id", noun, noun.removesuffix("s")}.isdisjoint(labels):
+        yield from (row["id"] for row in rows if isinstance(row, Mapping) and "id" in row)
+
+
 @dataclass
 class _Solver:
     """An agent that knows names, rules and what was said."""
@@ -200,7 +209,7 @@ class _Solver:
         for values in (
             [value for known, value in self._known if known in labels],
             [value for answer in self._answers if not answer.failed for value in self._beside(answer.value, labels)],
-            [value for answer in self._answers if not answer.failed for value in under(answer.value, labels)],
+            [value for answer in self._answers if not answer.failed for value in _named(answer, labels)],
             [answer.value for answer in self._answers if not answer.failed and self._is_key(answer, labels)],
         ):
             several = distinct(values)
@@ -249,7 +258,7 @@ class _Solver:
         answer = await self._make(call) if not self._broken(call) else None
         if answer is None or answer.failed:
             return None
-        several = distinct(under(answer.value, wanted)) or [answer.value] * self._is_key(answer, wanted)
+        several = distinct(_named(answer, wanted)) or [answer.value] * self._is_key(answer, wanted)
         return several[0] if len(several) == 1 else None
 
     def _pointed(self, one: SaidReference, label: str) -> JsonValue:

@@ -31,7 +31,7 @@ def test_a_line_asks_for_each_call_by_its_words_and_points_at_things_of_answers(
     draft = renewing(tmp_path)
 
     assert lines(draft) == (
-        "Please show me this: loans. Member id: M21.",
+        "Please show me the loans. Member id: M21.",
         "Please renew loan. Weeks: 3. Loan id: the second loan of your last answer.",
     )
     assert said(draft, 1).calls[0].references[0].position == 1
@@ -40,9 +40,9 @@ def test_a_line_asks_for_each_call_by_its_words_and_points_at_things_of_answers(
 @pytest.mark.parametrize(
     ("language", "line"),
     [
-        ("fr", "Montrez-moi ceci : loans. Member id : M21."),
-        ("de", "Bitte zeigen Sie mir dies: loans. Member id: M21."),
-        ("es", "Muéstreme esto: loans. Member id: M21."),
+        ("fr", "Montrez-moi : loans. Member id : M21."),
+        ("de", "Bitte zeigen Sie mir: loans. Member id: M21."),
+        ("es", "Muéstreme: loans. Member id: M21."),
     ],
 )
 def test_a_language_is_a_table_of_phrases(tmp_path: Path, language: str, line: str) -> None:
@@ -70,7 +70,7 @@ def test_what_nobody_asks_for_is_said_as_values_alone(tmp_path: Path) -> None:
     turns = [Say(calls=[Do("get_member", {"member_id": "M21"}, asked=False), Do("get_book", {"book_id": "B103"})])]
     draft = asyncio.run(drafted(suite_of(tmp_path, "library"), "d1", turns))
 
-    assert lines(draft) == ("Please show me this: book. Book id: B103. Member id: M21.",)
+    assert lines(draft) == ("Please show me the book. Book id: B103. Member id: M21.",)
 
 
 def test_labels_are_the_words_of_identifiers_or_short_titles() -> None:
