@@ -18,6 +18,7 @@ from pytest_agentbench.generation.language.plain import words_of
 from pytest_agentbench.generation.owned_rows import CallRecord
 from pytest_agentbench.generation.tools.flows import scalars_in
 from pytest_agentbench.generation.tools.hydration.hydrate import hydrate
+from pytest_agentbench.generation.tools.hydration.names import is_name
 from pytest_agentbench.generation.tools.hydration.stock import HydrationError, Stock, Usage
 from pytest_agentbench.generation.tools.labels import is_identifier, name_of
 from pytest_agentbench.generation.tools.probing.reading import parsed
@@ -133,12 +134,13 @@ class DeedSource:
             self._lost_by[_way(walk)[-2:]] += 1
 
     def _needed(self, call: PlannedCall) -> set[str]:
-        """Give the arguments that a tool needs, which an agent looks up on its own."""
-        return {one.path for one in self.stock.card(call.call.name).parameters if is_needed(one)}
+        """Give the arguments that a tool needs, or says that it does, which an agent looks up on its own."""
+        parameters = self.stock.card(call.call.name).parameters
+        return {one.path for one in parameters if is_needed(one) or one.declared_required}
 
     def _is_pointless(self, one: tuple[PlannedCall, Sequence[PlannedCall]]) -> bool:
-        """Whether nobody would look up what a call takes: it is known before, it only says whose a thing is, or it
-        stands among other people's things.
+        """Whether nobody would look up what a call takes: it is known before, it only says whose a thing is or what
+        it is called, or it stands among other people's things.
         """
         call, before = one
         slots = read_slots(dict(call.call.arguments))
@@ -158,9 +160,10 @@ class DeedSource:
             return any(same(value, slots[path]) for value in (*named, *told))
 
         def is_only_whose(at: Origin, path: str) -> bool:
-            asked = read_slots(dict(before[at.call or 0].call.arguments))
-            is_of_person = any(str(value) in self._persons for value in asked.values())
-            return str(slots[path]) in self._persons and not is_of_person and any(map(is_identifier, asked))
+            asked, value = read_slots(dict(before[at.call or 0].call.arguments)), slots[path]
+            is_of_person = any(str(one) in self._persons for one in asked.values())
+            is_owner = str(value) in self._persons and not is_of_person
+            return any(map(is_identifier, asked)) and (is_owner or (not call.writes and is_name(value)))
 
         every = [_record(one) for one in before]
         known = self.stock.ownership.plus(every)

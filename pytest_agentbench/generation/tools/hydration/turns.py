@@ -38,7 +38,9 @@ def wanted_of(result: JsonValue, known: list[JsonValue], tool: str = "") -> Iter
 
     Two values of one name are left out, and so is a value that stands in the answer twice: it would be told by chance.
     """
-    found = list(_scalars(inner(result), "", 0))
+    whole = inner(result)
+    is_only = isinstance(whole, list) and len(whole) == 1
+    found = list(_scalars(whole[0], "0", 0) if is_only else _scalars(whole, "", 0))
     labels = labels_of(path for path, _ in found)
     names = Counter(labels.values())
     texts = Counter(plain(str(value)) for _, value in found)
@@ -48,7 +50,7 @@ def wanted_of(result: JsonValue, known: list[JsonValue], tool: str = "") -> Iter
         if text is None or names[label] > 1 or texts[plain(str(value))] > 1 or plain(text) in used:
             continue
         if all(word.isalpha() and len(word) >= _SHORTEST for word in label.split()) and plain(label) != plain(text):
-            around = words_of(path.split(".")[-2] if "." in path else tool).split()
+            around = words_of(path.removeprefix("0.").rpartition(".")[0].rpartition(".")[2] or tool).split()
             thing = around[-1] if " " not in label and around and around[-1] != label else ""
             yield Wanted(label=label, thing=thing, text=text, path=path)
 

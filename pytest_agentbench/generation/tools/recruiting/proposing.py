@@ -47,20 +47,21 @@ class Shown:
         """Read all cards; `hints` are values of recipe and state, by `argument` or `tool.argument`."""
         self._hints = hints
         texts: list[JsonValue] = [value for values in hints.values() for value in values]
-        declared = [parameter.schema_ for card in cards.cards for parameter in card.parameters]
+        named: list[tuple[str, JsonValue]] = [(key, value) for key, values in hints.items() for value in values]
         for card in cards.cards:
             texts += [card.declared_description, *(str(parameter.schema_) for parameter in card.parameters)]
             for probe in card.probes:
                 own = [value for value in read_slots(probe.arguments).values() if isinstance(value, str) and value]
                 if probe.verdict == "ok" and not any(value in probe.content for value in own):
                     texts.append(parsed(probe.content))
-        self._whole = {str(value).casefold() for _, value in scalars_in([*texts, *declared])}
+                    named += scalars_in(texts[-1])
+        self._named = {(name_of(path), str(value).casefold()) for path, value in named}
         self._text = "\n".join(str(value) for _, value in scalars_in(texts)).casefold()
 
-    def holds(self, value: JsonValue) -> bool:
-        """Whether a value is no text, or one that is shown somewhere as a whole word; a short one by itself."""
-        if isinstance(value, str) and len(value) < _SHORT:
-            return value.casefold() in self._whole
+    def holds(self, value: JsonValue, name: str = "") -> bool:
+        """Whether a value is no text, or one that is shown somewhere as a whole word; a short one under its name."""
+        if name and isinstance(value, str) and len(value) < _SHORT:
+            return (name, value.casefold()) in self._named
         pattern = rf"(?<!\w){re.escape(str(value).casefold())}(?!\w)"
         return not isinstance(value, str) or re.search(pattern, self._text) is not None
 
@@ -78,6 +79,12 @@ def proposed(card: Card, shown: Shown, suggested: Sequence[Arguments], tried: Se
     """
     known, given = shown.known(card), [read_slots(one) for one in suggested]
     declared = {one.path for one in card.parameters if one.declared_required}
+    listed = {one.path: one.schema_.get("enum") or () for one in card.parameters}
+
+    def is_shown(path: str, value: JsonValue) -> bool:
+        is_given = str(value) in from_results or value in listed.get(path, ())
+        return is_given or shown.holds(value, name_of(path))
+
     from_results = {str(value) for one in given for value in one.values()}
 
     def is_known(path: str, value: JsonValue) -> bool:
@@ -87,8 +94,7 @@ def proposed(card: Card, shown: Shown, suggested: Sequence[Arguments], tried: Se
     def unlikely(arguments: Arguments) -> int:
         slots = read_slots(arguments)
         likely = [
-            is_known(path, value) and (str(value) in from_results or shown.holds(value)) and not _is_zero(value)
-            for path, value in slots.items()
+            is_known(path, value) and is_shown(path, value) and not _is_zero(value) for path, value in slots.items()
         ]
         return likely.count(False) + len(declared - slots.keys())
 
