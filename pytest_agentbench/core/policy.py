@@ -10,7 +10,7 @@ ONE_OPERATOR = "exactly one of before, never, only, confirm_before, only_if, at_
 """What a rule is, in words."""
 
 Rule = Annotated[
-    dict[str, Any], Holds(f"a rule: a mapping with {ONE_OPERATOR}"), WithJsonSchema({"x-definition": "rule"})
+    dict[str, Any], Holds(f"a rule: a mapping with {ONE_OPERATOR}"), WithJsonSchema({"x-definition": "RuleForm"})
 ]
 """The rule of a policy, whose own form is described with the rules."""
 

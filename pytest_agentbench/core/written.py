@@ -279,7 +279,7 @@ def _chosen(value: Any, branches: list[_Branch]) -> int | ValidationError | None
         return None
     alike = [(at, like.lacking) for at, like in ranked if like.shared == best.shared]
     rivals = {lacking[0]: at for at, lacking in alike if len(lacking) == 1}
-    if len(rivals) > 1 and all(len(lacking) <= 1 for _, lacking in alike):
+    if best.lacking and len(rivals) > 1 and all(len(lacking) <= 1 for _, lacking in alike):
         wanting = [model for at, model in models if model is not None and at in rivals.values()]
         is_open = any(model.is_open() for model in wanting)
         return lacks_one_of(rivals, value if not is_open else (), chain.from_iterable(one.keys() for one in wanting))

@@ -11,9 +11,9 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from pytest_agentbench.core.written import Written
+from pytest_agentbench.spec.rule import RuleForm
 from pytest_agentbench.spec.scenario import ScenarioFile
 from pytest_agentbench.spec.suite import SuiteFile
-from pytest_agentbench.suites.schema_rules import RULE_DEFINITIONS
 
 KINDS = ("suite", "scenario")
 
@@ -33,7 +33,7 @@ def file_schema(kind: str) -> dict[str, Any]:
     found = _plain(found)
     definitions = found.pop("$defs", {})
     if kind == "suite":
-        definitions |= RULE_DEFINITIONS
+        definitions |= _plain(TypeAdapter(RuleForm).json_schema(schema_generator=_Generator))["$defs"]
         found["anyOf"] = [{"required": found.pop("required")}, {"required": ["extends"]}]
     return {
         "$schema": _DRAFT,

@@ -13,9 +13,9 @@ from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.values import JsonValue, to_json
+from pytest_agentbench.core.written import form_misfits
+from pytest_agentbench.spec.rule import RuleForm
 from pytest_agentbench.suites.rule_types import Fault, Form, at_steps, form_of, missing_step, never_true, unreckonable
-from pytest_agentbench.suites.schema_rules import RULE, RULE_DEFINITIONS
-from pytest_agentbench.suites.shape import misfits
 
 TRIGGERED = ("before", "never", "only", "confirm_before", "only_if", "at_most")
 """The operators that name the calls which set them off."""
@@ -31,7 +31,7 @@ _WITHOUT_CALL = "there is no call that this could be about: write it in an only_
 def rule_misfits(rule: object, path: Keys = ()) -> Iterator[Misfit]:
     """Yield what keeps a rule from being well-formed, matchers included; `path` leads to the rule."""
     form = to_json(rule)
-    wrong = list(misfits(form, RULE, root={"$defs": RULE_DEFINITIONS}, path=path))
+    wrong = sorted(form_misfits(form, RuleForm, path), key=lambda one: len(one.path))
     yield from wrong
     if not wrong:
         yield from _Places().rule(form, path)

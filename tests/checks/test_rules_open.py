@@ -11,12 +11,13 @@ from pytest_agentbench.checks.policies import check_policies
 from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.moments import clock_misfits
 from pytest_agentbench.core.policy import Policy
+from pytest_agentbench.suites.json_schemas import file_schema
 from pytest_agentbench.suites.rule_check import rule_faults, rule_misfits
-from pytest_agentbench.suites.schema_rules import RULE_DEFINITIONS
 from tests.checks.builders import TOOLS, agent, call, run_of, user
 from tests.checks.test_events import by
 from tests.checks.test_rules import gave
 
+DEFINITIONS = file_schema("suite")["$defs"]
 NOW = datetime(2026, 11, 22, 10, tzinfo=UTC)
 TOOL_NAMES = st.sampled_from(["refund", "get_order", "cancel_order"])
 ARGUMENTS = st.sampled_from(["order_id", "amount"])
@@ -44,7 +45,7 @@ VALUES = st.recursive(
 def _of(schema: dict[str, Any], key: str, depth: int) -> st.SearchStrategy[Any]:
     """Give values for a part of the schema; what it leaves open is a value with references and dates."""
     if "$ref" in schema:
-        return _of(RULE_DEFINITIONS[schema["$ref"].removeprefix("#/$defs/")], key, depth)
+        return _of(DEFINITIONS[schema["$ref"].removeprefix("#/$defs/")], key, depth)
     if key in ("calls", "first"):
         return st.lists(TOOL_NAMES, min_size=1, max_size=2) | st.sampled_from([["refund"], "writes", "any"])
     if key in ("same", "per", "stating"):
@@ -96,7 +97,7 @@ def _mapping(schema: dict[str, Any], depth: int) -> st.SearchStrategy[dict[str, 
     )
 
 
-RULES = _of(RULE_DEFINITIONS["rule"], "", 3)
+RULES = _of(DEFINITIONS["RuleForm"], "", 3)
 HANDED = Event.model_validate({"kind": "handoff", "from": "triage", "to": "W1"})
 STEPS = st.lists(
     st.sampled_from(

@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 import pytest_agentbench.suites as floor
 from pytest_agentbench.core.written import form_misfits
 from pytest_agentbench.spec.loading import read_document
+from pytest_agentbench.spec.rule import RuleForm
 from pytest_agentbench.spec.scenario import ScenarioFile
 from pytest_agentbench.spec.suite import SuiteFile
 from pytest_agentbench.suites.json_schemas import KINDS, file_schema
-from pytest_agentbench.suites.schema_rules import RULE, RULE_DEFINITIONS
-from pytest_agentbench.suites.shape import misfits
 from tests.suites.forms import SCENARIO, SUITE
 from tests.suites.test_malformed import mutated
 from tests.tables import each
@@ -63,7 +62,7 @@ def _wrong_rules(form: Any) -> bool:
     """Whether a policy has a rule that is not of the form that the rules describe."""
     policies = form.get("policies") if isinstance(form, dict) else None
     rules = [one.get("rule") for one in policies if isinstance(one, dict)] if isinstance(policies, list) else []
-    return any(list(misfits(one, RULE, root={"$defs": RULE_DEFINITIONS})) for one in rules if one is not None)
+    return any(form_misfits(one, RuleForm) for one in rules if one is not None)
 
 
 def _numbers_like_no_other(value: Any) -> bool:
