@@ -137,5 +137,6 @@ def test_every_rule_is_refused_or_judged(rule: dict[str, Any], steps: list[Any],
 
     (outcome,) = report.outcomes
     assert outcome.exercised is not False or outcome.kept is None
-    assert all(finding.passed is outcome.kept for finding in report.findings if outcome.exercised)
+    allowed = (False, None) if outcome.kept is False else (outcome.kept,)  # one proven breach decides
+    assert all(finding.passed in allowed for finding in report.findings if outcome.exercised)
     assert all(finding.cure for finding in report.findings if finding.passed is None)
