@@ -14,6 +14,7 @@ from pytest_agentbench.core.errors import AgentBenchError, AgentError
 from pytest_agentbench.core.misfit import dotted
 from pytest_agentbench.core.transcript import Message, asking
 from pytest_agentbench.core.values import JsonValue, to_json
+from pytest_agentbench.messages.chat import SAID_FIELDS
 from pytest_agentbench.messages.content import UnreadableError, field, shown
 from pytest_agentbench.messages.reading import read as read_messages
 
@@ -21,9 +22,6 @@ ALLOWED = (
     "a reply is text; a message of OpenAI, Anthropic, Gemini, LangChain or pydantic-ai; a list of such messages (calls "
     'the agent ran itself with their results, then text); {"messages": [...]}; an answer of these clients; or a Reply'
 )
-
-_SAID = ("content", "parts", "tool_calls", "function_call", "refusal", "audio", "approvals")
-"""Fields of a message that hold what the agent says or calls beside a typed answer."""
 
 
 class Returned(Model):
@@ -138,7 +136,7 @@ def _read_object(returned: object) -> Returned:
         return Returned(messages=ended((), returned), stop=stop)
     if stop and all(field(returned, name) is None for name in ("role", "type", "content", "tool_calls")):
         return Returned(stop=True, metrics=metrics, output=output)
-    if output is not None and not any(field(returned, name) for name in _SAID):
+    if output is not None and not any(field(returned, name) for name in SAID_FIELDS):
         said = Message(role="assistant", content=dumps(output))
         return Returned(messages=(said,), stop=stop, metrics=metrics, output=output)
     messages = ended(_messages([returned], ""), returned)

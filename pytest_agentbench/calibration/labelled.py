@@ -18,6 +18,7 @@ from pytest_agentbench.checks.judges.evidence import Goal
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import digest, dumps, loads
 from pytest_agentbench.core.errors import Problem, SuiteError
+from pytest_agentbench.core.files import write_atomic
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.rubric import Label
 from pytest_agentbench.core.run import Run, RunKey
@@ -29,7 +30,6 @@ from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.environment.schema_tools import read_schema_tools
 from pytest_agentbench.messages.reading import read
-from pytest_agentbench.results.files import write_atomic
 
 ToolExecution = Literal["correct", "agent", "tool"]
 """correct; incorrect by the agent's misuse; incorrect by the tool."""

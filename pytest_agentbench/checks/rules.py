@@ -11,13 +11,12 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from pytest_agentbench.core.events import ExpectedHandoff
+from pytest_agentbench.core.tool import Requestor
 from pytest_agentbench.suites.calls import HANDOFF, handoffs_of
 from pytest_agentbench.suites.rule_check import ABOUT, rule_misfits, summed
 
 Calls = tuple[str, ...] | Literal["writes", "any"]
 """The tools that a rule is about; *writes* are all that write."""
-
-Speaker = Literal["assistant", "user"]
 
 UNSAID: Any = object()
 """Stands for a result that a rule says nothing about."""
@@ -51,7 +50,7 @@ class Spoken:
 class Says:
     """A party says something; where `times` is given, for that time."""
 
-    speaker: Speaker
+    speaker: Requestor
     spoken: Spoken
     times: int | None = None
 

@@ -15,7 +15,7 @@ from pytest_agentbench.checks.effects import wrote
 from pytest_agentbench.checks.findings import WIDTH, call_text, value_text
 from pytest_agentbench.checks.matchers import Doubt
 from pytest_agentbench.checks.reckoning import NotThereError, UnreckonedError, is_reckoned
-from pytest_agentbench.checks.rules import Described, InState, Says, Speaker, Spoken
+from pytest_agentbench.checks.rules import Described, InState, Says, Spoken
 from pytest_agentbench.checks.rules_values import Facts
 from pytest_agentbench.core.events import ExpectedHandoff
 from pytest_agentbench.core.matchers import is_matcher, is_reference
@@ -25,6 +25,7 @@ from pytest_agentbench.core.patterns import Pattern, pattern
 from pytest_agentbench.core.spoken import says, states
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.core.tool import Requestor
 from pytest_agentbench.core.values import JsonValue, is_number
 
 
@@ -244,7 +245,7 @@ class _Known:
         return [value, *(turn(value * _CENTS) / _CENTS for turn in (math.floor, math.ceil))]
 
 
-def places(facts: Facts, speaker: Speaker, messages: range, most: int | None = None) -> list[int]:
+def places(facts: Facts, speaker: Requestor, messages: range, most: int | None = None) -> list[int]:
     """Give the indices of messages in which a party speaks: those in `messages`, the first `most` of them."""
     return [index for index, _ in facts.run.transcript.texts(speaker) if index in messages][:most]
 

@@ -28,6 +28,7 @@ from pytest_agentbench.cli.progress import Progress
 from pytest_agentbench.cli.recording import add_recording, mode_of, recording
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import Problem, SuiteError
+from pytest_agentbench.core.files import write_atomic
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.rubric import Rubric, Sees, WrittenRubric
 from pytest_agentbench.core.text import printable
@@ -40,7 +41,6 @@ from pytest_agentbench.llm.models import Models
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.report.table import Align, table
 from pytest_agentbench.results.calibration import FIGURES, Calibrated, Calibration, Slice, Spread, auditor_in
-from pytest_agentbench.results.files import write_atomic
 from pytest_agentbench.results.intervals import corrected_rate
 from pytest_agentbench.results.standing import LEAST_RUNS
 from pytest_agentbench.spec.loading import read_document, read_part

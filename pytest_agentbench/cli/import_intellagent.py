@@ -18,8 +18,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> tuple[str, int]:
     """Give what was found as text; raise `SuiteError` for a file that is none of IntellAgent's."""
     from pytest_agentbench.core.codec import dumps  # noqa: PLC0415 - a command loads what it needs when it runs
+    from pytest_agentbench.core.files import write_atomic  # noqa: PLC0415 - same
     from pytest_agentbench.core.text import printable  # noqa: PLC0415 - same
-    from pytest_agentbench.results.files import write_atomic  # noqa: PLC0415 - same
     from pytest_agentbench.suites.intellagent.importing import read_intellagent  # noqa: PLC0415 - same
 
     data = read_intellagent(options.source)

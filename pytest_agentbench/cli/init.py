@@ -27,11 +27,11 @@ from pytest_agentbench.cli.schema import schema
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.conversation import View
 from pytest_agentbench.core.errors import SuiteError, SuiteFaultError
+from pytest_agentbench.core.files import write_atomic
 from pytest_agentbench.core.names import listing
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.report.glyphs import glyphs
-from pytest_agentbench.results.files import write_atomic
 from pytest_agentbench.users.scripted import ScriptedUser
 from pytest_agentbench.validation.doctor import HELLO, Diagnosis, examine
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path, PurePosixPath
 
 from pytest_agentbench.core.errors import ResultsError
+from pytest_agentbench.core.files import write_atomic
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.report.annotations import github_annotations, in_repository
@@ -22,7 +23,6 @@ from pytest_agentbench.report.table import Layout
 from pytest_agentbench.report.terminal import terminal_report
 from pytest_agentbench.results.completeness import incomplete
 from pytest_agentbench.results.document import Document, read, text_of
-from pytest_agentbench.results.files import write_atomic
 from pytest_agentbench.results.gates import FIRST_BASELINE, GateVerdict, decided_by_own, evaluate_gates
 from pytest_agentbench.results.history import FILE, history
 from pytest_agentbench.results.merge import merge

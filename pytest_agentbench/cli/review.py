@@ -16,6 +16,7 @@ from pathlib import Path
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import AgentBenchError, SuiteError, SuiteFaultError, with_hint
+from pytest_agentbench.core.files import write_atomic
 from pytest_agentbench.core.names import suggestion
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.core.values import JsonValue
@@ -31,7 +32,6 @@ from pytest_agentbench.report.glyphs import Glyphs, glyphs
 from pytest_agentbench.report.html.review import review_page
 from pytest_agentbench.report.reviewing import screen, view_of
 from pytest_agentbench.report.table import natural_width, table
-from pytest_agentbench.results.files import write_atomic
 from pytest_agentbench.suites.review_form import accepted, rejected, with_review
 
 KEYS = {"a": "accept", "r": "reject", "e": "edit", "s": "skip", "q": "quit"}

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from pytest_agentbench.cli.progress import Progress
 from pytest_agentbench.core.errors import AgentBenchError, Problem, SuiteError, SuiteFaultError
+from pytest_agentbench.core.files import write_atomic, writing_atomic
 from pytest_agentbench.core.run import Result, RunKey
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import Toolset
@@ -28,7 +29,6 @@ from pytest_agentbench.report.html.page import MOST_RUNS, Reading, html_report, 
 from pytest_agentbench.report.markdown import markdown_report
 from pytest_agentbench.report.terminal import terminal_report
 from pytest_agentbench.results.document import Document, SuiteRecord, players_of, policy_record
-from pytest_agentbench.results.files import write_atomic, writing_atomic
 from pytest_agentbench.results.gates import evaluate_gates
 from pytest_agentbench.results.redact import Redactor
 from pytest_agentbench.results.spool import Spool

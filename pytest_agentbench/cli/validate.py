@@ -11,7 +11,7 @@ from pathlib import Path
 from pytest_agentbench.cli.progress import Progress
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.report.glyphs import ASCII, UNICODE, Glyphs
-from pytest_agentbench.report.table import Align, table, wrap
+from pytest_agentbench.report.table import Align, count, table, wrap
 from pytest_agentbench.results.redact import Redactor
 from pytest_agentbench.suites.script_lines import CHOICES
 from pytest_agentbench.suites.suite_file import load_suite
@@ -82,7 +82,7 @@ def _document(report: SuiteReport, options: ValidateOptions) -> dict[str, object
 def _lines(report: SuiteReport, options: ValidateOptions, glyphs: Glyphs, *, low: bool) -> Iterator[str]:
     scenarios = report.scenarios
     dot = f" {glyphs.dot} "
-    yield dot.join([f"agentbench validate: {report.name}", _counted(len(scenarios), "scenario"), f"seed {report.seed}"])
+    yield dot.join([f"agentbench validate: {report.name}", count(len(scenarios), "scenario"), f"seed {report.seed}"])
     yield ""
     yield from table([("", "n", "ok", "%", ""), *_rows(report)], _ALIGN, width=WIDTH, glyphs=glyphs)
     for skipped in report.skipped:
@@ -121,10 +121,10 @@ def _rows(report: SuiteReport) -> Iterator[tuple[str, str, str, str, str]]:
         if kind == "unreachable":
             wrong = sum(issue.kind == kind for one in of for issue in one.issues)
             undecided = sum(len(one.undecided) for one in of)
-            count = sum(one.values for one in of)
+            values = sum(one.values for one in of)
             derived = sum(one.derived for one in of)
             notes = [f"{derived} by a rule" if derived else "", f"{undecided} undecided" if undecided else ""]
-            yield _row(name, count - undecided, wrong, ", ".join(filter(None, notes)))
+            yield _row(name, values - undecided, wrong, ", ".join(filter(None, notes)))
             continue
         bad = sum(any(issue.kind == kind for issue in one.issues) for one in of)
         added = sum(len(one.added) for one in of) if kind == "oracle" else 0
@@ -143,9 +143,9 @@ def _rows(report: SuiteReport) -> Iterator[tuple[str, str, str, str, str]]:
             yield _row(f"  {operator}", total[operator], total[operator] - caught[operator], "")
 
 
-def _row(name: str, count: int, bad: int, note: str) -> tuple[str, str, str, str, str]:
-    share = f"{100 * (count - bad) / count:.1f}" if count else "-"
-    return (name, str(count), str(count - bad), share, note)
+def _row(name: str, total: int, bad: int, note: str) -> tuple[str, str, str, str, str]:
+    share = f"{100 * (total - bad) / total:.1f}" if total else "-"
+    return (name, str(total), str(total - bad), share, note)
 
 
 def _issues(scenarios: Sequence[ScenarioReport], kind: Kind) -> list[tuple[str, str]]:
@@ -189,10 +189,6 @@ def _title(kind: Kind) -> str:
     }.get(kind, kind)
 
 
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
 def _verdict(report: SuiteReport, options: ValidateOptions, *, low: bool) -> str:
     score = report.mutation_score
     wrong = [one.id for one in report.scenarios if not one.is_valid]
@@ -200,7 +196,7 @@ def _verdict(report: SuiteReport, options: ValidateOptions, *, low: bool) -> str
     if score is not None:
         parts.append(f"mutation score {score:.3f} {'<' if low else '>='} {options.min_mutation:g}")
     if report.problems:
-        parts.append(f"{_counted(len(report.problems), 'problem')} of the suite")
+        parts.append(f"{count(len(report.problems), 'problem')} of the suite")
     text = ", ".join(parts)
     reasons = [f"{len(wrong)} not valid" if wrong else "", "too many wrong runs pass" if low else ""]
     why = " and ".join(filter(None, [*reasons, "the suite has problems" if report.problems else ""]))

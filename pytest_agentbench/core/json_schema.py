@@ -5,6 +5,7 @@ Nothing is ever fetched: what a schema refers to must stand in it.
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any
@@ -19,7 +20,8 @@ Keyword = Callable[[Any, Any, Any, Any], Iterator[Any] | None]
 _MOST_STEPS = 100_000
 """Keywords that are looked at for one value, since definitions may double without end."""
 
-_STEPS: ContextVar[list[int]] = ContextVar("reply_steps")
+_STEPS: ContextVar[list[int]] = ContextVar("steps")
+"""How many steps are left."""
 
 
 def schema_problem(schema: Mapping[str, Any]) -> str:
@@ -44,17 +46,33 @@ def schema_misfit(value: JsonValue, schema: Mapping[str, Any]) -> str:
     from jsonschema.exceptions import best_match  # noqa: PLC0415 - as above
     from referencing import Registry  # noqa: PLC0415 - as above
 
-    token = _STEPS.set([0])
     try:
-        error = best_match(_class(schema)(dict(schema), registry=Registry()).iter_errors(value))
+        with at_most_steps(_MOST_STEPS):
+            error = best_match(_class(schema)(dict(schema), registry=Registry()).iter_errors(value))
     except RecursionError:
         raise PatternBoundError("the JSON Schema leads too deep into the value; write it without recursion") from None
-    finally:
-        _STEPS.reset(token)
     if error is None:
         return ""
     place = ".".join(map(str, error.absolute_path))
     return f"{f'at {place}: ' if place else ''}{error.message}"
+
+
+@contextmanager
+def at_most_steps(most: int) -> Iterator[None]:
+    """Bound the keywords that `take_step` counts within."""
+    token = _STEPS.set([most])
+    try:
+        yield
+    finally:
+        _STEPS.reset(token)
+
+
+def take_step() -> None:
+    """Count a keyword that is looked at; raise `PatternBoundError` where there are too many."""
+    left = _STEPS.get()
+    left[0] -= 1
+    if left[0] < 0:
+        raise PatternBoundError(f"the JSON Schema takes more than {_MOST_STEPS:,} steps on the value")
 
 
 def _dangling(schema: Mapping[str, Any]) -> str:
@@ -105,10 +123,7 @@ def bounded_keywords(known: Any) -> dict[str, Keyword]:
 
 def _counted(keyword: Keyword) -> Keyword:
     def check(validator: Any, wanted: Any, instance: Any, schema: Any) -> Iterator[Any]:
-        steps = _STEPS.get()
-        steps[0] += 1
-        if steps[0] > _MOST_STEPS:
-            raise PatternBoundError(f"the JSON Schema takes more than {_MOST_STEPS:,} steps on the value")
+        take_step()
         yield from keyword(validator, wanted, instance, schema) or ()
 
     return check
@@ -116,7 +131,7 @@ def _counted(keyword: Keyword) -> Keyword:
 
 def _pattern(_: Any, wanted: str, instance: Any, __: Any) -> Iterator[Any]:
     if isinstance(instance, str) and not _fits(wanted, instance):
-        yield _error(f"{instance!r} does not match {wanted!r}")
+        yield refusal(f"{instance!r} does not match {wanted!r}")
 
 
 def _pattern_properties(validator: Any, wanted: Mapping[str, Any], instance: Any, _: Any) -> Iterator[Any]:
@@ -136,7 +151,7 @@ def _additional(validator: Any, wanted: Any, instance: Any, schema: Mapping[str,
         for key in others:
             yield from validator.descend(instance[key], wanted, path=key)
     elif not wanted and others:
-        yield _error(f"Additional properties are not allowed ({', '.join(map(repr, others))})")
+        yield refusal(f"Additional properties are not allowed ({', '.join(map(repr, others))})")
 
 
 def _unevaluated(keyword: Keyword) -> Keyword:
@@ -167,7 +182,7 @@ def _unique(_: Any, wanted: Any, instance: Any, __: Any) -> Iterator[Any]:
     if wanted and isinstance(instance, list):
         seen = {json.dumps(_alike(one), sort_keys=True) for one in instance}
         if len(seen) < len(instance):
-            yield _error("a list in which something stands twice")
+            yield refusal("a list in which something stands twice")
 
 
 def _alike(value: Any) -> Any:
@@ -179,7 +194,8 @@ def _alike(value: Any) -> Any:
     return {key: _alike(one) for key, one in value.items()} if isinstance(value, dict) else value
 
 
-def _error(message: str) -> Any:
+def refusal(message: str) -> Any:
+    """Give what a keyword yields where a value does not fit."""
     from jsonschema.exceptions import ValidationError  # noqa: PLC0415 - as above
 
     return ValidationError(message)

@@ -18,7 +18,7 @@ from pytest_agentbench.core.misfit import Keys, Misfit, shown
 from pytest_agentbench.core.moments import MOMENTS, moment_misfits, span_of
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.patterns import PatternSyntaxError, pattern
-from pytest_agentbench.core.values import is_number
+from pytest_agentbench.core.values import is_count, is_number
 
 COMPARISONS = ("$lt", "$lte", "$gt", "$gte")
 """Less, at most, more, at least: of numbers with numbers, of dates with dates and of other texts with texts."""
@@ -159,7 +159,7 @@ def _nested_operand(operator: str, operand: object) -> str:
             return "expected a mapping or a list"
         case "$in" if not isinstance(operand, list | tuple):
             return "expected a list of values"
-        case "$size" if not is_matcher(operand) and not _is_count(operand):
+        case "$size" if not is_matcher(operand) and not is_count(operand):
             return "expected a whole number from 0, or a matcher"
         case _:
             return ""
@@ -175,10 +175,6 @@ def _plain_operand(operator: str, operand: object) -> str:
     if operator in COMPARISONS:
         return "" if is_number(operand) or isinstance(operand, str) else "expected a number or a text"
     return "" if is_number(operand) else "expected a number"
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def _reference(matcher: Mapping[str, object], operator: str, path: Keys) -> Iterator[Misfit]:

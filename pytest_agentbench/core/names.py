@@ -7,6 +7,7 @@ from pytest_agentbench.core.spoken import plain
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _WORD = re.compile(r"[^\W_]+")
+_LETTERS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _SHORT = 2
 """Letters up to which a word of a longer name (`date_of_birth`) tells nothing."""
 IDENTIFIERS = frozenset({"id", "no", "nr", "num", "number", "code", "key", "ref", "reference", "uuid"})
@@ -30,6 +31,11 @@ def words_of(name: str) -> tuple[str, ...]:
     found = tuple(_WORD.findall(plain(readable(name))))
     telling = tuple(word for word in found if len(word) > _SHORT)
     return telling if len(telling) > 1 else found
+
+
+def letters_of(name: str) -> list[str]:
+    """Give the words of an identifier in lower case, in snake, kebab or camel case, its digits left out."""
+    return [word.lower() for word in _LETTERS.findall(name)]
 
 
 def listing(names: Iterable[str], most: int = 20) -> str:

@@ -1,9 +1,11 @@
-"""Which names say that what stands under them is a secret."""
+"""Which names say that what stands under them is a secret, and texts without secrets."""
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
-_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+from pytest_agentbench.core.names import letters_of
+
+_SHORTEST = 6
+"""Characters from which a secret is taken out of a text: a shorter one would take words apart."""
 
 _OLD = frozenset({"password", "passwd", "passphrase", "secret", "apikey", "authorization"})
 _SECRETS = _OLD | {"pwd", "passcode", "pin", "token", "credential", "credentials", "cookie", "otp", "cvv", "cvc"}
@@ -23,7 +25,7 @@ def names_secret(key: str, *, loosely: bool = False) -> bool:
 
     `loosely` counts only what nobody hands from call to call: a session's `token` is what an agent must go on with.
     """
-    words = [word.lower() for word in _WORDS.findall(key)]
+    words = letters_of(key)
     if not words:
         return False
     last, before = words[-1], words[-2] if len(words) > 1 else ""
@@ -44,3 +46,11 @@ def keyed(value: object, *, inside: bool = False) -> Iterator[str]:
             yield from keyed(item, inside=inside)
     elif inside and isinstance(value, str | int | float) and not isinstance(value, bool):
         yield str(value)
+
+
+def hide(text: str, secrets: Iterable[str]) -> str:
+    """Take secrets of at least 6 characters out of a text: services quote the keys they refuse."""
+    for secret in secrets:
+        if len(secret) >= _SHORTEST:
+            text = text.replace(secret, "[hidden]")
+    return text

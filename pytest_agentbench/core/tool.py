@@ -1,7 +1,6 @@
 """Tools: what one is, a call of it, and what the call gave."""
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
@@ -9,6 +8,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.names import letters_of
 from pytest_agentbench.core.values import decoded, to_json
 
 Requestor = Literal["assistant", "user"]
@@ -142,7 +142,6 @@ def _tells_an_error(content: str) -> bool:
     return bool(error) and not went_well and str(error).casefold() not in _NO_ERROR
 
 
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _CLOSES = (
     ("transfer", "human"), ("escalate", "human"), ("hand", "over"), ("handover",), ("handoff",),
     ("end", "conversation"), ("end", "simulation"), ("close", "conversation"), ("hang", "up"),
@@ -152,7 +151,7 @@ _CLOSES = (
 
 def closes_conversation(name: str) -> bool:
     """Whether a tool's name says that it ends the conversation or hands it over."""
-    named = {word.lower() for word in _WORD.findall(name)}
+    named = set(letters_of(name))
     named |= {word.removesuffix("s") for word in named}
     return any(set(several) <= named for several in _CLOSES)
 

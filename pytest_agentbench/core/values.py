@@ -112,6 +112,11 @@ def whole(value: object) -> int:
     return int(value)
 
 
+def is_count(value: object) -> TypeGuard[int]:
+    """Whether `value` is a whole number from 0; True and False are none."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
 def is_number(value: object) -> TypeGuard[int | float]:
     """Whether `value` is a number that a float can hold; True and False, infinities and NaN are none."""
     if isinstance(value, bool) or not isinstance(value, int | float):

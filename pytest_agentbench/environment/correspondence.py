@@ -15,7 +15,7 @@ from pytest_agentbench.core.state import State
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import ToolCall, ToolResult
 from pytest_agentbench.core.transcript import CallRecord
-from pytest_agentbench.core.values import JsonValue, same, to_json
+from pytest_agentbench.core.values import JsonValue, is_number, same, to_json
 from pytest_agentbench.environment.fresh_values import (
     TOKEN,
     Clock,
@@ -180,7 +180,7 @@ class Correspondence:
             return next(filter(None, found), None)
         if isinstance(run, str) and isinstance(replay, str):
             return None if self._same_texts(run, replay, key, at) else _apart(run, replay, key)
-        if _is_number(run) and _is_number(replay) and self._same_numbers(run, replay, key, at):
+        if is_number(run) and is_number(replay) and self._same_numbers(run, replay, key, at):
             return None
         if same(run, replay):
             return None
@@ -257,7 +257,7 @@ def renamed(value: JsonValue, names: Mapping[str, str], key: str = "") -> JsonVa
         return {renamed(str(name), names): renamed(item, names, str(name)) for name, item in value.items()}
     if isinstance(value, list | tuple):
         return [renamed(item, names, key) for item in value]
-    if _is_number(value) and (names_an_id(key) or read_time(value) is not None):
+    if is_number(value) and (names_an_id(key) or read_time(value) is not None):
         return _plain(names.get(str(value), str(value)))
     return value
 
@@ -291,10 +291,6 @@ def _plain(word: str) -> JsonValue:
         return json.loads(word) if word[:1].isdigit() else word
     except ValueError:
         return word
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _outcome(failed: bool) -> str:

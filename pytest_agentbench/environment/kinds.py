@@ -1,14 +1,11 @@
 """Whether a tool reads or writes: as declared, as the suite says, as seen, or guessed from a verb in its name."""
 
-import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from pytest_agentbench.core.names import listing
+from pytest_agentbench.core.names import letters_of, listing
 from pytest_agentbench.core.suite import EnvironmentSpec
 from pytest_agentbench.core.tool import KindSource, ToolKind, Toolset, ToolSpec
-
-_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 _READS = frozenset({
     "browse", "check", "compare", "count", "describe", "display", "examine", "fetch", "find", "get", "has",
@@ -56,7 +53,7 @@ def guessed_kind(name: str) -> ToolKind:
 
     A write joined by *or* or *and* (`get_or_create`) decides, since the tool may do it.
     """
-    words = [word.lower() for word in _WORDS.findall(name)]
+    words = letters_of(name)
     if any(left in ("or", "and") and right in _WRITES for left, right in pairwise(words)):
         return "write"
     for word in words:

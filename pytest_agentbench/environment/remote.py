@@ -129,13 +129,5 @@ class PrefixedTools:
         await self._source.aclose()
 
 
-def hide(text: str, secrets: Sequence[str]) -> str:
-    """Take secrets of at least 6 characters out of a text: services quote the keys they refuse."""
-    for secret in secrets:
-        if len(secret) >= 6:
-            text = text.replace(secret, "[hidden]")
-    return text
-
-
 Now = Callable[[], float]
 """A clock, in seconds."""

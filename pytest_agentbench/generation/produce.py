@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_agentbench.core.errors import UnusableAnswerError
+from pytest_agentbench.core.files import LineLog
 from pytest_agentbench.core.modifier import MODIFIER_NAMES, ModifierSpec
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.suite import Suite
@@ -37,7 +38,6 @@ from pytest_agentbench.generation.report import Report, estimate_of
 from pytest_agentbench.generation.roles import CRITIC, WRITER, RoleModels
 from pytest_agentbench.generation.store import DraftLog, Finished, ScenarioFile, Store, hash_of
 from pytest_agentbench.generation.tools.hydration.rules import SuiteRules
-from pytest_agentbench.results.files import LineLog
 from pytest_agentbench.users.modifiers.plan import plan as plan_modifiers
 from pytest_agentbench.validation.scenario import Shared
 

@@ -12,11 +12,11 @@ from typing import Literal
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import digest, dumps
 from pytest_agentbench.core.errors import ResultsError, SuiteError
+from pytest_agentbench.core.files import LineLog, read_lines, write_atomic
 from pytest_agentbench.core.review import ReviewMode
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.assemble import HEAD, yaml_text
 from pytest_agentbench.generation.draft import Draft, Loss
-from pytest_agentbench.results.files import LineLog, read_lines, write_atomic
 from pytest_agentbench.spec.loading import read_document
 from pytest_agentbench.suites.review_form import KEY as REVIEW
 from pytest_agentbench.suites.review_form import was_decided

@@ -8,6 +8,7 @@ from http import HTTPStatus
 from typing import Any
 
 from pytest_agentbench.core.errors import SendError
+from pytest_agentbench.core.secret_keys import hide
 from pytest_agentbench.llm.wire import decode, excerpt
 
 AGAIN = frozenset({408, 409, 425, 429})
@@ -132,14 +133,6 @@ def retry_after(headers: Mapping[str, str], wall: float) -> float | None:
     sent = _date(headers.get("date"))
     # the server's own clock, where it tells it: ours may be wrong
     return max(due - (wall if sent is None else sent), 0.0)
-
-
-def hide(text: str, secrets: Iterable[str]) -> str:
-    """Replace every secret of at least 6 characters: servers quote the keys they refuse."""
-    for secret in secrets:
-        if len(secret) >= 6:
-            text = text.replace(secret, "[hidden]")
-    return text
 
 
 def hidden(error: SendError, secrets: Iterable[str]) -> SendError:

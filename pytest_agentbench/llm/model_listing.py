@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 
 from pytest_agentbench.core.errors import SendError
+from pytest_agentbench.core.secret_keys import hide
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.llm.http_errors import hide
 
 LISTING = 5.0
 """Seconds that a server may take to list its models: the error that they are for does not wait longer."""

@@ -48,7 +48,9 @@ _CLASSES: dict[str, Role] = {
 }
 """LangChain's types and classes."""
 
-_FIELDS = ("content", "parts", "tool_calls", "function_call", "refusal", "audio", "approvals")
+SAID_FIELDS = ("content", "parts", "tool_calls", "function_call", "refusal", "audio", "approvals")
+"""Fields of a message that hold what its sender says or calls."""
+
 _THOUGHT_FIELDS = ("reasoning_content", "reasoning", "thoughts")
 """Fields in which servers hand on what a model thought."""
 
@@ -175,7 +177,7 @@ def _role(item: object, at: Keys) -> Role:
         if name == "type" and text == "message":
             break
         raise UnreadableError(f"found {shown(text)}, allowed: {listing(map(repr, ROLES))}", (*at, name))
-    if any(field(item, name) is not None for name in _FIELDS):
+    if any(field(item, name) is not None for name in SAID_FIELDS):
         return "assistant"
     raise UnreadableError(f"{found(item)}, expected a message: a role with content, calls or parts", at)
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from pytest_agentbench.core.errors import ResultsError
+from pytest_agentbench.core.files import write_atomic
 from pytest_agentbench.core.gates import parse_gate
 from pytest_agentbench.plugin import compat
 from pytest_agentbench.plugin.options import Options
 from pytest_agentbench.report.comparison import against_baseline, is_partial
 from pytest_agentbench.report.glyphs import Line, glyphs
 from pytest_agentbench.results.document import Document, read
-from pytest_agentbench.results.files import write_atomic
 
 
 def read_baseline(path: Path | None) -> Document | None:

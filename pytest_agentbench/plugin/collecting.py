@@ -8,6 +8,7 @@ import pytest
 
 from pytest_agentbench.api.reading import Owners, key_of
 from pytest_agentbench.core.errors import with_hint
+from pytest_agentbench.core.files import write_atomic
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.run import RunKey
 from pytest_agentbench.plugin.accounts import check_cassettes, check_models, last_costs
@@ -18,7 +19,6 @@ from pytest_agentbench.plugin.prefetch import POSITION
 from pytest_agentbench.plugin.session import Session, bound_by_states
 from pytest_agentbench.plugin.store import SEQUENTIAL
 from pytest_agentbench.plugin.wire import Collected, CollectedSuite, Meta
-from pytest_agentbench.results.files import write_atomic
 from pytest_agentbench.runs.forecast import asks_models, estimate, has_auditor
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.suites.scenario_files import SUFFIXES, is_suite_file

@@ -10,8 +10,8 @@ from typing import Any
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import digest, dumps, loads
+from pytest_agentbench.core.files import write_atomic
 from pytest_agentbench.core.text import ascii_slug
-from pytest_agentbench.results.files import write_atomic
 
 _FILES = "agentbench_files"
 _PLAN = "plan.json"

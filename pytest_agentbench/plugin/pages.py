@@ -6,12 +6,12 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from pytest_agentbench.core.files import write_atomic
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.plugin.session import Session
 from pytest_agentbench.report.annotations import github_annotations, in_repository
 from pytest_agentbench.report.before import conversations_before
 from pytest_agentbench.results.document import Document
-from pytest_agentbench.results.files import write_atomic
 from pytest_agentbench.results.transcripts import Transcripts
 
 

@@ -11,12 +11,12 @@ import pytest
 
 from pytest_agentbench.core.codec import dumps, loads
 from pytest_agentbench.core.errors import ResultsError
+from pytest_agentbench.core.files import LineLog, numbered_lines, write_atomic
 from pytest_agentbench.core.run import Result, RunKey
 from pytest_agentbench.plugin.hosts import Posting, sees
 from pytest_agentbench.plugin.options import Options
 from pytest_agentbench.plugin.wire import Collected
 from pytest_agentbench.results.completeness import cut_off
-from pytest_agentbench.results.files import LineLog, numbered_lines, write_atomic
 from pytest_agentbench.results.secrets import Secrets
 from pytest_agentbench.results.store import RunDirectory, RunWriter, new_run_id, without_attempt
 from pytest_agentbench.runs.plan import RunPlan

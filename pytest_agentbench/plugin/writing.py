@@ -12,6 +12,7 @@ from time import monotonic
 
 import pytest
 
+from pytest_agentbench.core.files import write_atomic
 from pytest_agentbench.core.names import listing
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.plugin.accounts import merge_cassettes
@@ -20,7 +21,6 @@ from pytest_agentbench.plugin.pages import write_pages
 from pytest_agentbench.plugin.session import Session
 from pytest_agentbench.plugin.tally import NOT_BEGUN, Tally
 from pytest_agentbench.results.document import Document, players_of, text_of
-from pytest_agentbench.results.files import write_atomic
 from pytest_agentbench.results.history import remember
 from pytest_agentbench.results.seen_writes import note_seen
 

@@ -11,10 +11,10 @@ from pytest_agentbench.checks.rule_words import rule_words
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps, loads
 from pytest_agentbench.core.errors import ResultsError
+from pytest_agentbench.core.files import write_atomic
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.results.files import write_atomic
 from pytest_agentbench.results.gates import GateVerdict, decided_by_own
 from pytest_agentbench.results.standing import AuditorStanding
 from pytest_agentbench.results.table import Facts

@@ -10,9 +10,9 @@ from typing import Self
 from pydantic import Field, ValidationError, model_validator
 
 from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.files import LineLog, read_lines
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.results.document import Document
-from pytest_agentbench.results.files import LineLog, read_lines
 from pytest_agentbench.results.numbers import COST, value_of
 from pytest_agentbench.results.trials import grouped
 

@@ -7,8 +7,8 @@ from types import TracebackType
 from typing import Self
 
 from pytest_agentbench.core.errors import ResultsError
+from pytest_agentbench.core.files import write_atomic
 from pytest_agentbench.core.locks import ProcessLock
-from pytest_agentbench.results.files import write_atomic
 
 
 class FolderLock:

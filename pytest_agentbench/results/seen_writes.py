@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from pytest_agentbench.core.codec import dumps
-from pytest_agentbench.results.files import write_atomic
+from pytest_agentbench.core.files import write_atomic
 from pytest_agentbench.suites.seen_writes import SEEN, read_seen, seen_of
 
 

@@ -23,13 +23,13 @@ from pydantic import Field, ValidationError
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import digest, dumps, loads
 from pytest_agentbench.core.errors import ResultsError
+from pytest_agentbench.core.files import LineLog, numbered_lines, write_atomic
 from pytest_agentbench.core.run import Result, RunKey
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.text import ascii_slug
 from pytest_agentbench.core.transcript import Transcript
-from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.core.values import JsonValue, is_count
 from pytest_agentbench.core.verdict import Blame, Verdict
-from pytest_agentbench.results.files import LineLog, numbered_lines, write_atomic
 from pytest_agentbench.results.lock import FolderLock
 from pytest_agentbench.results.redact import Redactor
 
@@ -124,7 +124,7 @@ class RunDirectory:
             raise ResultsError(f"{path} is not a run directory: it has no meta.json") from None
         except (OSError, ValueError) as error:
             raise ResultsError(f"{file} cannot be read: {error}") from error
-        if not isinstance(meta, dict) or not _is_session(meta.get("session")):
+        if not isinstance(meta, dict) or not is_count(meta.get("session")):
             raise ResultsError(f"{file} is not the meta.json of a run directory: `session` is missing")
         return cls(path, meta)
 
@@ -367,7 +367,3 @@ def _run_folders(base: Path) -> list[Path]:
     """Give the run directories under `base`, oldest first: run ids sort by time."""
     folder = base / "runs"
     return sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
-
-
-def _is_session(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

@@ -35,7 +35,7 @@ _WORDS: dict[str, bool | None] = {
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
 _TAG = "tag:yaml.org,2002:"
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def read_yaml(text: str, file: Path) -> Document:
@@ -84,7 +84,7 @@ class _Composer:
 
     def compose(self, text: str) -> tuple[JsonValue, _Spot | None]:
         try:
-            found = self._document(yaml.parse(text, Loader=_LOADER))
+            found = self._document(yaml.parse(text, Loader=LOADER))
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             if "nesting depth" in (error.problem or ""):  # PyYAML 6.0.4 stops at 1,000 levels by itself

@@ -5,7 +5,6 @@ nothing is ever fetched.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from contextvars import ContextVar
 from dataclasses import replace
 from datetime import date, datetime, time
 from functools import lru_cache
@@ -13,7 +12,7 @@ from ipaddress import IPv4Address, IPv6Address
 from typing import Any
 from uuid import UUID
 
-from pytest_agentbench.core.json_schema import Keyword, bounded_keywords
+from pytest_agentbench.core.json_schema import Keyword, at_most_steps, bounded_keywords, refusal, take_step
 from pytest_agentbench.core.matchers import MATCHERS, holds_matcher, is_matcher
 from pytest_agentbench.core.misfit import Keys, Misfit, shown
 from pytest_agentbench.core.names import listing, suggestion
@@ -22,8 +21,6 @@ from pytest_agentbench.core.values import to_json
 
 _MOST_STEPS = 50_000
 """Keywords that are looked at for one argument, since definitions may double without end; patterns cost more."""
-
-_STEPS: ContextVar[list[int]] = ContextVar("steps")
 
 _WHOLE = ("enum", "const", "uniqueItems", "contains", "not", "if", "oneOf", "dependentSchemas")
 """Keywords that say nothing of a value with a matcher inside."""
@@ -61,10 +58,6 @@ _UNIONS = ("anyOf", "oneOf")
 _PLAIN = ("type", "enum", "const")
 
 
-class _UndecidedError(Exception):
-    """A schema takes too long to decide."""
-
-
 def argument_misfits(arguments: Mapping[str, object], parameters: Mapping[str, Any]) -> Iterator[Misfit]:
     """Yield what in the arguments of an expected call the schema of the tool's parameters refuses.
 
@@ -87,13 +80,11 @@ def _schema_of(name: str, parameters: Mapping[str, Any]) -> object:
 
 
 def _misfits(value: object, schema: object, parameters: Mapping[str, Any]) -> list[Misfit]:
-    token = _STEPS.set([0])
     try:
-        return [misfit for error in _validator(parameters).descend(value, schema) for misfit in _told(error)]
+        with at_most_steps(_MOST_STEPS):
+            return [misfit for error in _validator(parameters).descend(value, schema) for misfit in _told(error)]
     except Exception:  # noqa: BLE001 - `jsonschema` raises whatever comes to it where a schema is none
         return []
-    finally:
-        _STEPS.reset(token)
 
 
 def _validator(parameters: Mapping[str, Any]) -> Any:
@@ -123,10 +114,7 @@ def _lenient(known: Any) -> Any:
 
 def _bounded(name: str, keyword: Keyword) -> Keyword:
     def check(validator: Any, wanted: Any, instance: Any, schema: Any) -> Iterator[Any]:
-        steps = _STEPS.get()
-        steps[0] += 1
-        if steps[0] > _MOST_STEPS:
-            raise _UndecidedError
+        take_step()
         if is_matcher(instance) or (name in _WHOLE and holds_matcher(instance)):
             return
         if name == "enum" and not isinstance(wanted, list):
@@ -143,7 +131,7 @@ def _format(_: Any, wanted: str, instance: Any, __: Any) -> Iterator[Any]:
         try:
             _FORMATS[wanted][0](instance)
         except ValueError:
-            yield _error("format")
+            yield refusal("format")
 
 
 def _above(keyword: Keyword) -> Keyword:
@@ -161,15 +149,9 @@ def _exclusive(keyword: Keyword, bound: str) -> Keyword:
         if not isinstance(wanted, bool):
             yield from keyword(validator, wanted, instance, schema) or ()
         elif wanted and bound in schema and instance == schema[bound]:
-            yield _error(bound)
+            yield refusal(bound)
 
     return check
-
-
-def _error(message: str) -> Any:
-    from jsonschema.exceptions import ValidationError  # noqa: PLC0415 - as above
-
-    return ValidationError(message)
 
 
 def _told(error: Any) -> Iterator[Misfit]:

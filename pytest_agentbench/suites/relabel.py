@@ -18,12 +18,11 @@ from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.spec.document import Document
 from pytest_agentbench.spec.json_text import read_json
 from pytest_agentbench.spec.loading import YAML_SUFFIXES
-from pytest_agentbench.spec.yaml_text import read_yaml
+from pytest_agentbench.spec.yaml_text import LOADER, read_yaml
 
 _BOM = b"\xef\xbb\xbf"
 _CHANGED = "the file has changed since it was read"
 _BLOCKS = ("|", ">")
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class ByHandError(AgentBenchError):
@@ -68,7 +67,7 @@ def with_act(text: str, document: Document, path: Keys, act: ActKind) -> str:
 def _yaml_span(text: str, path: Keys) -> tuple[int, int]:
     """Give where the scalar at `path` begins and ends."""
     try:
-        node = yaml.compose(text, Loader=_LOADER)
+        node = yaml.compose(text, Loader=LOADER)
     except yaml.YAMLError:
         node = None
     for step in path:

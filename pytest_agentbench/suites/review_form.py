@@ -12,11 +12,9 @@ from pytest_agentbench.core.review import Review
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.core.written import form_misfits
 from pytest_agentbench.spec.scenario import ReviewForm
-from pytest_agentbench.spec.yaml_text import read_yaml
+from pytest_agentbench.spec.yaml_text import LOADER, read_yaml
 
 KEY = "review"
-
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class ReviewError(AgentBenchError):
@@ -85,7 +83,7 @@ def with_review(text: str, file: Path, index: int | None, value: JsonValue) -> s
 
 def _scenario_node(text: str, index: int | None) -> yaml.MappingNode | None:
     try:
-        node = yaml.compose(text, Loader=_LOADER)
+        node = yaml.compose(text, Loader=LOADER)
     except yaml.YAMLError:
         return None
     if index is not None:

@@ -10,6 +10,7 @@ from random import Random
 from typing import Any, Final
 
 from pytest_agentbench.core.tool import ToolResult
+from pytest_agentbench.core.values import is_number
 
 
 class _Unchanged:
@@ -55,7 +56,7 @@ def corrupted(value: Any, random: Random) -> Any:
     if isinstance(value, dict | list):
         spoilt = copy.deepcopy(value)
         places = list(_places(spoilt))
-        numbers = [place for place in places if _is_number(place[0][place[1]])]
+        numbers = [place for place in places if is_number(place[0][place[1]])]
         texts = [place for place in places if isinstance(place[0][place[1]], str) and _digits(place[0][place[1]])]
         if not numbers and not texts:
             return UNCHANGED
@@ -97,10 +98,6 @@ def _places(value: Any) -> Iterator[tuple[Any, Any]]:
             yield from _places(item)
         else:
             yield value, key
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _digits(value: str) -> list[int]:

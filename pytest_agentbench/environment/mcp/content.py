@@ -1,11 +1,11 @@
 """What a tool of an MCP server answers, as text: text as it is, anything else described."""
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.tool import ToolResult
+from pytest_agentbench.core.values import decoded
 
 
 def result_of(answer: Mapping[str, Any]) -> ToolResult:
@@ -32,7 +32,7 @@ def _listed(parts: Sequence[str], structured: Any) -> list[Any] | None:
 
     Structured content tells it, bare or as the one value of an object. Without that, several objects or lists are one.
     """
-    values = [_value(part) for part in parts]
+    values = [decoded(part) for part in parts]
     if structured is None:
         return values if len(values) > 1 and all(isinstance(value, dict | list) for value in values) else None
     inner = _inner(structured)
@@ -46,14 +46,7 @@ def _inner(structured: Any) -> Any:
 
 def _says(text: str, parts: Sequence[str], structured: Any) -> bool:
     """Whether a text says what structured content does: as JSON, or as the one text that was put into an object."""
-    return any(said in (structured, _inner(structured)) for said in (text, _value(text), *parts))
-
-
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
+    return any(said in (structured, _inner(structured)) for said in (text, decoded(text), *parts))
 
 
 def _text(part: Mapping[str, Any]) -> str:

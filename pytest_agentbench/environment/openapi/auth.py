@@ -11,9 +11,10 @@ from urllib.parse import quote
 
 from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.remote import AuthSpec
+from pytest_agentbench.core.secret_keys import hide
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.environment.openapi.request import Request
-from pytest_agentbench.environment.remote import Now, hide
+from pytest_agentbench.environment.remote import Now
 
 _EARLY = 30.0
 """Seconds before its end from which a token is not used any more: it must outlive the request."""

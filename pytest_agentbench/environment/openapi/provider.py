@@ -11,6 +11,7 @@ from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.placeholders import fill_text
 from pytest_agentbench.core.remote import OpenApiSpec
+from pytest_agentbench.core.secret_keys import hide
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import ToolResult, ToolSpec
 from pytest_agentbench.environment.http_client import shown_url
@@ -19,7 +20,7 @@ from pytest_agentbench.environment.openapi.document import Document, parse_docum
 from pytest_agentbench.environment.openapi.operations import Operation, operations_of
 from pytest_agentbench.environment.openapi.request import Request, UnfitArgumentsError, request_of
 from pytest_agentbench.environment.openapi.sending import Answer, Sender
-from pytest_agentbench.environment.remote import Now, Opening, hide, is_address, listed_tools, offered
+from pytest_agentbench.environment.remote import Now, Opening, is_address, listed_tools, offered
 from pytest_agentbench.environment.served import serve
 from pytest_agentbench.environment.service import filled
 

@@ -10,6 +10,7 @@ from random import Random
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import SuiteFaultError
+from pytest_agentbench.core.files import write_atomic
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.suite import GenerateSpec, Suite
 from pytest_agentbench.core.tool import Toolset
@@ -24,7 +25,6 @@ from pytest_agentbench.generation.policies.values import ExtractedPolicy, Extrac
 from pytest_agentbench.generation.recipe import recipe_of
 from pytest_agentbench.generation.roles import RoleModels
 from pytest_agentbench.generation.tools.world import world_of
-from pytest_agentbench.results.files import write_atomic
 
 POLICIES, GRAPH, SETS = "policies.json", "graph.json", "sets.json"
 FOUND = "policies.yaml"

@@ -11,9 +11,9 @@ from pydantic import ValidationError
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import digest, dumps, loads
 from pytest_agentbench.core.errors import ResultsError
+from pytest_agentbench.core.files import write_atomic
 from pytest_agentbench.generation.tools.recruiting.pool import Pool
 from pytest_agentbench.generation.tools.values import PoolEntry, Walk
-from pytest_agentbench.results.files import write_atomic
 
 CARDS = "cards.json"
 TAXONOMY = "taxonomy.json"

@@ -1,14 +1,13 @@
 """The cassette file: a header, then one line per exchange, sorted so that one changed run is one changed place."""
 
 import contextlib
-import os
-import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pytest_agentbench.core.codec import digest, dumps, loads
 from pytest_agentbench.core.errors import Problem, SuiteError
+from pytest_agentbench.core.files import write_atomic
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.llm.apis.registry import CHAT, api_named
 from pytest_agentbench.llm.cassette.names import RunName
@@ -98,19 +97,11 @@ def write_cassette(path: Path, cassette: Cassette) -> bool:
         follows = before is not None and (before.run, before.role) == (exchange.run, exchange.role)
         lines.append(dumps(_line(exchange, before if follows else None)))
         before = exchange
-    data = "".join(f"{line}\n" for line in lines).encode("ascii")
+    text = "".join(f"{line}\n" for line in lines)
     with contextlib.suppress(OSError):
-        if path.read_bytes() == data:
+        if path.read_bytes() == text.encode("ascii"):
             return False
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
-    try:
-        draft.write_bytes(data)
-        draft.replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            draft.unlink()
-        raise
+    write_atomic(path, text)
     return True
 
 

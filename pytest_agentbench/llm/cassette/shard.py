@@ -1,12 +1,11 @@
 """What one process notes while it plays: recordings used, requests asked live, runs played to their end."""
 
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import Self, cast
 
-from pytest_agentbench.core.codec import dumps, loads
+from pytest_agentbench.core.files import LineLog, read_lines
 from pytest_agentbench.core.text import ascii_slug
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.llm.apis.registry import CHAT
@@ -49,11 +48,8 @@ class Shard:
 
     def __init__(self, path: Path, mode: Mode) -> None:
         """Open `path`, and close off what a killed process left unfinished in it."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = path.open("ab", buffering=0)
+        self._log = LineLog(path)
         self._before: dict[tuple[int, str], Exchange] = {}
-        if _is_torn(path):
-            self._write(b"\n")
         self._append({"opened": mode})
 
     def used(self, play: int, run: RunName, role: str, place: int, used: Used) -> None:
@@ -102,18 +98,11 @@ class Shard:
 
     def close(self) -> None:
         """Close the file; closing twice is fine."""
-        self._file.close()
+        self._log.close()
 
     def _append(self, record: JsonValue) -> None:
-        # an agent that hangs may ask on when its session is over
-        if self._file.closed:
-            return
-        self._write(dumps(record).encode("ascii") + b"\n")
-
-    def _write(self, data: bytes) -> None:
-        view = memoryview(data)
-        while view:
-            view = view[self._file.write(view) or 0 :]
+        if not self._log.closed:  # an agent that hangs may ask on when its session is over
+            self._log.append(record)
 
 
 class _Plays:
@@ -155,8 +144,8 @@ class _Plays:
     @classmethod
     def of(cls, path: Path) -> Self:
         gathered = cls()
-        for record in _lines(path):
-            gathered.read(record)
+        for record in read_lines(path):
+            gathered.read(cast("dict[str, JsonValue]", record))
         return gathered
 
 
@@ -167,22 +156,3 @@ def read_shard(path: Path) -> tuple[list[Play], dict[str, tuple[Mode, list[str]]
     """
     gathered = _Plays.of(path)
     return list(gathered.plays.values()), gathered.facts
-
-
-def _lines(path: Path) -> Iterator[dict[str, JsonValue]]:
-    with path.open("rb") as file:
-        for line in file:
-            # no proper prefix of a JSON object is JSON, so what parses is whole
-            try:
-                record = loads(line.decode("ascii"))
-            except ValueError:
-                continue
-            yield record
-
-
-def _is_torn(path: Path) -> bool:
-    if path.stat().st_size == 0:
-        return False
-    with path.open("rb") as file:
-        file.seek(-1, os.SEEK_END)
-        return file.read(1) != b"\n"

@@ -12,36 +12,36 @@ from pytest_agentbench.core.codec import dumps, loads
 from pytest_agentbench.core.values import JsonValue
 
 
-def write_atomic(path: Path, text: str, *, encoding: str = "ascii") -> None:
-    """Write `text` beside `path`, then move it there; parent folders are made."""
+@contextlib.contextmanager
+def _drafted(path: Path) -> Iterator[Path]:
+    """Give a draft beside `path`, which is moved there when all is written, and gone when that fails."""
     draft = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
-    content = text.encode(encoding)
     try:
-        try:
-            draft.write_bytes(content)
-        except FileNotFoundError:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            draft.write_bytes(content)
+        yield draft
         draft.replace(path)
     except BaseException:
         with contextlib.suppress(OSError):
             draft.unlink()
         raise
+
+
+def write_atomic(path: Path, text: str, *, encoding: str = "ascii") -> None:
+    """Write `text` beside `path`, then move it there; parent folders are made."""
+    content = text.encode(encoding)
+    with _drafted(path) as draft:
+        try:
+            draft.write_bytes(content)
+        except FileNotFoundError:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            draft.write_bytes(content)
 
 
 @contextlib.contextmanager
 def writing_atomic(path: Path, *, encoding: str = "ascii") -> Iterator[TextIO]:
     """Open a draft beside `path` for what is too large to be one text; it is moved there when all is written."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
-    try:
-        with draft.open("w", encoding=encoding, newline="") as file:
-            yield file
-        draft.replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            draft.unlink()
-        raise
+    with _drafted(path) as draft, draft.open("w", encoding=encoding, newline="") as file:
+        yield file
 
 
 class LineLog:
@@ -61,6 +61,11 @@ class LineLog:
         line = dumps(record).encode("ascii") + b"\n"
         with self._lock:
             self._write(line)
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing can be added any more."""
+        return self._file.closed
 
     def close(self) -> None:
         """Close the file; closing twice is fine."""
