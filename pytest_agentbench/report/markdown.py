@@ -322,7 +322,7 @@ def _folded(title: str, rows: Sequence[Row], gates: Sequence[GateVerdict], *, of
             ]
         )
     table = _table([title.partition(" ")[0], "passed", "rate", "95 % CI"], cells)
-    named = f"{title}, {html.escape(of)}" if of else title
+    named = f"{title}, {html.escape(printable(of))}" if of else title
     yield (
         f"<details{' open' if title.startswith('policy (exercised)') else ''}><summary>By {named}</summary>\n\n"
         f"{table}{_more(len(shown) - MOST_ROWS)}\n</details>\n"

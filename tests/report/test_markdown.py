@@ -103,6 +103,14 @@ def test_hostile_texts_are_no_markup(text: str) -> None:
     assert "evil" not in "".join(token.content for token in parsed if token.type == "text")
 
 
+def test_the_name_of_one_of_several_variants_stays_on_its_line() -> None:
+    """Also where results of somebody else hold one that no suite could have."""
+    text = markdown_report(document([result("a", variant="first"), result("a", variant="\x1b[31m\n# second")]))
+
+    assert "\x1b" not in text
+    assert "\n# second" not in text
+
+
 def test_it_never_grows_past_what_github_takes() -> None:
     """Whole sections are left out from the end, and that is said."""
     runs = [unconfirmed(f"case-{number}-{'x' * 100}", tags=(f"tag-{number}",)) for number in range(400)]
