@@ -49,7 +49,7 @@ class View(Model):
     It holds no tool results of the agent, no expected calls and no judge notes. The first `begun` of its messages were
     exchanged before the run. `feedback` says why the conversation is not over although the user closed it. `done` holds
     the values that the agent's successful writes were called with, once for each call: what a person sees happen.
-    `calls` counts all that it called and that did not fail; None where its calls cannot be seen.
+    `calls` counts all that it called and that did not fail; None where its calls cannot be seen. `tried` counts all.
     `approvals` is what the user decides about an approval that nothing else decides. `earlier` are the messages of the
     sessions before this one.
     """
@@ -68,6 +68,7 @@ class View(Model):
     tools: tuple[ToolSpec, ...] = ()
     done: tuple[str | int | float, ...] = ()
     calls: int | None = 0
+    tried: int = 0
     approvals: Standing | None = None
     earlier: tuple[Message, ...] = ()
 

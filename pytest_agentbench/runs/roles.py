@@ -50,7 +50,7 @@ from pytest_agentbench.suites.known_info import known_values
 from pytest_agentbench.suites.language import language_of
 from pytest_agentbench.users.modifiers.applying import Behaviour
 from pytest_agentbench.users.scripted import ScriptedUser
-from pytest_agentbench.users.values import telling, wants_of
+from pytest_agentbench.users.values import askable, telling, wants_of
 
 
 class Roles:
@@ -176,6 +176,7 @@ class Roles:
             return ScriptedUser(
                 scenario.says,
                 wants=wants,
+                askable=askable(scenario, tools),
                 asks_for=scenario.communicate_info,
                 known=known_values(scenario, tools),
                 expected=[one for way in scenario.ways for one in way.expected_calls if one.requestor == "assistant"],

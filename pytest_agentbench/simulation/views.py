@@ -71,6 +71,7 @@ def user_view(
         tools=tools.of("user"),
         done=done,
         calls=len(made) if sees_calls or made else None,
+        tried=sum(len(message.tool_calls) for message in messages if message.role == "assistant"),
         approvals=scenario.approvals,
         earlier=earlier,
     )

@@ -38,6 +38,7 @@ from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.suites.language import Language, language_of
 from pytest_agentbench.suites.script_lines import call_of, labelled
 from pytest_agentbench.users.approving import Approver, turn_of
+from pytest_agentbench.users.insisting import TIMES, Insisting
 from pytest_agentbench.users.script import ANSWERS, REQUESTS, Script
 from pytest_agentbench.users.values import Fact, Heard, Wanted, numbers_in, spoken, stated, telling, undone, wants_in
 
@@ -55,6 +56,7 @@ class ScriptedUser:
         lines: Sequence[Line] = (),
         *,
         wants: Sequence[Wanted] = (),
+        askable: Sequence[str] | None = None,
         asks_for: Sequence[str] = (),
         expected: Sequence[ExpectedCall] = (),
         known: Sequence[tuple[Scalar, tuple[str, ...]]] = (),
@@ -62,7 +64,8 @@ class ScriptedUser:
     ) -> None:
         """Say `lines` (none: those of the view, or its goal) to get what it `wants` done and be told `asks_for`.
 
-        `expected` are the agent's calls that it approves, `known` values with their names where it `knows` none.
+        `expected` are the agent's calls that it approves, `known` values with their names where it `knows` none,
+        `askable` the names of what a call could take; None where nobody knows, or where what it wants leaves some open.
         """
         self._language = language or language_of("en")
         self._locale = self._language.locale
@@ -88,6 +91,7 @@ class ScriptedUser:
         self._open = ""
         self._last = UserTurn()
         self._repeated = 0
+        self._insisting = Insisting(askable, self._language)
 
     async def reply(self, view: View) -> UserTurn:
         """Say the next line or answer the agent's last message; see the module for the order of rules.
@@ -173,10 +177,14 @@ class ScriptedUser:
         if not (heard.asks or facts or self._is_invited(view, heard, texts, is_report=bool(fresh))):
             return self._next(view, text) if self._script.left else self._leave(left)
         is_again = len(texts) > 1 and similar(text, texts[-2])
+        self._last = self._last.model_copy(update={"decisions": ()})  # a request is decided about once
+        wanted = [one.value for one in (*left, *undone(self._weak, view.done)) if one.name]
+        names = [name for one in self._facts for name in one.names]
+        if is_again and (times := self._insisting.times(self._last, view, heard, wanted, names)):
+            return self._again(heard) if times < TIMES else UserTurn(stop=self._insisting.stalled())
         if is_again and self._stands(heard):
             self._repeated += 1
             if self._repeated == 1 or not self._script.left or (heard.contradicted and self._comes("confirm")):
-                self._last = self._last.model_copy(update={"decisions": ()})  # a request is decided about once
                 return self._again(heard)
             self._repeated = 0  # "Which way?" again after "Yes, please. My order is W1.": the next line may answer it
             return self._next(view, text)

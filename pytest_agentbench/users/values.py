@@ -94,6 +94,19 @@ def wants_of(scenario: Scenario, toolset: Toolset) -> tuple[Wanted, ...]:
     return tuple(one.model_copy(update={"writes": frozenset(writes[plain(str(one.value))])}) for one in found.values())
 
 
+def askable(scenario: Scenario, toolset: Toolset) -> tuple[str, ...] | None:
+    """Give the names of all arguments of the agent's tools; None where an expected write leaves one of its own open.
+
+    Where none is open, an agent that was told all values lacks nothing that a call could take.
+    """
+    writes = [call for way in scenario.ways for call in way.expected_calls if call.requestor == "assistant"]
+    known = [(call, spec) for call in writes if (spec := toolset.get(call.name)) is not None]
+    written = [(call, spec.arguments) for call, spec in known if spec.kind not in ("read", "generic")]
+    if not written or any(names is None or not names <= call.arguments.keys() for call, names in written):
+        return None
+    return tuple({name for spec in toolset.of("assistant") for name in spec.arguments or ()})
+
+
 def telling(wants: Iterable[Wanted]) -> tuple[Wanted, ...]:
     """Give the wanted values that a text hardly states by chance; where there is none, all."""
     every = tuple(wants)

@@ -173,6 +173,23 @@ def reports(call, said):
     yield from ask_then("T5 to M2 for 3 days. Shall I?", deed, "T5 is lent to M2 for 3 days.")
 
 
+def goes_on(call, said):
+    yield "I would end loan L07. Shall I?"
+    while True:
+        yield "Shall I go on?"
+
+
+def only_asks(call, said):
+    while True:
+        yield "Shall I go on?"
+
+
+def authenticates(call, said):
+    yield "I would end loan L07. Shall I?"
+    while True:
+        yield "What is your e-mail address?"
+
+
 def idle(call, said):
     while True:
         yield "Done. Anything else?"
@@ -345,6 +362,11 @@ def test_whose_fault_a_run_is_that_does_not_pass(tmp_path: Path) -> None:
             "forgets": {"says": ["Lend item T6 to M2"], "expect": LEND_T6},
             "idle": {"says": ["Lend T6 to M2"], "expect": LEND_T6},
             "twice, without a yes": {"says": [ANN], "expect": END},
+            "goes_on": {"says": ["End my loan L07, please"], "expect": END},
+            "only_asks": {"says": ["End my loan L07, please", "yes"], "expect": END},
+            "only_asks, of one who said nothing": {"says": ["End my loan, please", "yes"], "expect": END},
+            "only_asks, with something open": {"says": ["Lend T6 to M2", "yes"], "expect": LEND_T6},
+            "authenticates": {"says": ["End my loan L07, please"], "expect": END},
             "terse, without a yes": {"says": ["Lend T5 to M2 for 3 days, please"], "expect": LEND_T5},
         },
     )
@@ -354,6 +376,11 @@ def test_whose_fault_a_run_is_that_does_not_pass(tmp_path: Path) -> None:
         "forgets": ("failed", Blame.AGENT),
         "idle": ("error", Blame.SCENARIO),
         "twice, without a yes": ("passed", None),
+        "goes_on": ("failed", Blame.AGENT),
+        "only_asks": ("failed", Blame.AGENT),
+        "only_asks, of one who said nothing": ("error", Blame.UNCLEAR),
+        "only_asks, with something open": ("error", Blame.UNCLEAR),
+        "authenticates": ("error", Blame.SCENARIO),
         "terse, without a yes": ("error", Blame.SCENARIO),
     }, "\n\n".join(map(told, wrong.values()))
     assert not any("yes" in message.text for message in wrong["stubborn"].transcript.messages if message.role == "user")
