@@ -19,7 +19,7 @@ from pytest_agentbench.core.errors import SuiteFaultError, with_hint
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.names import suggestion
 from pytest_agentbench.core.seams import Agent
-from pytest_agentbench.core.suite import AgentSpec, HttpAgentSpec
+from pytest_agentbench.core.suite import AgentSpec
 from pytest_agentbench.core.variants import vary_chat, vary_http
 from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.environment.runner import Runner
@@ -28,6 +28,7 @@ from pytest_agentbench.messages.content import shown
 
 if TYPE_CHECKING:  # httpx2 takes a fifth of a second to import, and few suites need it
     from pytest_agentbench.agents.http.connections import HttpConnections
+    from pytest_agentbench.environment.served import Endpoint
 
 T = TypeVar("T")
 
@@ -50,7 +51,7 @@ async def build_agent(
     run_sync: Runner,
     chat: OpenChat | None = None,
     http: "HttpConnections | None" = None,
-    endpoint: HttpAgentSpec | None = None,
+    endpoint: "Endpoint | None" = None,
     other: Adapt = lambda _: None,
 ) -> Agent:
     """Build the agent of one run.
@@ -70,11 +71,13 @@ async def build_agent(
     if spec.kind == "http":
         from pytest_agentbench.agents.http.agent import HttpAgent  # noqa: PLC0415 - imports httpx2
         from pytest_agentbench.agents.http.connections import HttpConnections  # noqa: PLC0415 - as above
+        from pytest_agentbench.environment.served import Endpoint  # noqa: PLC0415 - as above
 
-        endpoint = endpoint or vary_http(_needed(spec.http, spec), keywords)
-        route = await (http or HttpConnections()).route_to(endpoint, root)
+        endpoint = endpoint or Endpoint(vary_http(_needed(spec.http, spec), keywords))
+        route = await (http or HttpConnections()).route_to(endpoint.spec, root)
         now = cast("datetime | None", offered.get("now"))
-        return HttpAgent(endpoint, context=offered.get("context") or {}, connections=route, now=now)
+        context = offered.get("context") or {}
+        return HttpAgent(endpoint.spec, context=context, connections=route, now=now, service=endpoint.service)
     return await _build_own(
         spec.target, spec, root=root, keywords=keywords, offered=offered, run_sync=run_sync, other=other
     )

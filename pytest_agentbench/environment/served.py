@@ -1,13 +1,23 @@
 """A service that the suite starts: one for each run, or one that all runs of an event loop share."""
 
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.remote import ServiceSpec
+from pytest_agentbench.core.suite import HttpAgentSpec
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.openapi.sending import Sender
 from pytest_agentbench.environment.service import Service, start_service
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """An agent's endpoint as one run reaches it, and the service behind it where the suite started one."""
+
+    spec: HttpAgentSpec
+    service: Service | None = None
 
 
 async def serve(spec: ServiceSpec, root: Path, gate: IsolationGate, stack: AsyncExitStack) -> Service:

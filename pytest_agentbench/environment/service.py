@@ -15,8 +15,9 @@ import threading
 import weakref
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
-from pytest_agentbench.core.errors import EnvironmentFaultError
+from pytest_agentbench.core.errors import AgentBenchError, EnvironmentFaultError
 from pytest_agentbench.core.remote import ServiceSpec
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.environment.orphans import ORPHANAGE
@@ -35,6 +36,9 @@ _TRIES = 100
 
 KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "SYSTEMROOT", "VIRTUAL_ENV", "PYTHONPATH")
 """Variables that a started process gets of the process environment; keys of other services are not among them."""
+
+
+E = TypeVar("E", bound=AgentBenchError)
 
 
 class Service:
@@ -83,6 +87,13 @@ class Service:
     def exit_status(self) -> int | None:
         """How it ended, None while it runs."""
         return self._process.poll()
+
+    async def blamed(self, error: E) -> E:
+        """Give an error of whoever asked it with how it ended, if it did, and the last that it said."""
+        await asyncio.sleep(_PAUSE)  # its last lines are on their way
+        if self.exit_status is not None:
+            return type(error)(f"{error}; {self.command} ended with status {self.exit_status}{self.last_lines}")
+        return type(error)(f"{error}; of {self.command}{self.last_lines}") if any(self._said) else error
 
     async def aclose(self) -> None:
         """End the process with all that it started, and remove its folder; closing twice is fine."""

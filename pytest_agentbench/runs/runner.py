@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_agentbench.agents.factory import build_agent
 from pytest_agentbench.checks.matching import is_call_of
@@ -26,7 +27,6 @@ from pytest_agentbench.core.errors import (
 from pytest_agentbench.core.run import Judgement, Result, Run
 from pytest_agentbench.core.seams import Agent, User
 from pytest_agentbench.core.state import State
-from pytest_agentbench.core.suite import HttpAgentSpec
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.values import JsonValue, to_json
 from pytest_agentbench.core.variants import vary_http
@@ -50,6 +50,9 @@ from pytest_agentbench.simulation.conversation import Conversation, crashed, out
 from pytest_agentbench.simulation.progress import Progress
 from pytest_agentbench.simulation.recording import Recording
 from pytest_agentbench.simulation.views import history_of
+
+if TYPE_CHECKING:  # httpx2 takes a fifth of a second to import, and few suites need it
+    from pytest_agentbench.environment.served import Endpoint
 
 _NOTICEABLE = 0.5
 """Seconds for which the event loop was blocked, from which that is the reason to give for lost time."""
@@ -116,7 +119,7 @@ class RunContext:
         self.faults = Schedule(plan.strikes, seed=digest([services.seed, str(plan.key)]))
         self.stopwatch = clock = Stopwatch(services.now, services.slot)
         self.roles = Roles(plan, services.models, seed=services.seed, paused=clock.paused, working=clock.working)
-        self._endpoint: HttpAgentSpec | None = None
+        self._endpoint: Endpoint | None = None
         self._blocked_before = services.blocked()
         if task := asyncio.current_task():
             task.set_name(self.name)

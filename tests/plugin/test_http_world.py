@@ -28,6 +28,8 @@ class Desk(BaseHTTPRequestHandler):
         if self.headers.get("X-Key") != "k":
             return self.answer({"error": "who are you?"}, 401)
         TAKEN.append(json.loads(body)["message"])
+        if TAKEN[-1].startswith("Break"):
+            raise RuntimeError("no desk " + self.headers["X-Key"] * 2)
         self.answer({"reply": f"You have {len(TAKEN)}."})
 
     def answer(self, value, status=200):
@@ -104,6 +106,18 @@ def test_an_endpoint_that_never_let_anybody_in_is_not_the_agents_fault(
     assert {run.blame for run in project.document.results} == {Blame.ENVIRONMENT}
     assert set(project.verdicts().values()) == {"error"}
     assert result.ret == 1
+
+
+def test_what_a_service_says_as_it_breaks_stands_in_the_failure(project: Project) -> None:
+    """The end of its traceback, and how it ended; the run is the agent's failure all the same."""
+    suite(project, serve=SERVE)
+    path = project.pytester.path / "bench/agentbench.yaml"
+    path.write_text(path.read_text().replace("One, please.", "Break"))
+
+    result = project.run("bench")
+
+    result.stdout.fnmatch_lines(["*`*service.py *; the last it said: *RuntimeError: no desk kk*"])
+    assert {run.blame for run in project.document.results} == {Blame.AGENT}
 
 
 def test_an_app_is_reset_and_a_key_that_it_took_before_is_the_agents_to_keep(project: Project) -> None:

@@ -10,11 +10,12 @@ from pytest_agentbench.agents.pairing import paired
 from pytest_agentbench.agents.replies import typed, with_output
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.conversation import Reply, Turn
-from pytest_agentbench.core.errors import AgentError, SuiteFaultError
+from pytest_agentbench.core.errors import AgentError, EnvironmentFaultError, SuiteFaultError
 from pytest_agentbench.core.placeholders import fill, fill_text
 from pytest_agentbench.core.suite import HttpAgentSpec
 from pytest_agentbench.core.values import JsonValue, to_json
 from pytest_agentbench.environment.http_client import fits_header
+from pytest_agentbench.environment.service import Service
 
 CLOCK = "X-Agentbench-Now"
 """The header that tells an endpoint what the suite's clock shows."""
@@ -33,12 +34,14 @@ class HttpAgent:
         context: Any,
         connections: HttpConnections | AppSender,
         now: datetime | None = None,
+        service: Service | None = None,
     ) -> None:
         """Raise `SuiteFaultError` where the address is none, or the context lacks what the request needs."""
         self.calls_visible = bool(spec.calls)
         self.shows = frozenset({"output"} if spec.output else ())
         self.log: list[str] = []
         self._spec = spec
+        self._service = service
         self._poster = Poster(connections, seconds=spec.seconds)
         self._session: JsonValue = None
         self._number = 0
@@ -46,12 +49,20 @@ class HttpAgent:
         self._check({"context": to_json(context)})
 
     async def reply(self, turn: Turn) -> Reply:
-        """Post the turn; raise `AgentError` where no answer comes, or one that cannot be read."""
+        """Post the turn; raise `AgentError` where no answer comes, or one that cannot be read.
+
+        What the service behind it said last is told, too.
+        """
         values = self._values(turn)
         url = fill_text(self._spec.address, values, escape=lambda text: quote(text, safe="", errors="replace"))
         headers = {CLOCK: self._now} if self._now else {}
         headers |= {name: fill_text(text, values) for name, text in self._spec.headers.items()}
-        answer = await self._poster.post(url, headers, dumps(fill(self._spec.body, values)))
+        try:
+            answer = await self._poster.post(url, headers, dumps(fill(self._spec.body, values)))
+        except (AgentError, EnvironmentFaultError) as error:
+            if self._service is None:
+                raise
+            raise await self._service.blamed(error) from error
         heard = read_answer(answer.value(text_too=not self._spec.reply), self._spec)
         self._session = self._session if heard.session is None else heard.session
         self.log += [note for note in dict.fromkeys(heard.notes) if note not in self.log]

@@ -15,7 +15,7 @@ from pytest_agentbench.core.text import printable, raised_text
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.environment.http_client import failure_text, http_request
 from pytest_agentbench.environment.isolation import IsolationGate
-from pytest_agentbench.environment.served import serve
+from pytest_agentbench.environment.served import Endpoint, serve
 from pytest_agentbench.environment.service import filled
 
 
@@ -27,12 +27,13 @@ async def endpoint_of_run(
     gate: IsolationGate,
     connections: HttpConnections,
     values: dict[str, JsonValue],
-) -> AsyncIterator[HttpAgentSpec]:
+) -> AsyncIterator[Endpoint]:
     """Give the endpoint as this run reaches it, started and reset as the suite says; `values` fill its headers.
 
     Runs that share what is reset take turns. Raise `EnvironmentFaultError` where it does not start, or is not reset.
     """
     async with AsyncExitStack() as stack:
+        service = None
         if spec.serve is not None:
             service = await serve(spec.serve, root, gate, stack)
             spec = spec.model_copy(update={"url": filled(spec.url, {"port": str(service.port)})})
@@ -41,7 +42,7 @@ async def endpoint_of_run(
                 where = spec.app or httpx2.URL(spec.address).netloc.decode("ascii", "replace")
                 await stack.enter_async_context(gate.hold("exclusive", f"reset {where}"))
             await _reset(spec, await connections.route_to(spec, root), values)
-        yield spec
+        yield Endpoint(spec, service)
 
 
 async def _reset(spec: HttpAgentSpec, route: HttpConnections | AppSender, values: dict[str, JsonValue]) -> None:

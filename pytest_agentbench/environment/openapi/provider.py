@@ -22,7 +22,7 @@ from pytest_agentbench.environment.openapi.request import Request, UnfitArgument
 from pytest_agentbench.environment.openapi.sending import Answer, Sender
 from pytest_agentbench.environment.remote import Now, Opening, is_address, listed_tools, offered
 from pytest_agentbench.environment.served import serve
-from pytest_agentbench.environment.service import filled
+from pytest_agentbench.environment.service import Service, filled
 
 _OUTAGES = {
     429: "is asked too often (a lower --agentbench-concurrency helps)",
@@ -46,23 +46,32 @@ class RestTools:
         sender: Sender,
         authoriser: Authoriser,
         stack: AsyncExitStack,
+        *,
+        service: Service | None = None,
     ) -> None:
         self.specs = specs
         self._operations = {operation.spec.name: operation for operation in operations}
         self._sender = sender
         self._authoriser = authoriser
         self._stack = stack
+        self._service = service
 
     async def call(self, name: str, arguments: dict[str, Any]) -> ToolResult:
         """Make a request: its body is the result, an error from status 400 on, and where a write is sent elsewhere.
 
-        Raise `EnvironmentFaultError` where the service cannot be reached, is out of service, or refuses the key.
+        Raise `EnvironmentFaultError` where the service cannot be reached, is out of service, or refuses the key; what
+        one that the suite started said last is told, too.
         """
         try:
             request = request_of(self._operations[name], arguments)
         except UnfitArgumentsError as error:
             return ToolResult(content=f"Error: {error}", error=True, wrote=False)
-        answer = await self.send(request)
+        try:
+            answer = await self.send(request)
+        except EnvironmentFaultError as error:
+            if self._service is None:
+                raise
+            raise await self._service.blamed(error) from error
         text = hide(answer.text, self._authoriser.secrets)
         if answer.status in _MOVED:
             where = printable(hide(answer.location, self._authoriser.secrets)) or "another address"
@@ -116,7 +125,7 @@ async def open_service(spec: OpenApiSpec, opening: Opening, now: Now = time.mono
             )
         operations = _operations(document, _fixed(spec))
         closing = AsyncExitStack()
-        tools = RestTools(operations, _offered(spec, opening, operations), sender, authoriser, closing)
+        tools = RestTools(operations, _offered(spec, opening, operations), sender, authoriser, closing, service=service)
         if spec.reset:
             if spec.takes_turns:
                 await stack.enter_async_context(opening.gate.hold("exclusive", f"reset {sender.base_url}"))

@@ -39,6 +39,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
     count = 0
     def do_GET(self):
         Handler.count += 1
+        if Handler.count > 3:
+            print("out of notes", flush=True)
+            import os; os._exit(4)
         body = json.dumps({"count": Handler.count, "folder": sys.argv[2]}).encode()
         self.send_response(200); self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body))); self.end_headers(); self.wfile.write(body)
@@ -321,6 +324,15 @@ async def test_runs_of_a_session_share_a_service_where_told(root: Path) -> None:
             counts.append(json.loads((await call(env, "missing")).content)["count"])
 
     assert counts == [2, 3]
+
+
+async def test_a_service_that_ends_says_what_it_said(root: Path) -> None:
+    """The calls before are answered; the fault names status and last lines."""
+    async with remote_environment(service(root), root) as env:
+        await call(env, "missing")
+        await call(env, "missing")
+        with pytest.raises(EnvironmentFaultError, match=r"ended with status 4; the last it said: .*out of notes"):
+            await call(env, "missing")
 
 
 @pytest.mark.parametrize(
