@@ -1,6 +1,7 @@
 """The transcript while it grows: messages from the loop and calls that an agent makes through wrapped tools."""
 
 import threading
+from collections.abc import Sequence
 
 from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.tool import ToolCall, ToolResult
@@ -79,6 +80,7 @@ class Recording:
         """
         with self._lock:
             observed, self._observed = self._observed, []
+        pairs = _paired([call for message in messages for call in message.tool_calls], observed)
         kept: list[Message] = []
         dropped: set[str | None] = set()
         for message in messages:
@@ -86,7 +88,7 @@ class Recording:
                 continue
             fresh: list[ToolCall] = []
             for call in message.tool_calls:
-                seen = _take(observed, call)
+                seen = pairs.get(id(call))
                 if seen is None:
                     fresh.append(call)
                     continue
@@ -127,9 +129,26 @@ def result_message(call: ToolCall, result: ToolResult) -> Message:
     )
 
 
-def _take(observed: list[ToolCall], call: ToolCall) -> ToolCall | None:
-    """Remove and give the first observed call with the same name and arguments, None where there is none."""
-    for index, seen in enumerate(observed):
-        if seen.name == call.name and same(to_json(seen.arguments), to_json(call.arguments)):
-            return observed.pop(index)
-    return None
+def _paired(reported: Sequence[ToolCall], observed: list[ToolCall]) -> dict[int, ToolCall]:
+    """Give the observed call of each reported one (its `id`): of the same name with equal arguments, one for one.
+
+    Code of the agent's own around a tool may fill in arguments or leave some out, so what is left is paired where those
+    of the one are among those of the other.
+    """
+    pairs: dict[int, ToolCall] = {}
+    for fits in (_same, _within):
+        for call in (one for one in reported if id(one) not in pairs):
+            at = next((at for at, seen in enumerate(observed) if seen.name == call.name and fits(call, seen)), None)
+            if at is not None:
+                pairs[id(call)] = observed.pop(at)
+    return pairs
+
+
+def _same(one: ToolCall, other: ToolCall) -> bool:
+    return same(to_json(one.arguments), to_json(other.arguments))
+
+
+def _within(one: ToolCall, other: ToolCall) -> bool:
+    both = one.arguments.keys() & other.arguments.keys()
+    is_part = len(both) == min(len(one.arguments), len(other.arguments))
+    return is_part and all(same(to_json(one.arguments[name]), to_json(other.arguments[name])) for name in both)

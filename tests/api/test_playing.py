@@ -280,3 +280,43 @@ def test_what_was_called_is_known_or_said_to_be_unknown(bench: Callable[..., Pat
         silent.called("refund")
     with pytest.raises(NotMeasuredError, match="`state` was not measured: the suite has none"):
         _ = silent.state["refunds"]
+
+
+def test_a_call_through_code_of_the_agents_own_is_one_call(tmp_path: Path) -> None:
+    """What surrounds an offered tool fills arguments in; the agent also returns the messages of its call.
+
+    A call that was never made by the tool, such as one that the agent's framework refused, stays a call of its own.
+    """
+    (tmp_path / "till_tools.py").write_text(
+        'def pay_back(order_id: str, amount: float = 1.0) -> str:\n    "Pay money back."\n    return "ok"\n'
+    )
+    (tmp_path / "till_agent.py").write_text(
+        """
+import json
+
+
+def build(tools):
+    def called(number, arguments, answer):
+        function = {"name": "pay_back", "arguments": json.dumps(arguments)}
+        call = {"id": number, "type": "function", "function": function}
+        return [
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": number, "content": answer},
+        ]
+
+    def reply(message):
+        refused = called("1", {"order_id": 1}, "Error: order_id must be a text")
+        done = called("2", {"order_id": "W1"}, tools[0](order_id="W1", amount=1.0))
+        return [*refused, *done, {"role": "assistant", "content": "Done."}]
+
+    return reply
+"""
+    )
+    scenario = {"id": "a", "says": ["Pay W1 back"], "expect": [{"pay_back": {"order_id": "W1"}}]}
+    keys = {"agent": "till_agent:build", "environment": {"tools": "till_tools", "writes": ["pay_back"]}}
+    (tmp_path / "agentbench.yaml").write_text(json.dumps({**keys, "scenarios": [scenario]}))
+
+    [one] = run_suite(tmp_path / "agentbench.yaml")
+
+    assert sorted(str(call.call.arguments["order_id"]) for call in one.calls) == ["1", "W1"]
+    assert one.passed, one.findings
