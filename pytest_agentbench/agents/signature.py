@@ -24,6 +24,13 @@ def declares(function: UserFunction, name: str) -> bool:
     return any(parameter.name == name and is_single(parameter) for parameter in parameters(function) or ())
 
 
+def requires(function: object, name: str) -> bool:
+    """Whether what can be called has a parameter of this name and no default for it."""
+    if not callable(function):
+        return False
+    return any(parameter.name == name and is_required(parameter) for parameter in parameters(function) or ())
+
+
 def is_single(parameter: inspect.Parameter) -> bool:
     """Whether the parameter takes one value, so is neither `*args` nor `**kwargs`."""
     return parameter.kind not in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import cast
 
 from pytest_agentbench.agents.factory import check_import
+from pytest_agentbench.agents.signature import requires
 from pytest_agentbench.core.errors import AgentBenchError, Problem, SuiteError
 from pytest_agentbench.core.extensions import BUILT_IN, Extensions
 from pytest_agentbench.core.suite import Suite
@@ -190,6 +191,14 @@ def _unimportable_agent(suite: Suite) -> Iterator[Problem]:
         check_import(suite.agent, suite.root)
     except AgentBenchError as error:
         yield Problem(file=suite.path, key="agent", message=str(error))
+        return
+    if suite.environment.tools or suite.environment.offered is not None or suite.agent.kind != "factory":
+        return
+    varied = [set(keywords) for keywords in suite.variants.values()] or [set()]
+    if requires(load_object(suite.agent.target, suite.root), "tools") and any("tools" not in one for one in varied):
+        message = f"the factory {suite.agent.target!r} requires `tools`, and the suite names none"
+        hint = "add `environment: {tools: MODULE}`, or give the parameter a default"
+        yield Problem(file=suite.path, key="agent", message=message, hint=hint)
 
 
 def key_of(path: Path, root: Path) -> str:

@@ -89,7 +89,8 @@ def _tools_in(file: Path) -> tuple[str, bool] | None:
     )
     if not public or not (decorates or "tools" in file.stem.split("_")):
         return None
-    return file.stem, any(one.arg == "state" for node in public for one in node.args.args)
+    declared = [one for node in public for one in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+    return file.stem, any(one.arg == "state" for one in declared)
 
 
 def _scenario(says: Sequence[str], asked: str, calls: Sequence[ToolCall]) -> Iterator[str]:

@@ -4,7 +4,7 @@ import ast
 import inspect
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from pytest_agentbench.agents.frameworks.recognition import framework_of
 from pytest_agentbench.agents.http.app import is_app
 from pytest_agentbench.agents.signature import declares, is_required, parameters
 from pytest_agentbench.cli.init_search import Confirmed, candidates, ranked, sources
+from pytest_agentbench.cli.init_service import FoundService, service_in
 from pytest_agentbench.core.errors import AgentBenchError, ImportPathError, SuiteFaultError, with_hint
 from pytest_agentbench.core.names import listing
 from pytest_agentbench.environment.import_path import load_module, load_object
@@ -79,6 +80,8 @@ def _found(given: str | None, folder: Path, into: Path | None) -> Target:
         file = folder / place
         if not file.is_file():
             raise ImportPathError(f"there is no file {place!r} in {folder}")
+        if not name and (service := service_in(file.resolve())):
+            return _served(service, into or file.resolve().parent)
         module, root = _module_of(file)
     else:
         module, root = place, folder
@@ -110,7 +113,23 @@ def _searched(folder: Path, into: Path | None) -> Target:
             told = _told(load_object(one.target, into or one.root), one.target, into or one.root)
             others = (other for other in order if other is not one and confirmed.framework(other))
             return Target(**{**told.__dict__, "others": tuple(other.target for other in others)})
-    return _likely(folder, into, confirmed.problems)
+    try:
+        return _likely(folder, into, confirmed.problems)
+    except SuiteFaultError:
+        services = [found for file in _sources(folder) if (found := service_in(file.resolve()))]
+        if not services:
+            raise
+    return _served(services[0], into or services[0].file.parent, services[1:])
+
+
+def _served(service: FoundService, root: Path, others: Sequence[FoundService] = ()) -> Target:
+    return Target(
+        root=root,
+        agent=service.agent(root),
+        name=service.file.name,
+        what="a service on http.server",
+        others=tuple(one.file.name for one in others),
+    )
 
 
 def _likely(folder: Path, into: Path | None, problems: list[str]) -> Target:

@@ -36,8 +36,8 @@ class ServiceSpec(Written):
     """The command, as a list of its words."""
     env: Variables = {}
     """Variables of its environment."""
-    ready: Annotated[Filled, Says("the path that answers once the service is up")] = "/"
-    """The path that answers once the service is up."""
+    ready: Annotated[Filled, Says("a path that answers with a status below 400 once the service is up")] | None = None
+    """A path that answers with a status below 400 once the service is up; without it, any answer at `/` will do."""
     share: _Share = "run"
     """Whether each run has a service of its own, or all share one."""
     seconds: Seconds = 30.0

@@ -11,6 +11,9 @@ from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.openapi.sending import Sender
 from pytest_agentbench.environment.service import Service, start_service
 
+_ERROR = 400
+_OUT_OF_SERVICE = 502
+
 
 @dataclass(frozen=True)
 class Endpoint:
@@ -30,8 +33,10 @@ async def serve(spec: ServiceSpec, root: Path, gate: IsolationGate, stack: Async
         service = start_service(spec, root)
         try:
             async with Sender(headers={}, seconds=spec.seconds) as sender:
-                address = f"http://127.0.0.1:{service.port}/{spec.ready.lstrip('/')}"
-                await service.until_up(lambda: sender.is_up(address), spec.seconds)
+                address = f"http://127.0.0.1:{service.port}/{(spec.ready or '').lstrip('/')}"
+                # nobody said that there is anything at `/`: an error of the service itself tells that it is up
+                below = _OUT_OF_SERVICE if spec.ready is None else _ERROR
+                await service.until_up(lambda: sender.standing(address, below=below), spec.seconds, spec.ready or "/")
         except BaseException:
             await service.aclose()
             raise

@@ -99,11 +99,16 @@ class Service:
         """End the process with all that it started, and remove its folder; closing twice is fine."""
         await asyncio.to_thread(self._end)
 
-    async def until_up(self, is_up: Callable[[], Awaitable[bool]], seconds: float) -> None:
-        """Wait until the service answers; raise `EnvironmentFaultError` where it ends, or does not within `seconds`."""
+    async def until_up(self, standing: Callable[[], Awaitable[str]], seconds: float, path: str) -> None:
+        """Wait until the service is up: `standing` says why it is not, or "". `path` is the one that is asked.
+
+        Raise `EnvironmentFaultError` where it ends, or is not up within `seconds`.
+        """
+        last = "no answer"
+        last = ""
         try:
             async with asyncio.timeout(seconds):
-                while not await is_up():
+                while last := await standing():
                     if self.exit_status is not None:
                         await asyncio.sleep(_PAUSE)  # its last lines are on their way
                         raise EnvironmentFaultError(
@@ -111,15 +116,20 @@ class Service:
                         )
                     await asyncio.sleep(_PAUSE)
         except TimeoutError:
-            raise EnvironmentFaultError(
-                f"{self.command} has not answered at port {self.port} within {seconds:g} s (does it listen on "
-                f"{{port}}? `ready` is the path that is asked, `seconds` how long){self.last_lines}"
-            ) from None
+            why = f"was not up at port {self.port} within {seconds:g} s: {_why(last, path)}"
+            raise EnvironmentFaultError(f"{self.command} {why}{self.last_lines}") from None
 
     def _listen(self) -> None:
         with contextlib.suppress(ValueError, OSError):  # closed under its hands
             for line in self._process.stdout or ():
                 self._said.append(line.rstrip())
+
+
+def _why(last: str, path: str) -> str:
+    """Say what a service that is not up answered last, and what to do."""
+    if last.startswith("status"):
+        return f"GET {path} answered with {last} (name a path that answers below 400 as `ready`)"
+    return f"no answer at {path} (does it listen on {{port}}? `seconds` says how long it may take)"
 
 
 def start_service(spec: ServiceSpec, root: Path) -> Service:

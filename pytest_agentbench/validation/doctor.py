@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Literal, cast
+from typing import Literal
 
-from pytest_agentbench.agents.signature import UserFunction, is_required, parameters
+from pytest_agentbench.agents.signature import requires
 from pytest_agentbench.agents.visibility import declares_tools
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.errors import AgentBenchError, KeyMissingError, Problem, SuiteError
@@ -133,7 +133,7 @@ async def _examined(player: Player, line: str) -> Diagnosis:
     observations = [
         *_agent(first),
         *_tools(tools, suite),
-        *([] if first.is_broken else [*_calls(run, suite), *_state(run)]),
+        *([] if first.is_broken else [*_calls(run, suite), *_state(run, suite)]),
         *_isolated(isolation, suite),
         *_leaks(pairs),
         *_models(first, suite),
@@ -255,6 +255,11 @@ _UNSEEN_MODEL = {
     "factory": "where it asks a model, let a factory build it (`def build(base_url): …`) and give that to its client: "
     "calls are then counted, recorded and bounded",
 }
+_UNREAD_STATE = {
+    "http": "it lies behind the endpoint: tools of an OpenAPI document that read it may tell it (`environment: "
+    "{tools: {openapi: …, base_url: …}, state: {tools: [get_orders]}}`)",
+    "factory": "give the tools a state: `environment: {state: {sqlite: …}}`, `json`, or a provider of your own",
+}
 """What to do about what cannot be seen, for agents behind HTTP and for those that a factory builds."""
 
 
@@ -271,8 +276,7 @@ def _takes_tools(suite: Suite) -> bool:
 
 def _needs_tools(suite: Suite) -> bool:
     """Whether the factory cannot be called without tools."""
-    found = cast("UserFunction", load_object(suite.agent.target, suite.root))
-    return any(one.name == "tools" and is_required(one) for one in parameters(found) or ())
+    return requires(load_object(suite.agent.target, suite.root), "tools")
 
 
 def _calls(run: Run, suite: Suite) -> Iterator[Observation]:
@@ -284,10 +288,9 @@ def _calls(run: Run, suite: Suite) -> Iterator[Observation]:
         yield _saw("calls", "note", "none seen, and nothing tells whether any was made", _UNSEEN_CALLS[_kind(suite)])
 
 
-def _state(run: Run) -> Iterator[Observation]:
+def _state(run: Run, suite: Suite) -> Iterator[Observation]:
     if (state := run.final_state) is None:
-        advice = "give the tools a state: `environment: {state: {sqlite: …}}`, `json`, or a provider of your own"
-        yield _saw("state", "note", "cannot be read: verdicts rest on the calls alone", advice)
+        yield _saw("state", "note", "cannot be read: verdicts rest on the calls alone", _UNREAD_STATE[_kind(suite)])
         return
     changed = "changed by this turn" if state != run.initial_state else "as it was before this turn"
     entries = sum(len(table) for table in state.values() if isinstance(table, dict | list))

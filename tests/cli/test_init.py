@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
+from typing import cast
 
 import pytest
 import yaml
@@ -405,8 +406,57 @@ def test_the_job_installs_what_the_agent_needs(
     assert line in [step.get("run") for step in steps]
 
 
+HTTP_SERVER = """
+import json, os, sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+class Desk(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200 if self.path == "/health" else 404)
+        self.end_headers()
+
+    def do_POST(self):
+        said = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["message"]
+        known = self.path in ("/reset", "/chat")
+        self.send_response(200 if known else 404)
+        self.end_headers()
+        self.wfile.write(json.dumps({"reply": f"{self.path} heard {said}"}).encode())
+
+
+ThreadingHTTPServer(("127.0.0.1", PORT), Desk).serve_forever()
+"""
+
+
+@pytest.mark.parametrize(
+    ("port", "told"),
+    [
+        ("int(sys.argv[1])", {"command": ["{python}", "{name}.py", "{port}"]}),
+        ('int(os.environ["PORT"])', {"command": ["{python}", "{name}.py"], "env": {"PORT": "{port}"}}),
+        ("9", None),
+    ],
+)
+def test_a_service_on_http_server_is_started_and_never_imported(
+    project: Path, name: str, init: Init, port: str, told: dict[str, object] | None
+) -> None:
+    """It is told its port as it wants to be; one that chooses its own is only asked."""
+    (project / f"{name}.py").write_text(HTTP_SERVER.replace("PORT)", f"{port})"))
+
+    status, printed = init(*([f"{name}.py"] if "argv" in port else []))
+
+    http = yaml.safe_load((project / "agentbench.yaml").read_text())["agent"]["http"]
+    if told is None:
+        assert http == {"url": "http://127.0.0.1:9/chat"}
+    else:
+        command = [word.replace("{name}", name) for word in cast("list[str]", told["command"])]
+        serve = {**told, "command": command, "ready": "/health"}
+        assert http == {"url": "http://127.0.0.1:{port}/chat", "serve": serve}
+        assert (status, "/chat heard" in printed) == (0, True), printed
+    assert f"{name}.py is a service on http.server" in printed
+
+
 TOOLS = '''
-def get_order(state, order_id: str) -> dict:
+def get_order(*, state, order_id: str) -> dict:
     """Look an order up."""
     return state["orders"][order_id]
 '''

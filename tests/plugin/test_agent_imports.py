@@ -34,6 +34,21 @@ def test_a_wrong_import_is_one_error_and_no_run(anywhere: Project, target: str, 
     assert not (anywhere.pytester.path / ".agentbench" / "results.json").exists()
 
 
+@pytest.mark.parametrize(("parameter", "is_wrong"), [("tools", True), ("*, tools", True), ("tools=()", False)])
+def test_a_factory_that_requires_tools_wants_some_of_the_suite(
+    project: Project, parameter: str, is_wrong: bool
+) -> None:
+    """An agent that was given none would crash, and the suite would be to blame."""
+    project.write("no_tools.py", f"def build({parameter}):\n    return lambda message: 'Hello.'\n")
+    project.write("agentbench.yaml", "agent: no_tools:build\nscenarios: [{id: a, says: [hi]}]\n")
+
+    result = project.run("agentbench.yaml")
+
+    told = "agentbench.yaml:1:8: agent: the factory 'no_tools:build' requires `tools`, and the suite names none (add"
+    assert (told in result.stdout.str()) == is_wrong
+    assert result.parseoutcomes() == ({"errors": 1} if is_wrong else {"passed": 1})
+
+
 def test_the_place_in_the_agents_own_file_is_told(project: Project) -> None:
     """What raised is where the user has to look."""
     project.suite("a", agent="\n\nraise ValueError('no key')\n")

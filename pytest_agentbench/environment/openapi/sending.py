@@ -75,12 +75,13 @@ class Sender:
         answer = await self._one("POST", url, request)
         return answer.status, answer.text
 
-    async def is_up(self, url: str) -> bool:
-        """Whether a server answers at an address, whatever it answers short of being out of service."""
+    async def standing(self, url: str, *, below: int) -> str:
+        """Say why a server is not up, else "": nothing at an address answers, or not with a status `below` this."""
         try:
-            return (await self._one("GET", url, Request(method="GET", path=""))).status < 502
+            status = (await self._one("GET", url, Request(method="GET", path=""))).status
         except EnvironmentFaultError:
-            return False
+            return "no answer"
+        return "" if status < below else f"status {status}"
 
     async def _one(self, method: str, url: str, request: Request) -> Answer:
         if self._client is None:

@@ -43,7 +43,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             print("out of notes", flush=True)
             import os; os._exit(4)
         body = json.dumps({"count": Handler.count, "folder": sys.argv[2]}).encode()
-        self.send_response(200); self.send_header("Content-Type", "application/json")
+        self.send_response(int([*sys.argv, 200][3])); self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body))); self.end_headers(); self.wfile.write(body)
 print("starting", flush=True)
 http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
@@ -315,6 +315,13 @@ async def test_each_run_starts_a_service_of_its_own(root: Path) -> None:
     assert [folder.exists() for folder in folders] == [False, False]
 
 
+async def test_any_answer_will_do_where_no_path_is_named(root: Path) -> None:
+    """Nobody said that there is anything at `/`."""
+    missing = (sys.executable, "service.py", "{port}", "{run_dir}", "404")
+    async with remote_environment(service(root, command=missing, ready=None), root) as env:
+        assert "404" in (await call(env, "missing")).content
+
+
 async def test_runs_of_a_session_share_a_service_where_told(root: Path) -> None:
     """The count goes on from run to run."""
     gate = IsolationGate(root / "locks")
@@ -342,7 +349,11 @@ async def test_a_service_that_ends_says_what_it_said(root: Path) -> None:
         ((sys.executable, "-c", "print('no port left'); raise SystemExit(3)"), r"ended with status 3 .*no port left"),
         (
             (sys.executable, "-c", "import time; print('thinking', flush=True); time.sleep(60)"),
-            r"within 0\.5 s .*think",
+            r"within 0\.5 s: no answer at /up .*think",
+        ),
+        (
+            (sys.executable, "service.py", "{port}", "{run_dir}", "404"),
+            r"within 0\.5 s: GET /up answered with status 404 \(name a path that answers below 400 as `ready`\)",
         ),
     ],
 )
