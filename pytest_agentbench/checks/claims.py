@@ -6,16 +6,21 @@ spelling that code can make. A claim without a source is a flag: it decides noth
 from where nobody looks.
 """
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
+from threading import Lock
 
 from pytest_agentbench.checks.known_values import KnownValues, Token, tokens
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.run import Run
+from pytest_agentbench.core.state import State
 from pytest_agentbench.core.transcript import CallRecord
 from pytest_agentbench.core.values import decoded, leaves, to_json
 from pytest_agentbench.core.verdict import CallExplanation, Flag
+from pytest_agentbench.environment.shared_parts import apart
 
 MOST_FLAGS = 20
 """Flags of a run: an agent that makes up more is known by then."""
@@ -111,6 +116,41 @@ def wanted_from_nowhere(run: Run, calls: Sequence[CallExplanation], prompt: str 
     return [value for value, _ in asked]
 
 
+@dataclass
+class _Rows:
+    """The values in states, and the different texts with a digit that these come from."""
+
+    values: KnownValues
+    seen: set[str] = field(default_factory=set)
+
+    def learn(self, state: object) -> None:
+        """Learn the rows of a state, up to one text more than are looked at."""
+        for leaf in _leaves(state):
+            if len(self.seen) > _MOST_LEAVES:
+                return
+            if leaf not in self.seen and any(map(str.isdigit, leaf)):
+                self.seen.add(leaf)
+                self.values.add(leaf)
+
+
+_BEGINNINGS: deque[tuple[State | None, _Rows]] = deque(maxlen=2)
+"""The initial states that were read last: the runs of a suite share theirs, and reading a large one takes long."""
+
+_READING = Lock()
+
+
+def _begun(state: State | None, locale: str) -> _Rows:
+    """Give the rows of an initial state, which nobody changes any more; nor may whoever gets them."""
+    with _READING:
+        for known, rows in _BEGINNINGS:
+            if known is state and rows.values.locale == locale:
+                return rows
+        rows = _Rows(KnownValues(locale))
+        rows.learn(state)
+        _BEGINNINGS.append((state, rows))
+        return rows
+
+
 class _Sources:
     """What the agent of a run may have a value from: what it knows and hears (`known`), and the `rows` of the state."""
 
@@ -163,16 +203,12 @@ class _Sources:
 
     def learn_states(self) -> bool:
         """Learn the rows of the run's states; False where there are too many to look at."""
-        seen: set[str] = set()
-        for state in (self.run.initial_state, self.run.final_state, *self.run.states):
-            for leaf in _leaves(state):
-                if leaf in seen or not any(map(str.isdigit, leaf)):
-                    continue
-                if len(seen) == _MOST_LEAVES:
-                    return False
-                seen.add(leaf)
-                self.rows.add(leaf)
-        return True
+        rows = _begun(self.run.initial_state, self.rows.locale)
+        rows = _Rows(rows.values.copy(), set(rows.seen))
+        for state in (self.run.final_state, *self.run.states):
+            rows.learn(apart(state, self.run.initial_state)[0])
+        self.rows = rows.values
+        return len(rows.seen) <= _MOST_LEAVES
 
     def _add(self, *values: object, is_heard: bool = False) -> None:
         """Learn the leaves and the keys of values one by one, and how many entries each list has."""

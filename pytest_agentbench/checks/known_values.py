@@ -3,11 +3,11 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import ROUND_HALF_DOWN, ROUND_HALF_UP, Decimal
 from itertools import combinations, product
-from typing import Self, TypeGuard
+from typing import Any, Self, TypeGuard
 
 from pytest_agentbench.core.ids import shape
 from pytest_agentbench.core.moments import dates_of
@@ -128,6 +128,13 @@ class KnownValues:
         for text in texts:
             known.learn(text)
         return known
+
+    def copy(self) -> Self:
+        """Give the same values, to which others may be added."""
+        fields: dict[str, Any] = {
+            name: value.copy() for name, value in vars(self).items() if isinstance(value, set | dict | list)
+        }
+        return replace(self, **fields)
 
     def hear(self, text: str) -> None:
         """Learn the values of a text of the conversation, numbers in words among them."""

@@ -53,9 +53,10 @@ def judge_run(run: Run, plan: RunPlan) -> Considered:
         in_vain = ignored_in_vain(ignore, *states) or ignored_in_vain(state.unordered, *states, key="unordered")
         if in_vain:
             return judged, undecided(in_vain)
-        named = {"final_state": run.final_state, "expected_state": run.expected_state}
-        lists = {key: arranged(one, state.unordered) for key, one in named.items() if one is not None}
-        run = run.model_copy(update=lists if state.unordered else {})
+        if state.unordered:
+            named = {"final_state": run.final_state, "expected_state": run.expected_state}
+            lists = {key: arranged(one, state.unordered) for key, one in named.items() if one is not None}
+            run = run.model_copy(update=lists)
     prompt = "\n".join([plan.system, *(policy.text for policy in plan.suite.policies)])
     judgement = judge(run, checks, ignore, resolve=plan.resolve, prompt=prompt)
     return judged, with_metrics(judgement, metrics)

@@ -74,10 +74,9 @@ class Tau2Environment:
 
     def call(self, handle: World, call: ToolCall) -> object:
         """Make a call as in a conversation, and give what its caller sees."""
-        handle.writes += self.source.mutates(call.name)
-        value = handle.call(call.name, call.requestor, call.arguments)
-        handle.sync()
-        return handle.render(value)
+        mutates = self.source.mutates(call.name)
+        handle.writes += mutates
+        return handle.answer(call.name, call.requestor, call.arguments, looks=self.source.declares and not mutates)
 
     def replayed(self, run: Run, recording: Mapping[str, Any] | None, *, whole: bool) -> Run:
         """Replay a run's calls: what that showed, or why it could not be done, is the run's `replay`."""

@@ -86,15 +86,13 @@ class Replayer:
         world.begin(beginning(task))
         difference = ""
         for place, call in enumerate(calls):
-            if self._counts(call):
-                found = world.respond(call.name, call.requestor, call.arguments)
-            elif answers is None:
+            counts = self._counts(call)
+            if not counts and answers is None:
                 continue
-            else:
-                look = world.look if self.source.declares else world.respond
-                found = look(call.name, call.requestor, call.arguments)
+            looks = not counts and self.source.declares
+            found = world.respond(call.name, call.requestor, call.arguments, looks=looks)
             if answers is not None and not difference:
-                difference = _difference(place, call, answers[place], found, writes=self._counts(call))
+                difference = _difference(place, call, answers[place], found, writes=counts)
         world.sync()
         db_match = world.same_as(expected)
         states = (world.dumped(), expected.dumped()) if whole else world.beside(expected)

@@ -6,6 +6,7 @@ toolkit; in solo mode the agent has the user's tools too; after each call both t
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 
@@ -81,14 +82,25 @@ class World:
             raise LookupError(f"Tool '{name}' not found.")
         return getattr(toolkit, name)(**arguments)
 
-    def respond(self, name: str, requestor: Requestor, arguments: Mapping[str, Any]) -> tuple[str, bool]:
-        """Run a tool and synchronise, as in a conversation; give the text its caller sees and whether it failed."""
+    def respond(
+        self, name: str, requestor: Requestor, arguments: Mapping[str, Any], *, looks: bool = False
+    ) -> tuple[str, bool]:
+        """Do what `answer` does, as in a conversation; give the text its caller sees and whether it failed."""
         try:
-            value = self.call(name, requestor, arguments)
-            self.sync()
+            return self.answer(name, requestor, arguments, looks=looks), False
         except Exception as error:  # noqa: BLE001 - τ² turns whatever a tool raises into its answer
             return f"Error: {error}", True
-        return self.render(value), False
+
+    def answer(self, name: str, requestor: Requestor, arguments: Mapping[str, Any], *, looks: bool = False) -> str:
+        """Run a tool, synchronise, and give the text its caller sees; raise what the tool raises.
+
+        `looks` says that it is declared to change nothing: then nothing is copied that it looks at. Synchronising may
+        change records after any call, so it always gets its own.
+        """
+        with read_only(self.agent.db, self.user.db if self.user else None) if looks else nullcontext():
+            text = self.render(self.call(name, requestor, arguments))
+        self.sync()
+        return text
 
     def begin(self, initial: InitialState | None) -> None:
         """Bring the world into a task's initial state; raise `EnvironmentFaultError` where that fails."""
@@ -114,11 +126,6 @@ class World:
         """Whether both databases equal the other world's."""
         users = (self.user.db if self.user else None, other.user.db if other.user else None)
         return same_content(self.agent.db, other.agent.db) and same_content(*users)
-
-    def look(self, name: str, requestor: Requestor, arguments: Mapping[str, Any]) -> tuple[str, bool]:
-        """Run a tool that is declared to change nothing, as `respond` does, without copying what it looks at."""
-        with read_only(self.agent.db, self.user.db if self.user else None):
-            return self.respond(name, requestor, arguments)
 
     def apart_from(self, expected: "World") -> list[Difference]:
         """Give every row in which the databases are not those of the expected world, both parties' in turn."""

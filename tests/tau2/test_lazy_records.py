@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from pytest_agentbench.tau2.lazy_records import LazyRecords, copied, fingerprint, over, same_content
+from pytest_agentbench.tau2.world import World
 from tests.tables import each
 
 
@@ -118,3 +119,26 @@ def test_an_absent_record_is_absent() -> None:
     assert rows.pop("z", 5) == 5
     with pytest.raises(KeyError):
         rows["z"]
+
+
+def test_what_follows_a_look_changes_records_of_its_own() -> None:
+    """A tool that is declared to change nothing gets shared records; what synchronises after it does not."""
+    shared = base()
+
+    class Kit:
+        def __init__(self) -> None:
+            self.db = over(shared)
+
+        def look(self) -> list[str]:
+            return [tag for row in self.db.rows.values() for tag in row.tags]
+
+    kit = Kit()
+    sync = WAYS["item"]
+    world = World(
+        agent=kit, user=None, tools=frozenset({"look"}), user_tools=frozenset(), sync=lambda: sync(kit.db.rows)
+    )
+
+    assert world.respond("look", "assistant", {}, looks=True) == ("['a', 'b', 'c']", False)
+    assert kit.db.rows.touched == {"a"}  # type: ignore[attr-defined]
+    assert kit.db.rows["a"].tags == ["a", "x"]
+    assert shared == base()
