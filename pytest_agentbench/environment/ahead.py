@@ -23,7 +23,7 @@ class Ahead(Generic[T]):
         self._make = make
         self._spare: list[asyncio.Task[T]] = []
         self._unused: list[T] = []
-        self._ending: set[asyncio.Task[None]] = set()
+        self._ending: list[tuple[T, asyncio.Task[None]]] = []
         self._times = 0
 
     async def take(self) -> T:
@@ -48,19 +48,19 @@ class Ahead(Generic[T]):
 
     def leave(self, made: T) -> None:
         """Let one end beside."""
-        task = asyncio.create_task(made.aclose(), name="agentbench-ending")
-        self._ending.add(task)
-        task.add_done_callback(self._ending.discard)
+        self._ending = [(one, task) for one, task in self._ending if not task.done() or task.cancelled()]
+        self._ending.append((made, asyncio.create_task(made.aclose(), name="agentbench-ending")))
 
     async def aclose(self) -> None:
-        """End all that was started, and wait for it."""
+        """End all that was started, and wait for it, also where the loop has cut off what was ending."""
         spare, self._spare = self._spare, []
         while self._unused:
             self.leave(self._unused.pop())
         for one in await asyncio.gather(*spare, return_exceptions=True):
             if not isinstance(one, BaseException):
                 self.leave(one)
-        await asyncio.gather(*self._ending, return_exceptions=True)
+        await asyncio.gather(*(task for _, task in self._ending), return_exceptions=True)
+        await asyncio.gather(*(one.aclose() for one, _ in self._ending), return_exceptions=True)
 
     async def _started(self) -> T:
         return await self._make()

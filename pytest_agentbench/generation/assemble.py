@@ -20,7 +20,7 @@ CALLS, FACTS = "calls", "facts"
 HEAD = "# Written by `agentbench generate`; edits are lost when it is run again.\n"
 """The first line of a generated file, by which later sessions know it as their own."""
 
-_PLAIN_NOTE = "In plain phrases; a model rewords it: agentbench generate {suite} --reword"
+_PLAIN_NOTE = "One request, plain phrases, real calls; a model rewords it: agentbench generate {suite} --reword"
 _LONGEST_NAME = 40
 """Characters of the deed that an id names."""
 _TITLE = 120

@@ -11,6 +11,10 @@ from pytest_agentbench.environment.ahead import Ahead
 from pytest_agentbench.environment.mcp.connection import Connection
 from pytest_agentbench.environment.mcp.content import result_of
 from pytest_agentbench.environment.remote import Opening, listed_tools, offered
+from pytest_agentbench.environment.shared import SharedByLoop
+
+_AHEAD = SharedByLoop()
+"""Servers that are started ahead: they outlive the gate of the run that asked for the first one."""
 
 
 class McpTools:
@@ -55,7 +59,7 @@ async def open_server(spec: McpSpec, opening: Opening) -> McpTools:
     key = f"mcp {opening.root} {digest([spec.model_dump(mode='json'), headers])}"
     ahead: Ahead[Connection] | None = None
     if spec.share == "run" and spec.command and opening.gate.starts_ahead:
-        ahead = await opening.gate.shared.get(f"ahead {key}", lambda: _ahead(connect))
+        ahead = await _AHEAD.get(key, lambda: _ahead(connect))
         connection = await ahead.take()
     elif spec.share == "run":
         connection = await connect()

@@ -72,7 +72,7 @@ def test_drafts_become_scenarios_that_a_suite_reads(tmp_path: Path) -> None:
     assert scenarios[0].provenance["facts"][0] == {"name": "branch", "call": 0, "path": "branch"}
     text = (suite.generate.out / "scenarios" / "get-member-d2.yaml").read_text(encoding="utf-8")
     assert text.splitlines()[1] == (
-        "# In plain phrases; a model rewords it: agentbench generate agentbench.yaml --reword"
+        "# One request, plain phrases, real calls; a model rewords it: agentbench generate agentbench.yaml --reword"
     )
     assert "2 of 2 scenarios, 1.5 calls on average" in lines_of(report)
     assert document_of(report)["worded"] == {"plain": 2}
