@@ -134,6 +134,11 @@ def test_each_scenario_is_one_deed_that_a_person_would_ask_for(
     assert "Please cancel booking. Email: moe@example.com." in said  # the lookups are the agent's affair
     assert {form["provenance"]["owner"]["table"] for form in forms if "owner" in form["provenance"]} == {"guests"}
     assert len({form["provenance"]["owner"]["key"] for form in forms if "owner" in form["provenance"]}) == 3
+    for form in forms:
+        assert "answer" not in form["says"][0]["request"]  # nobody points at an answer before there is one
+        owner = form["provenance"].get("owner")
+        assert owner is None or owner["key"] in form["knows"].values()  # who it is, when it is asked
+    assert not [form["id"] for form in forms if form.get("match") and len(form["expect"]) != len(form["says"])]
     (refused,) = [form for form in forms if "failure" in form["tags"]]
     asked = [line["request"] for line in refused["says"] if "request" in line]
     assert "K12" in asked[0]
