@@ -241,7 +241,9 @@ def _verified(scenario: Scenario, position: int) -> frozenset[str]:
     origins = one.get("arguments") if isinstance(one, dict) else None
     if not isinstance(origins, dict):
         return frozenset()
-    return frozenset(path.split(".")[0] for path, origin in origins.items() if str(origin).startswith("pool "))
+    return frozenset(
+        path.split(".")[0] for path, origin in origins.items() if str(origin).startswith(("pool ", "lookup "))
+    )
 
 
 def _is_id(text: str) -> bool:
