@@ -457,7 +457,8 @@ class Attempt:
         last, unsteady = self.made[-1], self.memory.unsteady
         known = self._affairs[0]
         used = [value for one in self.made for _, value in scalars(one.arguments)]
-        used += list(known.names(people_of(known, [one.record for one in self.made])))
+        people = people_of(known, [one.record for one in self.made])
+        used += [*known.names(people), *known.owner_of(people).facts.values()]  # nobody asks who he is
         found = [
             one
             for one in wanted_of(last.result, used, last.card.tool)
