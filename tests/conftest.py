@@ -7,12 +7,7 @@ import os
 import pkgutil
 import sys
 
-import h11  # noqa: F401  # these are imported late, and pytester forgets what was imported inside a session
-import httpcore2  # noqa: F401
-import hypothesis
-import markdown_it  # noqa: F401
 import pytest
-import regex  # noqa: F401
 
 import pytest_agentbench
 
@@ -28,20 +23,39 @@ _writes_none, sys.dont_write_bytecode = sys.dont_write_bytecode, False
 OF_EXTRAS = {"pytest_agentbench.llm.pydantic_ai_form"}
 """Modules that import the package of an extra at their top."""
 
+LATE = (
+    "babel.numbers",
+    "docstring_parser",
+    "filelock",
+    "h11",
+    "httpcore2",
+    "hypothesis",
+    "jsonschema.validators",
+    "markdown_it",
+    "packaging.version",
+    "referencing",
+    "regex",
+)
+"""What the package imports where it is needed: each inner session would import it anew."""
+
 # hundreds of child processes import the package, and an editable install compiles nothing
 if "PYTEST_XDIST_WORKER" not in os.environ:
     compileall.compile_dir(pytest_agentbench.__path__[0], quiet=1)
 
 # pytester restores sys.modules after each inner session: a module first imported inside one would exist twice later on.
-# Its few asserts are for the type checker, so pytest need not rewrite its modules, as it does those of any plugin.
+# Pytest need not rewrite the asserts of this plugin and of hypothesis, as it does those of any plugin.
 _rewriting, sys.meta_path[:] = (
     sys.meta_path[:],
     [finder for finder in sys.meta_path if type(finder).__name__ != "AssertionRewritingHook"],
 )
+for _name in LATE:
+    importlib.import_module(_name)
 for _module in pkgutil.walk_packages(pytest_agentbench.__path__, "pytest_agentbench."):
     if _module.name not in OF_EXTRAS:
         importlib.import_module(_module.name)
 sys.meta_path[:] = _rewriting
+
+import hypothesis  # noqa: E402  # only now, without its asserts rewritten
 
 # the machines that run these tests are shared and slow at times: a deadline would fail for the wrong reason
 # The same examples on every run, so that a pull request is never red for what another one broke;

@@ -131,13 +131,8 @@ def _children() -> Iterator[tuple[int, str]]:
             if not entry.name.isdigit():
                 continue
             with contextlib.suppress(OSError, ValueError, IndexError):
-                state, parent = (
-                    Path(entry.path, "stat")
-                    .read_text(encoding="utf-8", errors="replace")
-                    .rpartition(")")[2]
-                    .split()[:2]
-                )
-                if int(parent) == own and state != "Z":
+                state, parent = Path(entry.path, "stat").read_bytes().rpartition(b")")[2].split()[:2]
+                if int(parent) == own and state != b"Z":
                     words = Path(entry.path, "cmdline").read_bytes().split(b"\0")
                     program, *rest = (os.fsdecode(word) for word in words)
                     yield int(entry.name), " ".join([Path(program).name, *rest]).strip()

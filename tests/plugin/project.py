@@ -92,6 +92,8 @@ class Project:
     pytester: pytest.Pytester
     arguments: tuple[str, ...] = ()
     plugins: tuple[str, ...] = ("-p", "agentbench", "-p", "xdist")
+    is_frozen: bool = True
+    """Whether this process froze its objects: a session leaves them alone then, but counting them takes long."""
 
     def write(self, name: str, text: str) -> Path:
         """Write a file."""
@@ -130,6 +132,8 @@ class Project:
         given = (*self.plugins, *self.arguments, *arguments)
         if process == "fresh":
             return self.pytester.runpytest_subprocess(*given, timeout=timeout)
+        if self.is_frozen:
+            given = ("-p", "no:agentbench-garbage", *given)
         if process == "forked" or "-n2" in given:
             return forked(self.pytester, given, timeout)
         return self.pytester.runpytest_inprocess(*given)

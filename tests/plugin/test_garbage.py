@@ -15,6 +15,12 @@ NOTED = """
 """
 
 
+@pytest.fixture
+def project(pytester: pytest.Pytester) -> Project:
+    """A user's project, whose sessions look themselves whether objects are frozen."""
+    return Project(pytester=pytester, is_frozen=False)
+
+
 def noted(project: Project) -> list[int]:
     """Give how many objects were frozen while each item ran."""
     lines = (project.pytester.path / "frozen.txt").read_text().splitlines()
