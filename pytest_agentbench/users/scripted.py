@@ -453,9 +453,12 @@ class ScriptedUser:
     def _asked_facts(self, messages: Sequence[Message], heard: Heard) -> list[Fact]:
         """Give the facts that a message names.
 
-        One that was stated before is given again only to a question that is about nothing else, by all of its name.
+        One that was stated before is given again only to a question that is about nothing else, by all of its name. The
+        second of a name is not asked for where the message states the first.
         """
-        found = [fact for fact in self._facts if fact.is_asked(heard.text, self._language, loosely=heard.asks)]
+        named = [fact for fact in self._facts if fact.is_asked(heard.text, self._language, loosely=heard.asks)]
+        stems = {fact.stem for fact in self._facts if fact.is_stated(heard.text, self._locale)}
+        found = [fact for fact in named if fact.stem not in stems]
         said = [message.text for message in messages]
         is_alone = heard.asks and not (heard.stated or heard.contradicted)
 

@@ -31,6 +31,11 @@ class Fact:
     value: Any
     names: tuple[str, ...] = ()
 
+    @property
+    def stem(self) -> str:
+        """The name without the number that tells a second value of that name from the first: `amount 2`."""
+        return self.name.rstrip("0123456789").rstrip() or self.name
+
     def is_stated(self, text: str, locale: str) -> bool:
         """Whether a text states the value, of a list all of it."""
         values = self.value if isinstance(self.value, list) else [self.value]
