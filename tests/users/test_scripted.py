@@ -202,13 +202,12 @@ def test_a_question_that_states_a_value_does_not_ask_for_the_second_of_that_name
     """*Shall I pay with card_1?* is answered with the yes alone, whatever is to be paid with another card later."""
     knows = {"method id": "card_1", "method id 2": "card_2"}
     lines = ("Refund W1 to card_1", {"confirm": "Do that"}, "Refund W2 to card_2")
-    also = {name: ("method id",) for name in knows}
+    also = dict.fromkeys(knows, ("method id",))
     talk = opened(*lines, knows=knows, also=also, expect={"order_id": "W1", "method_id": "card_1"})
     assert talk.hear("I would refund order W1, method id card_1. Shall I?") == "Do that"
     assert talk.hear("It is done.") == "Refund W2 to card_2"
     asked = opened("Two refunds, please", knows=knows)
     assert asked.hear("To which method id goes the first, to which method id 2 the second?").count("card_") == 2
-
 
 
 def test_a_line_that_holds_what_is_asked_for_is_said_in_its_place() -> None:
