@@ -13,7 +13,7 @@ from pytest_agentbench.checks.answers import check_communicate, check_output, ch
 from pytest_agentbench.checks.calls import check_approvals, check_calls, check_forbidden, check_handoffs, check_makers
 from pytest_agentbench.checks.claims import claims_without_source, wanted_from_nowhere
 from pytest_agentbench.checks.explain import explain
-from pytest_agentbench.checks.findings import cut, finding, value_text
+from pytest_agentbench.checks.findings import call_text, cut, finding, value_text
 from pytest_agentbench.checks.handling import SUFFERS, Handling, check_handling, is_excused
 from pytest_agentbench.checks.matchers import Resolver
 from pytest_agentbench.checks.matching import Matching, match_calls, match_run
@@ -76,7 +76,7 @@ def judge(
     findings.extend(handling.findings)
     parts = measured(run, findings, policies.outcomes)
     findings = guard.run("values", lambda: _noted(run, findings, explanations, prompt), findings)
-    others = [*_others(run, guard.findings), *_of_world(run, findings)]
+    others = [*_others(run, guard.findings), *_of_world(run, findings), *_refused(run, explanations)]
     verdict, blame = _decide(findings, others, handling, is_excused(explanations, handling), parts.nothing)
     if verdict is Verdict.ERROR:
         findings += _excuses(findings, others)
@@ -194,6 +194,24 @@ def _of_world(run: Run, findings: Sequence[Finding]) -> Iterator[OtherFault]:
     for tool, why in list(run.useless_tools.items())[:1]:
         reason = f"the tool {tool!r} breaks in a fresh world too, at a call that the scenario expects: {why}"
         yield OtherFault(blame=Blame.SCENARIO, reason=cut(reason))
+
+
+def _refused(run: Run, explanations: Sequence[CallExplanation]) -> Iterator[OtherFault]:
+    """Give the refusal of an expected call to an agent that had done all before it as expected, and nothing else.
+
+    Where a state can be read, making the expected calls anew tells whether they can be made.
+    """
+    if run.final_state is not None or run.faults:
+        return
+    for call in explanations:
+        if call.expected is None or call.status not in ("matched", "tool_failed"):
+            return
+        if call.status == "tool_failed":
+            others = [one for one in explanations if one.expected is None and one.status != "repeated"]
+            if all(one.write is False for one in others):
+                reason = f"the tool refused the expected call {call_text(call.tool, call.actual or {})}: {call.note}"
+                yield OtherFault(blame=Blame.SCENARIO, reason=cut(printable(reason)))
+            return
 
 
 EXCUSE = "not the agent's"

@@ -190,6 +190,15 @@ def authenticates(call, said):
         yield "What is your e-mail address?"
 
 
+def is_refused(call, said):
+    try:
+        call["lend"](member_id="M2", item_id="T3")
+    except ValueError as error:
+        yield f"I am sorry: {error}."
+    while True:
+        yield "Goodbye."
+
+
 def idle(call, said):
     while True:
         yield "Done. Anything else?"
@@ -396,3 +405,37 @@ def test_the_report_says_why_an_open_question_is_not_held_against_the_agent(tmp_
         "unanswered; add its answer to `knows`, or a `confirm` line to `says`: 'OK?'"
     ), shown
     assert "blame agent" not in shown
+
+
+REFUSED: dict[str, tuple[list[dict[str, Any]], str, Blame]] = {
+    "the expected call alone": ([{"lend": {"member_id": "M2", "item_id": "T3"}}], "error", Blame.SCENARIO),
+    "another item": ([{"lend": {"member_id": "M2", "item_id": "T5"}}], "failed", Blame.AGENT),
+    "without what comes before": (
+        [{"close_loan": {"loan_id": "L07"}}, {"lend": {"member_id": "M2", "item_id": "T3"}}],
+        "failed",
+        Blame.AGENT,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_who_did_as_expected_is_not_to_blame_for_a_refusal(tmp_path: Path, name: str) -> None:
+    """Where no state can be read, nobody can try the expected calls anew: the run itself shows that they fail."""
+    expect, verdict, blame = REFUSED[name]
+    tools = """
+def lend(member_id: str, item_id: str) -> str:
+    raise ValueError(f"{item_id} is out")
+
+
+def close_loan(loan_id: str) -> str:
+    return "closed"
+"""
+    (tmp_path / "full_tools.py").write_text(tools)
+    scenario = {"says": ["T3 for M2, please"], "expect": expect}
+    one = played(tmp_path, {"is_refused": scenario}, environment={"tools": "full_tools"}, policies=[])["is_refused"]
+
+    assert (one.result.verdict, one.result.blame) == (verdict, blame), told(one)
+    shown = failure_text(one.result, one.transcript)
+    assert ("the tool refused the expected call lend(member_id='M2', item_id='T3')" in shown) is (verdict == "error"), (
+        shown
+    )
