@@ -11,7 +11,7 @@ from pytest_agentbench.cli.progress import Progress
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import Problem
 from pytest_agentbench.core.text import printable
-from pytest_agentbench.suites.logs.reading import read_conversations
+from pytest_agentbench.suites.logs.reading import Garbled, read_conversations
 from pytest_agentbench.suites.logs.writing import As, Writer
 from pytest_agentbench.suites.personal.fakes import Fakes
 from pytest_agentbench.suites.personal.masking import Masker
@@ -53,10 +53,11 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
     key = os.environ.get(KEY, "").encode() or secrets.token_bytes(16)
     masker = None if options.keep_personal else Masker(Fakes(key))
     problems: list[Problem] = []
+    garbled: list[Problem] = []
     seen: list[int] = [0]
     kind: As = options.kind
     with Writer(options.into, kind) as writer, Progress("import") as progress:
-        read = _read(options.logs, problems, seen)
+        read = _read(options.logs, problems, garbled, seen)
         chosen = _sample(read, options.sample, options.seed) if options.sample is not None else read
         count = 0
         for count, record in enumerate(chosen, 1):
@@ -68,6 +69,7 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
         replaced = dict(masker.replaced) if masker else {}
         found = {"imported": count, "seen": seen[0], "files": [str(file) for file in writer.files] if count else []}
         found |= {"replaced": replaced, "problems": [str(problem) for problem in problems]}
+        found |= {"warnings": [str(one) for one in garbled]}
         return dumps(found, indent=2), UNREAD if problems or not count else 0
     if not count:
         nothing = f"0 of {seen[0]} conversations imported"
@@ -76,6 +78,10 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
     lines += [f"  {file}" for file in writer.files]
     lines += _about_personal(masker)
     lines += _about_problems(problems, options.into)
+    if garbled:
+        told = [f"  {printable(str(one))}" for one in garbled[:_SHOWN]]
+        more = [f"  … and {len(garbled) - _SHOWN} more"] if len(garbled) > _SHOWN else []
+        lines += [f"calls with broken arguments: {len(garbled)}", *told, *more]
     if kind == "recordings":
         lines.append(f"now: pytest --agentbench {options.into}")
     else:
@@ -88,8 +94,11 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
     return "\n".join(lines), UNREAD if problems else 0
 
 
-def _read(logs: Iterable[Path], problems: list[Problem], seen: list[int]) -> Iterator[Record]:
+def _read(logs: Iterable[Path], problems: list[Problem], garbled: list[Problem], seen: list[int]) -> Iterator[Record]:
     for found in read_conversations(logs):
+        if isinstance(found, Garbled):
+            garbled.append(found)
+            continue
         seen[0] += 1
         if isinstance(found, Problem):
             problems.append(found)

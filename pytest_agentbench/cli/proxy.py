@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_agentbench.cli.recording import add_recording, recording
+from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import AgentBenchError
 from pytest_agentbench.core.model import Price, Usage
 from pytest_agentbench.llm.apis.api import ANTHROPIC, OPENAI
@@ -44,6 +45,7 @@ class ProxyOptions:
     max_calls: int | None = None
     price: Price | None = None
     unicode: bool = True
+    as_json: bool = False
 
     def __post_init__(self) -> None:
         if self.mode is not None and self.cassette is None:
@@ -74,6 +76,8 @@ def proxy(options: ProxyOptions, announce: Callable[[str], None]) -> tuple[str, 
             for run in dict.fromkeys(caller.run for caller in callers):
                 recorder.finished(run)
     refused = [str(fault) for caller in callers for fault in serving.faults(caller.run)]
+    if options.as_json:
+        return _counted(serving, callers, refused), INCOMPLETE if refused else 0
     glyphs = UNICODE if options.unicode else ASCII
     return _told(serving, callers, refused, glyphs), INCOMPLETE if refused else 0
 
@@ -119,6 +123,19 @@ def _told(serving: Proxy, callers: list[Caller], refused: list[str], glyphs: Gly
     return glyphs.plain("\n".join(lines), newlines=True)
 
 
+def _counted(serving: Proxy, callers: list[Caller], refused: list[str]) -> str:
+    """Give what `_told` shows, for programs."""
+    runs = [
+        {
+            "run": run.scenario if run else "",
+            "usage": serving.usage(run).model_dump(mode="json"),
+            "never_recorded": dict(serving.unrecorded(run)),
+        }
+        for run in dict.fromkeys(caller.run for caller in callers)
+    ]
+    return dumps({"runs": runs, "refused": list(dict.fromkeys(refused))}, indent=2)
+
+
 def _row(name: str, usage: Usage) -> tuple[str, ...]:
     tokens = (usage.calls, usage.replayed, usage.retries, usage.input_tokens, usage.output_tokens)
     known = usage.unpriced < usage.calls or not usage.calls
@@ -144,6 +161,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--price", type=float, nargs=2, metavar=("INPUT", "OUTPUT"), help="USD per million tokens, where not known"
     )
+    parser.add_argument(
+        "--json", action="store_true", help="print calls, tokens and cost as JSON; the address to stderr"
+    )
 
 
 def run(options: argparse.Namespace) -> tuple[str, int]:
@@ -157,5 +177,6 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
         max_calls=options.max_calls,
         price=Price(input=options.price[0], output=options.price[1]) if options.price else None,
         unicode=(sys.stdout.encoding or "").lower().startswith("utf"),
+        as_json=options.json,
     )
     return proxy(asked, lambda line: print(line, flush=True))

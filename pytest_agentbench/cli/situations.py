@@ -16,9 +16,11 @@ from pytest_agentbench.calibration.worded import worded
 from pytest_agentbench.calibration.written import Written, commissions, offers, written
 from pytest_agentbench.cli.progress import Progress
 from pytest_agentbench.cli.recording import add_recording, mode_of, recording
+from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import Problem, SuiteError
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.chat import Ways
@@ -54,6 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--base-url", default="", metavar="URL", help="where models are reached (OPENAI_BASE_URL)")
     add_recording(parser)
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="chooses scenarios, words and values (0)")
+    parser.add_argument("--json", action="store_true", help="print what was made of each situation as JSON")
 
 
 def run(options: argparse.Namespace) -> tuple[str, int]:
@@ -80,6 +83,8 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
     told = _said_by_model(made, options) if made.cases and options.model else []
     if made.cases:
         made.folder.write(options.into)
+    if options.json:
+        return dumps(_counted(made, options.into, told), indent=2), 0 if made.cases else 1
     lines = [*_lines(made, options.into), *told]
     return printable("\n".join(lines), newlines=True), 0 if made.cases else 1
 
@@ -143,6 +148,19 @@ def _told_of_written(made: Written) -> list[str]:
     let = f"{made.let} of {made.named} played conversations let through under their own situation"
     wrong = f"{made.misnamed - made.caught} of {made.misnamed} under a wrong one"
     return [*lines, f"filter: precision {precision} (paper 0.91): {let}, {wrong}"]
+
+
+def _counted(made: Generated, into: Path, told: list[str]) -> dict[str, JsonValue]:
+    """Give what `_lines` tells, for programs; `told` is what a model did."""
+    return {
+        "folder": str(into),
+        "conversations": len(made.cases),
+        "situations": dict(Counter(case.situation for case in made.cases)),
+        "inexpressible": dict(made.inexpressible),
+        "refused": sum(made.refused.values()),
+        "equal": made.equal,
+        "model": list(told),
+    }
 
 
 def _lines(made: Generated, into: Path) -> list[str]:

@@ -37,7 +37,9 @@ def _alone(spec: EnvironmentSpec, provider: int) -> EnvironmentSpec:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
-    parser.description = "Starts the services and servers of the suite's tools, or connects to them. Calls no tool."
+    parser.description = (
+        "Starts the services and servers of the suite's tools, or connects to them. Calls no tool. Prints JSON."
+    )
     parser.add_argument("suite", type=Path, metavar="SUITE", help="a suite file")
     parser.add_argument(
         "--provider", type=int, metavar="N", help="the Nth of its providers alone, for a `list` of its own"

@@ -160,7 +160,7 @@ def _gates(document: Document) -> str:
         code(suite.name or suite.path, _NAME, in_table=False) for suite in document.suites if suite.path in evaluated
     )
     told = "".join(f"\n{name}: {NONE_DECIDED}.\n" for name in names)
-    return _table(["", "gate", "measured", "n", "missed by chance"], rows) + told if rows else ""
+    return _table(["", "gate", "measured", "n", "fails by luck"], rows) + told if rows else ""
 
 
 def _change(one: Comparison, document: Document) -> str:

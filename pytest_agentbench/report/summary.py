@@ -90,7 +90,7 @@ def _gate(verdict: GateVerdict) -> str:
     if verdict.passed is None:
         return f"{verdict.gate}: {verdict.reason}"
     chance = verdict.near_miss
-    misses = f"; an agent of this rate misses it in {percent(chance, UNICODE)} of sessions"
+    misses = f"; an agent exactly this good fails it by luck in {percent(chance, UNICODE)} of sessions"
     unsure = misses if chance is not None else ""
     return f"{verdict.gate} is not met: {verdict.reason} (n {verdict.n}{unsure})"
 

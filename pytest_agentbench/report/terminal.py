@@ -195,7 +195,7 @@ def _gates(document: Document, layout: Layout) -> list[Line]:
     marks = layout.marks
     names = suite_names(document)
     whys: list[Line] = []
-    rows = [["gates", "measured", "n", "", "missed by chance"]]
+    rows = [["gates", "measured", "n", "", "fails by luck"]]
     styles: list[Style] = ["head"]
     for verdict in document.gates:
         label = gate_label(verdict, document)

@@ -15,7 +15,7 @@ def convert(source: Path) -> str:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
-    parser.description = "Python lists are never executed."
+    parser.description = "Python lists are never executed. Prints JSON."
     parser.add_argument("source", type=Path, metavar="FILE", help="a τ-bench module (.py) or list (.json)")
 
 

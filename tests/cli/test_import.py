@@ -312,6 +312,28 @@ def test_broken_lines_are_named_and_the_others_kept(tmp_path: Path, capsys: pyte
     assert "logs.jsonl:4:1: messages[0].role: found 'cat'" in told
 
 
+@pytest.mark.parametrize("options", [("--keep-personal",), ("--keep-personal", "--json")])
+def test_broken_arguments_of_a_call_are_told_and_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...]
+) -> None:
+    """The conversation is read all the same; free text that a tool takes is no mistake."""
+    broken = json.loads(json.dumps(OPENAI))
+    broken[2]["tool_calls"][0]["function"]["arguments"] = '{"order_id": W1'
+    free = json.loads(json.dumps(OPENAI))
+    free[2]["tool_calls"][0]["function"]["arguments"] = "cancel W1"
+    path = logs(tmp_path, {"messages": OPENAI}, {"messages": broken}, {"messages": free})
+
+    status = main(["import", str(path), "--into", str(tmp_path / "out"), *options])
+
+    told = capsys.readouterr().out
+    assert status == 0
+    assert "logs.jsonl:2:1: message 2: the arguments of cancel are no JSON object: " in told
+    assert told.count("are no JSON object") == 1
+    assert ("calls with broken arguments: 1" in told) == ("--json" not in options)
+    written = "".join(one.read_text() for one in (tmp_path / "out").glob("*.jsonl"))
+    assert json.dumps('{"order_id": W1')[1:-1] in written
+
+
 BLOCKS = [
     {"role": "user", "content": [{"type": "text", "text": WHOLE[0][0]}]},
     {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "cancel", "input": CALL["args"]}]},

@@ -180,3 +180,24 @@ def test_what_cannot_be_served_is_status_2(
 
     assert main(["proxy", *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_programs_get_the_calls_as_json() -> None:
+    """The address goes to stderr, so that what is printed is one document."""
+    code = "import sys; from pytest_agentbench.cli import main; sys.exit(main())"
+    command = [sys.executable, "-X", "utf8", "-c", code, "proxy", "--json"]
+    with (
+        ModelServer(echo) as server,
+        subprocess.Popen(
+            [*command, "--upstream", server.base_url], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process,
+    ):
+        assert process.stderr is not None
+        url = process.stderr.readline().strip()
+        with openai.OpenAI(base_url=url, api_key=KEY, max_retries=0) as client:
+            client.chat.completions.create(model="m", messages=[{"role": "user", "content": "Hello"}])
+        process.send_signal(signal.SIGINT)
+        printed, _ = process.communicate(timeout=20)
+
+    (run,) = json.loads(printed)["runs"]
+    assert (run["run"], run["usage"]["calls"], json.loads(printed)["refused"]) == ("", 1, [])

@@ -45,8 +45,8 @@ function gates() {
       h("li", { class: gate.failed ? "failed" : "passed" },
         gate.passed === null ? icon("unscored", "not evaluated") : icon(gate.failed ? "failed" : "passed", gate.failed ? "failed" : "holds"),
         h("code", {}, gate.label), h("span", { class: "muted" }, gate.reason),
-        h("span", { class: "muted small", title: "how often an agent exactly this good would miss this gate in as many runs" },
-          `n ${gate.n}${gate.near === null ? "" : ` \u00b7 missed by chance ${percent(gate.near)}`}`)))) : null,
+        h("span", { class: "muted small", title: "how often an agent exactly this good would fail this gate in as many runs" },
+          `n ${gate.n}${gate.near === null ? "" : ` \u00b7 fails by luck ${percent(gate.near)}`}`)))) : null,
     DATA.ungated.map((name) => h("p", { class: "muted" }, `The gates of ${name} were not evaluated in this session.`)));
 }
 
