@@ -13,6 +13,9 @@ _SHORT = 2
 IDENTIFIERS = frozenset({"id", "no", "nr", "num", "number", "code", "key", "ref", "reference", "uuid"})
 """Last words of names that say no more than that the thing before them is meant."""
 
+MOST_ALLOWED = 12
+"""Names that a message of a wrong one lists."""
+
 
 def readable(name: str) -> str:
     """Give a name as words: `order_id` and `orderId` as *order id*, *order Id*."""

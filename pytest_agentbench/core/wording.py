@@ -7,8 +7,9 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from pytest_agentbench.core.errors import with_hint
 from pytest_agentbench.core.misfit import Keys, Misfit, shown
-from pytest_agentbench.core.names import listing, suggestion
+from pytest_agentbench.core.names import MOST_ALLOWED, listing, suggestion
 from pytest_agentbench.core.values import JsonValue
 
 TAG = "\ue000"
@@ -41,8 +42,11 @@ def several(wrong: Iterable[Misfit]) -> ValidationError:
 def unknown_key(key: str, keys: Iterable[str], cure: str = "") -> Misfit:
     """Say that there is no such key: those that there are, and which was probably meant."""
     known = list(keys)
-    message, hint = f"unknown key {key!r}, allowed: {listing(known, 40)}", cure or suggestion(key, known)
-    if not hint and " " in key:
+    meant = suggestion(key, known)
+    # what was meant comes first: nobody reads on to the end of a long list
+    message = f"unknown key {with_hint(repr(key), meant)}, allowed: {listing(known, MOST_ALLOWED)}"
+    hint = cure
+    if not meant and not hint and " " in key:
         hint = "a colon makes a mapping: put a text that holds one in quotes"
     return Misfit(path=(key,), message=message, hint=hint, at_key=True)
 

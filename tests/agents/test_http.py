@@ -3,12 +3,14 @@
 import asyncio
 from typing import Any
 
+import pytest
 from aiohttp import web
 
 from pytest_agentbench.agents.http.agent import HttpAgent
 from pytest_agentbench.agents.http.connections import HttpConnections
 from pytest_agentbench.core.approvals import Decision
 from pytest_agentbench.core.conversation import Turn
+from pytest_agentbench.core.errors import AgentError
 from pytest_agentbench.core.suite import HttpAgentSpec
 from pytest_agentbench.core.tool import ToolCall, ToolSpec
 from pytest_agentbench.core.transcript import Message
@@ -210,6 +212,13 @@ async def test_the_session_that_the_endpoint_names_is_sent_back() -> None:
             await agent.reply(turn("Hi"))
 
     assert [body["state"] for body in there.bodies] == [None, {"step": 1}, {"step": 2}, {"step": 2}]
+
+
+async def test_a_path_to_the_session_that_leads_nowhere_is_an_error_of_the_first_answer() -> None:
+    """Nothing would be sent back; later answers need not repeat what the first one named."""
+    async with endpoint({"reply": "Hi", "conversation": {"number": 7}}) as there:
+        with pytest.raises(AgentError, match=r"`session: talk\.id` leads nowhere: .*first answer must name it"):
+            await agent_at(there.url, session="talk.id").reply(turn("Hi"))
 
 
 async def test_an_endpoint_may_close_the_conversation() -> None:

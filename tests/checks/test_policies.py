@@ -75,7 +75,10 @@ def test_a_rule_is_exercised_and_kept(
         ({"all": [ONCE, {"earlier": {"calls": ["refund"]}}]}, "all[1].earlier: earlier has no trigger"),
         ({"when": "always"}, "the key 'then' is missing"),
         ({"when": "allways", "then": {"must_say": "x"}}, "when: found 'allways', allowed: 'always' (did you mean"),
-        ({"when": {"calls": ["refund"]}, "then": {"must_sya": "x"}}, "then.must_sya: unknown key 'must_sya', allowed"),
+        (
+            {"when": {"calls": ["refund"]}, "then": {"must_sya": "x"}},
+            "then.must_sya: unknown key 'must_sya' (did you mean 'must_say'?), allowed",
+        ),
         ({"when": "always", "then": {"must_not_say": {"pattern": "("}}}, "pattern: '(' is not a regular expression"),
         ({"when": "always", "then": {"confirmed": True}}, "then.confirmed: there is no call that this could be about"),
         ({"when": "always", "then": {"must_say": {"$result": "total"}}}, "then.must_say: there is no call"),

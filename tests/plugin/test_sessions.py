@@ -125,7 +125,10 @@ def test_an_exported_task_reads_back_as_the_same_sessions(project: Project) -> N
             },
             "after: the context counts dates from the first session*",
         ),
-        ({"sessions": [{}, {"sais": []}]}, "unknown key 'sais', allowed: says, goal, expect, after (did you mean*"),
+        (
+            {"sessions": [{}, {"sais": []}]},
+            "unknown key 'sais' (did you mean 'says'?), allowed: says, goal, expect, after",
+        ),
     ],
 )
 def test_sessions_that_cannot_be_meant_are_errors(project: Project, keys: dict[str, Any], message: str) -> None:

@@ -57,7 +57,10 @@ def test_an_export_says_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("expect: [{handoff: {form: x}}]", "3:23: [0].expect[0].handoff.form: unknown key 'form', allowed: from, to"),
+        (
+            "expect: [{handoff: {form: x}}]",
+            "3:23: [0].expect[0].handoff.form: unknown key 'form' (did you mean 'from'?), allowed: from",
+        ),
         ("expect: [{refund: {}, bye: x}]", "3:25: [0].expect[0].bye: unknown key 'bye', expected a call of one agent"),
         ("expect: [{refund: 3, by: 7}]", "3:21: [0].expect[0].refund: found 3, expected a mapping of argument names"),
         ("expect: [{refund: 3, by: 7}]", "by: found 7, expected the agent, of several, that makes the call (put it in"),

@@ -64,7 +64,7 @@ def test_labels_survive_tau2_s_form(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("says", "message"),
     [
-        ("[{confrim: yes}]", "s.yaml:2:9: says[0].confrim: unknown key 'confrim', allowed: request, inform, confirm"),
+        ("[{confrim: yes}]", "s.yaml:2:9: says[0].confrim: unknown key 'confrim' (did you mean 'confirm'?), allowed: "),
         ("[{confirm: a, decline: b}]", "s.yaml:2:8: says[0]: found 'confirm' and 'decline', expected the words under"),
         ("[{about: W1}]", "s.yaml:2:8: says[0]: found no act, expected the words under one act (acts are request"),
         ("[{confirm: {a: b}}]", "s.yaml:2:18: says[0].confirm: found a mapping with 'a', expected what the user says"),

@@ -64,6 +64,8 @@ class HttpAgent:
                 raise
             raise await self._service.blamed(error) from error
         heard = read_answer(answer.value(text_too=not self._spec.reply), self._spec)
+        if not self._number and heard.unnamed and not heard.stop:
+            raise AgentError(f"unusable reply: {heard.unnamed}; the first answer must name it")
         self._session = self._session if heard.session is None else heard.session
         self.log += [note for note in dict.fromkeys(heard.notes) if note not in self.log]
         self._number += 1

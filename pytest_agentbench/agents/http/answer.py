@@ -19,8 +19,8 @@ from pytest_agentbench.messages.content import UnreadableError, result_text, sho
 class Heard:
     """An answer: text, calls, the results of calls that the endpoint made itself, and how things go on.
 
-    `made` says that the endpoint made the calls. `session` is None where the answer names none. `notes` tell of paths
-    that led nowhere and need not lead anywhere.
+    `made` says that the endpoint made the calls. `session` is None where the answer names none, `unnamed` says so where
+    there is not even its key. `notes` tell of paths that led nowhere and need not lead anywhere.
     """
 
     text: str = ""
@@ -29,6 +29,7 @@ class Heard:
     results: tuple[Message, ...] = ()
     made: bool = False
     session: JsonValue = None
+    unnamed: str = ""
     stop: bool = False
     output: JsonValue = None
     notes: list[str] = field(default_factory=list)
@@ -59,7 +60,9 @@ def read_answer(answer: JsonValue, spec: HttpAgentSpec) -> Heard:
     if spec.approvals:
         heard.approvals = _read_approvals(_optional(answer, "approvals", spec.approvals, heard), spec.approvals)
     if spec.session:
+        told = len(heard.notes)
         heard.session = _optional(answer, "session", spec.session, heard)
+        heard.unnamed = "".join(heard.notes[told:])
     if spec.stop:
         heard.stop = _read_stop(_optional(answer, "stop", spec.stop, heard), spec.stop)
     if spec.output:
