@@ -89,7 +89,8 @@ class CheckoutSource:
 
     def world(self, *, solo: bool = False) -> World:
         """Give a fresh world over the database that was read once."""
-        replaced: dict[int, object] = {id(kit.db): over(kit.db) for kit in self._kits.values() if kit and kit.db}
+        bases = {id(kit.db): kit.db for kit in self._kits.values() if kit and kit.db}  # both parties may share one
+        replaced: dict[int, object] = {key: over(base) for key, base in bases.items()}
         made = copy.deepcopy(self._base, replaced)
         return World(
             agent=made.tools,

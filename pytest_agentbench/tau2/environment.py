@@ -52,7 +52,7 @@ class Tau2State:
     def version(self, handle: World) -> str:
         """Give a text that changes whenever the state does, by tools that the domain says may change it."""
         if handle.version is None or handle.version[0] != handle.writes:
-            user = handle.user.db if handle.user is not None else None
+            user = handle.user.db if handle.user is not None and handle.user.db is not handle.agent.db else None
             handle.version = (handle.writes, f"{fingerprint(handle.agent.db)}\n\n{fingerprint(user)}")
         return handle.version[1]
 

@@ -4,12 +4,15 @@ What τ² does not know stands under one key, `agentbench`, which τ² ignores.
 """
 
 from collections.abc import Iterable, Iterator
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import ConfigDict
 
 from pytest_agentbench.core.acts import Line
 from pytest_agentbench.core.misfit import Keys, Misfit, shown
-from pytest_agentbench.core.scenario import Scenario
+from pytest_agentbench.core.scenario import Scenario, Task
 from pytest_agentbench.core.values import JsonValue, to_json
-from pytest_agentbench.core.written import form_misfits
+from pytest_agentbench.core.written import Free, Says, Text, Written, form_misfits
 from pytest_agentbench.spec.scenario import ExtrasForm
 from pytest_agentbench.suites.ids import scenario_slug
 from pytest_agentbench.suites.reply_form import answer_misfits
@@ -22,6 +25,28 @@ from pytest_agentbench.suites.task_fields import (
     scenario_fields,
 )
 from pytest_agentbench.tau2.world import beginning
+
+
+class _Function(Written):
+    """A call that τ² makes before a run or asks after it; what else stands there is kept."""
+
+    model_config = ConfigDict(extra="allow")
+    expected: ClassVar[str] = "a call: {env_type: assistant or user, func_name: …, arguments: {…}}"
+
+    env_type: Annotated[Literal["assistant", "user"], Says("assistant or user")]
+    func_name: Text
+    arguments: Free = {}
+    assert_value: Annotated[bool, Says("true or false")] = True
+
+
+class _Data(Written):
+    """What τ² merges into the databases before a run."""
+
+    model_config = ConfigDict(extra="allow")
+    expected: ClassVar[str] = "{agent_data: {…}, user_data: {…}}"
+
+    agent_data: Free = {}
+    user_data: Free = {}
 
 
 def task_to_scenario(task: JsonValue, *, path: Keys = ()) -> Scenario | list[Misfit]:
@@ -38,12 +63,27 @@ def task_to_scenario(task: JsonValue, *, path: Keys = ()) -> Scenario | list[Mis
     checked = checked_task(content, path)
     if isinstance(checked, list) or wrong:
         return [*wrong, *(checked if isinstance(checked, list) else [])]
+    if wrong := list(_misfits(checked, path)):
+        return wrong
     return Scenario(
         **scenario_fields(extras),
         id=scenario_slug(checked.id),
         task=checked,
         title=str(extras.get("title", checked.id)),
     )
+
+
+def _misfits(task: Task, path: Keys) -> Iterator[Misfit]:
+    """Say which calls and data for τ²'s own toolkits are none, rather than when they are made."""
+    initial, criteria = task.initial_state, task.evaluation_criteria
+    before, after = (*path, "initial_state"), (*path, "evaluation_criteria", "env_assertions")
+    if initial is not None and initial.initialization_data is not None:
+        given = {key: data for key, data in initial.initialization_data.items() if data is not None}
+        yield from form_misfits(given, _Data, (*before, "initialization_data"))
+    for place, action in enumerate((initial.initialization_actions if initial else None) or ()):
+        yield from form_misfits(action, _Function, (*before, "initialization_actions", place))
+    for place, assertion in enumerate((criteria.env_assertions if criteria else None) or ()):
+        yield from form_misfits(assertion, _Function, (*after, place))
 
 
 def with_read_log(scenario: Scenario) -> Scenario:

@@ -147,14 +147,15 @@ class World:
     def dumped(self, start: State | None = None) -> State:
         """Give the database as {table: {key: record}}; with two parties, `agent` and `user` stand above.
 
-        `start` is that of a fresh world of the same source: what is as there is its own part, which nobody may change.
+        One that both parties share stands under `agent` alone, as in `beside`. `start` is that of a fresh world of the
+        same source: what is as there is its own part, which nobody may change.
         """
         if self.user is None:
             return _dumped(self.agent.db, start or {})
         starts = start or {"agent": {}, "user": {}}
         return {
             "agent": _dumped(self.agent.db, starts["agent"]),
-            "user": _dumped(self.user.db, starts["user"]),
+            "user": {} if self.user.db is self.agent.db else _dumped(self.user.db, starts["user"]),
         }
 
     def _load(self, data: Mapping[str, Any]) -> None:

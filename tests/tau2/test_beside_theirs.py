@@ -1,6 +1,5 @@
 """Our parts beside those of τ²'s own evaluators, in one process: equal, and faster (printed)."""
 
-import importlib
 import json
 import os
 import statistics
@@ -10,11 +9,11 @@ import warnings
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
+from benchmarks.tau2_databases import Theirs, compared
 from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.run import Run, RunKey
 from pytest_agentbench.core.scenario import Scenario, Task
@@ -26,38 +25,6 @@ from pytest_agentbench.tau2.reward import tau2_reward
 from tests.shared_data import SHARED, needs_shared
 
 DATA = SHARED / "data/tau2/transcripts"
-
-
-class Theirs:
-    """τ²'s evaluators of a checkout, imported without its package's own imports."""
-
-    def __init__(self, package: Path) -> None:
-        for name in ("tau2", "tau2.evaluator"):
-            bare = ModuleType(name)
-            bare.__path__ = [str(package.joinpath(*name.split(".")[1:]))]
-            sys.modules[name] = bare
-        logger = importlib.import_module("loguru").logger
-        logger.disable("tau2")
-        module = importlib.import_module
-        self.world = module("tau2.evaluator.evaluator_env").EnvironmentEvaluator
-        self.others = (
-            module("tau2.evaluator.evaluator_action").ActionEvaluator,
-            module("tau2.evaluator.evaluator_communicate").CommunicateEvaluator,
-        )
-        self.task = module("tau2.data_model.tasks").Task
-        messages = module("tau2.data_model.message")
-        self.message = {
-            "assistant": messages.AssistantMessage,
-            "user": messages.UserMessage,
-            "tool": messages.ToolMessage,
-        }
-
-    def parts(self, domain: str, task: Any, messages: list[Any], *, solo: bool) -> dict[str, float]:
-        """Give DB, ACTION and COMMUNICATE."""
-        build = importlib.import_module(f"tau2.domains.{domain}.environment").get_environment
-        first = self.world.calculate_reward(build, task, messages, solo_mode=solo, strict_replay=False)
-        action, communicate = (one.calculate_reward(task, messages).reward for one in self.others)
-        return {"DB": first.db_check.db_reward, "ACTION": action, "COMMUNICATE": communicate}
 
 
 @pytest.fixture
@@ -99,6 +66,19 @@ def test_equal_parts_in_less_time(domain: str, package: Path, capsys: pytest.Cap
         with capsys.disabled():
             print(f"\n{domain} {mode}: n={len(pairs)} theirs {them:.1f} ms, ours {us:.2f} ms: {them / us:.0f} x")
         assert us < them
+
+
+@pytest.mark.real
+def test_equal_databases_where_nothing_is_recorded(package: Path) -> None:
+    """All 97 tasks of `banking_knowledge`: its expected calls, and none, by both evaluators; no retrieval is asked."""
+    try:
+        found = list(compared("banking_knowledge", package, ("oracle", "noop")))
+    except (ImportError, EnvironmentFaultError) as error:
+        pytest.skip(f"τ²-bench cannot be loaded: {error}")
+    assert [one for one in found if one[2] is not one[3]] == []
+    assert sum(name == "oracle" and theirs for _, name, theirs, _ in found) == 97
+    assert sum(name == "noop" and theirs for _, name, theirs, _ in found) == 4  # they ask for reads alone
+    assert len(found) == 2 * 97
 
 
 def closed(domain: str) -> Iterator[tuple[dict[str, Any], Run]]:

@@ -168,6 +168,18 @@ def test_json_may_hold_our_own_form(tmp_path: Path) -> None:
             '[{"id": "a", "initial_state": {"message_history": [{"role": "cat"}]}}]',
             "[0].initial_state.message_history[0].role: found 'cat', allowed: 'assistant'",
         ),
+        (
+            '[{"id": "a", "initial_state": {"initialization_actions": [{"env_type": "robot", "func_name": "f"}]}}]',
+            "[0].initial_state.initialization_actions[0].env_type: found 'robot', expected assistant or user",
+        ),
+        (
+            '[{"id": "a", "initial_state": {"initialization_data": {"agent_data": [1]}}}]',
+            "[0].initial_state.initialization_data.agent_data: found a list of 1, expected a mapping",
+        ),
+        (
+            '[{"id": "a", "evaluation_criteria": {"env_assertions": [{"env_type": "user"}]}}]',
+            "[0].evaluation_criteria.env_assertions[0]: the key 'func_name' is missing",
+        ),
         ('[{"id": "a"}, {"id": "A"}]', "t.json:1:22: [1].id: the id 'A' is taken, first at"),
     ],
 )
@@ -176,6 +188,16 @@ def test_wrong_tasks_are_told_in_words(tmp_path: Path, text: str, message: str) 
     with pytest.raises(SuiteError) as caught:
         read(tmp_path, text)
     assert message in str(caught.value)
+
+
+def test_what_tau2_writes_as_null_is_left_out(tmp_path: Path) -> None:
+    """Its tasks state that one of both databases begins as it is."""
+    data = '{"agent_data": {"users": {}}, "user_data": null}'
+
+    (one,) = read(tmp_path, f'[{{"id": "a", "initial_state": {{"initialization_data": {data}}}}}]')
+
+    assert one.task.initial_state is not None
+    assert one.task.initial_state.initialization_data == json.loads(data)
 
 
 def test_versions_of_one_task_are_told_apart_by_their_keys(tmp_path: Path) -> None:
