@@ -52,11 +52,11 @@ from pytest_agentbench.generation.policies.extraction import PolicyDocument, ext
 from pytest_agentbench.generation.policies.facts import facts_of
 from pytest_agentbench.generation.policies.values import ExtractedPolicy, Extraction
 from pytest_agentbench.generation.tools.world import world_of
-from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.cassette.merge import merge
 from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.cassette.recorder import CassetteRecorder
 from pytest_agentbench.llm.models import Models
+from pytest_agentbench.llm.seams import Caller
 from pytest_agentbench.runs.expected import ExpectedStates
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.suites.scenario_form import form_to_scenario

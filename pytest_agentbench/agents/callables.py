@@ -8,8 +8,7 @@ from pytest_agentbench.agents.calling import call_user
 from pytest_agentbench.agents.failure import failure
 from pytest_agentbench.agents.refusals import filtered, refusal
 from pytest_agentbench.agents.replies import read, settle
-from pytest_agentbench.agents.signature import UserFunction, fill, is_required, is_single, parameters
-from pytest_agentbench.agents.visibility import calls_visible
+from pytest_agentbench.agents.signature import UserFunction, calls_visible, fill, is_required, is_single, parameters
 from pytest_agentbench.core.conversation import Reply, Turn
 from pytest_agentbench.core.errors import AgentError, SuiteFaultError
 from pytest_agentbench.core.transcript import Message

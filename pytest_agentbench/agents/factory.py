@@ -13,8 +13,15 @@ from pytest_agentbench.agents.frameworks.agent import FrameworkAgent
 from pytest_agentbench.agents.frameworks.recognition import framework_agent, is_of_framework
 from pytest_agentbench.agents.http.app import check_app, is_app
 from pytest_agentbench.agents.openai_chat import OpenAIChatAgent
-from pytest_agentbench.agents.signature import UserFunction, declares, fill, is_required, is_single, parameters
-from pytest_agentbench.agents.visibility import declares_tools
+from pytest_agentbench.agents.signature import (
+    UserFunction,
+    declares,
+    declares_tools,
+    fill,
+    is_required,
+    is_single,
+    parameters,
+)
 from pytest_agentbench.core.errors import SuiteFaultError, with_hint
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.names import suggestion

@@ -1,9 +1,8 @@
 """A chat model as the agent: its system prompt, the conversation so far, and the tools of the environment."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pytest_agentbench.agents.openai_history import with_ids
 from pytest_agentbench.agents.refusals import filtered, filtered_ending, refusal
 from pytest_agentbench.core.conversation import Reply, Turn
 from pytest_agentbench.core.errors import AgentError, ProviderError
@@ -95,3 +94,31 @@ def _rounds(messages: Sequence[Message]) -> int:
 def _call(asked: RequestedCall) -> ToolCall:
     arguments, raw = read_arguments(asked.arguments)
     return ToolCall(id=asked.id, name=asked.name, arguments=arguments, raw=raw)
+
+
+def with_ids(messages: Iterable[Message]) -> list[Message]:
+    """Give an id to each call that has none, and to each nameless result that of the next call not yet answered."""
+    done: list[Message] = []
+    waiting: list[str] = []
+    for index, message in enumerate(messages):
+        if message.role != "tool" and not message.tool_calls:
+            waiting = []
+            done.append(message)
+            continue
+        if message.role == "tool":
+            name = message.tool_call_id or (waiting[0] if waiting else f"call_at_{index}")
+            waiting = [other for other in waiting if other != name]
+            done.append(message if name == message.tool_call_id else message.model_copy(update={"tool_call_id": name}))
+            continue
+        named = message if all(call.id for call in message.tool_calls) else _named(message, index)
+        waiting = [call.id for call in named.tool_calls]
+        done.append(named)
+    return done
+
+
+def _named(message: Message, index: int) -> Message:
+    calls = (
+        call if call.id else call.model_copy(update={"id": f"call_at_{index}_{n}"})
+        for n, call in enumerate(message.tool_calls, 1)
+    )
+    return message.model_copy(update={"tool_calls": tuple(calls)})

@@ -3,19 +3,19 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from pytest_agentbench.agents.endings import ended, is_blocked
 from pytest_agentbench.agents.pairing import paired
-from pytest_agentbench.agents.pydantic_ai_result import is_result, result_messages
-from pytest_agentbench.agents.slicing import new_messages
+from pytest_agentbench.agents.refusals import filtered_ending, refusal
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.conversation import Reply, Turn
-from pytest_agentbench.core.errors import AgentBenchError, AgentError
+from pytest_agentbench.core.errors import AgentBenchError, AgentError, ProviderError
+from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.misfit import dotted
 from pytest_agentbench.core.transcript import Message, asking
 from pytest_agentbench.core.values import JsonValue, to_json
 from pytest_agentbench.messages.chat import SAID_FIELDS
-from pytest_agentbench.messages.content import UnreadableError, field, shown
+from pytest_agentbench.messages.content import UnreadableError, field, result_text, shown, text_field
+from pytest_agentbench.messages.pydantic_ai import has_parts
 from pytest_agentbench.messages.reading import read as read_messages
 
 ALLOWED = (
@@ -208,3 +208,129 @@ def _metrics(returned: object, metrics: object) -> dict[str, float]:
         if not isinstance(name, str) or not is_number:
             raise unusable(returned, f"its `metrics` maps {name!r} to {value!r}, which is not a finite number")
     return {name: float(value) for name, value in metrics.items()}
+
+
+_SERVERS = frozenset({"server_error", "rate_limit_exceeded", "vector_store_timeout"})
+"""Codes of a failed Response of OpenAI's for what its server could not do."""
+
+
+def ended(messages: Sequence[Message], answer: object) -> tuple[Message, ...]:
+    """Give the messages of a provider's answer; what its filter left of the last one is a refusal.
+
+    Calls stand, and nothing is refused where they end the answer. Raise `ProviderError` where the server says that it
+    failed, `AgentError` where it says that the request was at fault.
+    """
+    event = _filtered(answer) or _failed(answer)
+    at = len(messages)
+    while at > 0 and messages[at - 1].role == "assistant" and not messages[at - 1].tool_calls:
+        at -= 1
+    if event is None or (at > 0 and messages[at - 1].tool_calls):
+        return tuple(messages)
+    left = messages[at:]
+    text = "\n".join(message.text for message in left if message.text.strip())
+    return (*messages[:at], refusal(event, text=text, by=left[0].by if left else None))
+
+
+def is_blocked(answer: object) -> bool:
+    """Whether Gemini refused the prompt itself, so that there is no candidate."""
+    return bool(_blocked(answer))
+
+
+def _filtered(answer: object) -> Event | None:
+    """Read the reason in an answer of Gemini's or Responses', a message of Anthropic's or LangChain's, or a choice."""
+    if blocked := _blocked(answer):
+        return Event(kind="refused_by_provider", name=blocked)
+    told = field(answer, "response_metadata")
+    return filtered_ending(
+        field(answer, "finish_reason", "finishReason"),
+        field(answer, "stop_reason", "stopReason"),
+        field(field(answer, "incomplete_details"), "reason"),
+        field(told, "finish_reason"),
+        field(told, "stop_reason", "stopReason"),
+    )
+
+
+def _blocked(answer: object) -> str:
+    reason = field(field(answer, "promptFeedback", "prompt_feedback"), "blockReason", "block_reason")
+    name = getattr(reason, "name", None) or reason
+    return name if isinstance(name, str) else ""
+
+
+def _failed(answer: object) -> Event | None:
+    """Read the error of a failed Response; one of the filter's is a refusal."""
+    error = field(answer, "error")
+    code = text_field(error, "code")
+    if text_field(answer, "status") != "failed" or not code:
+        return None
+    if event := filtered_ending(code):
+        return event
+    said = f"{code}: {text_field(error, 'message')}".removesuffix(": ")
+    if code in _SERVERS:
+        raise ProviderError(f"the agent's client: the response failed, {said}")
+    raise AgentError(f"unusable reply: the response failed, {shown(said)}")
+
+
+def is_result(result: object) -> bool:
+    """Whether `result` is an `AgentRunResult`."""
+    return callable(getattr(result, "new_messages", None))
+
+
+def result_messages(result: object) -> list[object]:
+    """Give the new messages of a result.
+
+    A typed output passes through a tool of pydantic-ai's own, which is left out; the output itself is said at the end.
+    """
+    listed = list(result.new_messages())  # type: ignore[attr-defined]  # `is_result` has seen it
+    output_tool = text_field(result, "_output_tool_name")
+    if not output_tool:
+        return listed
+    kept = [_without(item, output_tool) if has_parts(item) else item for item in listed]
+    return [*kept, {"role": "assistant", "content": result_text(field(result, "output"))}]
+
+
+def _without(item: object, tool: str) -> object:
+    parts = [part for part in field(item, "parts") if text_field(part, "tool_name") != tool]
+    return {"kind": text_field(item, "kind"), "parts": parts}
+
+
+def new_messages(returned: Sequence[Message], turn: Turn, earlier: Sequence[Message] = ()) -> list[Message]:
+    """Give the agent's own messages of this turn: its texts, its calls and their results.
+
+    `earlier` is what the agent returned last time. The rule, step by step:
+
+    1. System messages are dropped.
+    2. If the list begins with all of `earlier` and goes on, that beginning is dropped.
+    3. What stands up to the last user message that equals this turn's is dropped. If none equals it (the agent
+       rewrote it) and the agent has replied before, what stands up to the last user message is dropped.
+    4. When the turn brings results of calls that the loop ran, what stands up to the last of them is dropped.
+    5. The user's remaining messages and results of the user's own tools are dropped.
+    """
+    spoken = _without_system(returned)
+    rest = _after_earlier(spoken, _without_system(earlier))
+    rest = rest[_after_user(rest, turn, replied=bool(earlier)) :]
+    rest = rest[_after_results(rest, turn) :]
+    return [message for message in rest if message.role != "user" and message.requestor == "assistant"]
+
+
+def _without_system(messages: Sequence[Message]) -> list[Message]:
+    return [message for message in messages if message.role != "system"]
+
+
+def _after_earlier(messages: list[Message], earlier: list[Message]) -> list[Message]:
+    """Drop `earlier` from the front; a list that equals it is a repeated answer, not a state that grew."""
+    size = len(earlier)
+    return messages[size:] if size < len(messages) and messages[:size] == earlier else messages
+
+
+def _after_user(messages: list[Message], turn: Turn, *, replied: bool) -> int:
+    users = [index for index, message in enumerate(messages) if message.role == "user"]
+    said = turn.message.strip()
+    same = [index for index in users if said and messages[index].text.strip() == said]
+    if same:
+        return same[-1] + 1
+    return users[-1] + 1 if users and replied else 0
+
+
+def _after_results(messages: list[Message], turn: Turn) -> int:
+    ids = {result.tool_call_id for result in turn.results if result.tool_call_id}
+    return max((index + 1 for index, m in enumerate(messages) if m.role == "tool" and m.tool_call_id in ids), default=0)

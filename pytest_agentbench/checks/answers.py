@@ -12,8 +12,8 @@ from pytest_agentbench.checks.findings import cut, finding, not_measured, value_
 from pytest_agentbench.checks.matchers import Resolver, matches
 from pytest_agentbench.core.json_schema import schema_misfit
 from pytest_agentbench.core.patterns import pattern
-from pytest_agentbench.core.replies import ExpectedReply
 from pytest_agentbench.core.run import Run
+from pytest_agentbench.core.scenario import ExpectedReply
 from pytest_agentbench.core.spoken import plain, says, states
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.verdict import Finding

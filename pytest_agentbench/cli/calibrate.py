@@ -33,12 +33,11 @@ from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.rubric import Rubric, Sees, WrittenRubric
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.llm.asked_once import AskedOnce
-from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.chat import Ways
 from pytest_agentbench.llm.ledger import Ledger
 from pytest_agentbench.llm.models import Models
-from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.llm.seams import Caller, Chat
 from pytest_agentbench.report.table import Align, table
 from pytest_agentbench.results.calibration import FIGURES, Calibrated, Calibration, Slice, Spread, auditor_in
 from pytest_agentbench.results.intervals import corrected_rate

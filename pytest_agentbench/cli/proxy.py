@@ -15,10 +15,10 @@ from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import AgentBenchError
 from pytest_agentbench.core.model import Price, Usage
 from pytest_agentbench.llm.apis.api import ANTHROPIC, OPENAI
-from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.ledger import Ledger
 from pytest_agentbench.llm.proxy.server import Proxy
+from pytest_agentbench.llm.seams import Caller
 from pytest_agentbench.llm.wire import where
 from pytest_agentbench.report.glyphs import ASCII, UNICODE, Glyphs
 from pytest_agentbench.report.table import Align, table

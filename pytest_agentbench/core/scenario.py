@@ -21,8 +21,6 @@ from pytest_agentbench.core.fault import ScenarioFaults
 from pytest_agentbench.core.modifier import Modifiers
 from pytest_agentbench.core.moments import span_of
 from pytest_agentbench.core.policy import Policy
-from pytest_agentbench.core.replies import ExpectedReply
-from pytest_agentbench.core.review import Review
 from pytest_agentbench.core.rubric import WrittenRubric
 from pytest_agentbench.core.termination import Dollars, Limits, ModelCalls, ToolCalls, Turns
 from pytest_agentbench.core.tool import Requestor
@@ -39,6 +37,46 @@ from pytest_agentbench.core.written import (
     Seconds,
     Written,
 )
+
+ReviewMode = Literal["pending", "off"]
+"""What a recipe says of its scenarios: pending ones wait for a reviewer, `off` counts them at once."""
+
+ReviewState = Literal["pending", "lapsed", "accepted", "rejected"]
+"""lapsed: it was accepted, and has changed since, so that it is pending again."""
+
+
+class Review(Model):
+    """The state of a scenario's review; `by` and `on` (an ISO date) say who decided and when.
+
+    `hash` is that of the scenario as it was accepted, `reason` why it was rejected.
+    """
+
+    state: ReviewState = "pending"
+    by: str = ""
+    on: str = ""
+    hash: str = ""
+    reason: str = ""
+
+    @property
+    def waits(self) -> bool:
+        """Whether somebody has to review the scenario before it counts."""
+        return self.state in ("pending", "lapsed")
+
+
+class ExpectedReply(Model):
+    """What one reply of the agent must be like; all that is given must hold of the same reply.
+
+    `turn` says which: the last one, any one, or that of the agent's n-th turn (from 1). `json_schema` is the schema
+    that the reply fits as JSON, `json_file` the file that it was read from, as the scenario names it.
+    """
+
+    contains: str | None = None
+    matches: str | None = None
+    json_schema: dict[str, Any] | None = None
+    json_file: str = ""
+    max_words: Annotated[int, Field(ge=0)] | None = None
+    turn: Literal["last", "any"] | Annotated[int, Field(ge=1)] = "last"
+
 
 OrderMode = Literal["any_order", "in_order", "exact"]
 """any_order: each expected call is made. in_order: and in this order. exact: and nothing besides."""

@@ -12,9 +12,8 @@ from pytest_agentbench.core.model import ModelSpec, Price
 from pytest_agentbench.core.modifier import Modifiers
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.remote import McpSpec, OpenApiSpec, ResetRequest, ServiceSpec
-from pytest_agentbench.core.review import ReviewMode
 from pytest_agentbench.core.rubric import Rubric, Sees
-from pytest_agentbench.core.scenario import Scenario
+from pytest_agentbench.core.scenario import ReviewMode, Scenario
 from pytest_agentbench.core.termination import Limits, Thresholds
 from pytest_agentbench.core.written import (
     Choice,

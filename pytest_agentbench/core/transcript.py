@@ -1,7 +1,10 @@
 """Transcripts: everything that happened in a run, and the trajectory of its tool calls."""
 
+import re
+import unicodedata
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import groupby
 from typing import Any, Literal
 
 from pydantic import SerializerFunctionWrapHandler, model_serializer, model_validator
@@ -11,7 +14,7 @@ from pytest_agentbench.core.approvals import ApprovalRequest, Decision
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.events import Event
-from pytest_agentbench.core.thoughts import parted
+from pytest_agentbench.core.ids import clipped
 from pytest_agentbench.core.tool import Requestor, ToolCall, ToolResult
 from pytest_agentbench.core.values import JsonValue
 
@@ -247,3 +250,58 @@ class Transcript(Model):
             if any(message.tool_call_id for message in following):
                 return None
         return following[position] if position < len(following) else None
+
+
+def agent_messages(messages: Sequence[Message]) -> list[str]:
+    """Give what the agent said, one text for each of its turns."""
+    turns = (list(turn) for is_user, turn in groupby(messages, lambda one: one.role == "user") if not is_user)
+    said = ([clipped(one.text) for one in turn if one.role == "assistant" and one.text.strip()] for turn in turns)
+    return ["\n".join(texts) for texts in said if texts]
+
+
+def has_question_mark(text: str) -> bool:
+    """Whether a text has a question mark of any script; one inside a link is none."""
+    return any(
+        (char == "?" and not text[at + 1 : at + 2].isalnum())
+        or (char > "\x7f" and "QUESTION MARK" in unicodedata.name(char, ""))
+        for at, char in enumerate(text)
+    )
+
+
+_TAG = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
+_AT_THE_BEGINNING = re.compile(r"<(/?)(?:think(?:ing)?|reasoning)>", re.IGNORECASE)
+"""Tags of thoughts, and one more that is common enough in texts to be one of thoughts where a text begins with it."""
+
+
+def parted(text: str) -> tuple[str, str]:
+    """Give what `text` says, and apart the thoughts between `<think>` and `</think>` (or `<thinking>`).
+
+    `<reasoning>` is such a tag in a text that begins with it.
+
+    Chat templates write the opening tag themselves at times: everything before a first closing tag is a thought. One
+    that is never closed is a thought where the text begins with it, since the answer was cut off; elsewhere it is text.
+    """
+    if "<" not in text:
+        return text, ""
+    known = _AT_THE_BEGINNING if text.lstrip()[:11].lower() == "<reasoning>" else _TAG
+    if not (tags := list(known.finditer(text))):
+        return text, ""
+    said: list[str] = []
+    thoughts: list[str] = []
+    at, depth, begun = 0, 0, 0
+    for place, tag in enumerate(tags):
+        if not tag[1]:
+            if depth == 0:
+                said.append(text[at : tag.start()])
+                at, begun = tag.start(), tag.end()
+            depth += 1
+        elif depth or place == 0:
+            depth = max(depth - 1, 0)
+            if depth == 0:
+                thoughts.append(text[begun : tag.start()])
+                at = begun = tag.end()
+    if depth and not "".join(said).strip() and not thoughts:
+        thoughts.append(text[begun:])
+    else:
+        said.append(text[at:])
+    return "".join(said).strip(), "\n".join(thought.strip() for thought in thoughts if thought.strip())

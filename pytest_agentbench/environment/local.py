@@ -23,10 +23,9 @@ from pytest_agentbench.environment.injection.striking import Striker
 from pytest_agentbench.environment.injection.world import InjectionWorld
 from pytest_agentbench.environment.invoke import Done, Invoker
 from pytest_agentbench.environment.isolation import IsolationGate
-from pytest_agentbench.environment.loaded import LoadedTools
 from pytest_agentbench.environment.opening import open_remote
 from pytest_agentbench.environment.own_state import Plugged, build_provider, state_key
-from pytest_agentbench.environment.python_tools import PythonTool
+from pytest_agentbench.environment.python_tools import LoadedTools, PythonTool
 from pytest_agentbench.environment.remote import RemoteTools
 from pytest_agentbench.environment.remote_calls import RemoteCalls
 from pytest_agentbench.environment.runner import Runner

@@ -12,8 +12,7 @@ from pytest_agentbench.core.seams import OfferedEnvironment
 from pytest_agentbench.core.suite import EnvironmentSpec, OfferedSpec
 from pytest_agentbench.core.text import raised_text
 from pytest_agentbench.core.tool import ToolCall, Toolset, ToolSpec
-from pytest_agentbench.environment.loaded import LoadedTools
-from pytest_agentbench.environment.python_tools import PythonTool
+from pytest_agentbench.environment.python_tools import LoadedTools, PythonTool
 from pytest_agentbench.environment.signatures import Parameter, ToolSignature
 
 

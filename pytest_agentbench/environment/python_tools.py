@@ -7,7 +7,7 @@ text, None as `null`.
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import is_dataclass
+from dataclasses import dataclass, is_dataclass
 from functools import cached_property, lru_cache
 from types import ModuleType
 from typing import Any, get_args, is_typeddict
@@ -19,8 +19,8 @@ from pydantic_core import ErrorDetails
 
 from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.text import shorten
-from pytest_agentbench.core.tool import Requestor, ToolSpec
-from pytest_agentbench.environment.docstrings import split_docstring
+from pytest_agentbench.core.tool import Requestor, Toolset, ToolSpec
+from pytest_agentbench.environment.import_path import forget_module
 from pytest_agentbench.environment.kinds import kind_of
 from pytest_agentbench.environment.signatures import INJECTED, Parameter, ToolSignature, read_signature
 
@@ -243,3 +243,36 @@ def _problem(detail: ErrorDetails) -> str:
         return f"unknown {place!r}"
     message = detail["msg"][:1].lower() + detail["msg"][1:]
     return f"{place!r}: {message}, found {shorten(repr(detail['input']), 80)}"
+
+
+@lru_cache(maxsize=1_000)
+def split_docstring(text: str | None) -> tuple[str, dict[str, str]]:
+    """Give the description (without sections) and {parameter: its text}; whoever reads the text changes neither."""
+    if not text or not text.strip():
+        return "", {}
+    import docstring_parser  # noqa: PLC0415 - only suites with Python tools need it
+
+    try:
+        read = docstring_parser.parse(text)
+    except Exception:  # noqa: BLE001 - besides its ParseError, odd texts (`: :param`) make it raise whatever it trips over
+        return inspect.cleandoc(text), {}
+    parameters: dict[str, str] = {}
+    for parameter in read.params:
+        told = " ".join((parameter.description or "").split())
+        for name in parameter.arg_name.split(","):  # NumPy describes several of one type at once
+            parameters[name.strip().lstrip("*")] = told
+    return (read.description or "").strip(), parameters
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadedTools:
+    """Tools as described, the Python functions behind them (none for described tools) and their fresh modules."""
+
+    toolset: Toolset
+    functions: dict[tuple[Requestor, str], PythonTool]
+    modules: tuple[ModuleType, ...]
+
+    def forget(self) -> None:
+        """Drop the fresh modules."""
+        for module in self.modules:
+            forget_module(module)

@@ -11,10 +11,9 @@ from pytest_agentbench.core.tool import Requestor, Toolset, ToolSpec
 from pytest_agentbench.environment.import_path import forget_module, load_fresh_module
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.kinds import own_tools
-from pytest_agentbench.environment.loaded import LoadedTools
 from pytest_agentbench.environment.offered import offered_tools, opened
 from pytest_agentbench.environment.opening import declared_tools
-from pytest_agentbench.environment.python_tools import PythonTool, tools_of
+from pytest_agentbench.environment.python_tools import LoadedTools, PythonTool, tools_of
 from pytest_agentbench.environment.remote import Opening
 from pytest_agentbench.environment.schema_tools import read_schema_tools
 from pytest_agentbench.environment.signatures import INJECTED, NOW

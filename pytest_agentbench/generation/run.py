@@ -28,11 +28,11 @@ from pytest_agentbench.generation.recipe import Outcome, Told, hashes_of, recipe
 from pytest_agentbench.generation.report import document_of, lines_of
 from pytest_agentbench.generation.roles import CRITIC, WRITER, Chats, RoleModels
 from pytest_agentbench.generation.store import Store
-from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.cassette.merge import merge
 from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.cassette.recorder import CassetteRecorder
 from pytest_agentbench.llm.models import Models
+from pytest_agentbench.llm.seams import Caller
 from pytest_agentbench.results.redact import Redactor
 from pytest_agentbench.suites.call_check import check_calls
 from pytest_agentbench.suites.suite_file import load_suite

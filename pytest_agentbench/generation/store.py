@@ -13,7 +13,7 @@ from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import digest, dumps
 from pytest_agentbench.core.errors import ResultsError, SuiteError
 from pytest_agentbench.core.files import LineLog, read_lines, write_atomic
-from pytest_agentbench.core.review import ReviewMode
+from pytest_agentbench.core.scenario import ReviewMode
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.assemble import HEAD, yaml_text
 from pytest_agentbench.generation.draft import Draft, Loss

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 from pytest_agentbench.core.errors import KeyMissingError
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.providers import PROVIDERS, PYDANTIC_AI, Provider, provider_of
-from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.capabilities import Capabilities
 from pytest_agentbench.llm.chat import ChatModel, Ways
 from pytest_agentbench.llm.limiter import Limiter
 from pytest_agentbench.llm.prices import server_of
-from pytest_agentbench.llm.seams import Recorder, Transport
+from pytest_agentbench.llm.seams import Caller, Recorder, Transport
 from pytest_agentbench.llm.turns import Paused
 from pytest_agentbench.llm.wire import where
 

@@ -3,8 +3,7 @@
 from collections.abc import Awaitable, Callable
 
 from pytest_agentbench.core.errors import BudgetSpentError
-from pytest_agentbench.llm.caller import Caller
-from pytest_agentbench.llm.seams import Budget, Reservation
+from pytest_agentbench.llm.seams import Budget, Caller, Reservation
 
 Sleep = Callable[[float], Awaitable[object]]
 

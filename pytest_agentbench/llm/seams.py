@@ -5,8 +5,21 @@ from typing import Any, Protocol
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.model import ModelSpec, Usage
-from pytest_agentbench.llm.caller import Caller
+from pytest_agentbench.core.run import RunKey
 from pytest_agentbench.llm.reply import ChatReply
+
+
+class Caller(Model):
+    """What calls are counted, budgeted and replayed under; `run` None is work that belongs to no run.
+
+    `role` is `agent`, `user`, `judge`, …
+    """
+
+    role: str
+    run: RunKey | None = None
+
+    def __str__(self) -> str:
+        return f"{self.run or 'session'}/{self.role}"
 
 
 class Transport(Protocol):

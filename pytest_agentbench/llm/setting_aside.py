@@ -4,9 +4,8 @@ from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Self
 
-from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.reserving import reserve_when_free
-from pytest_agentbench.llm.seams import Budget, Reservation
+from pytest_agentbench.llm.seams import Budget, Caller, Reservation
 
 
 class SetAside:

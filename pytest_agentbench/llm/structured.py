@@ -19,9 +19,8 @@ from pytest_agentbench.core.errors import (
     with_hint,
 )
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.llm.answer_text import NoAnswerError, UnreadableAnswerError, read_answer
+from pytest_agentbench.llm.answer_text import NoAnswerError, UnreadableAnswerError, cut_off, read_answer
 from pytest_agentbench.llm.capabilities import Capabilities, Form, KnowsCapabilities, is_of_form
-from pytest_agentbench.llm.cut_off import cut_off
 from pytest_agentbench.llm.history import with_more
 from pytest_agentbench.llm.reply import ChatReply
 from pytest_agentbench.llm.seams import Chat

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +13,6 @@ from pytest_agentbench.plugin import compat
 from pytest_agentbench.plugin.baseline import comparison_with
 from pytest_agentbench.plugin.collecting import Collecting
 from pytest_agentbench.plugin.ending import Ending
-from pytest_agentbench.plugin.extending import report_lines
 from pytest_agentbench.plugin.items import from_here
 from pytest_agentbench.plugin.pages import annotation_lines
 from pytest_agentbench.plugin.playing import MISSED
@@ -21,6 +22,7 @@ from pytest_agentbench.plugin.tally import Tally
 from pytest_agentbench.plugin.writing import Writing
 from pytest_agentbench.report.glyphs import glyphs
 from pytest_agentbench.report.terminal import terminal_report
+from pytest_agentbench.results.document import Document
 
 _MARKUP: dict[str, dict[str, bool]] = {
     "good": {"green": True},
@@ -139,3 +141,10 @@ def _is_there(argument: str, config: pytest.Config) -> bool:
 def _shown(path: Path, config: pytest.Config) -> str:
     here = config.invocation_params.dir
     return path.relative_to(here).as_posix() if path.is_relative_to(here) else str(path)
+
+
+def report_lines(hook: Any, document: Document) -> Iterator[tuple[str, bool]]:
+    """Yield (line, whether it is a headline) of what others add to the report."""
+    for lines in hook.pytest_agentbench_report(document=document):
+        for number, line in enumerate(lines or ()):
+            yield str(line), number == 0

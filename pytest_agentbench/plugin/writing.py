@@ -22,7 +22,7 @@ from pytest_agentbench.plugin.session import Session
 from pytest_agentbench.plugin.tally import NOT_BEGUN, Tally
 from pytest_agentbench.results.document import Document, players_of, text_of
 from pytest_agentbench.results.history import remember
-from pytest_agentbench.results.seen_writes import note_seen
+from pytest_agentbench.suites.seen_writes import note_seen
 
 
 class Writing:

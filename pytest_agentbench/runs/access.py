@@ -12,12 +12,11 @@ from pytest_agentbench.core.model import Price, Usage
 from pytest_agentbench.core.proxies import exempt_loopback
 from pytest_agentbench.core.run import RunKey
 from pytest_agentbench.core.termination import Limits
-from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.chat import Ways
 from pytest_agentbench.llm.ledger import Ledger
 from pytest_agentbench.llm.models import Models
-from pytest_agentbench.llm.seams import Budget, Reservation
+from pytest_agentbench.llm.seams import Budget, Caller, Reservation
 from pytest_agentbench.llm.turns import Paused
 from pytest_agentbench.runs.recordings import Recordings
 

@@ -12,12 +12,11 @@ from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import AgentBenchError, NotRunError
 from pytest_agentbench.core.run import RunKey
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.cassette.file import cassette_path
 from pytest_agentbench.llm.cassette.merge import Merged, merge
 from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.cassette.recorder import CassetteRecorder
-from pytest_agentbench.llm.seams import Recorded
+from pytest_agentbench.llm.seams import Caller, Recorded
 from pytest_agentbench.runs.plan import RunPlan
 
 _TARGET = "cassette"

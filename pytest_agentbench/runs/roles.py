@@ -8,6 +8,8 @@ from typing import Any, cast
 
 from pytest_agentbench.checks.auditor.findings import unaudited
 from pytest_agentbench.checks.judges.ending import EndCritic
+from pytest_agentbench.checks.judges.evidence import of_run
+from pytest_agentbench.checks.judges.judge import judge_criteria
 from pytest_agentbench.checks.judges.with_models import Auditing, judge_with_models, needs_model, without_models
 from pytest_agentbench.checks.parts import LET_ANSWER
 from pytest_agentbench.core.codec import digest
@@ -23,7 +25,7 @@ from pytest_agentbench.core.errors import (
 )
 from pytest_agentbench.core.model import ModelSpec, Usage
 from pytest_agentbench.core.policy import Policy
-from pytest_agentbench.core.rubric import Rubric
+from pytest_agentbench.core.rubric import Criterion, Rubric
 from pytest_agentbench.core.run import BUDGET, Judgement, Run
 from pytest_agentbench.core.seams import User
 from pytest_agentbench.core.state import State
@@ -36,13 +38,13 @@ from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.core.verdict import Blame, Finding
 from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.environment.runner import Runner
-from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.chat import ChatModel
 from pytest_agentbench.llm.prices import server_of
+from pytest_agentbench.llm.seams import Caller, Chat
 from pytest_agentbench.llm.turns import Paused
 from pytest_agentbench.runs.access import SessionModels
-from pytest_agentbench.runs.asking import with_answers
 from pytest_agentbench.runs.forecast import auditing, is_part
+from pytest_agentbench.runs.judging import not_measured, own_states, with_metrics
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.recordings import SessionName
 from pytest_agentbench.simulation.conversation import Objection, crashed
@@ -315,3 +317,26 @@ def players_of(suite: Suite) -> dict[str, str]:
     tools = {"tools": "+".join(sorted(servers))} if servers else {}
     user = f"llm:{suite.user.model.model}" if suite.user.model else suite.user.kind
     return {"user": user, **judges_of(suite), **tools}
+
+
+async def with_answers(
+    run: Run, plan: RunPlan, judgement: Judgement, *, chat_for: Callable[[], Chat], random: Random, system: str
+) -> tuple[Run, Judgement]:
+    """Have a model say of each sentence that plugins ask about whether it is true; without a usable answer none is.
+
+    Raise `NotRunError` where the model may not be asked.
+    """
+    sentences = plan.extensions.questions(run)
+    if not sentences:
+        return run, judgement
+    asked = [Criterion(id=f"nl-{number}", text=text, max_score=1) for number, text in enumerate(sentences, start=1)]
+    try:
+        scores = await judge_criteria(chat_for(), asked, of_run(run, system=system), random=random)
+    except NotRunError:
+        raise
+    except AgentBenchError as error:
+        note = not_measured("questions", str(error))
+        return run, judgement.model_copy(update={"findings": (*judgement.findings, note)})
+    met = {score.criterion.text: score.value == 1 for score in scores}
+    run = run.model_copy(update={"answers": met})
+    return run, with_metrics(judgement, plan.extensions.metrics(own_states(run)))

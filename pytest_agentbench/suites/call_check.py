@@ -1,10 +1,11 @@
 """Expected calls against the tools there are: a call that no agent can make is an error of the suite."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pytest_agentbench.core.errors import Problem, SuiteError
+from pytest_agentbench.core.fault import FaultSpec
 from pytest_agentbench.core.misfit import Keys, Misfit, dotted
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.scenario import ExpectedCall, Scenario
@@ -16,7 +17,6 @@ from pytest_agentbench.spec.loading import read_document
 from pytest_agentbench.suites.argument_schema import argument_misfits
 from pytest_agentbench.suites.calls import HANDOFF, arguments_path, calls_of, is_approval, stated_calls
 from pytest_agentbench.suites.extended import read_suite_document
-from pytest_agentbench.suites.fault_check import fault_problems
 from pytest_agentbench.suites.rule_check import rule_faults
 from pytest_agentbench.suites.scenario_files import Entry, read_scenario_file
 
@@ -239,3 +239,36 @@ def _call_at(entry: Entry, kind: str, index: int) -> _Found:
 def _nth_call(items: list[JsonValue], index: int) -> int:
     """Give the place of a call in a list that may hold handoffs and approvals, too."""
     return [at for at, item in enumerate(items) if calls_of([item])][index]
+
+
+Point = Callable[[Keys, str, str], Problem]
+"""Gives a problem of the suite file at a path."""
+
+
+def fault_problems(suite: Suite, toolset: Toolset, point: Point) -> Iterator[Problem]:
+    """Yield the faults of the axis and of scenarios that name no tool of the agent's, or can strike nowhere."""
+    for index, entry in enumerate(suite.faults):
+        for position, fault in enumerate(entry):
+            if wrong := _wrong(fault, suite, toolset):
+                path: Keys = ("faults", index, position) if len(entry) > 1 else ("faults", index)
+                yield point(path, *wrong)
+    for scenario in suite.scenarios:
+        for fault in scenario.faults:
+            if wrong := _wrong(fault, suite, toolset):
+                message, hint = wrong
+                file = Path(scenario.file)
+                yield Problem(file=file, line=scenario.line, key=f"{scenario.id}: faults", message=message, hint=hint)
+
+
+def _wrong(fault: FaultSpec, suite: Suite, toolset: Toolset) -> tuple[str, str] | None:
+    if suite.agent.kind == "transcripts":
+        return f"{fault.name!r} cannot strike: the conversations are recorded", "leave `faults` out"
+    names = sorted(spec.name for spec in toolset.of("assistant"))
+    if not names:
+        if suite.environment.tools:
+            return None  # tools that are not known here are told elsewhere
+        hint = "name the agent's tools at `environment: {tools: …}`, and have the agent use those"
+        return f"{fault.name!r} cannot strike: no tools are named, so none can be struck", hint
+    if fault.tool not in ("*", *names):
+        return f"there is no tool {fault.tool!r}; there are {listing(names)}", suggestion(fault.tool, names)
+    return None

@@ -9,13 +9,15 @@ from pytest_agentbench.core.codec import loads
 from pytest_agentbench.core.errors import Problem, SuiteError
 from pytest_agentbench.core.extensions import asked
 from pytest_agentbench.core.misfit import Keys, dotted, shown
+from pytest_agentbench.core.names import listing
+from pytest_agentbench.core.termination import Termination
+from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.spec.document import MAX_DEPTH, too_deep
 from pytest_agentbench.spec.json_text import read_json
 from pytest_agentbench.spec.loading import read_lines, read_text
 from pytest_agentbench.suites.message_log import StopCalls, holds_messages, read_log
-from pytest_agentbench.suites.own_transcript import is_own_transcript, read_own_transcript
-from pytest_agentbench.suites.record import MalformedError, Record, RecordingFormat
+from pytest_agentbench.suites.record import MalformedError, Record, RecordingFormat, number_of, read_own, text_of
 
 Aside = Callable[[JsonValue, int], bool]
 """Takes a value that is no conversation by itself, with its line; tells whether it took it."""
@@ -135,3 +137,30 @@ def _problem(text: str, path: Path, line: int, keys: Keys, message: str) -> Prob
             place = None
         line, column = (place.line, place.column) if place else (0, 0)
     return Problem(file=path, line=line, column=column, key=dotted(keys), message=message)
+
+
+_USED = frozenset({"key", "messages", "termination", "stop_reason", "reward"})
+
+
+def is_own_transcript(value: JsonValue) -> bool:
+    """Whether a record is a transcript of ours: `{key, messages, termination, stop_reason}`."""
+    return isinstance(value, dict) and {"key", "messages", "termination"} <= value.keys()
+
+
+def read_own_transcript(record: dict[str, JsonValue]) -> Record:
+    """Read a transcript whose key is a run's, or the id of a scenario."""
+    key = record["key"] if isinstance(record["key"], dict) else {"scenario": record["key"]}
+    found = record["termination"]
+    if found not in list(Termination):
+        message = f"found {shown(found)}, allowed: {listing(map(repr, map(str, Termination)))}"
+        raise MalformedError(message, ("termination",))
+    messages = read_own(record["messages"])
+    return Record(
+        scenario=text_of(key, "scenario"),
+        label=text_of(key, "variant"),
+        transcript=Transcript(messages=tuple(message for message in messages if message.role != "system")),
+        termination=Termination(found),
+        stop_reason=text_of(record, "stop_reason"),
+        reward=number_of(record, "reward"),
+        extra={name: value for name, value in record.items() if name not in _USED},
+    )

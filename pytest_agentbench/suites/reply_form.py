@@ -7,7 +7,7 @@ from pytest_agentbench.core.errors import SuiteError
 from pytest_agentbench.core.json_schema import schema_problem
 from pytest_agentbench.core.matchers import matcher_misfits, regex_misfits
 from pytest_agentbench.core.misfit import Keys, Misfit, shown
-from pytest_agentbench.core.replies import ExpectedReply
+from pytest_agentbench.core.scenario import ExpectedReply
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.spec.json_text import read_json
 

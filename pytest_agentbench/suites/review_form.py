@@ -8,7 +8,7 @@ import yaml
 
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import AgentBenchError, SuiteError
-from pytest_agentbench.core.review import Review
+from pytest_agentbench.core.scenario import Review
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.core.written import form_misfits
 from pytest_agentbench.spec.scenario import ReviewForm

@@ -4,8 +4,11 @@ The file is plain, and may be deleted; what the suite or a tool declares is neve
 """
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
+from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.files import write_atomic
 from pytest_agentbench.core.values import JsonValue
 
 SEEN = Path(".agentbench") / "seen-writes.json"
@@ -25,3 +28,18 @@ def seen_of(suite: Path) -> dict[str, JsonValue]:
     except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def note_seen(suite: Path, tools: Iterable[str]) -> tuple[str, ...]:
+    """Add tools of a suite file to those that were seen to write; give those that are new.
+
+    Raise `OSError` where nothing can be written.
+    """
+    known = read_seen(suite)
+    new = tuple(sorted({*tools} - {*known}))
+    if new:
+        file = suite.parent / SEEN
+        if not (ignore := file.parent / ".gitignore").exists():
+            write_atomic(ignore, "*\n")
+        write_atomic(file, dumps({**seen_of(suite), suite.name: sorted([*known, *new])}) + "\n")
+    return new

@@ -29,10 +29,9 @@ from pytest_agentbench.core.conversation import Stop, UserTurn, View
 from pytest_agentbench.core.ids import Scalar, clipped, codes_in, named_values, shape
 from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.spoken import plain, states
-from pytest_agentbench.core.talk import agent_messages, has_question_mark
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.text import shorten
-from pytest_agentbench.core.transcript import Message, awaiting
+from pytest_agentbench.core.transcript import Message, agent_messages, awaiting, has_question_mark
 from pytest_agentbench.core.values import to_json
 from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.suites.language import Language, language_of

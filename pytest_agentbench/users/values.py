@@ -13,8 +13,8 @@ from pytest_agentbench.core.ids import Scalar, clipped, codes_in, named_values, 
 from pytest_agentbench.core.names import readable
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.spoken import plain, states
-from pytest_agentbench.core.talk import has_question_mark
 from pytest_agentbench.core.tool import Toolset
+from pytest_agentbench.core.transcript import has_question_mark
 from pytest_agentbench.suites.language import Language
 
 _IDENTIFIER = re.compile(r"[a-z]+(?:_[a-z]+)+")

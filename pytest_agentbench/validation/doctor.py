@@ -8,8 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Literal
 
-from pytest_agentbench.agents.signature import requires
-from pytest_agentbench.agents.visibility import declares_tools
+from pytest_agentbench.agents.signature import declares_tools, requires
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.errors import AgentBenchError, KeyMissingError, Problem, SuiteError
 from pytest_agentbench.core.model import ModelSpec, Usage

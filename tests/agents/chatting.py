@@ -13,9 +13,9 @@ from pytest_agentbench.core.scenario import Scenario, Task
 from pytest_agentbench.core.suite import OpenAIAgentSpec
 from pytest_agentbench.core.termination import Limits
 from pytest_agentbench.core.transcript import Transcript
-from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.chat import Ways
 from pytest_agentbench.llm.models import Models
+from pytest_agentbench.llm.seams import Caller
 from pytest_agentbench.simulation.clock import Stopwatch
 from pytest_agentbench.simulation.conversation import Conversation
 from pytest_agentbench.simulation.recording import Recording

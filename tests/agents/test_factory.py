@@ -9,7 +9,7 @@ import pytest
 
 from pytest_agentbench.agents.callables import AdaptedAgent
 from pytest_agentbench.agents.factory import base_url_default, build_agent, factory_arguments
-from pytest_agentbench.agents.visibility import declares_tools
+from pytest_agentbench.agents.signature import declares_tools
 from pytest_agentbench.core.conversation import Turn
 from pytest_agentbench.core.errors import AgentBenchError, AgentError, ImportPathError, SuiteFaultError
 from pytest_agentbench.core.model import ModelSpec
@@ -17,9 +17,8 @@ from pytest_agentbench.core.seams import Agent
 from pytest_agentbench.core.suite import AgentSpec, HttpAgentSpec, OpenAIAgentSpec
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.environment.runner import Runner
-from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.models import Models
-from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.llm.seams import Caller, Chat
 from pytest_agentbench.testing import ModelServer
 from tests.agents.http_endpoint import endpoint
 from tests.tables import each

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_agentbench.agents.slicing import new_messages
+from pytest_agentbench.agents.replies import new_messages
 from pytest_agentbench.core.conversation import Turn
 from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.transcript import Message

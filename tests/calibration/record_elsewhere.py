@@ -19,12 +19,11 @@ from pytest_agentbench.cli.recording import recording
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.rubric import Label
 from pytest_agentbench.llm.asked_once import AskedOnce
-from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.cassette.file import read_cassette, write_cassette
 from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.cassette.recorder import CassetteRecorder
 from pytest_agentbench.llm.models import Models
-from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.llm.seams import Caller, Chat
 from pytest_agentbench.results.calibration import Agreement, agreement, spread
 from pytest_agentbench.results.intervals import wilson
 from tests.calibration.record import CASSETTE as LEARNED

@@ -17,10 +17,10 @@ from pytest_agentbench.calibration.generate import Wish, generate
 from pytest_agentbench.calibration.worded import worded
 from pytest_agentbench.cli.recording import recording
 from pytest_agentbench.core.model import ModelSpec
-from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.cassette.file import read_cassette, write_cassette
 from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.models import Models
+from pytest_agentbench.llm.seams import Caller
 
 HERE = Path(__file__).parent
 CASSETTE = HERE / "cassettes" / "worded.jsonl"

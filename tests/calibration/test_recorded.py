@@ -14,11 +14,10 @@ from pytest_agentbench.calibration.written import Written
 from pytest_agentbench.checks.judges.signals import labelled_by
 from pytest_agentbench.cli.calibrate import add_arguments, run
 from pytest_agentbench.core.model import ModelSpec
-from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.cassette.recorder import CassetteRecorder
 from pytest_agentbench.llm.models import Models
-from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.llm.seams import Caller, Chat
 from tests.calibration import record_elsewhere, record_state, record_written
 from tests.calibration.record import ARGUMENTS, CASSETTE
 

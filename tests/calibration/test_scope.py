@@ -15,9 +15,8 @@ from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.rubric import Rubric, WrittenRubric
 from pytest_agentbench.core.written import read_form
 from pytest_agentbench.llm.asked_once import AskedOnce
-from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.models import Models
-from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.llm.seams import Caller, Chat
 from pytest_agentbench.suites.suite_file import load_suite
 from pytest_agentbench.testing import ModelRequest, ModelServer
 from tests.calibration.service import conversations

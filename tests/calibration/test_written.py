@@ -12,8 +12,8 @@ from pytest_agentbench.calibration.written import UNWRITTEN, Commission, commiss
 from pytest_agentbench.cli.situations import add_arguments, run
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.tool import Toolset
-from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.models import Models
+from pytest_agentbench.llm.seams import Caller
 from pytest_agentbench.testing import ModelRequest, ModelServer
 from tests.calibration.service import conversations, suite
 

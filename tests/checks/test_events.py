@@ -6,9 +6,8 @@ from typing import Any
 from pytest_agentbench.checks.decide import judge
 from pytest_agentbench.core.events import Event, ExpectedHandoff
 from pytest_agentbench.core.policy import Policy
-from pytest_agentbench.core.replies import ExpectedReply
 from pytest_agentbench.core.run import Judgement, Run
-from pytest_agentbench.core.scenario import ExpectedCall, Match
+from pytest_agentbench.core.scenario import ExpectedCall, ExpectedReply, Match
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.core.verdict import Blame, Verdict
 from tests.checks.builders import agent, call, run_of, user, want

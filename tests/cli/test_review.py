@@ -13,8 +13,7 @@ from threading import Timer
 import pytest
 
 from pytest_agentbench.cli import main
-from pytest_agentbench.core.review import Review
-from pytest_agentbench.core.scenario import Scenario
+from pytest_agentbench.core.scenario import Review, Scenario
 from pytest_agentbench.suites.scenario_files import load_scenarios
 from pytest_agentbench.suites.suite_file import load_suite
 

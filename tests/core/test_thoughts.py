@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_agentbench.core.thoughts import parted
-from pytest_agentbench.core.transcript import Message
+from pytest_agentbench.core.transcript import Message, parted
 from tests.tables import each
 
 

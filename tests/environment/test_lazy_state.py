@@ -15,12 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_agentbench.core.codec import digest
+from pytest_agentbench.environment.correspondence import words_in
 from pytest_agentbench.environment.diff import diff
 from pytest_agentbench.environment.fresh_values import words
 from pytest_agentbench.environment.json_state import LARGE, JsonState
 from pytest_agentbench.environment.lazy_state import LazyDict, shared
 from pytest_agentbench.environment.shared_parts import changes, plain
-from pytest_agentbench.environment.start_words import words_in
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from([0.0, 1.0, "a", "b", float("nan")]),

@@ -26,11 +26,10 @@ from pytest_agentbench.generation.report import Report
 from pytest_agentbench.generation.roles import RoleModels
 from pytest_agentbench.generation.store import Store
 from pytest_agentbench.llm.asked_once import AskedOnce
-from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.cassette.file import read_cassette, write_cassette
 from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.models import Models
-from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.llm.seams import Caller, Chat
 from tests.generation.draft import right
 from tests.generation.draft.spoiling import SPOILT
 from tests.generation.drafting import Listed

@@ -14,11 +14,11 @@ import pytest
 from pytest_agentbench.core.errors import AgentBenchError, ProviderError, SendError
 from pytest_agentbench.core.model import ModelSpec, Price
 from pytest_agentbench.core.run import RunKey
-from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.chat import Ways
 from pytest_agentbench.llm.ledger import Ledger
 from pytest_agentbench.llm.models import Models
 from pytest_agentbench.llm.reply import ChatReply
+from pytest_agentbench.llm.seams import Caller
 from pytest_agentbench.testing import ModelServer, call, fault, text
 from pytest_agentbench.testing.script import Given
 from tests.llm.virtual import Pauses, Time

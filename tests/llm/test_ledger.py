@@ -12,9 +12,9 @@ import pytest
 
 from pytest_agentbench.core.errors import BudgetSpentError, NotRunError, ResultsError
 from pytest_agentbench.core.run import RunKey
-from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.ledger import Ledger
 from pytest_agentbench.llm.reserving import reserve_when_free
+from pytest_agentbench.llm.seams import Caller
 from tests.tables import each
 
 RUN = RunKey(suite="bench/agentbench.yaml", scenario="a")
@@ -190,7 +190,7 @@ def test_what_a_lost_process_had_in_flight_is_charged(tmp_path: Path, ledger: Le
 _HOLDER = """
 import os, sys
 from pathlib import Path
-from pytest_agentbench.llm.caller import Caller
+from pytest_agentbench.llm.seams import Caller
 from pytest_agentbench.llm.ledger import Ledger
 Ledger(Path(sys.argv[1]), process="gw0").reserve(Caller(role="user"), 0.75)
 os._exit(9)
@@ -237,7 +237,7 @@ import sys
 from pathlib import Path
 from pytest_agentbench.core.errors import BudgetSpentError
 from pytest_agentbench.core.run import RunKey
-from pytest_agentbench.llm.caller import Caller
+from pytest_agentbench.llm.seams import Caller
 from pytest_agentbench.llm.ledger import Ledger
 ledger = Ledger(Path(sys.argv[1]), process=sys.argv[2])
 caller = Caller(role="user", run=RunKey(suite="s", scenario=sys.argv[2]))

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_agentbench.llm.limiter import Limiter, Ticket
-from pytest_agentbench.llm.window import Window
+from pytest_agentbench.llm.limiter import Limiter, Ticket, Window
 from tests.llm.virtual import Time
 
 

@@ -14,12 +14,12 @@ import pytest
 from pytest_agentbench.core.errors import BudgetSpentError, CassetteMissError, NotRunError, ProviderError
 from pytest_agentbench.core.model import Price
 from pytest_agentbench.core.run import RunKey
-from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.cassette.merge import merge as merge_shards
 from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.cassette.recorder import CassetteRecorder
 from pytest_agentbench.llm.ledger import Ledger
 from pytest_agentbench.llm.proxy.server import Proxy
+from pytest_agentbench.llm.seams import Caller
 from pytest_agentbench.llm.wire import LONGEST_REPLY
 from pytest_agentbench.results.redact import Redactor
 from pytest_agentbench.runs.loop_thread import LoopThread

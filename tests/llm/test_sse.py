@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pytest_agentbench.llm.apis.chat import ChatAssembly
-from pytest_agentbench.llm.proxy.sse import Events
+from pytest_agentbench.llm.proxy.relay import Events
 from tests.tables import each
 
 _JSON = st.recursive(

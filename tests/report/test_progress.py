@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_agentbench.report.progress import Progress, progress_line, seconds_left
+from pytest_agentbench.plugin.progress import Progress, progress_line, seconds_left
 from tests.tables import each
 
 HALFWAY = Progress(done=12, total=200, in_flight=64, calls=310, cost_usd=0.0412, seconds=1.0)

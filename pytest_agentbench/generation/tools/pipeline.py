@@ -61,7 +61,7 @@ from pytest_agentbench.generation.tools.walks.sampling import CLASSES, SHARES, S
 from pytest_agentbench.generation.tools.walks.weights import Conditioned, weigh
 from pytest_agentbench.generation.tools.world import World, world_of
 from pytest_agentbench.llm.seams import Chat
-from pytest_agentbench.results.seen_writes import note_seen
+from pytest_agentbench.suites.seen_writes import note_seen
 
 Until = Literal["cards", "graph", "walks", ""]
 """The last stage that is asked for; "" is all."""

@@ -1,11 +1,14 @@
 """The content address of a request: equal for two requests that ask the same, whoever holds the secrets."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import SuiteFaultError
@@ -13,7 +16,40 @@ from pytest_agentbench.core.patterns import Pattern, PatternSyntaxError, pattern
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.llm.apis.api import Api, Ids, Redact
 from pytest_agentbench.llm.apis.registry import API_NAMES, CHAT
-from pytest_agentbench.llm.cassette.memo import Memo
+
+Made = TypeVar("Made")
+
+
+class Memo(Generic[Made]):
+    """Remembers what was made of values, the latest used up to `limit` characters of JSON; safe from several threads.
+
+    What is remembered is shared: nobody changes it.
+    """
+
+    def __init__(self, limit: int = 16_000_000) -> None:
+        self._limit = limit
+        self._lock = threading.Lock()
+        self._made: OrderedDict[bytes, tuple[int, Made]] = OrderedDict()
+        self._size = 0
+
+    def made(self, value: JsonValue, make: Callable[[], Made]) -> Made:
+        """Give what `make` gives for `value`, exact builtin JSON types, from memory where an equal value was seen."""
+        text = json.dumps(value)
+        key = hashlib.sha256(text.encode()).digest()
+        with self._lock:
+            if (known := self._made.get(key)) is not None:
+                self._made.move_to_end(key)
+                return known[1]
+        made = make()
+        with self._lock:
+            if key not in self._made:
+                self._made[key] = (len(text), made)
+                self._size += len(text)
+            while self._size > self._limit:
+                _, (size, _) = self._made.popitem(last=False)
+                self._size -= size
+        return made
+
 
 BLANK = "~"
 """What stands for text that makes no difference."""

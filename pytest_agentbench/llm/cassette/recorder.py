@@ -11,14 +11,13 @@ from pytest_agentbench.core.errors import CassetteMissError
 from pytest_agentbench.core.run import RunKey
 from pytest_agentbench.llm.apis.api import Redact
 from pytest_agentbench.llm.apis.registry import CHAT, api_named
-from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.cassette.file import Exchange, read_cassette
 from pytest_agentbench.llm.cassette.key import Asked, Keys
 from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.cassette.names import RunName
 from pytest_agentbench.llm.cassette.nearest import Candidate, explained, nearest
 from pytest_agentbench.llm.cassette.shard import Shard, Used
-from pytest_agentbench.llm.seams import Recorded
+from pytest_agentbench.llm.seams import Caller, Recorded
 
 TO_RECORD = "--agentbench-cassette=record asks for what is missing and keeps it"
 

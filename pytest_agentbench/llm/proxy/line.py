@@ -12,10 +12,9 @@ from pytest_agentbench.core.errors import AgentBenchError, CassetteMissError, Se
 from pytest_agentbench.core.model import ModelSpec, Price, Usage, latency
 from pytest_agentbench.llm.apis.api import ANTHROPIC, OPENAI, Api, Home
 from pytest_agentbench.llm.apis.registry import APIS
-from pytest_agentbench.llm.apis.usage import tokens_of
-from pytest_agentbench.llm.caller import Caller
+from pytest_agentbench.llm.reading import tokens_of
 from pytest_agentbench.llm.reply import TokenCount
-from pytest_agentbench.llm.seams import Recorder
+from pytest_agentbench.llm.seams import Caller, Recorder
 from pytest_agentbench.llm.turns import Paused
 
 _WRONG_REQUEST = frozenset({400, 404, 413, 422})

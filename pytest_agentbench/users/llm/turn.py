@@ -13,8 +13,7 @@ from pydantic import BeforeValidator, Field
 from pytest_agentbench.core.acts import Act, ActKind, GoalItem
 from pytest_agentbench.core.approvals import ApprovalRequest
 from pytest_agentbench.core.base import Model
-from pytest_agentbench.core.thoughts import parted
-from pytest_agentbench.core.transcript import Message
+from pytest_agentbench.core.transcript import Message, parted
 from pytest_agentbench.llm.answer_text import json_values
 from pytest_agentbench.users.llm.prompt import listed, render
 

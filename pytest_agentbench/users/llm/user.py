@@ -14,8 +14,7 @@ from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import ToolCall, read_arguments
 from pytest_agentbench.core.transcript import Message, Transcript, awaiting
 from pytest_agentbench.core.verdict import Blame
-from pytest_agentbench.llm.answer_text import UnreadableAnswerError, read_answer
-from pytest_agentbench.llm.cut_off import cut_off
+from pytest_agentbench.llm.answer_text import UnreadableAnswerError, cut_off, read_answer
 from pytest_agentbench.llm.history import GivenBack, with_more
 from pytest_agentbench.llm.reply import ChatReply, RequestedCall
 from pytest_agentbench.llm.seams import Chat

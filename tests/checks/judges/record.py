@@ -19,13 +19,12 @@ from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import AgentBenchError
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.run import Judgement, RunKey
-from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.cassette.file import read_cassette, write_cassette
 from pytest_agentbench.llm.cassette.merge import merge
 from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.cassette.recorder import CassetteRecorder
 from pytest_agentbench.llm.models import Models
-from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.llm.seams import Caller, Chat
 from tests.checks.judges.conversations import CASES, ENDINGS, POLICIES, RUBRIC, SYSTEM, Case, Ending
 from tests.checks.judges.goals import RUBRIC as BY_GOAL
 from tests.checks.judges.goals import WANTED, Wanted

@@ -20,9 +20,15 @@ from pytest_agentbench.checks.judges.evidence import (
 )
 from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.policy import Policy
-from pytest_agentbench.core.replies import ExpectedReply
 from pytest_agentbench.core.run import Run
-from pytest_agentbench.core.scenario import EvaluationCriteria, ExpectedCall, Instructions, Task, UserScenario
+from pytest_agentbench.core.scenario import (
+    EvaluationCriteria,
+    ExpectedCall,
+    ExpectedReply,
+    Instructions,
+    Task,
+    UserScenario,
+)
 from pytest_agentbench.core.transcript import Message, Transcript
 from tests.checks.builders import agent, call, run_of, user
 from tests.checks.judges.served import refund_run

@@ -20,8 +20,8 @@ from pytest_agentbench.generation.language.wording import ConversationBrief, Pla
 from pytest_agentbench.generation.named import entries, slots_of
 from pytest_agentbench.generation.solver import plainly
 from pytest_agentbench.generation.tools.hydration.rules import SuiteRules
-from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.models import Models
+from pytest_agentbench.llm.seams import Caller
 from pytest_agentbench.testing import ModelServer
 from tests.generation.draft import right
 from tests.generation.drafting import Do, From, Owner, Say

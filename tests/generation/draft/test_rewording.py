@@ -17,8 +17,8 @@ from pytest_agentbench.generation.draft import Draft
 from pytest_agentbench.generation.recipe import Outcome
 from pytest_agentbench.generation.run import Asked, generate, reword
 from pytest_agentbench.generation.store import Store
-from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.models import Models
+from pytest_agentbench.llm.seams import Caller
 from pytest_agentbench.testing import ModelServer, fault
 from pytest_agentbench.testing.request import ModelRequest
 from tests.generation.draft.test_produce import TODAY, produce, two

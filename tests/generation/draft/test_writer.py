@@ -20,8 +20,8 @@ from pytest_agentbench.generation.produce import Production
 from pytest_agentbench.generation.report import Report
 from pytest_agentbench.generation.store import Store
 from pytest_agentbench.generation.tools.hydration.rules import SuiteRules
-from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.models import Models
+from pytest_agentbench.llm.seams import Caller
 from pytest_agentbench.testing import ModelServer
 from tests.generation.draft.test_produce import TODAY, two
 from tests.generation.drafting import Do, From, Listed, Owner, Say, drafted, suite_of

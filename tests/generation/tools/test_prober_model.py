@@ -12,8 +12,8 @@ from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation.tools.probing.probing import probe
 from pytest_agentbench.generation.tools.values import Cards
 from pytest_agentbench.generation.tools.world import world_of
-from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.models import Models
+from pytest_agentbench.llm.seams import Caller
 from pytest_agentbench.suites.suite_file import load_suite
 from pytest_agentbench.testing import ModelServer
 from pytest_agentbench.testing.request import ModelRequest

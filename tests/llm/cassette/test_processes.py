@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from pytest_agentbench.core.errors import SuiteError
-from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.cassette.merge import merge
 from pytest_agentbench.llm.cassette.modes import Mode
+from pytest_agentbench.llm.seams import Caller
 from tests.llm.cassette.talk import Bench, ask, body, counting, refusing, run, turns
 
 ROOT = Path(__file__).resolve().parents[3]
