@@ -1,7 +1,7 @@
 """From a suite's `agent:` to the agent of one run: import it, call the factory with what it declares, adapt it."""
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -45,9 +45,6 @@ OpenChat = Callable[[ModelSpec], Chat]
 Adapt = Callable[[object], object | None]
 """Gives an agent for what a factory gave, None where it is one already or nobody knows what it is."""
 
-OfferBaseUrl = Callable[[str | None], Awaitable[str | None]]
-"""Gives the base URL that a factory is to use, from the one that it has as a default; None leaves it the default."""
-
 
 async def build_agent(
     spec: AgentSpec,
@@ -64,7 +61,8 @@ async def build_agent(
     """Build the agent of one run.
 
     A factory gets the variant's `keywords` and, of what is `offered` (tools, state, context, session_id, base_url),
-    what it declares by name; `base_url` may be an `OfferBaseUrl`, called only for a factory that takes it. A chat model
+    what it declares by name; `base_url` may be a coroutine function
+    of the one that the factory has as a default, called only for a factory that takes it. A chat model
     is reached through `chat`, an endpoint over the connections of `http`, else over its own;
     `endpoint` is that of the variant where it was made ready. Sync code, the import
     included, goes through `run_sync`. What a framework made is an agent, whether the path leads to it or a factory gave

@@ -41,7 +41,7 @@ class Returned(Model):
 def to_reply(returned: object, turn: Turn | None = None, *, earlier: Sequence[Message] = (), number: int = 1) -> Reply:
     """Turn what an agent returned into a `Reply`; raise `AgentError` ("unusable reply: …") for anything else.
 
-    `earlier` holds the messages read from the agent's reply before this one (see `slicing`); `number` counts its
+    `earlier` holds the messages read from the agent's reply before this one (see `new_messages`); `number` counts its
     replies from 1 and goes into the ids of calls that have none.
     """
     return settle(read(returned), turn or Turn(), earlier=earlier, number=number)

@@ -7,7 +7,7 @@ fails: the other parts decide, and a run of which nothing that its scenario asks
 
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TypeVar, get_args
+from typing import TypeVar
 
 from pytest_agentbench.checks.answers import check_communicate, check_output, check_replies
 from pytest_agentbench.checks.calls import check_approvals, check_calls, check_forbidden, check_handoffs, check_makers
@@ -25,14 +25,19 @@ from pytest_agentbench.core.errors import PatternBoundError
 from pytest_agentbench.core.run import Judgement, PolicyOutcome, Run
 from pytest_agentbench.core.seams import Check
 from pytest_agentbench.core.text import printable, raised_text, shorten
-from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, FindingKind, Flag, OtherFault, Verdict
+from pytest_agentbench.core.verdict import (
+    FINDING_KINDS,
+    Blame,
+    CallExplanation,
+    Finding,
+    Flag,
+    OtherFault,
+    Verdict,
+)
 from pytest_agentbench.environment.replay import failure_text
 from pytest_agentbench.llm.written_calls import PARSER, written_call
 
 T = TypeVar("T")
-
-WORST_FIRST: tuple[FindingKind, ...] = get_args(FindingKind)
-"""The kinds of findings in the order in which failures are listed."""
 
 
 def judge(
@@ -228,7 +233,7 @@ def _excuses(findings: Sequence[Finding], others: Sequence[OtherFault]) -> list[
 def badness(finding: Finding) -> tuple[int, int, int]:
     """Give the place of a finding: required failures, other ones, what was not measured, passes; by kind in each."""
     group = {False: 0 if finding.required else 1, None: 2, True: 3}[finding.passed]
-    return group, WORST_FIRST.index(finding.kind), finding.turn or 0
+    return group, FINDING_KINDS.index(finding.kind), finding.turn or 0
 
 
 def _findings(given: object) -> list[Finding]:

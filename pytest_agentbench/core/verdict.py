@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pytest_agentbench.core.base import Model
 
@@ -43,7 +43,10 @@ FindingKind = Literal[
     "user",
     "check",
 ]
-"""What a finding is about; also the order, worst first, in which failures are listed."""
+"""What a finding is about."""
+
+FINDING_KINDS: tuple[FindingKind, ...] = get_args(FindingKind)
+"""What findings are about, in the order in which failures are listed: worst first."""
 
 
 @dataclass(frozen=True)

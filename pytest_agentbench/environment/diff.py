@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_agentbench.core.codec import digest, dumps
+from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import with_hint
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.state import Difference, State
@@ -47,12 +47,6 @@ def describe(difference: Difference) -> str:
     if isinstance(expected, str) and isinstance(actual, str):
         expected, actual = _from_where_they_part(expected, actual)
     return f"{path}: expected {_shown(expected)}, is {_shown(actual)}"
-
-
-def state_hash(state: State, ignore: Sequence[str] = ()) -> str:
-    """Give 16 hex digits that are equal for equal states; 1 and 1.0 are equal, numbers within tolerance need not be."""
-    patterns = [_pattern(text) for text in ignore]
-    return digest(_canonical(_pruned(to_json(state), patterns)))
 
 
 def arranged(state: State, unordered: Sequence[str]) -> State:

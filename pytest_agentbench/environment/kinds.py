@@ -86,8 +86,3 @@ def ask_for_kinds(names: Sequence[str]) -> str:
         f"nothing says whether {listing(names)} {does}, so calls besides the expected ones are not judged; write into "
         f"the suite `environment: {{reads: [{', '.join(names)}]}}`, those that change something under `writes` instead"
     )
-
-
-def is_write(spec: ToolSpec | None, wrote: bool | None) -> bool:
-    """Decide whether a call was a write: a change that was seen always is one, else the tool's kind says."""
-    return wrote is True or (spec is not None and spec.kind == "write")

@@ -5,14 +5,15 @@ import concurrent.futures
 import inspect
 import json
 import keyword
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
 
 from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.tool import ToolCall, ToolResult, ToolSpec
 from pytest_agentbench.core.values import to_json
 from pytest_agentbench.environment.faults import fault
-from pytest_agentbench.environment.invoke import Invoker
+from pytest_agentbench.environment.invoke import Invoker, Watch
 from pytest_agentbench.environment.remote import RemoteTools, ToolFailedError
 from pytest_agentbench.environment.wrapped import OnCall, Wrapper
 
@@ -24,14 +25,6 @@ _TYPES: Mapping[str, Any] = {
     "array": list,
     "object": dict,
 }
-
-
-class Awaited(Protocol):
-    """Makes a call on the session's loop."""
-
-    def __call__(self, source: RemoteTools, made: ToolCall, /) -> Awaitable[ToolResult]:
-        """Give its result."""
-        ...
 
 
 class RemoteWrapper(Wrapper):
@@ -75,31 +68,17 @@ class RemoteWrapper(Wrapper):
         watch = self._invoker.begin(made.name)
         future = self._started(source.call(made.name, dict(made.arguments)))
         try:
-            result = future.result()
+            with self._under_way(watch, made):
+                result = future.result()
         except concurrent.futures.CancelledError:
-            self._invoker.abandon(watch)
             raise fault(EnvironmentFaultError(f"the run is over; {made.name} was not waited for"), made.name) from None
-        except EnvironmentFaultError as error:
-            self._invoker.abandon(watch)
-            raise self._broken(made, error) from error
-        except BaseException:
-            self._invoker.abandon(watch)
-            raise
-        wrote = self._invoker.settle(watch, failed=result.error)
-        return self._value(made, result.model_copy(update={"wrote": wrote}) if wrote is not None else result)
+        return self._value(watch, made, result)
 
     async def _reported(self, source: RemoteTools, made: ToolCall) -> Any:
         watch = self._invoker.begin(made.name)
-        try:
+        with self._under_way(watch, made):
             result = await source.call(made.name, dict(made.arguments))
-        except EnvironmentFaultError as error:
-            self._invoker.abandon(watch)
-            raise self._broken(made, error) from error
-        except BaseException:
-            self._invoker.abandon(watch)
-            raise
-        wrote = self._invoker.settle(watch, failed=result.error)
-        return self._value(made, result.model_copy(update={"wrote": wrote}) if wrote is not None else result)
+        return self._value(watch, made, result)
 
     def _started(self, work: Any) -> "concurrent.futures.Future[Any]":
         if self._loop is None or self._loop.is_closed():
@@ -110,14 +89,22 @@ class RemoteWrapper(Wrapper):
         future.add_done_callback(self._flying.discard)
         return future
 
-    def _broken(self, made: ToolCall, error: EnvironmentFaultError) -> EnvironmentFaultError:
-        """Note a fault that the agent may swallow, and report the call."""
-        self._invoker.fault = error
-        self._report_fault(made, error)
-        return error
+    @contextmanager
+    def _under_way(self, watch: Watch, made: ToolCall) -> Iterator[None]:
+        """Abandon the call where it comes to no result; report and note a fault, which the agent may swallow."""
+        try:
+            yield
+        except BaseException as error:
+            self._invoker.abandon(watch)
+            if isinstance(error, EnvironmentFaultError):
+                self._invoker.fault = error
+                self._report_fault(made, error)
+            raise
 
-    def _value(self, made: ToolCall, result: ToolResult) -> Any:
-        self._report(made, result)
+    def _value(self, watch: Watch, made: ToolCall, result: ToolResult) -> Any:
+        """End the call, report it, and give its value or raise its error."""
+        wrote = self._invoker.settle(watch, failed=result.error)
+        self._report(made, result if wrote is None else result.model_copy(update={"wrote": wrote}))
         if result.error:
             raise ToolFailedError(result.content)
         return decoded(result.content)

@@ -2,18 +2,15 @@
 
 import shlex
 from collections.abc import Iterable
-from typing import get_args
 
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.termination import Termination
-from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, FindingKind, Verdict
+from pytest_agentbench.core.verdict import FINDING_KINDS, Blame, CallExplanation, Finding, Verdict
 from pytest_agentbench.report.calls import explained
 from pytest_agentbench.report.glyphs import Glyphs
 
-KINDS: tuple[FindingKind, ...] = get_args(FindingKind)
-"""What findings are about, worst first; the last three are equals."""
-
-_RANK = {kind: min(rank, KINDS.index("communicate")) for rank, kind in enumerate(KINDS)}
+_RANK = {kind: min(rank, FINDING_KINDS.index("communicate")) for rank, kind in enumerate(FINDING_KINDS)}
+"""How bad a finding is; the last three kinds are equals."""
 
 
 def worst_first(results: Iterable[Result]) -> list[Result]:
@@ -136,7 +133,7 @@ def _severity(result: Result) -> tuple[int, int, float, int, tuple[str, str, str
     recall = result.metrics.get("strict_recall")
     key = result.key
     return (
-        _RANK[failed[0].kind] if failed else len(KINDS),
+        _RANK[failed[0].kind] if failed else len(FINDING_KINDS),
         -len(failed),
         1.0 if recall is None else recall,
         -(result.complexity or 0),

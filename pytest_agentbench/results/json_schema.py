@@ -1,6 +1,5 @@
 """The JSON Schema of the results file, for readers in other languages."""
 
-from importlib.resources import files
 from typing import Any
 
 from pytest_agentbench.core.values import JsonValue
@@ -27,11 +26,6 @@ def json_schema() -> dict[str, Any]:
         ]
     }
     return {key: _with_numbers(value) if key != "$defs" else _defs(value) for key, value in schema.items()}
-
-
-def shipped_schema() -> str:
-    """Give the text of the JSON Schema file that comes with the package."""
-    return files("pytest_agentbench.results").joinpath("schema/results.schema.json").read_text(encoding="utf-8")
 
 
 def _defs(defs: dict[str, Any]) -> dict[str, Any]:

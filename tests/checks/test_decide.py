@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_agentbench.checks.decide import NOWHERE, WORST_FIRST, judge
+from pytest_agentbench.checks.decide import NOWHERE, judge
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.scenario import InitialState
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.tool import ToolCall, Toolset, ToolSpec
 from pytest_agentbench.core.transcript import Message
-from pytest_agentbench.core.verdict import Blame, Finding, Verdict
+from pytest_agentbench.core.verdict import FINDING_KINDS, Blame, Finding, Verdict
 from tests.checks.builders import agent, call, run_of, user, want
 from tests.tables import each
 
@@ -257,7 +257,7 @@ def test_findings_are_worst_first() -> None:
         policies=(Policy(id="p", text="p", rule={"never": {"calls": ["cancel_order"]}}),),
     )
     kinds = [finding.kind for finding in judge(run).findings if finding.passed is False]
-    assert kinds == sorted(kinds, key=WORST_FIRST.index)
+    assert kinds == sorted(kinds, key=FINDING_KINDS.index)
     assert kinds[0] == "write"
     assert len(set(kinds)) == 5
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pytest_agentbench.core.state import Difference
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.core.values import same
-from pytest_agentbench.environment.diff import arranged, describe, diff, state_hash
+from pytest_agentbench.environment.diff import arranged, describe, diff
 
 _VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4),
@@ -75,21 +75,18 @@ def test_hostile_values_are_printable() -> None:
 
 @given(_STATES)
 def test_a_state_does_not_differ_from_itself(state: dict[str, Any]) -> None:
-    """No difference and equal hashes, for a copy too."""
+    """No difference, for a copy too."""
     assert diff(state, deepcopy(state)) == []
-    assert state_hash(state) == state_hash(deepcopy(state))
 
 
 @given(_STATES, _STATES)
 def test_there_is_a_difference_exactly_where_states_are_not_the_same(one: dict[str, Any], two: dict[str, Any]) -> None:
-    """The diff agrees with `same`, both ways round and in order, and equal hashes mean equal states."""
+    """The diff agrees with `same`, both ways round and in order."""
     there, back = diff(one, two), diff(two, one)
 
     assert (not there) == same(one, two)
     assert [item.path for item in there] == [item.path for item in back]
     assert [item.path for item in there] == [item.path for item in diff(one, two)]
-    if state_hash(one) == state_hash(two):
-        assert same(one, two)
 
 
 @given(_STATES, _STATES)
@@ -135,5 +132,5 @@ def test_arranging_loses_nothing(state: dict[str, Any]) -> None:
     """Without patterns the state stays, and what is arranged stays as it is when arranged again."""
     once = arranged(state, ("*", "*.*"))
 
-    assert same(arranged(state, ()), state) or state_hash(arranged(state, ())) == state_hash(state)
-    assert state_hash(arranged(once, ("*", "*.*"))) == state_hash(once)
+    assert same(arranged(state, ()), state)
+    assert same(arranged(once, ("*", "*.*")), once)

@@ -9,7 +9,7 @@ import pytest
 from pytest_agentbench.core.errors import EnvironmentFaultError, ImportPathError
 from pytest_agentbench.core.remote import McpSpec, OpenApiSpec
 from pytest_agentbench.core.suite import EnvironmentSpec, ToolsSpec
-from pytest_agentbench.environment.kinds import guessed_kind, is_write
+from pytest_agentbench.environment.kinds import guessed_kind
 from pytest_agentbench.environment.schema_tools import read_schema_tools
 from pytest_agentbench.environment.toolset import load_toolset
 from tests.environment.remote_support import Notes, serving
@@ -105,12 +105,6 @@ def test_exports_of_the_four_domains_are_read(domain: str, agent: int, user: int
 def test_a_verb_in_the_name_is_a_guess(name: str, kind: str) -> None:
     """Whole English words count, whatever the spelling of the name; other languages are asked for."""
     assert guessed_kind(name) == kind
-
-
-def test_a_seen_change_is_a_write_whatever_the_kind() -> None:
-    """The observation beats a guess."""
-    assert is_write(None, True)
-    assert not is_write(None, None)
 
 
 async def test_several_providers_are_one_toolset(tmp_path: Path) -> None:

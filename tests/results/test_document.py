@@ -1,18 +1,21 @@
 """The results file: round trip, schema, readable errors, comparison, merging."""
 
 import json
+from pathlib import Path
 
 import jsonschema
 import pytest
 
+import pytest_agentbench.results as folder
 from pytest_agentbench.core.errors import ResultsError
 from pytest_agentbench.core.verdict import CallExplanation
 from pytest_agentbench.results.document import comparable, players_of, read, write
-from pytest_agentbench.results.json_schema import json_schema, shipped_schema
+from pytest_agentbench.results.json_schema import json_schema
 from pytest_agentbench.results.merge import merge
 from tests.results.make import document, result, support_runs, wrong_refund
 
 GATES = ["success >= 0.8", "policy.confirm-writes >= 0.9"]
+SHIPPED = Path(str(folder.__file__)).parent / "schema" / "results.schema.json"
 
 
 def awkward():
@@ -47,7 +50,7 @@ def test_the_file_fits_the_shipped_schema(tmp_path):
     """The shipped JSON Schema is valid, is the one of the code, and accepts what is written."""
     path = tmp_path / "results.json"
     write(document([*support_runs(), awkward()], GATES), path)
-    schema = json.loads(shipped_schema())
+    schema = json.loads(SHIPPED.read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema)
     assert schema == json_schema(), "write json_schema() to pytest_agentbench/results/schema/results.schema.json"
     jsonschema.validate(json.loads(path.read_text()), schema)

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 
+from pytest_agentbench.checks.effects import is_write_tool
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.transcript import CallRecord, Transcript
@@ -38,7 +39,7 @@ def _notes(transcript: Transcript, toolset: Toolset) -> Iterator[str]:
     for number, record in enumerate(records, start=1):
         if record.call.requestor != "assistant":
             continue
-        writes = _writes(record, toolset)
+        writes = is_write_tool(record, toolset)
         mark = json.dumps([record.call.name, record.call.arguments], sort_keys=True, default=str)
         parts = [f"call {number}: {_how(record, toolset)}", *_origins(transcript, toolset, record)]
         if mark in seen:
@@ -60,17 +61,12 @@ def _how(record: CallRecord, toolset: Toolset) -> str:
     if spec is None and toolset.specs:
         return f"{name} is no tool of the agent's"
     reads = spec is not None and spec.kind == "read"
-    kind = ", a write," if _writes(record, toolset) else ", a read," if reads else ""
+    kind = ", a write," if is_write_tool(record, toolset) else ", a read," if reads else ""
     if record.result is None:
         return f"{name}{kind} has no recorded answer"
     if record.failed:
         return f"{name}{kind} failed"
     return f"{name}{kind} {EMPTY}" if _value(record) in _EMPTY else f"{name}{kind} was answered"
-
-
-def _writes(record: CallRecord, toolset: Toolset) -> bool:
-    spec = toolset.get(record.call.name)
-    return bool(record.result and record.result.wrote) or (spec is not None and spec.kind == "write")
 
 
 def _origins(transcript: Transcript, toolset: Toolset, record: CallRecord) -> Iterator[str]:
