@@ -1,5 +1,6 @@
 """A service that the suite starts: one for each run, or one that all runs of an event loop share."""
 
+import asyncio
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +31,8 @@ async def serve(spec: ServiceSpec, root: Path, gate: IsolationGate, stack: Async
     """
 
     async def start() -> Service:
-        service = start_service(spec, root)
+        # in a thread, which no signal breaks off between the start of a process and the note that it is to be ended
+        service = await asyncio.to_thread(start_service, spec, root)
         try:
             async with Sender(headers={}, seconds=spec.seconds) as sender:
                 address = f"http://127.0.0.1:{service.port}/{(spec.ready or '').lstrip('/')}"

@@ -67,11 +67,11 @@ class Service:
             claim.close()
             shutil.rmtree(folder, ignore_errors=True)
             raise EnvironmentFaultError(start_text(self._command, error.strerror or str(error))) from error
-        ORPHANAGE.add(self._process.pid, folder)
         listener = threading.Thread(target=self._listen, name="agentbench-service", daemon=True)
-        # also at the exit of the interpreter
-        self._end = weakref.finalize(self, _ended, self._process, listener, claim, folder)
         listener.start()
+        # also at the exit of the interpreter; before anything that takes time: a signal may end this process there
+        self._end = weakref.finalize(self, _ended, self._process, listener, claim, folder)
+        ORPHANAGE.add(self._process.pid, folder)
 
     @property
     def command(self) -> str:
@@ -104,7 +104,6 @@ class Service:
 
         Raise `EnvironmentFaultError` where it ends, or is not up within `seconds`.
         """
-        last = "no answer"
         last = ""
         try:
             async with asyncio.timeout(seconds):

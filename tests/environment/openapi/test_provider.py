@@ -39,7 +39,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     count = 0
     def do_GET(self):
         Handler.count += 1
-        if Handler.count > 3:
+        if Handler.count > 3 and len(sys.argv) < 4:
             print("out of notes", flush=True)
             import os; os._exit(4)
         body = json.dumps({"count": Handler.count, "folder": sys.argv[2]}).encode()
