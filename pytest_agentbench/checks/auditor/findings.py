@@ -373,20 +373,32 @@ class _Deciding:
         before = self.before
         is_soft = all(one.kind in (*SUFFERS, "termination") for one in failed)
         if before.verdict is Verdict.ERROR and not before.nothing_measured:
+            blame = self._told_apart() or before.blame
             if is_soft or not worth_asking(self.run, before):
-                return as_before(before)
+                return before.verdict, blame, before.also
             reason = "kept the run from passing by itself"
-            return Verdict.FAILED, Blame.AGENT, (OtherFault(blame=before.blame or Blame.UNCLEAR, reason=reason),)
+            return Verdict.FAILED, Blame.AGENT, (OtherFault(blame=blame or Blame.UNCLEAR, reason=reason),)
         if not failed:
             unknown = Blame.JUDGE if self.unquoted else before.blame or Blame.SCENARIO
             return (Verdict.ERROR, unknown, ()) if nothing else (Verdict.PASSED, None, ())
-        explained = {lack for _, hit in self.excuses for lack in hit.explains}
-        if not (explained and is_soft):
+        if not (self._explained and is_soft):
             others = [OtherFault(blame=by, reason=f"turn {hit.turn}: {hit.text}") for by, hit in self.excuses]
-            return Verdict.FAILED, Blame.AGENT, (*before.also, *(others if explained else ()))
+            return Verdict.FAILED, Blame.AGENT, (*before.also, *(others if self._explained else ()))
+        return Verdict.ERROR, self._cause or Blame.UNCLEAR, ()
+
+    @property
+    def _explained(self) -> set[Lack]:
+        return {lack for _, hit in self.excuses for lack in hit.explains}
+
+    @property
+    def _cause(self) -> Blame | None:
+        """Who is the one cause of all that the run lacks; None where there are several, or none."""
         blames = {blame for blame, hit in self.excuses if hit.explains}
-        is_one = set(self.facts.lacks) == explained and len(blames) == 1
-        return Verdict.ERROR, blames.pop() if is_one else Blame.UNCLEAR, ()
+        return blames.pop() if len(blames) == 1 and set(self.facts.lacks) == self._explained else None
+
+    def _told_apart(self) -> Blame | None:
+        """Tell a broken tool from an impossible scenario: without the auditor a refused call may be either."""
+        return self._cause if self.before.blame is Blame.SCENARIO and self.run.finished else None
 
 
 def _asked(run: Run, policies: Sequence[Policy] | None) -> tuple[str, ...]:

@@ -426,7 +426,7 @@ def test_goal_tool() -> None:
 
     judgement = made(broken_tool(), goal=[not_done])
 
-    assert came_to(judge(broken_tool())) == AGENTS
+    assert came_to(judge(broken_tool())) == (Verdict.ERROR, Blame.SCENARIO)
     assert came_to(judgement) == (Verdict.ERROR, Blame.ENVIRONMENT)
     assert judgement.rests_on_auditor
     assert made(replayed, goal=[not_done]).blame is not Blame.ENVIRONMENT
