@@ -4,7 +4,8 @@ It reads no prose: it knows what it wants as values, and finds them in what the 
 message without a question mark of any script that names no value it knows, gets the next line, or the end. Where no
 line is left but a goodbye, one that states a wanted value that was not written yet gets a plain yes, once.
 
-A question gets, in one turn, every fact of `knows` that it names, and the first that fits of:
+A question that is only about facts which it names and states gets these alone: "Which plan: mini or maxi?". Any other
+gets, in one turn, every fact of `knows` that it names, and the first that fits of:
 
 1. the script's own answer for it: a confirm or decline line with that `about`, or the next line if it is one
 2. where a wanted value is contradicted the plain no, with the value if the user can know it; the value alone where the
@@ -14,7 +15,8 @@ A question gets, in one turn, every fact of `knows` that it names, and the first
 
 If nothing fits it says the next line, and so it does where the same is asked a third time. If none is left it closes
 where it has all that it wanted, says again what the question names and it had said, or agrees once more to what it
-agreed to. Else it closes where nobody can see what was done, or where it waits for nothing more. Otherwise it says that
+agreed to. Else it closes where nobody can see what was done, or where it waits for nothing more: also after a goodbye,
+and after a plain yes where no write is expected. Otherwise it says that
 it has no answer; the third time the run is stalled. A value counts as wanted until the writes that it is expected in
 were made: who sees that it was done neither takes "Refunded W1." for a question nor agrees to it.
 """
@@ -26,7 +28,7 @@ from pytest_agentbench.core.acts import Act, ActKind, Line
 from pytest_agentbench.core.alike import similar
 from pytest_agentbench.core.approvals import ApprovalRequest
 from pytest_agentbench.core.conversation import Stop, UserTurn, View
-from pytest_agentbench.core.ids import Scalar, clipped, codes_in, named_values, shape
+from pytest_agentbench.core.ids import Scalar, clipped, codes_in, shape
 from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.spoken import plain, states
 from pytest_agentbench.core.termination import Termination
@@ -38,6 +40,7 @@ from pytest_agentbench.suites.language import Language, language_of
 from pytest_agentbench.suites.script_lines import call_of, labelled
 from pytest_agentbench.users.approving import Approver, turn_of
 from pytest_agentbench.users.insisting import TIMES, Insisting
+from pytest_agentbench.users.knowledge import Knowledge
 from pytest_agentbench.users.script import ANSWERS, REQUESTS, Script
 from pytest_agentbench.users.values import Fact, Heard, Wanted, numbers_in, spoken, stated, telling, undone, wants_in
 
@@ -75,7 +78,7 @@ class ScriptedUser:
         self._approver = Approver(lines=decisions, expected=expected, wants=self._wants, language=self._language)
         self._expected = expected
         self._asks_for = tuple(asks_for)
-        self._facts = [Fact(names[0], value, names) for value, names in known]
+        self._knowledge = Knowledge([Fact(names[0], value, names) for value, names in known], expected, self._language)
         self._script = Script()
         self._is_begun = False
         self._ids: frozenset[str] = frozenset()
@@ -83,7 +86,6 @@ class ScriptedUser:
         self._numbers: tuple[Wanted, ...] = ()
         self._confirmed: set[str] = set()
         self._nodded: set[str] = set()  # agreed to without being asked about just that
-        self._given: set[str] = set()
         self._done: Counter[Scalar] = Counter()
         self._before_line = (0, 0)
         self._unanswered: list[str] = []
@@ -127,8 +129,10 @@ class ScriptedUser:
         self._numbers = numbers_in(own)
         if view.knows:
             facts = ((name, to_json(value), view.also.get(name, ())) for name, value in view.knows.items())
-            self._facts = [Fact(name, value, (name, *also)) for name, value, also in facts]
-        texts = [line.text for line in self._script.lines] + [view.goal, *(spoken(fact.value) for fact in self._facts)]
+            known = [Fact(name, value, (name, *also)) for name, value, also in facts]
+            self._knowledge = Knowledge(known, self._expected, self._language)
+        values = [spoken(fact.value) for fact in self._knowledge.facts]
+        texts = [line.text for line in self._script.lines] + [view.goal, *values]
         self._ids = frozenset(code for text in texts for code in codes_in(text))
         self._own = tuple(map(clipped, (*texts, view.persona or "", view.known_info, view.task_instructions)))
 
@@ -172,14 +176,15 @@ class ScriptedUser:
             known=self._ids,
             locale=self._locale,
         )
-        facts = self._asked_facts(messages, heard)
+        facts = self._knowledge.asked(messages, heard)
         if not (heard.asks or facts or self._is_invited(view, heard, texts, is_report=bool(fresh))):
             return self._next(view, text) if self._script.left else self._leave(left)
         is_again = len(texts) > 1 and similar(text, texts[-2])
         self._last = self._last.model_copy(update={"decisions": ()})  # a request is decided about once
         wanted = [one.value for one in (*left, *undone(self._weak, view.done)) if one.name]
-        names = [name for one in self._facts for name in one.names]
-        if is_again and (times := self._insisting.times(self._last, view, heard, wanted, names)):
+        if heard.asks and self._is_content(messages):
+            return UserTurn(stop=Stop(reason="done", unanswered=text))
+        if is_again and (times := self._insisting.times(self._last, view, heard, wanted, self._knowledge.names)):
             return self._again(heard) if times < TIMES else UserTurn(stop=self._insisting.stalled())
         if is_again and self._stands(heard):
             self._repeated += 1
@@ -188,6 +193,8 @@ class ScriptedUser:
             self._repeated = 0  # "Which way?" again after "Yes, please. My order is W1.": the next line may answer it
             return self._next(view, text)
         self._repeated = 0
+        if chosen := self._knowledge.chosen(messages, heard):
+            return self._inform(chosen)
         if (turn := self._answer_question(view, heard, facts, messages)) is not None:
             self._open = ""
             return turn
@@ -235,6 +242,17 @@ class ScriptedUser:
             return self._inform(needed)
         return self._next(view, heard.text) if left else None
 
+    def _is_content(self, messages: Sequence[Message]) -> bool:
+        """Whether no write is wanted, all is said, and the user has given a goodbye or a yes of its own making.
+
+        "Line L2 is blocked, I cannot move it. Is there anything else?" gets the yes that "Line L2, shall I move it?"
+        would get; nobody can tell these apart. What the agent asks then is for something that the user does not want.
+        """
+        is_wanted = bool(self._script.left) or any(one.name for one in self._wants)
+        kinds = {act.kind for act in self._last.acts or ()}
+        is_over = kinds == {"close"} or (kinds == {"confirm"} and self._last.text == self._language.yes)
+        return is_over and not is_wanted and self._is_told(messages)
+
     def _needed(self, heard: Heard, messages: Sequence[Message]) -> list[Fact]:
         """Give the known values of expected calls that nobody stated yet, to a question that states and names nothing.
 
@@ -243,15 +261,7 @@ class ScriptedUser:
         """
         if not heard.asks or heard.stated or heard.contradicted or not (self._is_said or self._comes(*ANSWERS)):
             return []
-        values = {plain(str(value)) for call in self._expected for _, value, _ in named_values(call.arguments)}
-        said = [message.text for message in messages]
-        return [
-            fact
-            for fact in self._facts
-            if fact.name not in self._given
-            and plain(str(fact.value)) in values
-            and not any(fact.is_stated(one, self._locale) for one in said)
-        ]
+        return self._knowledge.needed(messages)
 
     @property
     def _is_said(self) -> bool:
@@ -382,7 +392,7 @@ class ScriptedUser:
         return UserTurn(text=line.text, acts=None if line.act is None else (Act(kind=line.act, about=about or ()),))
 
     def _inform(self, facts: Sequence[Fact]) -> UserTurn:
-        self._given |= {fact.name for fact in facts}
+        self._knowledge.given |= {fact.name for fact in facts}
         act = Act(kind="inform", facts={fact.name: fact.value for fact in facts})
         text = " ".join(fact.sentence(self._language) for fact in facts)
         return UserTurn(text=text, acts=(act,) if facts else ())
@@ -394,7 +404,8 @@ class ScriptedUser:
         waits, is_told = any(one.name for one in self._wants), self._is_told(messages)
         if (waits or self._asks_for) and is_told and not any(one.name for one in left):
             return UserTurn(stop=Stop(reason="done"))
-        if said := self._said_before(heard, messages):
+        is_insisting = bool(self._unanswered)
+        if said := self._knowledge.said_before(heard, messages, self._wants, loosely=is_insisting):
             return self._inform(said)
         again = [one for one in heard.matter if one.name and repr(one.value) not in self._nodded]
         if again and view.calls is not None and not (heard.contradicted or is_again):  # "This is final. Are you sure?"
@@ -430,50 +441,13 @@ class ScriptedUser:
         texts = agent_messages(messages)
         return all(any(states(value, text, self._locale) for text in texts) for value in self._asks_for)
 
-    def _said_before(self, heard: Heard, messages: Sequence[Message]) -> list[Fact]:
-        """Give the values of expected calls that a question names, that the user had said, and the agent never did.
-
-        An agent that spoke of a value has heard it. Nor does "Shall I go on with your order?" ask for the order id,
-        unless the agent insists.
-        """
-        said = [clipped(message.text) for message in messages if message.role == "user"]
-        heard_of = agent_messages(messages)
-        named = [(name, value) for call in self._expected for name, value, _ in named_values(call.arguments)]
-        named += [(one.name, one.value) for one in self._wants if one.name]
-        facts = {name: Fact(name, value, (name,)) for name, value in named}
-        return [
-            fact
-            for fact in facts.values()
-            if fact.is_asked(heard.text, self._language, loosely=bool(self._unanswered))
-            and any(fact.is_stated(text, self._locale) for text in said)
-            and not any(fact.is_stated(text, self._locale) for text in heard_of)
-        ]
-
-    def _asked_facts(self, messages: Sequence[Message], heard: Heard) -> list[Fact]:
-        """Give the facts that a message names.
-
-        One that was stated before is given again only to a question that is about nothing else, by all of its name. The
-        second of a name is not asked for where the message states the first.
-        """
-        named = [fact for fact in self._facts if fact.is_asked(heard.text, self._language, loosely=heard.asks)]
-        stems = {fact.stem for fact in self._facts if fact.is_stated(heard.text, self._locale)}
-        found = [fact for fact in named if fact.stem not in stems]
-        said = [message.text for message in messages]
-        is_alone = heard.asks and not (heard.stated or heard.contradicted)
-
-        def is_due(fact: Fact) -> bool:
-            is_old = fact.name in self._given or any(fact.is_stated(one, self._locale) for one in said)
-            return not is_old or (is_alone and fact.is_asked(heard.text, self._language, loosely=False))
-
-        return [fact for fact in found if is_due(fact)]
-
     def _confirm(self, wants: Iterable[Wanted]) -> None:
         self._confirmed |= {repr(one.value) for one in wants}
 
     def _known_values(self, text: str) -> tuple[object, ...]:
         """Give the known values that a message states: wanted ones, those of facts, and ids of the user's lines."""
         found: list[object] = [one.value for one in stated(self._wants, text, self._locale)]
-        found += [fact.value for fact in self._facts if fact.is_stated(text, self._locale)]
+        found += [fact.value for fact in self._knowledge.facts if fact.is_stated(text, self._locale)]
         plainly = {plain(str(one)) for one in found}
         found += [raw for code, raw in codes_in(text).items() if code in self._ids - plainly]
         return tuple(dict.fromkeys(one if isinstance(one, str | int | float) else str(one) for one in found))

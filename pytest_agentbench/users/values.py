@@ -10,7 +10,7 @@ from pytest_agentbench.core.acts import Line
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.ids import Scalar, clipped, codes_in, named_values, shape
-from pytest_agentbench.core.names import readable
+from pytest_agentbench.core.names import IDENTIFIERS, readable, words_of
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.spoken import plain, states
 from pytest_agentbench.core.tool import Toolset
@@ -45,6 +45,11 @@ class Fact:
     def is_asked(self, text: str, language: Language, *, loosely: bool) -> bool:
         """Whether a message names the value and does not itself state it."""
         return language.names(self.names, text, loosely=loosely) and not self.is_stated(text, language.locale)
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether its name is just *id* or *number*: "Done, line L2 with the number 0170 1." does not ask for it."""
+        return all(IDENTIFIERS.issuperset(words_of(name)) for name in self.names)
 
     def sentence(self, language: Language) -> str:
         """Say what is known in the plain form of the language."""

@@ -159,6 +159,30 @@ def asks_who(call, said):
     yield from ask_then("Shall I lend T5 to M2 for 3 days?", deed, "Done.")
 
 
+def refuses(call, said):
+    while agrees((yield "T3 is out, so I cannot lend it. Is there anything else?")):
+        yield "What would you like?"
+    while True:
+        yield "All right. Is there anything else about T3?"
+
+
+def refuses_late(call, said):
+    yield "Shall I lend T3 to M2?"
+    yield from refuses(call, said)
+
+
+def choice(call, said):
+    days = int(re.findall(r"\\d+", (yield "How many days would you like: 3, 7 or 14?"))[0])
+    deed = lambda: call["lend"](member_id="M2", item_id="T5", days=days)
+    yield from ask_then(f"Shall I lend T5 to M2 for {days} days?", deed, "Done.")
+
+
+def numbered(call, said):
+    yield "T5 for 3 days. Shall I?"
+    call["lend"](member_id="M2", item_id="T5", days=3)
+    raise RuntimeError((yield "T5 is lent. The loan has the number L08."))
+
+
 def looks_twice(call, said):
     call["loans_of"](member_id="M1")
     if not agrees((yield "I see that M1 has loan L07. Is it this one?")):
@@ -240,6 +264,7 @@ def done(message):
 LEND_T5 = [{"lend": {"member_id": "M2", "item_id": "T5", "days": 3}}]
 LEND_T6 = [{"lend": {"member_id": "M2", "item_id": "T6"}}]
 END = [{"close_loan": {"loan_id": "L07"}}]
+NO_LOAN: dict[str, Any] = {"expect": [], "never": ["lend"]}
 ANN = "Please end my loan, I am ann@example.org"
 RIGHT: dict[str, dict[str, Any]] = {
     "at_once": {"says": [ANN, "yes"], "expect": END},
@@ -268,6 +293,12 @@ RIGHT: dict[str, dict[str, Any]] = {
         "says": ["T5 to M2 for 3 days"],
         "expect_any": [LEND_T5, [*LEND_T5, {"log_hours": {"member_id": "M2", "hours": 4}}]],
     },
+    "refuses": {"says": ["Lend T3 to M2"], **NO_LOAN},
+    "refuses, with a goodbye": {"says": ["Lend T3 to M2", {"close": "No, that is all."}], **NO_LOAN},
+    "refuses_late": {"says": ["Lend T3 to M2", {"confirm": "yes"}], **NO_LOAN},
+    "choice": {"says": ["Lend T5 to M2", "yes"], "knows": {"days": 3}, "expect": LEND_T5},
+    "choice, without a line": {"says": ["Lend T5 to M2"], "knows": {"days": 3}, "expect": LEND_T5},
+    "numbered": {"says": ["Lend T5 for 3 days", "yes"], "knows": {"id": "M2"}, "expect": LEND_T5},
     "reads": {"says": ["What have I got? I am M1"], "communicate": ["L07"]},
     "reads, nothing expected": {"says": ["What have I got? I am M1"]},
 }
