@@ -279,7 +279,7 @@ class _Solver:
         """Make a call where no rule stands against it, after what rules need before; else ask, or refuse."""
         if self._broken(call):
             for names in self._rules.before(call) if depth < _DEEPEST else ():
-                await self._prepare(names, depth + 1)
+                await self._prepare(names, call, depth + 1)
         if self._broken(call):
             if self._rules.must_confirm(call) and not depth and self._messages[-1].role != "assistant":
                 terms = [value for around, term in self._rules.terms(call) for value in self._led(around, term)]
@@ -294,11 +294,16 @@ class _Solver:
         await self._make(call)
         return True
 
-    async def _prepare(self, names: Sequence[str], depth: int) -> None:
-        """Make the first of these calls that can be made with what is known, unless the same one was."""
+    async def _prepare(self, names: Sequence[str], change: ToolCall, depth: int) -> None:
+        """Make the first of these calls that can be made with what a call takes and what is known, unless the same one
+        was.
+        """
+        own = {words_of(name): value for name, value in change.arguments.items() if words_of(name) != "id"}
         for spec in [one for one in self._tools if one.name in names]:
             with suppress(UnsolvedError):
-                arguments = await self._arguments(spec, SaidCall(values=self._known_of(spec)), depth)
+                labels = {label for _, several in slots_of(spec).values() for label in several}
+                known = dict(self._known_of(spec)) | {name: value for name, value in own.items() if name in labels}
+                arguments = await self._arguments(spec, SaidCall(values=tuple(known.items())), depth)
                 call = ToolCall(name=spec.name, arguments=arguments)
                 mark = plainly(call, self.plan.toolset)
                 if any(plainly(one.call, self.plan.toolset) == mark and not one.failed for one in self._answers):

@@ -150,7 +150,12 @@ class DeedSource:
         def is_known(at: Origin, path: str) -> bool:
             place = at.call or 0
             lookups = [one for one in before if not one.writes]
-            named = (one for lookup in lookups for one in read_slots(dict(lookup.call.arguments)).values())
+            named = (
+                one
+                for lookup in lookups
+                for where, one in read_slots(dict(lookup.call.arguments)).items()
+                if where not in lookup.origins or lookup.origins[where].call != place  # it is not the same answer's
+            )
             told = (
                 value
                 for earlier in before[:place]

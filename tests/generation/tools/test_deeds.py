@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -169,3 +170,22 @@ def test_a_policy_in_no_set_says_what_stands_in_the_way(tmp_path: Path, capsys: 
     told = " ".join(capsys.readouterr().out.split())
     assert "book_kayak refuses each call that was tried (Error: kayak K1" in told
     assert "add rows that it accepts to the state" in told
+
+
+def test_a_lookup_that_a_rule_wants_is_of_what_is_changed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A request that names one thing to look at and another to change leaves open which one is meant."""
+    club = Path(__file__).parents[3] / "benchmarks" / "seeded" / "wines"
+    shutil.copytree(club, tmp_path, dirs_exist_ok=True)
+
+    assert main(["generate", str(tmp_path / "wines.agentbench.yaml")]) == 0, capsys.readouterr().out
+
+    forms = forms_in(tmp_path)
+    looked = [form for form in forms if "get_case" in [call["name"] for call in form["expect"]]]
+    assert len(looked) >= 20
+    for form in looked:
+        assert not [line for line in form["says"] if line.get("request", "").count("Case id:") > 1], form["says"]
+        cases = [call["arguments"]["case_id"] for call in form["expect"] if "case_id" in call["arguments"]]
+        assert len(set(cases)) == 1 or "failure" in form["tags"], form["says"]
+    lost = json.loads((tmp_path / "generated" / "report.json").read_text(encoding="utf-8"))["lost"]
+    assert lost == []
+    assert {name for form in forms for name in (call["name"] for call in form["expect"])} >= {"refund_case", "get_case"}

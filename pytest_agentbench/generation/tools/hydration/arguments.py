@@ -16,7 +16,7 @@ from pytest_agentbench.core.ids import clipped, codes_in
 from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.values import JsonValue, same
 from pytest_agentbench.generation.draft import Origin, PlannedCall, Reference
-from pytest_agentbench.generation.owned_rows import CallRecord
+from pytest_agentbench.generation.owned_rows import CallRecord, kind_of, noun_of
 from pytest_agentbench.generation.tools.flows import (
     ARGUMENT,
     Assignment,
@@ -132,6 +132,25 @@ class Executed:
 def of_entry(entry: PoolEntry) -> Option:
     """Give a verified call as a whole, all of it said by the user."""
     return Option(_said(read_slots(entry.arguments), entry.id), entry.id, entry.arguments)
+
+
+def about_the_same(lookup: Option, tool: str, call: Option, caller: str) -> Option:
+    """Give the arguments of a lookup that comes before a call, with the call's values for what both take."""
+    parts = dict(lookup.parts)
+    for path, known in lookup.parts.items():
+        for other, part in call.parts.items():
+            if type(part.value) is type(known.value) and _is_same_thing(path, tool, other, caller):
+                again = part.reference and part.reference.model_copy(update={"argument": path})
+                parts[path] = part._replace(reference=again)
+    is_kept = all(same(one.value, lookup.parts[path].value) for path, one in parts.items())
+    return Option(parts, lookup.entry, lookup.whole if is_kept else None)
+
+
+def _is_same_thing(path: str, tool: str, other: str, caller: str) -> bool:
+    """Whether arguments of two tools mean one thing: `order_id` and a bare `id` of `get_order` do."""
+    name, called = name_of(path), name_of(other)
+    is_alike = name == called or (is_identifier(name) and is_identifier(called))
+    return is_alike and kind_of(name, noun_of(tool)) == kind_of(called, noun_of(caller))
 
 
 def options_of(

@@ -21,6 +21,7 @@ from pytest_agentbench.generation.tools.hydration.arguments import (
     Argument,
     Executed,
     Option,
+    about_the_same,
     of_entry,
     options_of,
     recalled,
@@ -216,8 +217,10 @@ class Attempt:
             self.memory.barren(len(self.made) - 1, self.made[-1])  # another start leads elsewhere
             raise HydrationError(NOTHING, f"{source} -> {card.tool}")
 
-    async def _first_that_works(self, card: Card, options: Sequence[Option], **how: Any) -> bool:
-        for option in self._worth_trying(card, options):
+    async def _first_that_works(
+        self, card: Card, options: Sequence[Option], *, ahead: Sequence[About] = (), **how: Any
+    ) -> bool:
+        for option in self._worth_trying(card, options, ahead):
             if await self.make(card, option, **how):
                 self.withdrawn |= {option.entry} - {""} if not how else set()
                 return True
@@ -289,14 +292,17 @@ class Attempt:
         self._undo(mark)
         return None
 
-    def _worth_trying(self, card: Card, options: Sequence[Option]) -> list[Option]:
-        """Give the options that nothing speaks against, those of the same owner first."""
+    def _worth_trying(self, card: Card, options: Sequence[Option], ahead: Sequence[About]) -> list[Option]:
+        """Give the options that nothing speaks against, those of the same owner first, then those used least.
+
+        Before a call that comes next (`ahead`) the order given decides, since it says what leads there.
+        """
         known, made = self._affairs
         found = [one for one in map(self._steady(card), options) if one and self._may_try(card, one.arguments)]
         if self.stock.conditioned:
             found = [one for one in found if self._is_fresh(card, one.arguments)]
-        against = [conflicts(known.about(self._record(card, one)), made) for one in found]
-        used = [self._used(one.arguments, known) for one in found]
+        against = [conflicts(known.about(self._record(card, one)), [*made, *ahead]) for one in found]
+        used = [0 if ahead else self._used(one.arguments, known) for one in found]
         order = sorted(range(len(found)), key=lambda place: (against[place], used[place]))
         return [found[place] for place in order if not against[place][0]][:_TRIED]
 
@@ -397,33 +403,38 @@ class Attempt:
             del self.made[mark:]
 
     async def _prepare(self, card: Card, option: Option, deep: int) -> bool:
-        """Make the calls that rules want before a call, about the same things where they can be."""
+        """Make the calls that rules want before a call."""
         for _ in range(_NEEDED + 1):
             names = next(self.stock.rules.needed(card.tool, option.arguments, self.made), None)
             if names is None:
                 return True
-            if deep >= _NEEDED or not await self._first_of(names, option, deep):
+            if deep >= _NEEDED or not await self._first_of(names, card, option, deep):
                 return False
         return False
 
-    async def _first_of(self, tools: Sequence[str], option: Option, deep: int) -> bool:
-        """Make a call of one of the tools: first those that tell whose the things are that the call is about."""
+    async def _first_of(self, tools: Sequence[str], caller: Card, option: Option, deep: int) -> bool:
+        """Make a call of one of the tools, of what the call after it takes and for the same person: first those that
+        tell whose the things are.
+        """
+        known = self._affairs[0]
+        ahead = known.about(self._record(caller, option))
         about = {str(value) for value in read_slots(option.arguments).values()}
         entry = self.stock.pool.get(option.entry)
-        people = self.stock.ownership.about(self.stock.record(entry)).people if entry else {}
-        owner = {key for keys in people.values() for key in keys}
+        owner = {key for keys in ahead.people.values() for key in keys}
         owner = owner or {str(value) for _, value in scalars(entry.result if entry else None)}
         so_far = {str(value) for one in self.made for _, value in scalars([one.arguments, one.result])}
 
-        def rank(one: PoolEntry) -> tuple[bool, bool, bool]:
-            values = {str(value) for _, value in scalars([one.arguments, one.result])}
-            return not values & owner, not values & about, not values & so_far
+        def rank(one: Option) -> tuple[bool, bool, bool, bool, int]:
+            found = self.stock.pool.get(one.entry)
+            values = {str(value) for _, value in scalars([one.arguments, found.result if found else None])}
+            least = self._used(one.arguments, known)
+            return one.whole is None, not values & owner, not values & about, not values & so_far, least
 
         for tool in tools:
             card = self.stock.card(tool)
-            entries = [one for one in self.stock.pool.of(tool) if self._may_try(card, one.arguments)]
-            options = [of_entry(one) for one in sorted(entries, key=rank)]
-            if await self._first_that_works(card, options, asked=False, deep=deep + 1):
+            every = [about_the_same(of_entry(one), tool, option, caller.tool) for one in self.stock.pool.of(tool)]
+            options = list({call_key(tool, one.arguments): one for one in sorted(every, key=rank)[::-1]}.values())[::-1]
+            if await self._first_that_works(card, options, ahead=[ahead], asked=False, deep=deep + 1):
                 return True
         return False
 

@@ -114,8 +114,12 @@ def turns_of_calls(made: Sequence[Executed], wanted: Sequence[Wanted], stock: St
         for call, one in enumerate(made)
         for path, value in one.option.said.items()
     ]
+    pointed = {(one.source, one.path, one.argument) for call in made if call.asked for one in call.option.references}
     references = [
-        ref.model_copy(update={"call": call}) for call, one in enumerate(made) for ref in one.option.references
+        ref.model_copy(update={"call": call})
+        for call, one in enumerate(made)
+        for ref in one.option.references
+        if one.asked or (ref.source, ref.path, ref.argument) not in pointed  # nobody points at one thing twice
     ]
     return [turns[0].model_copy(update={"states": tuple(states), "references": tuple(references)}), *turns[1:]]
 
