@@ -1,8 +1,8 @@
 """Acceptance: a scenario is written only if it is decidable; this says so, or gives the loss with its reason.
 
-In this order: each value is said or pointed at, one owner, no date that comes near, the oracle passes, the draft's own
-right run breaks no rule, each policy's wrong runs fail by a finding of that policy, it holds later, and a blind solver
-makes the same writes.
+In this order: each value is said or pointed at, one thing of each name, one owner, no date that comes near, the oracle
+passes, the draft's own right run breaks no rule, each policy's wrong runs fail by a finding of that policy, it holds
+later, and a blind solver makes the same writes.
 """
 
 from collections import Counter
@@ -28,7 +28,7 @@ from pytest_agentbench.core.tool import ToolCall, Toolset
 from pytest_agentbench.core.values import JsonValue, decoded, same, to_json
 from pytest_agentbench.environment.faults import HungError
 from pytest_agentbench.environment.import_path import load_object
-from pytest_agentbench.generation.decidable import arguments_of, coincidences, near_dates, owners
+from pytest_agentbench.generation.decidable import arguments_of, coincidences, near_dates, owners, two_things
 from pytest_agentbench.generation.draft import (
     ANSWERS,
     Draft,
@@ -117,6 +117,7 @@ class Acceptance:
         """Raise `LostError` for what stands in the draft alone."""
         faults = {
             "a value is known by coincidence": coincidences(draft, self.toolset),
+            "a request names two things": two_things(draft, self._rules(self.suite.policies)),
             "several owners": owners(draft, self.state),
             "a date that comes near": near_dates(draft, self.today, self.state) if self.suite.now is None else (),
         }
@@ -158,7 +159,7 @@ class Acceptance:
 
     async def _parts(self, draft: Draft, plan: RunPlan, player: ScriptPlayer) -> list[PolicyPart]:
         """Play the right run of a draft; give its policies with their handling."""
-        rules = Rules(plan.policies, self.toolset, self._resolve, plan.suite.now)
+        rules = self._rules(plan.policies)
         run = await player.play_through(script_of(draft, rules))
         self._check_right(draft, run, await player.judge(run))
         base = await player.expecting(plan, run)
@@ -192,6 +193,9 @@ class Acceptance:
             suite = self.suite.model_copy(update={"environment": moved})
             await self._validated(draft, self.plan(scenario, suite), f"{days} days later: ")
         return draft
+
+    def _rules(self, policies: Sequence[Policy]) -> Rules:
+        return Rules(policies, self.toolset, self._resolve, self.suite.now)
 
     def _resolve(self, path: str) -> Callable[[JsonValue], object]:
         return cast("Callable[[JsonValue], object]", load_object(path, self.suite.root))

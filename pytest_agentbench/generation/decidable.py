@@ -1,7 +1,10 @@
-"""What keeps a draft from being decidable: a value known by coincidence, several owners, a date that comes near."""
+"""What keeps a draft from being decidable: a value known by coincidence, two things named where one is meant, several
+owners, a date that comes near.
+"""
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 
@@ -9,14 +12,16 @@ from pytest_agentbench.core.ids import codes_in, shape
 from pytest_agentbench.core.moments import dates_of
 from pytest_agentbench.core.spoken import plain, says
 from pytest_agentbench.core.state import State
-from pytest_agentbench.core.tool import Toolset
+from pytest_agentbench.core.tool import ToolCall, Toolset
 from pytest_agentbench.core.values import JsonValue, is_number, same, to_json
 from pytest_agentbench.generation.draft import Draft, PlannedCall
 from pytest_agentbench.generation.language.guard import scalars_of
+from pytest_agentbench.generation.language.plain import label_of
 from pytest_agentbench.generation.owned_rows import CallRecord
 from pytest_agentbench.generation.ownership import mixed_owners, ownership_of, people_of
 from pytest_agentbench.generation.tools.flows import found_at
 from pytest_agentbench.generation.tools.probing.reading import inner
+from pytest_agentbench.validation.rules import Rules
 
 NEAR = timedelta(days=400)
 """Days from today within which a date may come to mean something else before the scenario is run."""
@@ -153,6 +158,29 @@ def _is_constant(value: JsonValue, schema: JsonValue) -> bool:
     only = listed if isinstance(listed, list) and len(listed) == 1 else []
     given = [*only, *(declared[key] for key in ("default", "const") if key in declared)]
     return value is None or any(same(one, value) for one in given)
+
+
+def two_things(draft: Draft, rules: Rules) -> Iterator[str]:
+    """Name each thing of which one request says two values: one to look at, as a rule wants, and one for the call that
+    the look is for.
+    """
+    for place, turn in enumerate(draft.turns):
+        requested = draft.requested(place)
+        told: dict[int, dict[str, str]] = defaultdict(dict)
+        for stated in turn.states:
+            told[stated.call][stated.label] = stated.argument.split(".")[0]
+        for pointed in turn.references:
+            told[pointed.call][label_of(pointed.argument)] = pointed.argument.split(".")[0]
+        for at, call in enumerate(requested):
+            made = ToolCall(name=call.call.name, arguments=dict(call.call.arguments))
+            for before, lookup in enumerate(requested[:at]):
+                if lookup.asked or not rules.orders(lookup.call.name, made):
+                    continue
+                for label, argument in told[before].items():
+                    looked_at = to_json(lookup.call.arguments.get(argument))
+                    meant = to_json(call.call.arguments.get(told[at].get(label, "")))
+                    if label in told[at] and not same(looked_at, meant):
+                        yield f"{label} is {looked_at!r} for {lookup.call.name} and {meant!r} for {call.call.name}"
 
 
 def owners(draft: Draft, state: State | None) -> Iterator[str]:

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.generation.decidable import near_dates, owners
+from pytest_agentbench.generation.draft import Draft
 from tests.generation.draft import right
 from tests.generation.draft.spoiling import SPOILT, both
 from tests.generation.draft.test_produce import TODAY, produce
-from tests.generation.drafting import Do, Say
+from tests.generation.drafting import Do, From, Say, suite_of
 
 
 def test_right_drafts_are_accepted_and_say_how_each_policy_is_handled(tmp_path: Path) -> None:
@@ -135,3 +136,36 @@ def test_an_owner_may_be_named_by_a_record_that_holds_its_key(tmp_path: Path, ke
     row = {"loan_id": "L302", "member_id": {"id": key, "name": "Rita Moss"}}
 
     assert len(list(owners(draft, {"loans": {"L302": row}}))) == found
+
+
+def test_a_request_that_names_one_thing_to_look_at_and_another_to_change_is_refused(tmp_path: Path) -> None:
+    """Nobody can tell from the words alone which of the two books is meant, unless the look is asked for."""
+    rules = (
+        {"id": "look", "text": "Look.", "rule": {"before": {"calls": ["reserve_book"], "first": ["get_book"]}}},
+        {"id": "ask", "text": "Ask.", "rule": {"confirm_before": {"calls": ["reserve_book"]}}},
+    )
+    suite = suite_of(tmp_path, "library", rules)
+
+    def reserving(name: str, looked_at: Any, changed: Any, *, asked: bool = False) -> Draft:
+        found = Do("search_books", {"title": "Night"})
+        look = Do("get_book", {"book_id": looked_at}, asked=asked)
+        change = Do("reserve_book", {"book_id": changed, "member_id": "M21"})
+        turns = [Say(calls=[found]), Say(calls=[look]), Say("confirm", calls=[change])]
+        return right.make(suite, name, turns, owner=right.MEMBER)
+
+    second = From(0, "1.id", "book", 1, 2)
+    drafts = [
+        reserving("said", "B101", "B104"),
+        reserving("pointed", "B101", second),
+        reserving("asked", "B101", "B104", asked=True),
+        reserving("same", "B104", "B104"),
+    ]
+
+    report, _ = produce(suite, drafts)
+
+    assert {one.draft: (one.reason, one.detail) for one in report.losses if one.draft in ("said", "pointed")} == {
+        "said": ("a request names two things", "book id is 'B101' for get_book and 'B104' for reserve_book"),
+        "pointed": ("a request names two things", "book id is 'B101' for get_book and 'B102' for reserve_book"),
+    }
+    assert "same" in [draft.id for draft in report.accepted]
+    assert not [one for one in report.losses if one.draft == "asked" and one.reason == "a request names two things"]

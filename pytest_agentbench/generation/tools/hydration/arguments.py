@@ -147,7 +147,7 @@ def about_the_same(lookup: Option, tool: str, call: Option, caller: str) -> Opti
 
 
 def _is_same_thing(path: str, tool: str, other: str, caller: str) -> bool:
-    """Whether arguments of two tools mean one thing: `order_id` and a bare `id` of `get_order` do."""
+    """Whether arguments of two tools mean one thing: `room_id` and a bare `id` of `show_room` do."""
     name, called = name_of(path), name_of(other)
     is_alike = name == called or (is_identifier(name) and is_identifier(called))
     return is_alike and kind_of(name, noun_of(tool)) == kind_of(called, noun_of(caller))
