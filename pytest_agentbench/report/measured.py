@@ -11,16 +11,23 @@ MOST_PARTS = 5
 NOTHING = "nothing to judge"
 """What stands beside a run that passed since its scenario asks for nothing."""
 
+PENDING, IN_QUARANTINE, NOT_SCORED = "pending review", "in quarantine", "not scored"
+"""How runs that are in no rate are counted, in the first line of a report and in the last one of pytest."""
+
 
 def counts_text(sums: Aggregate, marks: Glyphs) -> str:
     """Count the runs: `22 passed, 9 with something not measured · 2 failed · 1 not scored · 3 pending review`."""
     row = sums.all
     parts = [f"{row.passed} passed{partly_text(sums)}"]
     parts += [f"{row.n - row.passed} failed"] if row.n > row.passed else []
-    parts += [f"{row.unscored} not scored"] if row.unscored else []
-    for one in (sums.pending, sums.quarantined):
-        parts += [f"{one.n + one.unscored} {'in ' if one is sums.quarantined else ''}{one.label}"] if one else []
-    return f" {marks.dot} ".join(parts)
+    parts += [f"{row.unscored} {NOT_SCORED}"] if row.unscored else []
+    return f" {marks.dot} ".join([*parts, *aside_counts(sums)])
+
+
+def aside_counts(sums: Aggregate) -> list[str]:
+    """Count the runs that are in no rate and no gate: `3 pending review`, `1 in quarantine`."""
+    found = ((sums.pending, PENDING), (sums.quarantined, IN_QUARANTINE))
+    return [f"{row.n + row.unscored} {called}" for row, called in found if row]
 
 
 def partly_text(sums: Aggregate) -> str:

@@ -3,6 +3,7 @@
 import posixpath
 import shlex
 from collections import Counter
+from collections.abc import Iterable
 
 from pytest_agentbench.report.glyphs import Line
 from pytest_agentbench.report.table import Layout, count
@@ -15,9 +16,18 @@ _MOST_NAMES = 5
 
 def review_lines(document: Document, layout: Layout) -> list[Line]:
     """Give a line for each thing that people should know of reviews; the command, which they copy, is never broken."""
+    return _lines(review_texts(document), layout)
+
+
+def pending_lines(document: Document, layout: Layout) -> list[Line]:
+    """Give those about runs that wait for a reviewer."""
+    return _lines(_pending_texts(document), layout)
+
+
+def _lines(texts: Iterable[str], layout: Layout) -> list[Line]:
     return [
         line
-        for text in review_texts(document)
+        for text in texts
         for line in (
             [Line(layout.marks.plain(text), "warn")]
             if text.startswith(_COMMAND)
@@ -45,20 +55,7 @@ def quarantine_lines(document: Document, layout: Layout) -> list[Line]:
 
 def review_texts(document: Document) -> list[str]:
     """Say which runs count nowhere and how to review them, and which scenarios count though nobody did."""
-    texts = []
-    runs = [run for run in document.results if run.pending]
-    if runs:
-        places = {(run.file, run.key.scenario) for run in runs}
-        suites = {suite.path for suite in document.suites}
-        folders = sorted({posixpath.dirname(file) or "." for file, _ in places if file not in suites})
-        inside = Counter(file for file, _ in places if file in suites)  # the command reads scenario files alone
-        texts.append(f"pending review: {count(len(runs), 'run')} in no rate and no gate")
-        texts += [f"{_COMMAND}{shlex.quote(folder)}" for folder in folders]
-        texts += [
-            f"{file}: {count(number, 'scenario')} pending review {_verb(number, 'stand')} in the suite itself; "
-            f"remove the key `review` to count {_them(number)}, or move {_them(number)} to a scenario file"
-            for file, number in sorted(inside.items())
-        ]
+    texts = _pending_texts(document)
     for suite in document.suites:
         name = suite.name or suite.path
         review = suite.review
@@ -74,6 +71,25 @@ def review_texts(document: Document) -> list[str]:
         if review.rejected:
             texts.append(f"{name}: {count(review.rejected, 'scenario')} rejected in review, not collected")
     return texts
+
+
+def _pending_texts(document: Document) -> list[str]:
+    runs = [run for run in document.results if run.pending]
+    if not runs:
+        return []
+    places = {(run.file, run.key.scenario) for run in runs}
+    suites = {suite.path for suite in document.suites}
+    folders = sorted({posixpath.dirname(file) or "." for file, _ in places if file not in suites})
+    inside = Counter(file for file, _ in places if file in suites)  # the command reads scenario files alone
+    return [
+        f"pending review: {count(len(runs), 'run')} in no rate and no gate",
+        *(f"{_COMMAND}{shlex.quote(folder)}" for folder in folders),
+        *(
+            f"{file}: {count(number, 'scenario')} pending review {_verb(number, 'stand')} in the suite itself; "
+            f"remove the key `review` to count {_them(number)}, or move {_them(number)} to a scenario file"
+            for file, number in sorted(inside.items())
+        ),
+    ]
 
 
 def _verb(number: int, verb: str) -> str:

@@ -7,7 +7,7 @@ from pytest_agentbench.report.breakdown import Section, percent, sections_of
 from pytest_agentbench.report.failures import policy_of
 from pytest_agentbench.report.glyphs import UNICODE, Line, Style
 from pytest_agentbench.report.measured import share_text
-from pytest_agentbench.report.reviews import quarantine_texts
+from pytest_agentbench.report.reviews import pending_lines, quarantine_lines
 from pytest_agentbench.report.table import Layout, count
 from pytest_agentbench.report.terminal import NONE_DECIDED, why_not_evaluated
 from pytest_agentbench.report.worst import by_check, worst_first
@@ -31,8 +31,7 @@ def summary_lines(document: Document, sessions: Sequence[Session], layout: Layou
             lines += _part(suite, section, document, sessions, layout)
     if not document.suites:
         return [Line("these results are of no suite: nothing can be said of it", "warn")]
-    told = quarantine_texts(document)
-    return [*lines, *(line for text in told for line in layout.wrapped(text, style="warn"))]
+    return [*lines, *pending_lines(document, layout), *quarantine_lines(document, layout)]
 
 
 def _part(

@@ -36,6 +36,14 @@ def test_it_says_ship_only_where_gates_of_the_suite_over_all_of_it_say_so(
     assert why in "\n".join(lines)
 
 
+def test_what_waits_for_a_reviewer_is_counted_and_how_to_review_it_is_said() -> None:
+    """The page is not silent about runs that decide nothing."""
+    waiting = [result(name, pending=True, file=f"bench/generated/{name}.yaml") for name in ("b", "c")]
+    lines = [line.text for line in summary_lines(document([result("a"), *waiting]), (), LAYOUT)]
+
+    assert lines[-2:] == ["pending review: 2 runs in no rate and no gate", "review: agentbench review bench/generated"]
+
+
 def test_by_suite_a_suite_without_variants_stays_beside_one_that_has_some() -> None:
     """Its row is labelled as having none."""
     runs = [result("a", suite="one.yaml"), result("b", suite="two.yaml", variant="new")]

@@ -21,10 +21,10 @@ from pytest_agentbench.report.glyphs import UNICODE
 from pytest_agentbench.report.html.beyond import faults, trials
 from pytest_agentbench.report.html.shown import number, shown
 from pytest_agentbench.report.html.variants import figures
-from pytest_agentbench.report.measured import idle_text
+from pytest_agentbench.report.measured import aside_counts, idle_text
 from pytest_agentbench.report.reviews import quarantine_texts, review_texts
 from pytest_agentbench.report.worst import by_check, worst_first
-from pytest_agentbench.results.aggregate import BlameCount, aggregate
+from pytest_agentbench.results.aggregate import Aggregate, BlameCount, aggregate
 from pytest_agentbench.results.document import Document, policy_words
 from pytest_agentbench.results.gates import GateVerdict
 from pytest_agentbench.results.table import Facts, Row, Table, complexity_groups, make_row
@@ -77,6 +77,7 @@ def overview(document: Document) -> dict[str, JsonValue]:
         "faults": faults(document.results),
         "terminations": [[label, count] for label, count in sums.terminations.items()],
         "blames": [_blame(blame) for blame in sums.blames],
+        "blameless": _blameless(sums),
     }
 
 
@@ -233,3 +234,12 @@ def _blame(blame: BlameCount) -> dict[str, JsonValue]:
         "retried": blame.retried,
         "recovered": blame.recovered,
     }
+
+
+def _blameless(sums: Aggregate) -> str:
+    """Give what stands where nobody but the agent failed; runs that count nowhere are not spoken for."""
+    if not sums.all.n + sums.all.unscored:
+        return ""
+    aside = ", ".join(aside_counts(sums))
+    told = "Nothing: user, environment, judge and provider did their part"
+    return f"{told} in the runs that count. Not counted: {aside}." if aside else f"{told}."

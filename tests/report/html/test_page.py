@@ -264,3 +264,21 @@ def test_variants_stand_side_by_side_with_their_numbers_and_own_scores() -> None
     assert found["sure: a pass scores higher than a failure"]["cells"][0][0] == 1
     assert {"seconds (median)", "seconds (p95)"} <= set(found)
     assert all(len(line["cells"]) == 2 for line in held["figures"])
+
+
+@pytest.mark.parametrize(
+    ("counted", "says"),
+    [
+        ([], ""),
+        ([result()], "did their part in the runs that count. Not counted: 1 pending review, 1 in quarantine."),
+    ],
+)
+def test_the_page_speaks_for_nobody_in_runs_that_count_nowhere(counted: list[Result], says: str) -> None:
+    """That others did their part is said of runs that count alone, and of none where none does."""
+    why = {"owner": "payments", "reason": "slow", "until": "2999-12-31"}
+    aside = [result("waits", "error", "user", pending=True), result("aside", "error", "user", quarantine=why)]
+
+    told = page(document([*counted, *aside])).data()["blameless"]
+
+    assert told.endswith(says)
+    assert bool(told) is bool(counted)

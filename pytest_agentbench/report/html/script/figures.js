@@ -53,13 +53,14 @@ function gates() {
 function endings() {
   const total = DATA.terminations.reduce((sum, [, count]) => sum + count, 0);
   const others = DATA.blames.filter((blame) => blame.label !== "agent" || blame.retried);
+  if (!total && !others.length) return null;
   return h("section", { class: "card half" }, h("h2", {}, "How runs ended"),
     h("ul", { class: "bars" }, DATA.terminations.map(([label, count]) =>
       h("li", {}, h("a", { href: link({ termination: label }) }, label), h("span", { class: "bar", vars: { share: total ? count / total : 0 } }), h("span", { class: "count" }, count.toLocaleString("en"))))),
-    h("h3", {}, "Not the agent\u2019s fault"),
+    others.length || DATA.blameless ? h("h3", {}, "Not the agent\u2019s fault") : null,
     others.length ? h("ul", { class: "blames" }, others.map((blame) =>
       h("li", {}, blame.label === "disputed" ? blame.label : h("a", { href: link({ blame: blame.label === "not run" ? "" : blame.label, termination: blame.label === "not run" ? "not run" : "" }) }, blame.label), " ", h("span", { class: "muted" }, blamed(blame)))))
-      : h("p", { class: "muted" }, "Nothing: user, environment, judge and provider did their part."));
+      : DATA.blameless ? h("p", { class: "muted" }, DATA.blameless) : null);
 }
 
 function blamed(blame) {
