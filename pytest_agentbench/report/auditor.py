@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from pytest_agentbench.core.gates import parse_gate
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.verdict import Flag
 from pytest_agentbench.report.breakdown import percent
@@ -37,7 +36,9 @@ def marks_of(run: Result, document: Document) -> str:
 
 def mark_of_gate(verdict: GateVerdict, document: Document) -> str:
     """Give `uncalibrated` where what a gate measured rests on an auditor that is not, else ""."""
-    gate = parse_gate(verdict.gate)
+    gate = verdict.parsed
+    if gate is None:
+        return ""
     runs = [run for run in document.counted.results if run.key.suite == verdict.suite]
     if gate.metric == "policy":
         seen = (run for run in runs for one in (run.audit.policies if run.audit else ()) if one.policy == gate.argument)

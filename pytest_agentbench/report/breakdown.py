@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from pytest_agentbench.core.gates import parse_gate
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.text import figure, percentage
 from pytest_agentbench.report.glyphs import Glyphs, Line, Style
@@ -240,7 +239,9 @@ def gates_of(row: Row, gates: Sequence[GateVerdict]) -> Iterable[GateVerdict]:
     group, _, scale = row.group.partition(" ")
     one_suite = len({verdict.suite for verdict in gates}) == 1
     for verdict in gates:
-        gate = parse_gate(verdict.gate)
+        gate = verdict.parsed
+        if gate is None:
+            continue
         named = gate.metric == group and gate.argument == row.label
         named = named and (group != "complexity" or verdict.label.endswith(scale) or "(" not in verdict.label)
         overall = gate.metric == "success" and (

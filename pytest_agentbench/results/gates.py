@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from pytest_agentbench.core.base import Model
-from pytest_agentbench.core.gates import Gate, parse_gates
+from pytest_agentbench.core.errors import GateError
+from pytest_agentbench.core.gates import Gate, parse_gate, parse_gates
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.text import figure
@@ -55,6 +56,14 @@ class GateVerdict(Model):
     def failed(self) -> bool:
         """Whether the gate fails the session."""
         return self.passed is False
+
+    @property
+    def parsed(self) -> Gate | None:
+        """The gate itself, None where a results file of another version names one that this version does not know."""
+        try:
+            return parse_gate(self.gate)
+        except GateError:
+            return None
 
 
 def decided_by_own(suite: str, texts: Iterable[str], verdicts: Iterable[GateVerdict]) -> bool:

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from pytest_agentbench.cli import main
+from pytest_agentbench.results.document import text_of
 from tests.plugin.project import Project
 from tests.plugin.test_gates import ONE_WRONG
+from tests.results.make import document, result
 
 
 @pytest.fixture
@@ -76,6 +78,22 @@ def test_a_file_that_is_no_results_file_is_named(tmp_path: Path, capsys: pytest.
 
     assert main(["report", str(tmp_path / "x.json")]) == 2
     assert "x.json is not a results file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", [[], ["--summary"], ["--html", "page.html"], ["--markdown", "text.md"]])
+def test_a_gate_that_this_version_does_not_know_is_listed(
+    option: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A results file of another version is reported; such a gate is about no row."""
+    monkeypatch.chdir(tmp_path)
+    held = document([result("a"), result("b", "failed")], gates=["success >= 0.75"])
+    gates = [one.model_copy(update={"gate": "unheard", "label": "unheard"}) for one in held.gates[:1]]
+    Path("results.json").write_text(text_of(held.model_copy(update={"gates": gates})))
+
+    assert main(["report", "results.json", *option]) != 2
+
+    written = [Path(name).read_text() for name in option[1:]]
+    assert "unheard" in "".join([capsys.readouterr().out, *written])
 
 
 def test_annotations_of_shards_point_into_this_checkout(
