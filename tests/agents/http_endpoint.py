@@ -26,7 +26,7 @@ async def endpoint(answer: Handler | object) -> AsyncIterator[Endpoint]:
     there = Endpoint()
 
     async def handle(request: web.Request) -> web.StreamResponse:
-        there.bodies.append(await request.json())
+        there.bodies.append(await request.json() if request.can_read_body else None)
         there.headers.append(dict(request.headers))
         there.paths.append(request.raw_path)
         now = answer[len(there.bodies) - 1] if isinstance(answer, list) else answer

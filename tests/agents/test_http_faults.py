@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,8 +10,10 @@ from aiohttp import web
 
 from pytest_agentbench.agents.http.agent import HttpAgent
 from pytest_agentbench.agents.http.connections import MAX_BODY, HttpConnections
+from pytest_agentbench.agents.http.world import endpoint_of_run
 from pytest_agentbench.core.errors import AgentError, EnvironmentFaultError, SuiteFaultError
 from pytest_agentbench.core.suite import HttpAgentSpec
+from pytest_agentbench.environment.isolation import IsolationGate
 from tests.agents.http_endpoint import endpoint
 from tests.agents.test_http import CONNECTIONS, agent_at, turn
 from tests.tables import each
@@ -147,6 +150,33 @@ async def test_an_endpoint_that_is_not_there_is_asked_after() -> None:
         CONNECTIONS.known.reached.add(url.replace("me:pass@", "").replace("chat?key=secret", ""))
         with pytest.raises(AgentError, match=says):  # it went away
             await agent_at(url).reply(turn("Hi"))
+
+
+@pytest.mark.parametrize(
+    ("status", "reset", "says"),
+    [
+        (401, "", r"/chat answered 401: 'xxx.*it has let nobody in so far"),
+        (401, "POST /reset", r"agent.http.reset: POST /reset: 401 Unauthorized: 'xxx"),
+        (200, "POST /reset", r"agent.http.reset: POST /reset: answered with more than 8388608 bytes: 'xxx"),
+    ],
+)
+async def test_a_refusal_and_a_reset_are_read_within_bounds(status: int, reset: str, says: str, tmp_path: Path) -> None:
+    """A body that never ends is left as soon as it is too long."""
+
+    async def endless(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(status=status)
+        await response.prepare(request)
+        await response.write(b"x" * (MAX_BODY + 2**16))
+        return await hang(request)
+
+    connections = HttpConnections()
+    async with endpoint(endless) as there:
+        spec = HttpAgentSpec(url=there.url, reset=reset, seconds=5)
+        world = endpoint_of_run(spec, root=tmp_path, gate=IsolationGate(tmp_path), connections=connections, values={})
+        with pytest.raises(EnvironmentFaultError, match=says):
+            async with world:
+                await HttpAgent(spec, context={}, connections=connections).reply(turn("Hi"))
+        await connections.close()
 
 
 async def test_an_endpoint_without_a_valid_certificate_is_not_trusted() -> None:

@@ -184,28 +184,36 @@ def origin_of(route: HttpConnections | AppSender, url: str) -> str:
 
 
 async def _refused(response: httpx2.Response, endpoint: str) -> str:
-    body = quoted((await response.aread())[:9999])
+    body = quoted(await read_body(response))
     return (
         f"{endpoint} answered {response.status_code}: {body}; it has let nobody in so far "
         "(look at agent.http.headers: a key may be missing, wrong or expired)"
     )
 
 
-async def _read(response: httpx2.Response, endpoint: str) -> Answer:
-    media = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-    if response.is_success and media == "text/event-stream":
-        raise AgentError(f"{endpoint} answers with a stream of events; let it answer as one JSON value")
+async def read_body(response: httpx2.Response) -> bytes:
+    """Read a body, and no further than the first bytes beyond `MAX_BODY`."""
     body = bytearray()
     async for chunk in response.aiter_bytes():
         body += chunk
         if len(body) > MAX_BODY:
-            raise AgentError(f"{endpoint} answered with more than {MAX_BODY} bytes: {quoted(bytes(body[:9999]))}")
+            break
+    return bytes(body)
+
+
+async def _read(response: httpx2.Response, endpoint: str) -> Answer:
+    media = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if response.is_success and media == "text/event-stream":
+        raise AgentError(f"{endpoint} answers with a stream of events; let it answer as one JSON value")
+    body = await read_body(response)
+    if len(body) > MAX_BODY:
+        raise AgentError(f"{endpoint} answered with more than {MAX_BODY} bytes: {quoted(body)}")
     if not response.is_success:
         reason = f" {printable(response.reason_phrase)}" if response.reason_phrase else ""
         moved = response.headers.get("Location")
         hint = f" (redirects are not followed; it names {shown_url(moved)})" if moved else ""
-        raise AgentError(f"{endpoint} answered {response.status_code}{reason}: {quoted(bytes(body))}{hint}")
-    return Answer(endpoint, bytes(body), is_text=media.startswith("text/"))
+        raise AgentError(f"{endpoint} answered {response.status_code}{reason}: {quoted(body)}{hint}")
+    return Answer(endpoint, body, is_text=media.startswith("text/"))
 
 
 def is_address(url: str) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import httpx2
 
-from pytest_agentbench.agents.http.connections import AppSender, HttpConnections, origin_of, quoted
+from pytest_agentbench.agents.http.connections import MAX_BODY, AppSender, HttpConnections, origin_of, quoted, read_body
 from pytest_agentbench.core.errors import AgentError, EnvironmentFaultError, ProviderError
 from pytest_agentbench.core.placeholders import fill_text
 from pytest_agentbench.core.suite import HttpAgentSpec
@@ -54,7 +54,7 @@ async def _reset(spec: HttpAgentSpec, route: HttpConnections | AppSender, values
         request = http_request(method.upper(), url, headers=headers, body=b"", cookies=httpx2.Cookies())
         sender = await route.sender()
         async with asyncio.timeout(spec.seconds), sender.send(request) as response:
-            said = await response.aread()
+            said = await read_body(response)
     except TimeoutError:
         raise EnvironmentFaultError(f"{place}: no answer within {spec.seconds:g} s") from None
     except httpx2.HTTPError as error:
@@ -65,5 +65,7 @@ async def _reset(spec: HttpAgentSpec, route: HttpConnections | AppSender, values
         raise EnvironmentFaultError(f"{place}: {raised_text(error)}") from error
     if not response.is_success:
         reason = printable(response.reason_phrase)
-        raise EnvironmentFaultError(f"{place}: {response.status_code} {reason}: {quoted(said[:9999])}")
+        raise EnvironmentFaultError(f"{place}: {response.status_code} {reason}: {quoted(said)}")
+    if len(said) > MAX_BODY:
+        raise EnvironmentFaultError(f"{place}: answered with more than {MAX_BODY} bytes: {quoted(said)}")
     route.known.reached.add(origin_of(route, spec.address))
