@@ -21,7 +21,7 @@ from pytest_agentbench.plugin.wire import Meta, attach, make_sendable, sendable
 from pytest_agentbench.report.auditor import UNCALIBRATED, marked
 from pytest_agentbench.report.failure import conversation_text
 from pytest_agentbench.report.glyphs import UNICODE
-from pytest_agentbench.report.measured import NOTHING, outcome_text, parts_text
+from pytest_agentbench.report.measured import IN_QUARANTINE, NOT_SCORED, NOTHING, PENDING, outcome_text, parts_text
 from pytest_agentbench.results.standing import AuditorStanding
 from pytest_agentbench.runs.process_guard import ProcessGuard
 
@@ -154,12 +154,12 @@ class Playing:
             report.__dict__["agentbench_open"] = len(result.unmeasured)
             report.__dict__["agentbench_noted"] = marked(result, standing) or (NOTHING if result.asks_nothing else "")
         elif not result.decided and result.blame is not None:
-            report.__dict__["agentbench_noted"] = f"not scored: blame {result.blame}"
+            report.__dict__["agentbench_noted"] = f"{NOT_SCORED}: blame {result.blame}"
 
 
 def aside_text(run: PlannedRun) -> str:
     """Say why a run decides nothing, "" where it counts."""
-    return "pending review" if run.pending else "quarantine" if run.quarantine else ""
+    return PENDING if run.pending else IN_QUARANTINE if run.quarantine else ""
 
 
 def mark_missed(report: pytest.TestReport, why: str, *, aside: str) -> None:

@@ -21,6 +21,7 @@ from pytest_agentbench.plugin.session import Session
 from pytest_agentbench.plugin.tally import Tally
 from pytest_agentbench.plugin.writing import Writing
 from pytest_agentbench.report.glyphs import glyphs
+from pytest_agentbench.report.measured import IN_QUARANTINE, NOT_SCORED, PENDING
 from pytest_agentbench.report.terminal import terminal_report
 from pytest_agentbench.results.document import Document
 
@@ -84,7 +85,7 @@ class Summary:
             terminalreporter.write_line(problem, red=True)
         for text in self._ending.told() if self._ending else ():
             terminalreporter.write_line(text, yellow=True)
-        for text in (*self._writing.told, *self._bounds(), *self._asked()):
+        for text in (*self._writing.told, *self._bounds(), *self._asked(), *_counting(terminalreporter)):
             terminalreporter.write_line(text)
         for reason, count in (self._prefetch.sequential if self._prefetch else {}).items():
             terminalreporter.write_line(f"{count} runs one at a time: {reason}")
@@ -95,7 +96,10 @@ class Summary:
 
     def _show_missed(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show of each missed run what pytest shows of a failed one, since it knows it as skipped."""
-        for report in terminalreporter.stats.get(MISSED, ()):
+        counted = (MISSED, NOT_SCORED, PENDING, IN_QUARANTINE)
+        for report in (report for one in counted for report in terminalreporter.stats.get(one, ())):
+            if not report.__dict__.get("agentbench_missed"):
+                continue
             terminalreporter.write_sep("_", f"{report.nodeid.rpartition('::')[2]} (missed)", yellow=True)
             terminalreporter.write_line(report.longreprtext)
 
@@ -141,6 +145,14 @@ def _is_there(argument: str, config: pytest.Config) -> bool:
 def _shown(path: Path, config: pytest.Config) -> str:
     here = config.invocation_params.dir
     return path.relative_to(here).as_posix() if path.is_relative_to(here) else str(path)
+
+
+def _counting(terminalreporter: pytest.TerminalReporter) -> Iterator[str]:
+    """Say where pytest's last line counts runs by another word than the report."""
+    if terminalreporter.stats.get(MISSED):
+        yield "pytest's last line counts failed runs of suites whose gates decide as missed"
+    if any(report.__dict__.get("agentbench_noted") for report in terminalreporter.stats.get("failed", ())):
+        yield "pytest's last line counts runs that were not scored as failed, since no gate decides"
 
 
 def report_lines(hook: Any, document: Document) -> Iterator[tuple[str, bool]]:

@@ -15,7 +15,7 @@ from pytest_agentbench.plugin.playing import MISSED, reason_of
 from pytest_agentbench.plugin.session import Session
 from pytest_agentbench.plugin.wire import Collected, CollectedSuite, Meta, take_meta, take_results
 from pytest_agentbench.report.glyphs import glyphs
-from pytest_agentbench.report.measured import open_text
+from pytest_agentbench.report.measured import NOT_SCORED, open_text
 from pytest_agentbench.results.document import Document
 from pytest_agentbench.results.gates import GateVerdict, decided_by_own, evaluate_gates
 from pytest_agentbench.results.table import Facts
@@ -125,20 +125,25 @@ class Tally:
         return result
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> Status | None:
-        """Show a missed run as `m`, a suspect that is rerun alone as `R`, and say what a passed run left open."""
+        """Show a missed run as `m`, a suspect that is rerun alone as `R`, and say what a passed run left open.
+
+        Runs are counted as in the report: those that are set aside, or were not scored, apart from the others.
+        """
         aside = report.__dict__.get("agentbench_aside") or ""
+        noted = report.__dict__.get("agentbench_noted") or ""
         if report.__dict__.get("agentbench_missed"):
-            return MISSED, "m", (f"MISSED ({aside})" if aside else "MISSED", {"yellow": True})
+            told = ", ".join(filter(None, (aside, noted)))
+            counted = aside or (NOT_SCORED if noted else MISSED)
+            return counted, "m", (f"MISSED ({told})" if told else "MISSED", {"yellow": True})
         if report.__dict__.get("agentbench_rerun"):
             return "rerun", "R", ("RERUN", {"yellow": True})
-        noted = report.__dict__.get("agentbench_noted")
         if report.when == "call" and report.failed and noted:
             return "failed", "F", (f"FAILED ({noted})", {"red": True})
         if report.when == "call" and report.passed:
             count = report.__dict__.get("agentbench_open")
             left = open_text(count, glyphs(unicode=compat.shows_unicode(self._config))) if count else ""
             if told := ", ".join(part for part in (aside, left, noted) if part):
-                return "passed", ".", (f"PASSED ({told})", {"green": True})
+                return aside or "passed", ".", (f"PASSED ({told})", {"green": True})
         return None
 
     def meta(self, nodeid: str) -> Meta | None:

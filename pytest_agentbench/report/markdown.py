@@ -27,7 +27,7 @@ from pytest_agentbench.report.breakdown import (
 from pytest_agentbench.report.comparison import compared, p_text, points
 from pytest_agentbench.report.failures import policy_of
 from pytest_agentbench.report.glyphs import UNICODE
-from pytest_agentbench.report.measured import partly_text, share_text
+from pytest_agentbench.report.measured import aside_counts, partly_text, share_text
 from pytest_agentbench.report.reviews import quarantine_texts, review_texts
 from pytest_agentbench.report.sections import value_flags
 from pytest_agentbench.report.terminal import NONE_DECIDED
@@ -133,10 +133,7 @@ def _head(document: Document, sums: Aggregate, apart: Sequence[Section]) -> str:
     facts.append(f"{document.seconds:.1f} s")
     if rate.unscored:
         facts.append(f"{rate.unscored} not scored")
-    if sums.pending is not None:
-        facts.append(f"{sums.pending.n + sums.pending.unscored} pending review")
-    if sums.quarantined is not None:
-        facts.append(f"{sums.quarantined.n + sums.quarantined.unscored} in quarantine")
+    facts += aside_counts(sums)
     if sums.plain:
         facts.append(f"{sums.plain} runs of plainly worded scenarios")
     if not document.complete:

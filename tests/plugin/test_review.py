@@ -46,6 +46,25 @@ def test_a_failing_pending_run_is_missed_without_gates(anywhere: Project) -> Non
     assert any("g1" in line and "PASSED (pending review)" in line for line in result.outlines)
 
 
+@pytest.mark.parametrize("gates", [[], ["success >= 0"]], ids=["without gates", "with gates"])
+def test_pytest_counts_runs_as_the_report_does(anywhere: Project, gates: list[str]) -> None:
+    """Pending runs are apart in both lines, whether they passed; where the words differ a line says how they relate."""
+    unread = {"id": "c", "says": ["Thanks"], "policies": ["kind"]}
+    aside = [generated("g1", "W1"), generated("g2", "W2")]
+    policies = [{"id": "kind", "text": "Be kind."}]
+    anywhere.suite("a", "b", unread, *aside, agent=ONE_WRONG, gates=gates, policies=policies)
+
+    result = anywhere.run()
+
+    result.stdout.fnmatch_lines(["1 passed · 1 failed · 1 not scored · 2 pending review"])
+    if gates:
+        result.stdout.fnmatch_lines(["*counts failed runs of suites whose gates decide as missed"])
+        result.stdout.fnmatch_lines(["* 1 passed, 1 missed, 1 not scored, 2 pending review*"])
+    else:
+        result.stdout.fnmatch_lines(["*counts runs that were not scored as failed, since no gate decides"])
+        result.stdout.fnmatch_lines(["* 2 failed, 1 passed, 2 pending review*"])
+
+
 def test_pending_runs_count_in_no_gate(everywhere: Project) -> None:
     """The gate holds over what counts; the pending failure changes neither rate nor exit status."""
     everywhere.suite("a", generated("g2", "W2"), agent=ONE_WRONG, gates=["success >= 1", "errors <= 0"])

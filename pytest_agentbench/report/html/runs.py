@@ -11,6 +11,7 @@ from pytest_agentbench.core.verdict import CallExplanation, Finding, Verdict
 from pytest_agentbench.report.divergence import Divergence
 from pytest_agentbench.report.glyphs import UNICODE
 from pytest_agentbench.report.html.shown import MOST_TEXT, number, shown, shown_arguments
+from pytest_agentbench.report.measured import IN_QUARANTINE, PENDING
 from pytest_agentbench.report.sections import value_flags
 from pytest_agentbench.report.worst import check_name, failed_findings, finding_text, no_finding_text
 from pytest_agentbench.results.audits import auditor_flags
@@ -59,7 +60,7 @@ def row(result: Result, level: str, noted: str = "") -> dict[str, JsonValue]:
 def _waits(result: Result) -> str:
     if not result.set_aside:
         return ""
-    why = "pending review" if result.pending else "in quarantine"
+    why = PENDING if result.pending else IN_QUARANTINE
     return f"{why}, {result.verdict.value}" if result.decided else why
 
 
