@@ -178,7 +178,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--by",
         metavar="COLUMN[,COLUMN]",
-        help=f"show a row per value of these columns instead: {', '.join(COLUMNS)}",
+        help=f"show a row per combination of values of these columns instead: {', '.join(COLUMNS)}",
     )
     parser.add_argument(
         "--summary", action="store_true", help="show one page for people who do not read tests: ship or not, and why"
