@@ -238,10 +238,11 @@ class Draft(Model):
 
     @property
     def known(self) -> dict[str, JsonValue]:
-        """What the user knows, by label: what it says, and who it is."""
+        """What the user knows, by label: what it says, and who it is, its key under one name."""
         found = dict(self.values)
         for label, value in self.owner.facts.items():
-            if label not in found or not any(same(one, value) for one in found.values()):
+            is_said = any(same(one, value) for one in found.values())
+            if not is_said or (label not in found and value != self.owner.key):
                 found[label if label not in found else f"own {label}"] = value
         return found
 

@@ -131,9 +131,10 @@ class Ownership:
             column = self._columns.get(row.source, "") if row else ""
             name = row.name if row else "" if self._keys.get(kind) else key
             table = row.source if row and not row.source.startswith(ANSWER) else kind
-            own = {words_of(column) or f"{words_of(noun_of(table))} id": row.cells.get(column, key) if row else key}
-            facts = {**own, **dict(_telling(row) if row else ())}
-            return Owner(table=table, key=next(iter(own.values())), name=name, facts=facts)
+            called = words_of(column) if column and words_of(column) != "id" else f"{words_of(noun_of(table))} id"
+            own = row.cells.get(column, key) if row else key
+            others = [(label, value) for label, value in _telling(row) if value != own] if row else []
+            return Owner(table=table, key=own, name=name, facts={called: own, **dict(others)})
         return Owner()
 
     def persons(self) -> list[Thing]:

@@ -8,10 +8,11 @@ A question that is only about facts which it names and states gets these alone: 
 gets, in one turn, every fact of `knows` that it names, and the first that fits of:
 
 1. the script's own answer for it: a confirm or decline line with that `about`, or the next line if it is one
-2. where a wanted value is contradicted the plain no, with the value if the user can know it; the value alone where the
+2. a plain yes, once, to the `about` of the request just made
+3. where a wanted value is contradicted the plain no, with the value if the user can know it; the value alone where the
    question states it, too
-3. a request that is still to be made, where the user itself has not spoken yet of what is stated
-4. the plain yes, if the question or the agent's two messages before it state a wanted value
+4. a request that is still to be made, where the user itself has not spoken yet of what is stated
+5. the plain yes, if the question or the agent's two messages before it state a wanted value
 
 If nothing fits it says the next line, and so it does where the same is asked a third time. If none is left it closes
 where it has all that it wanted, says again what the question names and it had said, or agrees once more to what it
@@ -86,6 +87,7 @@ class ScriptedUser:
         self._numbers: tuple[Wanted, ...] = ()
         self._confirmed: set[str] = set()
         self._nodded: set[str] = set()  # agreed to without being asked about just that
+        self._meant: tuple[object, ...] = ()  # what the last line is about, until it was agreed to
         self._done: Counter[Scalar] = Counter()
         self._before_line = (0, 0)
         self._unanswered: list[str] = []
@@ -278,6 +280,9 @@ class ScriptedUser:
             if line.act == "confirm" and heard.asks:
                 self._confirm(heard.matter)
             return turn
+        if heard.contradicted and heard.asks and heard.is_about(self._meant, alone=True):
+            about, self._meant = self._meant, ()
+            return UserTurn(text=self._language.yes, acts=(Act(kind="confirm", about=about),))
         if heard.contradicted:  # a list is no question: the line that says which one comes next
             says_which = left and heard.lists_what(left[0].text)
             return self._next(view, heard.text) if says_which else self._correct(view, heard, messages)
@@ -378,6 +383,7 @@ class ScriptedUser:
         Without `about` a yes or no concerns the known values of what it answers, a wish those of its own words.
         """
         self._before_line = (view.calls or 0, len(view.done))
+        self._meant = (line.about or ()) if line.act in REQUESTS else ()
         if call := call_of(line.text, view.tools):
             return UserTurn(tool_calls=(call,), acts=())
         about = line.about

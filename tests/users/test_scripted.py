@@ -287,6 +287,18 @@ def test_a_wanted_value_that_is_contradicted_gets_no_yes() -> None:
     assert talk.hear("I take P1. Shall I?") == "yes"
 
 
+def test_a_request_with_about_is_meant_until_it_was_agreed_to_whatever_is_expected() -> None:
+    says = {"request": "Take P4", "about": ["P4"]}, {"request": "Then take P1."}
+
+    talk = opened(*says, expect={"plot": "P1"})
+    assert talk.hear("I take P4. Shall I?") == "Yes, please."
+    assert talk.meant == [("confirm", ("P4",))]
+    assert [talk.hear(text) for text in ("P4 is taken.", "I take P4. Shall I?")] == [
+        "Then take P1.",
+        "No, it should be P1.",
+    ]
+
+
 def test_a_statement_gets_the_next_line_and_a_request_comes_before_a_plain_yes() -> None:
     """What the user did not speak of yet may be only an offer; its script says what it wants to be done."""
     talk = opened("What have I got?", {"request": "Cancel it."}, "yes", expect={"booking": "R7"})

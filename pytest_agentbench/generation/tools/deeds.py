@@ -12,7 +12,7 @@ from math import ceil
 from random import Random
 
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.core.values import same
+from pytest_agentbench.core.values import JsonValue, same
 from pytest_agentbench.generation.draft import Draft, Loss, Origin, PlannedCall, Reference, Stated, Turn
 from pytest_agentbench.generation.language.plain import words_of
 from pytest_agentbench.generation.owned_rows import CallRecord
@@ -108,7 +108,11 @@ class DeedSource:
                 self.vain[" -> ".join(way[-2:])] = "nobody asks for it this way"
                 continue
             needed = self._needed if not self._lost_by[way[-2:]] else lambda _: set()
-            turns = tuple(of_one_deed(turns, self.stock.rules.confirms, needed))
+            turns = _untold(list(of_one_deed(turns, self.stock.rules.confirms, needed)))
+            if not turns:
+                self._vain[way] = _AGAIN
+                self.vain[" -> ".join(way[-2:])] = "it tells what was told before"
+                continue
             calls = tuple(call_key(one.call.name, dict(one.call.arguments)) for turn in turns for one in turn.calls)
             if calls in self._seen:
                 self._vain[way] += 1
@@ -119,9 +123,8 @@ class DeedSource:
             number += 1
             self.walks[walk.id] = walk
             draft = draft_of(walk, turns, self.stock, {})
-            tags = (*draft.tags, *(["failure"] if is_refusal else []))
             language = self.languages[len(self.walks) % len(self.languages)]
-            yield draft.model_copy(update={"language": language, "tags": tags})
+            yield draft.model_copy(update={"language": language})
 
     def accepted(self, draft: Draft) -> None:
         """Use what this draft names less in later ones; what its chain covers is covered."""
@@ -277,7 +280,9 @@ def of_one_deed(
                 own_said = [one.model_copy(update={"call": group.index(one.call)}) for one in own_said]
                 shown = [one for one in references if one.call in group and one.source not in implied]
                 shown = [one.model_copy(update={"call": group.index(one.call)}) for one in shown]
-                turn = turn.model_copy(update={"states": tuple(own_said), "references": tuple(shown)})
+                refused = next((tuple(one.call.arguments.values()) for one in own if one.fails), ())
+                update = {"states": tuple(own_said), "references": tuple(shown), "about": refused}
+                turn = turn.model_copy(update=update)
             else:
                 about = tuple(calls[part[0]].call.arguments.values())
                 turn = turn.model_copy(update={"act": "confirm", "about": about})
@@ -285,6 +290,21 @@ def of_one_deed(
                 wanted = [one.model_copy(update={"call": len(part) - 1}) for one in turns[-1].wanted]
                 turn = turn.model_copy(update={"wanted": tuple(wanted)})
             yield turn
+
+
+def _untold(turns: Sequence[Turn]) -> tuple[Turn, ...]:
+    """Give turns whose last asks for no fact that an earlier one told, () where it could tell nothing else."""
+    last, told = turns[-1], [value for turn in turns[:-1] for call in turn.calls for value in _tells(call)]
+    if not any(call.writes for call in last.calls) and all(
+        any(same(value, one) for one in told) for call in last.calls for value in _tells(call)
+    ):
+        return tuple(turns) if len(turns) == 1 else ()
+    wanted = tuple(one for one in last.wanted if one.text not in map(str, told))
+    return (*turns[:-1], last.model_copy(update={"wanted": wanted}))
+
+
+def _tells(call: PlannedCall) -> list[JsonValue]:
+    return [value for _, value in scalars_in(parsed(call.answer))]
 
 
 def _implied(

@@ -17,6 +17,7 @@ from pytest_agentbench.core.errors import EnvironmentFaultError, SuiteFaultError
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.suite import GenerateSpec, Suite
 from pytest_agentbench.core.tool import Toolset
+from pytest_agentbench.generation.draft import Draft
 from pytest_agentbench.generation.language.plain import phrases_of
 from pytest_agentbench.generation.produce import Production
 from pytest_agentbench.generation.recipe import Outcome, Told, hashes_of, recipe_of
@@ -240,9 +241,17 @@ class Pipeline:
         named = {name for row in rows for name, _ in row.missing}
         rest = [f"no verified call of {tool}: {reason}" for tool, reason in made.why.items() if tool not in named]
         left = [source.left] if source.left else []
+        left += self._few_refusals(report.accepted)
         report = replace(report, coverage=rows, lines=(*left_alone(stock.cards.cards), *kinds, *left, *sorted(rest)))
         production.store.save_report(document_of(report))
         return Outcome(lines=tuple(lines_of(report)), accepted=len(report.accepted), wanted=recipe.count)
+
+    def _few_refusals(self, drafts: Sequence[Draft]) -> list[str]:
+        """Say where a tool refuses in fewer scenarios than the recipe wants."""
+        found, wanted = sum("failure" in draft.tags for draft in drafts), int(self._recipe.enriched * len(drafts))
+        if found >= wanted or self._recipe.chains == "goals":
+            return []
+        return [f"refusals: {found} of the {wanted} that `enriched` wants; no more were found that a user may run into"]
 
     @property
     def _languages(self) -> tuple[str, ...]:

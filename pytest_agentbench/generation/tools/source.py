@@ -22,6 +22,9 @@ from pytest_agentbench.generation.tools.probing.reading import parsed
 from pytest_agentbench.generation.tools.values import RUN_CONVERSATION, Walk
 from pytest_agentbench.generation.tools.walks.sampling import SIMPLE, Sampler, drawn
 
+UNHEARD = "A tool refuses the first request; what the agent says of it decides nothing, unless a judge reads it."
+"""The note of a scenario with a refusal: the calls are the same, whether the agent owns up to it or not."""
+
 
 @dataclass
 class WalkSource:
@@ -88,8 +91,7 @@ class WalkSource:
     def _of_turns(self, walk: Walk, turns: tuple[Turn, ...]) -> Draft:
         language = self.languages[len(self.walks) % len(self.languages)]
         draft = draft_of(walk, turns, self.stock, self.agents)
-        tags = (*draft.tags, *(("failure",) if walk.enriched else ()))
-        return draft.model_copy(update={"language": language, "tags": tags})
+        return draft.model_copy(update={"language": language})
 
     def _learn(self, walk: Walk, error: HydrationError) -> None:
         """Have later walks ask less of the world where this one asked too much: rooms are booked, accounts closed.
@@ -126,7 +128,8 @@ def draft_of(walk: Walk, turns: tuple[Turn, ...], stock: Stock, agents: Mapping[
         source="tools",
         turns=turns,
         owner=owner,
-        tags=(_class_of(turns),),
+        tags=(_class_of(turns), *(("failure",) if walk.enriched else ())),
+        notes=(UNHEARD,) if walk.enriched else (),
         handoffs=handoffs_of(walk, turns, agents),
         provenance={"path": path_of(walk, agents)},
     )

@@ -189,3 +189,93 @@ def test_a_lookup_that_a_rule_wants_is_of_what_is_changed(tmp_path: Path, capsys
     lost = json.loads((tmp_path / "generated" / "report.json").read_text(encoding="utf-8"))["lost"]
     assert lost == []
     assert {name for form in forms for name in (call["name"] for call in form["expect"])} >= {"refund_case", "get_case"}
+
+
+LOCKERS = '''
+def find_member(state: dict, email: str) -> dict:
+    """Find a member by e-mail address."""
+    for member in state["members"]:
+        if member["email"] == email:
+            return member
+    raise LookupError(f"no member with e-mail {email}")
+
+
+def list_lockers(state: dict, member_id: str) -> list[dict]:
+    """List the lockers of a member."""
+    return [{name: one[name] for name in ("id", "place", "status")} for one in _of(state, member_id)]
+
+
+def get_locker(state: dict, locker_id: str) -> dict:
+    """Show a locker with its deposit."""
+    return _one(state, locker_id)
+
+
+def set_deposit(state: dict, locker_id: str, deposit: int) -> dict:
+    """Set the deposit of a locker, 10 to 90."""
+    locker = _one(state, locker_id)
+    if locker["status"] == "closed":
+        raise ValueError(f"locker {locker_id} is closed")
+    locker["deposit"] = deposit
+    return locker
+
+
+def check_deposit(state: dict, locker_id: str) -> dict:
+    """Check that the deposit of a locker was paid."""
+    return {"locker_id": locker_id, "paid": f"{_one(state, locker_id)['deposit'] * 3} euros", "floor": "upper deck"}
+
+
+def _of(state, member_id):
+    return [one for one in state["lockers"] if one["member_id"] == member_id]
+
+
+def _one(state, locker_id):
+    for one in state["lockers"]:
+        if one["id"] == locker_id:
+            return one
+    raise LookupError(f"no locker {locker_id}")
+'''
+LOCKER_STATE = {
+    "members": [
+        {"id": f"M{number}", "name": name, "email": f"{name.split()[0].lower()}@example.com"}
+        for number, name in enumerate(("Ira Vale", "Moe Finch", "Una Stark"), start=1)
+    ],
+    "lockers": [
+        {
+            "id": f"Q{10 * member + place}",
+            "member_id": f"M{member}",
+            "place": f"Row {member}{place}",
+            "deposit": 10 * member + 3 * place,
+            "status": "open" if place == 1 else "closed",
+        }
+        for member in (1, 2, 3)
+        for place in (1, 2)
+    ],
+}
+
+
+def test_a_fact_is_asked_for_by_its_own_thing_and_of_no_change_and_of_no_earlier_answer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Rows with a bare `id`: who the user is has one name, and the report says how many refusals are missing."""
+    path = desk(tmp_path, "from: tools, count: 14, seed: 3, enriched: 1.0")
+    (tmp_path / "kayak_tools.py").write_text(LOCKERS, encoding="utf-8")
+    (tmp_path / "state.json").write_text(json.dumps(LOCKER_STATE), encoding="utf-8")
+
+    assert main(["generate", str(path)]) == 0
+
+    told, forms = capsys.readouterr().out, forms_in(tmp_path)
+    for form in forms:
+        said, last = str(form["says"]), form["expect"][-1]
+        assert "of the deposit" not in said
+        assert not (last["name"] == "set_deposit" and form.get("communicate"))
+        if [one["name"] for one in form["expect"]][-2:] == ["list_lockers", "get_locker"]:
+            assert form["communicate"][0].isdigit()  # the list has all but the deposit
+        assert list(form["knows"].values()).count(form["provenance"]["owner"]["key"]) == 1
+        assert "member id" in form["knows"]
+    assert any(form.get("communicate") for form in forms)
+    refused = [form for form in forms if "failure" in form["tags"]]
+    for form in refused:
+        first = form["says"][0]
+        assert first["about"]  # whoever asks "Shall I?" gets a yes
+        assert all(str(value) in first["request"] for value in first["about"])
+    assert f"refusals: {len(refused)} of the {len(forms)} that `enriched` wants" in told

@@ -270,7 +270,7 @@ class _Event:
         known = [value for one in self.executed.values() for value in scalars_of(one.arguments)]
         for number, turn in reversed(list(enumerate(turns))):
             for at, call in reversed(list(enumerate(turn.calls if turn.act == "request" else ()))):
-                for wanted in wanted_of(decoded(call.answer), known, call.call.name):
+                for wanted in wanted_of(decoded(call.answer), known, call.call.name, call.call.arguments):
                     turns[number] = turn.model_copy(update={"wanted": (wanted.model_copy(update={"call": at}),)})
                     return tuple(turns)
         return tuple(turns)

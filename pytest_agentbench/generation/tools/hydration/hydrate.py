@@ -30,6 +30,7 @@ from pytest_agentbench.generation.tools.hydration.stock import HydrationError, M
 from pytest_agentbench.generation.tools.hydration.turns import (
     numbered,
     said_at,
+    spoken_form,
     turns_of_calls,
     unsteady_values,
     wanted_of,
@@ -460,26 +461,30 @@ class Attempt:
         return self.stock.watch if card.tool in self.stock.visible else Watch()
 
     async def wanted(self) -> tuple[Wanted, ...]:
-        """Give what the user asks to be told of the last answer, if anything: what stays as it is.
+        """Give what the user asks to be told of the last answer, if anything: what stays as it is, and is new.
 
-        Left out is what a read answers otherwise when it is asked again (the time, a counter, a drawn number), and what
-        another environment was found to have another value for.
+        Nothing is asked of a change: what it answers may be of anything. Left out is what an earlier turn told, what a
+        read answers otherwise when it is asked again (the time, a counter, a drawn number), and what another
+        environment was found to have another value for.
         """
         last, unsteady = self.made[-1], self.memory.unsteady
+        if last.writes:
+            return ()
         known = self._affairs[0]
         used = [value for one in self.made for _, value in scalars(one.arguments)]
+        used += [value for one in self.made if one.turn < last.turn for _, value in scalars(one.result)]
+        told = {spoken_form(value) for one in self.made[:-1] for _, value in scalars(one.result)}
         people = people_of(known, [one.record for one in self.made])
         used += [*known.names(people), *known.owner_of(people).facts.values()]  # nobody asks who he is
         found = [
             one
-            for one in wanted_of(last.result, used, last.card.tool)
+            for one in wanted_of(last.result, used, last.card.tool, last.arguments)
             if (last.card.tool, "", one.path) not in unsteady
         ]
-        if found and not last.writes:
+        found = [one for one in found if one.text not in told] or found
+        if found:
             again = parsed((await self.opened.call(last.card.tool, last.arguments)).content)
             found = [one for one in found if said_at(again, one.path) == one.text]
-        if last.writes and self.stock.state is not None:  # a status tells no more than the state does
-            found = [one for one in found if not (one.text.isalpha() and one.text.islower())]
         return (self.random.choice(found[:_FACTS]),) if found else ()
 
 

@@ -15,7 +15,7 @@ from pytest_agentbench.generation.language.plain import label_of, words_of
 from pytest_agentbench.generation.tools.flows import found_at, is_same_value
 from pytest_agentbench.generation.tools.hydration.arguments import Executed
 from pytest_agentbench.generation.tools.hydration.stock import Stock, Unsteady
-from pytest_agentbench.generation.tools.labels import labels_of
+from pytest_agentbench.generation.tools.labels import is_identifier, labels_of, name_of, thing_of
 from pytest_agentbench.generation.tools.probing.reading import inner, parsed
 from pytest_agentbench.generation.tools.probing.schemas import read_slots
 from pytest_agentbench.generation.tools.probing.verdicts import judge
@@ -33,11 +33,17 @@ _SHORTEST = 3
 """Letters of a word of a name: shorter ones are short for something."""
 
 
-def wanted_of(result: JsonValue, known: list[JsonValue], tool: str = "") -> Iterator[Wanted]:
+def wanted_of(
+    result: JsonValue, known: list[JsonValue], tool: str, arguments: Mapping[str, JsonValue]
+) -> Iterator[Wanted]:
     """Yield what a user may ask to be told of a tool's answer; `known` are values that are in use already.
 
     Two values of one name are left out, and so is a value that stands in the answer twice: it would be told by chance.
+    A value is of what the tool is about, unless the arguments say that the answer is about another thing.
     """
+    about = {words_of(thing_of(path, tool)) for path in arguments if is_identifier(name_of(path))}
+    noun = words_of(tool).rpartition(" ")[2]
+    noun = noun if not about or noun in about else ""
     whole = inner(result)
     is_only = isinstance(whole, list) and len(whole) == 1
     found = list(_scalars(whole[0], "0", 0) if is_only else _scalars(whole, "", 0))
@@ -50,7 +56,7 @@ def wanted_of(result: JsonValue, known: list[JsonValue], tool: str = "") -> Iter
         if text is None or names[label] > 1 or texts[plain(str(value))] > 1 or plain(text) in used:
             continue
         if all(word.isalpha() and len(word) >= _SHORTEST for word in label.split()) and plain(label) != plain(text):
-            around = words_of(path.removeprefix("0.").rpartition(".")[0].rpartition(".")[2] or tool).split()
+            around = words_of(path.removeprefix("0.").rpartition(".")[0].rpartition(".")[2] or noun).split()
             thing = around[-1] if " " not in label and around and around[-1] != label else ""
             yield Wanted(label=label, thing=thing, text=text, path=path)
 
