@@ -5,7 +5,7 @@ says whether the file is written (DESIGN §5, *Generation*). Numbers of calls co
 or, where so said, over those that a line asks for (`Draft.requested`).
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any, Literal, Protocol
 
 from pytest_agentbench.core.acts import ActKind
@@ -238,13 +238,26 @@ class Draft(Model):
 
     @property
     def known(self) -> dict[str, JsonValue]:
-        """What the user knows, by label: what it says, and who it is, its key under one name."""
+        """What the user knows: what it says, by label (its meaning before a slip), and who it is, by one name."""
         found = dict(self.values)
         for label, value in self.owner.facts.items():
             is_said = any(same(one, value) for one in found.values())
             if not is_said or (label not in found and value != self.owner.key):
                 found[label if label not in found else f"own {label}"] = value
+        for label, slip in self._refused_texts():
+            for other in [name for name in found if name == f"own {label}" or name.startswith(f"{label} ")]:
+                meant = found[other]
+                if found.get(label) == slip and meant != slip and sorted(str(meant)) == sorted(slip):
+                    found[label], found[other] = meant, slip
         return found
+
+    def _refused_texts(self) -> Iterator[tuple[str, str]]:
+        """Yield the texts that the user says, by label, for calls that fail."""
+        for place, turn in enumerate(self.turns):
+            requested = self.requested(place)
+            for one in turn.states:
+                if isinstance(one.value, str) and one.call < len(requested) and requested[one.call].fails:
+                    yield one.label, one.value
 
 
 Stage = Literal["plan", "hydration", "rows", "wording", "critic", "persona", "assembly", "acceptance"]

@@ -3,8 +3,9 @@
 from pathlib import Path
 from typing import Any
 
+from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.generation.assemble import scenario_forms
-from pytest_agentbench.generation.draft import Draft
+from pytest_agentbench.generation.draft import Draft, PlannedCall, Stated, Turn
 from pytest_agentbench.generation.recipe import Hashes
 from tests.generation.draft.right import declining, library, make, refusing
 from tests.generation.draft.test_produce import produce
@@ -52,3 +53,22 @@ def test_a_refusal_that_nothing_decides_is_lost_as_vacuous(tmp_path: Path) -> No
         ("d2", "validation: vacuous"),
     ]
     assert [draft.id for draft in report.accepted] == ["d3"]
+
+
+def test_a_user_who_is_asked_gives_the_name_that_it_meant_not_the_slip() -> None:
+    """The slip stands in the first request alone; a wish that is refused is no slip, and stays what is known first."""
+
+    def trying(label: str, first: str, then: str, **facts: str) -> dict[str, Any]:
+        calls = [
+            PlannedCall(call=ExpectedCall(name="find", arguments={label: one}), fails=one == first)
+            for one in (first, then)
+        ]
+        turns = [
+            Turn(calls=(call,), states=(Stated(label=label, value=value, argument=label),))
+            for call, value in zip(calls, (first, then), strict=True)
+        ]
+        return Draft(id="d1", source="tools", turns=tuple(turns), owner=Owner(key="M21", facts=facts)).known
+
+    assert trying("name", "Rita Msos", "Rita Moss") == {"name": "Rita Moss", "name 2": "Rita Msos"}
+    assert trying("name", "Rita Msos", "Carl Penn", name="Rita Moss")["name"] == "Rita Moss"
+    assert trying("name", "Rita Moss", "Carl Penn") == {"name": "Rita Moss", "name 2": "Carl Penn"}
