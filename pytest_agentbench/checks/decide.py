@@ -81,7 +81,7 @@ def judge(
     findings.extend(handling.findings)
     parts = measured(run, findings, policies.outcomes)
     findings = guard.run("values", lambda: _noted(run, findings, explanations, prompt), findings)
-    others = [*_others(run, guard.findings), *_of_world(run, findings), *_refused(run, explanations)]
+    others = [*_others(run, guard.findings), *_of_world(run, findings), *_refused(run, findings, explanations)]
     verdict, blame = _decide(findings, others, handling, is_excused(explanations, handling), parts.nothing)
     if verdict is Verdict.ERROR:
         findings += _excuses(findings, others)
@@ -201,17 +201,19 @@ def _of_world(run: Run, findings: Sequence[Finding]) -> Iterator[OtherFault]:
         yield OtherFault(blame=Blame.SCENARIO, reason=cut(reason))
 
 
-def _refused(run: Run, explanations: Sequence[CallExplanation]) -> Iterator[OtherFault]:
-    """Give the refusal of an expected call to an agent that had done all before it as expected, and nothing else.
+def _refused(run: Run, findings: Sequence[Finding], explanations: Sequence[CallExplanation]) -> Iterator[OtherFault]:
+    """Give the refusal of an expected write to an agent that had done all before it as expected, and nothing else.
 
-    Where a state can be read, making the expected calls anew tells whether they can be made.
+    Where a state can be read, making the expected calls anew tells whether they can be made. A lookup may be expected
+    to find nothing.
     """
-    if run.final_state is not None or run.faults:
+    failed = any(one.required and one.passed is False for one in findings)
+    if not failed or run.final_state is not None or run.faults:
         return
     for call in explanations:
         if call.expected is None or call.status not in ("matched", "tool_failed"):
             return
-        if call.status == "tool_failed":
+        if call.status == "tool_failed" and call.write is not False:
             others = [one for one in explanations if one.expected is None and one.status != "repeated"]
             if all(one.write is False for one in others):
                 reason = f"the tool refused the expected call {call_text(call.tool, call.actual or {})}: {call.note}"

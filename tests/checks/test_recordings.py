@@ -39,8 +39,12 @@ def groups() -> dict[str, list[tuple[Recording, Judgement]]]:
 
 @pytest.mark.slow
 def test_all_351_are_judged_without_an_error() -> None:
-    """Each has a verdict about the agent; recalls, verdicts and rewards are printed."""
+    """Each has a verdict about the agent, but one of a right agent that a tool refused the expected call.
+
+    Recalls, verdicts and rewards are printed.
+    """
     total = 0
+    unscored = []
     for name, pairs in groups().items():
         total += len(pairs)
         recalls = [
@@ -51,8 +55,9 @@ def test_all_351_are_judged_without_an_error() -> None:
         verdicts = Counter((recording.reward, judgement.verdict.value) for recording, judgement in pairs)
         line = f"{name}: n={len(pairs)} R_name, R_strict = {means} (n={len(recalls[0])})"
         print(f"{line}; (reward, verdict) {dict(verdicts)}")
-        assert not any(judgement.verdict is Verdict.ERROR for _, judgement in pairs)
+        unscored += [found for found, judgement in pairs if judgement.verdict is Verdict.ERROR]
     assert total == 351
+    assert [(found.run.key.scenario, found.reward) for found in unscored] == [("12", 1.0)]
 
 
 @each(("domain", "least"), [("airline", 0.98), ("retail", 0.92)])
