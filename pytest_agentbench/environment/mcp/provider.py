@@ -34,7 +34,11 @@ class McpTools:
     async def call(self, name: str, arguments: dict[str, Any]) -> ToolResult:
         """Call a tool; raise `EnvironmentFaultError` where the server is gone or does not answer in time."""
         self._is_as_before &= name in self._reads
-        return result_of(await self._connection.call(name, arguments))
+        try:
+            return result_of(await self._connection.call(name, arguments))
+        except BaseException:
+            self._is_as_before = False  # a call that is given up may still keep the server busy
+            raise
 
     async def aclose(self) -> None:
         """Close the connection where it is this run's own."""
