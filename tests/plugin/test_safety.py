@@ -20,9 +20,9 @@ def build(tools):
             return text
         worst = 0
         for _ in range(40):
-            begun = time.process_time()  # what this process does meanwhile, whatever else the machine does
+            begun = time.perf_counter()
             await asyncio.sleep(0.05)
-            worst = max(worst, time.process_time() - begun)
+            worst = max(worst, time.perf_counter() - begun - 0.05)
         with pathlib.Path("lags").open("a") as file:
             file.write(f"{worst}\\n")
         return "Done."
@@ -33,7 +33,7 @@ def build(tools):
 
 @pytest.mark.parametrize("where", ["argument", "rule", "never"])
 def test_a_pattern_that_never_ends_is_the_scenarios_and_delays_nobody(project: Project, where: str) -> None:
-    """63 others in flight wait for less than 0.5 s of its work; the finding names file and pattern."""
+    """63 others in flight are delayed by less than 0.5 s, 2 s where others use the machine; the finding says where."""
     rule = {"when": "always", "then": {"must_say": {"pattern": EVIL}}}
     evil = {"id": "evil", "says": ["evil"]} | {
         "argument": {"expect": [{"note": {"text": {"$regex": EVIL}}}]},
@@ -57,7 +57,7 @@ def test_a_pattern_that_never_ends_is_the_scenarios_and_delays_nobody(project: P
     assert any("bench/agentbench.yaml" in one and EVIL in one for one in messages), messages
     lags = [float(line) for line in (project.pytester.path / "lags").read_text().splitlines()]
     assert len(lags) == 63
-    assert max(lags) < 0.5
+    assert max(lags) < 2.0  # 0.1 to 0.2 s on an idle machine; without a bound the pattern takes days
     assert session.ret == 1
 
 
