@@ -24,6 +24,7 @@ OF_EXTRAS = {"pytest_agentbench.llm.pydantic_ai_form"}
 """Modules that import the package of an extra at their top."""
 
 LATE = (
+    "babel.dates",
     "babel.numbers",
     "docstring_parser",
     "filelock",
