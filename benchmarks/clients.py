@@ -15,10 +15,10 @@ from loopback import CALLS, SAID, SYSTEM, TURNS, Load, cpu_of
 
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.environment.http_client import HttpClient, http_request
-from pytest_agentbench.llm.direct import DirectTransport
 from pytest_agentbench.llm.models import Models
-from pytest_agentbench.llm.request import ChatRequest
-from pytest_agentbench.llm.seams import Caller
+from pytest_agentbench.llm.protocols import Caller
+from pytest_agentbench.llm.reply import ChatRequest
+from pytest_agentbench.llm.transport import DirectTransport
 
 TOOL = {
     "type": "function",

@@ -20,11 +20,10 @@ from typing import Any
 
 from pytest_agentbench.core.fault import FAULT_KINDS, SHOWING
 from pytest_agentbench.core.run import Result
-from pytest_agentbench.report.glyphs import ASCII
 from pytest_agentbench.report.sections import faults_lines
-from pytest_agentbench.report.table import Layout
+from pytest_agentbench.report.table import ASCII, Layout
 from pytest_agentbench.results.document import read as read_results
-from pytest_agentbench.spec.yaml_text import read_yaml
+from pytest_agentbench.spec.loading import read_yaml
 
 PROJECT = Path(__file__).parents[1] / "example_project"
 SUITES = ("support", "weather")

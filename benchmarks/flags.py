@@ -30,7 +30,7 @@ from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.results.intervals import wilson
-from pytest_agentbench.runs.recorded import look_over, score
+from pytest_agentbench.runs.transcript_runs import look_over, score
 from pytest_agentbench.suites.suite_file import load_suite
 
 EXAMPLES = Path(__file__).parents[1] / "example_project"

@@ -27,14 +27,14 @@ from typing import Any
 
 from pytest_agentbench.core.remote import McpSpec
 from pytest_agentbench.core.suite import Suite
-from pytest_agentbench.generation.tools.graph.graph import build_graph, connector_edges
+from pytest_agentbench.generation.tools.data_types import Cards
+from pytest_agentbench.generation.tools.graph.graph import build_graph
 from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
 from pytest_agentbench.generation.tools.probing.outputs import output_leaves
-from pytest_agentbench.generation.tools.probing.probing import probe
+from pytest_agentbench.generation.tools.probing.prober import probe
 from pytest_agentbench.generation.tools.probing.safety import Policy
-from pytest_agentbench.generation.tools.probing.seeding import hints_of, state_of
+from pytest_agentbench.generation.tools.probing.seed_values import hints_of, state_of, values_of
 from pytest_agentbench.generation.tools.probing.strategies import STRATEGIES
-from pytest_agentbench.generation.tools.values import Cards
 from pytest_agentbench.generation.tools.world import World, world_of
 from pytest_agentbench.suites.suite_file import load_suite
 
@@ -88,7 +88,7 @@ def _pairs(rows: Iterable[Any]) -> set[Pair]:
 def found_edges(cards: Cards) -> set[Pair]:
     """Give the edges that evidence makes between tools."""
     graph = build_graph(cards, build_taxonomy(cards))
-    return {(edge.source, edge.target) for edge in connector_edges(graph)}
+    return {(edge.source, edge.target) for edge in graph.edges if edge.via}
 
 
 def baseline(cards: Cards) -> set[Pair]:
@@ -114,8 +114,9 @@ async def _world(suite: Suite, hints: dict[str, list[Any]], without: frozenset[s
     if suite.environment.state is None or "state" in without:
         return world
     given = {name: tuple(values) for name, values in hints.items()}
-    known = hints_of(world.toolset, await state_of(world), given)
-    return world_of(suite, hints={name: list(values) for name, values in known.items()}, resettable=resettable)
+    state = await state_of(world)
+    known = {name: list(values) for name, values in hints_of(world.toolset, state, given).items()}
+    return world_of(suite, hints=known, rows=values_of(state), resettable=resettable)
 
 
 def listed(title: str, pairs: Iterable[Pair], sep: str) -> None:

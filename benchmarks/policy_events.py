@@ -20,7 +20,7 @@ from pytest_agentbench.generation.draft import Draft, Loss
 from pytest_agentbench.generation.policies.events.row_checks import Ground, RowChecker
 from pytest_agentbench.generation.policies.events.schema import EventRow
 from pytest_agentbench.generation.policies.graph import GraphInput, shared_graph
-from pytest_agentbench.generation.policies.reading import of_suite
+from pytest_agentbench.generation.policies.loader import of_suite
 from pytest_agentbench.generation.policies.source import PolicySource, policy_source
 from pytest_agentbench.generation.recipe import recipe_of
 from pytest_agentbench.suites.suite_file import load_suite

@@ -48,16 +48,16 @@ from pytest_agentbench.core.tool import ToolCall, Toolset
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation.policies.analyst import Analyst, Dropped
+from pytest_agentbench.generation.policies.data_types import ExtractedPolicy, Extraction
 from pytest_agentbench.generation.policies.extraction import PolicyDocument, extract, extract_by_model
 from pytest_agentbench.generation.policies.facts import facts_of
-from pytest_agentbench.generation.policies.values import ExtractedPolicy, Extraction
 from pytest_agentbench.generation.tools.world import world_of
 from pytest_agentbench.llm.cassette.merge import merge
 from pytest_agentbench.llm.cassette.modes import Mode
-from pytest_agentbench.llm.cassette.recorder import CassetteRecorder
+from pytest_agentbench.llm.cassette.record_replay import CassetteRecorder
 from pytest_agentbench.llm.models import Models
-from pytest_agentbench.llm.seams import Caller
-from pytest_agentbench.runs.expected import ExpectedStates
+from pytest_agentbench.llm.protocols import Caller
+from pytest_agentbench.runs.expected_state import ExpectedStates
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.suites.scenario_form import form_to_scenario
 from pytest_agentbench.suites.suite_file import load_suite

@@ -17,9 +17,9 @@ from itertools import combinations
 from pathlib import Path
 from random import Random
 
+from pytest_agentbench.generation.policies.data_types import ExtractedPolicy, PolicyEdge, PolicyGraph, WalkMode
 from pytest_agentbench.generation.policies.sampling import LIKELY, sample
-from pytest_agentbench.generation.policies.values import ExtractedPolicy, PolicyEdge, PolicyGraph, WalkMode
-from pytest_agentbench.suites.intellagent.importing import read_intellagent
+from pytest_agentbench.suites.intellagent.reader import read_intellagent
 from tests.generation.policies.graphs import of_foreign
 
 RANGES = ((5, 10), (2, 11))

@@ -23,7 +23,7 @@ from statistics import NormalDist
 from pytest_agentbench.core.run import Result, RunKey
 from pytest_agentbench.core.verdict import Blame, Verdict
 from pytest_agentbench.results.comparison import losses_against
-from pytest_agentbench.results.paired import compare_paired
+from pytest_agentbench.results.significance import compare_paired
 from pytest_agentbench.results.trials import rate_of
 
 MEAN, SPREAD = 0.8, 3.0

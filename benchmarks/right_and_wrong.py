@@ -42,17 +42,16 @@ from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.core.verdict import Blame, Verdict
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.toolset import load_toolset
-from pytest_agentbench.runs.expected import ExpectedStates
+from pytest_agentbench.runs.expected_state import ExpectedStates
 from pytest_agentbench.runs.plan import RunPlan
-from pytest_agentbench.runs.recorded import look_over, score
+from pytest_agentbench.runs.transcript_runs import look_over, score
 from pytest_agentbench.suites.suite_file import load_suite
-from pytest_agentbench.tau2.source import has_inspect_evals, installed_package
+from pytest_agentbench.tau2.checkout import has_inspect_evals, installed_package
 from pytest_agentbench.validation.known import of_user
 from pytest_agentbench.validation.mutants import MutantSource, mutations, other_writes
-from pytest_agentbench.validation.oracle import NoExampleError, Oracle, Writer, result_of
-from pytest_agentbench.validation.rules import Rules
+from pytest_agentbench.validation.oracle import NoExampleError, Oracle, Rules, Writer, result_of
 from pytest_agentbench.validation.scripted_run import Described, Performance, ScriptedRun, ScriptPlayer, Step, numbered
-from pytest_agentbench.validation.values import Columns
+from pytest_agentbench.validation.world_values import Columns
 
 PROJECT = Path(__file__).parents[1] / "example_project"
 SUITES = ("support", "weather", "weather_generated")

@@ -31,8 +31,8 @@ from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.simulation.views import user_view
 from pytest_agentbench.suites.known_info import known_values
 from pytest_agentbench.tau2.tasks import task_to_scenario
+from pytest_agentbench.users.knowledge import wants_of
 from pytest_agentbench.users.scripted import ScriptedUser
-from pytest_agentbench.users.values import wants_of
 
 DOMAINS = ("airline", "telecom", "retail")
 TRANSCRIPTS = Path(__file__).resolve().parents[1] / "../shared/data/tau2/transcripts"

@@ -2,14 +2,19 @@
 
     python -m benchmarks.seeded_bugs wines      # chains of tools, from `benchmarks/seeded/wines`
     python -m benchmarks.seeded_bugs support    # events of policies, from the example's support desk
-    python -m benchmarks.seeded_bugs ranking    # five agents: both generated sets beside the desk's 43 hand-made ones
+    python -m benchmarks.seeded_bugs ranking    # five agents: generated sets beside hand-made ones
 
 Each generates 50 scenarios without a model in a folder of its own, and plays them with an agent that reads the labels
 of plain phrases (`seeded/label_agent.py`), right and with each bug. Right means right by the declared rules: a policy
 without a rule is not in the sets. The hand-made scenarios are played by the example's own agent, with bugs of the same
 names. IntellAgent reports 0.98 (airline) and 0.92 (retail) beside τ-bench, over models.
+
+`ranking` has two tables: five agents with bugs on the generated sets and the desk's 43 hand-made scenarios; and five
+that leave out or spoil each change at a known rate on the generated sets and τ²-bench's tasks (`--tau2 FOLDER`, its
+`domains`; left out where there is none).
 """
 
+import argparse
 import json
 import math
 import shutil
@@ -22,12 +27,15 @@ from pathlib import Path
 from statistics import correlation
 
 from benchmarks.seeded.label_agent import BUGS
+from benchmarks.seeded.strengths import DOMAINS, RATES, recorded
 
 ROOT = Path(__file__).parents[1]
 HERE = Path(__file__).parent / "seeded"
 COUNT = 50
 AGENTS = {"right": "", "one bug": "skips_identity", "two bugs": "skips_identity,no_confirmation", "half": "half"}
 RANKED = {**AGENTS, "random": "random"}
+DAMAGED = {f"{rate:.0%}".rstrip("%"): f"damages{rate}" for rate in RATES}
+TAU2 = ROOT.parent / "shared" / "data" / "tau2" / "domains"
 FIELD = {"skips_identity": "authenticate: false", "no_confirmation": "confirm: false"}
 """How the example's own agent is given a bug."""
 
@@ -40,7 +48,7 @@ def generated(name: str, folder: Path, bugs: Mapping[str, str]) -> Path:
     shutil.copy(HERE / "label_agent.py", folder)
     base = "wines" if name == "wines" else "support"
     recipe = "{from: tools" if name == "wines" else "{from: policies, levels: {min: 2, max: 11}"
-    variants = "".join(f"  {_word(label)}: {{bugs: '{bug}'}}\n" for label, bug in bugs.items())
+    variants = "".join(f"  {_word(label)!r}: {{bugs: '{bug}'}}\n" for label, bug in bugs.items())
     suite = folder / "seeded.agentbench.yaml"
     suite.write_text(
         f"extends: {base}.agentbench.yaml\nname: seeded\nagent: label_agent:build\nvariants:\n{variants}"
@@ -107,7 +115,7 @@ def ranks(values: Sequence[float]) -> list[float]:
 
 def print_bugs(name: str, folder: Path) -> None:
     """Print how often the right agent passes a set, and each wrong one."""
-    bugs = {"right": "", **{bug: bug for bug in BUGS if bug not in ("half", "random")}}
+    bugs = {"right": "", **{bug: bug for bug in BUGS if bug not in ("half", "random", "damages")}}
     rates, first = played(generated(name, folder / name, bugs), bugs)
     for bug, (passed, number) in rates.items():
         low, high = interval(passed, number)
@@ -118,18 +126,46 @@ def print_bugs(name: str, folder: Path) -> None:
     print(f"at or above the right agent: {[bug for bug, rate in rates.items() if bug != 'right' and rate[0] >= best]}")
 
 
-def print_ranking(folder: Path) -> None:
-    """Print how the agents of known strength do on the generated sets, and on the hand-made one."""
-    sets = {name: played(generated(name, folder / name, RANKED), RANKED)[0] for name in ("support", "wines")}
-    sets["hand-made"] = played(handmade(folder / "handmade"), RANKED)[0]
-    shares = {name: [rates[_word(one)][0] / rates[_word(one)][1] for one in RANKED] for name, rates in sets.items()}
+def print_ranking(folder: Path, tau2: Path) -> None:
+    """Print how the agents of known strength do on the generated sets, and on the hand-made ones."""
+    both = {**RANKED, **DAMAGED}
+    made = {name: played(generated(name, folder / name, both), both)[0] for name in ("support", "wines")}
+    print_table(made, {"hand-made": played(handmade(folder / "handmade"), RANKED)[0]}, RANKED)
+    if not tau2.is_dir():
+        print(f"τ²-bench's tasks are not at {tau2}")
+        return
+    theirs: dict[str, Rates] = {
+        f"tau2 {domain}": {
+            label: scored(recorded(tau2, domain, rate, folder / f"{domain}{label}"))
+            for label, rate in zip(DAMAGED, RATES, strict=True)
+        }
+        for domain in DOMAINS
+    }
+    print("changes left out or spoilt, in per cent:")
+    print_table(made, theirs, DAMAGED)
+
+
+def print_table(made: Mapping[str, Rates], others: Mapping[str, Rates], agents: Iterable[str]) -> None:
+    """Print the rates of agents on generated sets and hand-made ones, and how each two agree."""
+    labels = [_word(one) for one in agents]
+    shares = {name: [rates[one][0] / rates[one][1] for one in labels] for name, rates in {**made, **others}.items()}
     for name, row in shares.items():
-        number = next(iter(sets[name].values()))[1]
-        print(f"{name:<10} n {number}  " + "  ".join(f"{one} {v:.2f}" for one, v in zip(RANKED, row, strict=True)))
-    for name in ("support", "wines"):
-        pearson = correlation(shares[name], shares["hand-made"])
-        spearman = correlation(ranks(shares[name]), ranks(shares["hand-made"]))
-        print(f"{name} and hand-made: Spearman {spearman:.2f}, Pearson {pearson:.2f} (IntellAgent: Pearson 0.98, 0.92)")
+        number = {**made, **others}[name][labels[0]][1]
+        print(f"{name:<14} n {number:<4}" + "  ".join(f"{one} {v:.2f}" for one, v in zip(labels, row, strict=True)))
+    for name in made:
+        for other in others:
+            pearson = correlation(shares[name], shares[other])
+            spearman = correlation(ranks(shares[name]), ranks(shares[other]))
+            print(f"{name} and {other}: Spearman {spearman:.2f}, Pearson {pearson:.2f}")
+    print("(IntellAgent beside τ-bench: Pearson 0.98 airline, 0.92 retail)")
+
+
+def scored(suite: Path) -> tuple[int, int]:
+    """Score recorded conversations; give how many passed of how many."""
+    given = suite.parent / "results.json"
+    _run(["agentbench", "score", suite.name, "--json", str(given)], suite.parent)
+    verdicts = [one["verdict"] for one in json.loads(given.read_text(encoding="utf-8"))["results"]]
+    return verdicts.count("passed"), sum(one in ("passed", "failed") for one in verdicts)
 
 
 def _word(label: str) -> str:
@@ -145,8 +181,12 @@ def _run(arguments: Sequence[str], folder: Path) -> None:
 
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("wines", "support", "ranking"))
+    parser.add_argument("--tau2", type=Path, default=TAU2)
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as made:
-        if sys.argv[1] == "ranking":
-            print_ranking(Path(made))
+        if options.what == "ranking":
+            print_ranking(Path(made), options.tau2)
         else:
-            print_bugs(sys.argv[1], Path(made))
+            print_bugs(options.what, Path(made))

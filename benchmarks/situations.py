@@ -17,10 +17,9 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from pytest_agentbench.calibration.asking import signals
 from pytest_agentbench.calibration.calibrate import slices_of
+from pytest_agentbench.calibration.dataset import Labelled, read_all, signals, situations
 from pytest_agentbench.calibration.generate import Wish, generate
-from pytest_agentbench.calibration.labelled import Labelled, read_all, situations
 from pytest_agentbench.checks.judges.signals import WEAK, labelled_by
 from pytest_agentbench.core.tool import Toolset, ToolSpec
 from pytest_agentbench.core.transcript import Message, Transcript

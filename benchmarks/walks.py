@@ -9,9 +9,9 @@ import argparse
 import time
 from random import Random
 
-from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Edge, Graph
+from pytest_agentbench.generation.tools.data_types import END_OF_SIMULATION, RUN_CONVERSATION, Edge, Graph
 from pytest_agentbench.generation.tools.walks.coverage import coverage
-from pytest_agentbench.generation.tools.walks.sampling import sample
+from pytest_agentbench.generation.tools.walks.walk_sampling import sample
 
 
 def graph_of(tools: int, steps: int, seed: int) -> Graph:

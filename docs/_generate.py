@@ -19,12 +19,11 @@ from pydantic import BaseModel
 
 import pytest_agentbench
 from pytest_agentbench.cli import main
+from pytest_agentbench.core.file_models import Written
 from pytest_agentbench.core.rubric import Criterion, Rubric
 from pytest_agentbench.core.termination import Thresholds
-from pytest_agentbench.core.written import Written
-from pytest_agentbench.spec.roles import JudgeForm, ModelForm
 from pytest_agentbench.spec.scenario import ScenarioForm
-from pytest_agentbench.spec.suite import RecipeForm, SuiteFile
+from pytest_agentbench.spec.suite import JudgeForm, ModelForm, RecipeForm, SuiteFile
 from pytest_agentbench.suites.json_schemas import field_docstrings
 
 DOCS = Path(__file__).resolve().parent
@@ -179,16 +178,9 @@ def pytest_options() -> list[str]:
 
 
 def commands() -> list[str]:
-    """Give a row for each command: what it does, and, of those for every day, the options."""
-    rows, is_everyday = ["| command | | options |", "|---|---|---|"], True
-    for line in agentbench("--help"):
-        is_everyday = is_everyday and not line.startswith("research")
-        if found := _COMMAND.match(line):
-            name, purpose = found[1], found[2]
-            options = [one[1] for one in map(_OPTION.match, agentbench(name, "--help")) if one] if is_everyday else []
-            shown = " ".join(f"`{option}`" for option in options if option not in ("--help", "--output"))
-            rows.append(f"| `agentbench {name}` | {purpose} | {shown} |")
-    return rows
+    """Give a row for each command: what it does."""
+    found = filter(None, map(_COMMAND.match, agentbench("--help")))
+    return ["| command | |", "|---|---|", *(f"| `agentbench {one[1]}` | {one[2]} |" for one in found)]
 
 
 def llms() -> str:

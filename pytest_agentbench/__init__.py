@@ -10,26 +10,26 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pytest_agentbench.api.facts import CriterionFacts, Fact, PolicyFacts
-    from pytest_agentbench.api.playing import SuiteRun, load_suite, run_suite, run_suite_async, simulate, simulate_async
+    from pytest_agentbench.api.run import SuiteRun, load_suite, run_suite, run_suite_async, simulate, simulate_async
     from pytest_agentbench.api.simulation import Simulation
     from pytest_agentbench.core.acts import Act
     from pytest_agentbench.core.conversation import Reply, Stop, Turn, UserTurn, View
     from pytest_agentbench.core.errors import AgentBenchError, FormError, NotMeasuredError, NotRunError, SuiteError
     from pytest_agentbench.core.extensions import EnvironmentOffer
+    from pytest_agentbench.core.file_models import Written
     from pytest_agentbench.core.misfit import Misfit
     from pytest_agentbench.core.model import Price, Usage
     from pytest_agentbench.core.policy import Policy
+    from pytest_agentbench.core.protocols import Agent, Check, Environment, OfferedEnvironment, StateProvider, User
     from pytest_agentbench.core.rubric import Criterion, Rubric
     from pytest_agentbench.core.run import PolicyOutcome, Result, Run, RunKey
     from pytest_agentbench.core.scenario import ExpectedCall, Scenario
-    from pytest_agentbench.core.seams import Agent, Check, Environment, OfferedEnvironment, StateProvider, User
     from pytest_agentbench.core.state import State
     from pytest_agentbench.core.suite import Suite
     from pytest_agentbench.core.termination import Termination
     from pytest_agentbench.core.tool import ToolCall, ToolResult, Toolset, ToolSpec
     from pytest_agentbench.core.transcript import CallRecord, Message, Transcript
     from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, Flag, NotMeasured, Verdict
-    from pytest_agentbench.core.written import Written
     from pytest_agentbench.environment.decorator import tool
     from pytest_agentbench.plugin.code_first import AgentBench
     from pytest_agentbench.results.document import Document
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "api.facts": ("CriterionFacts", "Fact", "PolicyFacts"),
-    "api.playing": ("SuiteRun", "load_suite", "run_suite", "run_suite_async", "simulate", "simulate_async"),
+    "api.run": ("SuiteRun", "load_suite", "run_suite", "run_suite_async", "simulate", "simulate_async"),
     "api.simulation": ("Simulation",),
     "core.acts": ("Act",),
     "core.conversation": ("Reply", "Stop", "Turn", "UserTurn", "View"),
@@ -50,14 +50,14 @@ _HOMES = {
     "core.rubric": ("Criterion", "Rubric"),
     "core.run": ("PolicyOutcome", "Result", "Run", "RunKey"),
     "core.scenario": ("ExpectedCall", "Scenario"),
-    "core.seams": ("Agent", "Check", "Environment", "OfferedEnvironment", "StateProvider", "User"),
+    "core.protocols": ("Agent", "Check", "Environment", "OfferedEnvironment", "StateProvider", "User"),
     "core.state": ("State",),
     "core.suite": ("Suite",),
     "core.termination": ("Termination",),
     "core.tool": ("ToolCall", "ToolResult", "Toolset", "ToolSpec"),
     "core.transcript": ("CallRecord", "Message", "Transcript"),
     "core.verdict": ("Blame", "CallExplanation", "Finding", "Flag", "NotMeasured", "Verdict"),
-    "core.written": ("Written",),
+    "core.file_models": ("Written",),
     "environment.decorator": ("tool",),
     "plugin.code_first": ("AgentBench",),
     "results.document": ("Document",),

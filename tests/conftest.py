@@ -1,17 +1,22 @@
 """What all tests share: pytest's own test kit, and the plugin loaded in full before any inner session starts."""
 
 import compileall
+import contextlib
 import gc
 import importlib
 import os
 import pkgutil
 import sys
+from pathlib import Path
 
 import pytest
 
 import pytest_agentbench
+from tests import inner_sessions
 
 pytest_plugins = ["pytester"]
+
+inner_sessions.share()
 
 # what is imported stays, and searching it for cycles, again and again, was a third of the time of collection
 gc.disable()
@@ -61,9 +66,23 @@ import hypothesis  # noqa: E402  # only now, without its asserts rewritten
 # the machines that run these tests are shared and slow at times: a deadline would fail for the wrong reason
 # The same examples on every run, so that a pull request is never red for what another one broke;
 # HYPOTHESIS_PROFILE=search looks for new ones.
-hypothesis.settings.register_profile("patient", deadline=None, print_blob=True, derandomize=True)
+# They are few, as each run tries the very same ones.
+hypothesis.settings.register_profile("patient", deadline=None, print_blob=True, derandomize=True, max_examples=50)
 hypothesis.settings.register_profile("search", deadline=None, print_blob=True)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "patient"))
+
+
+def pytest_collection(session: pytest.Session) -> None:
+    """Import a share of the test modules in each worker before the others: it reads the asserts rewritten by those."""
+    worker = getattr(session.config, "workerinput", None)
+    if worker is None:
+        return
+    root = Path(__file__).parent
+    files = sorted(root.rglob("test_*.py")) if any(Path(one).resolve() == root for one in session.config.args) else []
+    for file in files[int(worker["workerid"][2:]) :: worker["workercount"]]:
+        name = ".".join(file.relative_to(root.parent).with_suffix("").parts)
+        with contextlib.suppress(Exception, pytest.skip.Exception):  # its collection will say it
+            importlib.import_module(name)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -71,3 +90,10 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     gc.freeze()
     gc.enable()
     sys.dont_write_bytecode = _writes_none
+
+
+@pytest.fixture
+def pytester(pytester: pytest.Pytester) -> pytest.Pytester:
+    """Pytest's own: each inner session ends with a search for cycles, which is to be among what it made itself."""
+    gc.freeze()
+    return pytester

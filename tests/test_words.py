@@ -25,9 +25,8 @@ SHAPES = yaml.safe_load((Path(__file__).parent / "shapes.yaml").read_text(encodi
 """By file: what its expressions find, and the expressions."""
 
 WORDED = {
-    "checks/identifying.py": "names of arguments, in tools' schemas and in results",
-    "users/llm/turn.py": "the delimiter in our own prompt",
-    "users/llm/guards.py": "the delimiters of our own prompts, and the roles and tokens of chat templates",
+    "checks/identifiers.py": "names of arguments, in tools' schemas and in results",
+    "users/llm/turn.py": "the delimiters of our own prompts, and the roles and tokens of chat templates",
     "validation/reachable.py": "names of arguments",
 }
 """Files with expressions that spell words out, and what these are, which is no talk."""
@@ -49,11 +48,14 @@ _ESCAPED = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|\(\?(?:P<\w+>|P=\w+|<[=!]|[=!:]
 _WORD = re.compile(r"[^\W\d_]{3,}")
 
 
-def sources() -> Iterator[tuple[str, ast.Module]]:
-    """Give each file where talk passes, with its syntax tree."""
-    for folder in FOLDERS:
-        for path in sorted((PACKAGE / folder).rglob("*.py")):
-            yield path.relative_to(PACKAGE).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
+@pytest.fixture(scope="module")
+def trees() -> dict[str, ast.Module]:
+    """Each file where talk passes, with its syntax tree."""
+    return {
+        path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
+        for folder in FOLDERS
+        for path in sorted((PACKAGE / folder).rglob("*.py"))
+    }
 
 
 def expressions(tree: ast.Module) -> dict[str, str]:
@@ -112,34 +114,34 @@ def words_of(expression: str) -> list[str]:
     return _WORD.findall(_ESCAPED.sub(" ", expression))
 
 
-TREES = dict(sources())
+@pytest.fixture(scope="module")
+def written(trees: dict[str, ast.Module]) -> dict[str, dict[str, str]]:
+    """The expressions of each file."""
+    return {file: expressions(tree) for file, tree in trees.items()}
 
 
-FOUND = {file: expressions(tree) for file, tree in TREES.items()}
-
-
-def test_every_expression_is_listed_with_its_reason() -> None:
+def test_every_expression_is_listed_with_its_reason(written: dict[str, dict[str, str]]) -> None:
     """An unlisted one fails, and so does a listed one that is gone."""
-    found = {file: set(several) for file, several in FOUND.items() if several}
+    found = {file: set(several) for file, several in written.items() if several}
     listed = {file: set(one["expressions"]) for file, one in SHAPES.items()}
 
     assert found == listed
 
 
-def test_no_expression_holds_words() -> None:
+def test_no_expression_holds_words(written: dict[str, dict[str, str]]) -> None:
     """But for those that are applied to something else than talk."""
     worded = {
         file: several
-        for file, found in FOUND.items()
+        for file, found in written.items()
         if (several := [one for one, spelled in found.items() if words_of(spelled)])
     }
 
     assert worded.keys() == WORDED.keys(), worded
 
 
-def test_no_list_holds_everyday_words() -> None:
+def test_no_list_holds_everyday_words(trees: dict[str, ast.Module]) -> None:
     """What a party says is neither looked up in a list nor taken from one; plain phrases stand in data files."""
-    found = {f"{file} {name}" for file, tree in TREES.items() for name in word_lists(tree)}
+    found = {f"{file} {name}" for file, tree in trees.items() for name in word_lists(tree)}
 
     assert found == LISTS.keys()
 

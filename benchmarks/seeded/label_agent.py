@@ -24,6 +24,7 @@ BUGS: Mapping[str, str] = {
     "says_done": "says that it is done, and calls nothing",
     "half": "answers every other person with nothing but a greeting",
     "random": "calls any tool with any words of the message",
+    "damages": "leaves out or spoils each change at the rate behind it: damages0.2",
 }
 
 RULES: Mapping[str, Any] = {
@@ -52,6 +53,7 @@ class LabelAgent:
     def __init__(self, tools: Sequence[Tool], bugs: frozenset[str]) -> None:
         self._tools = {tool.__name__: tool for tool in tools}
         self._bugs = bugs
+        self._rate = max((float(one.removeprefix("damages")) for one in bugs if one.startswith("damages")), default=0)
         self._answers: list[tuple[str, Any]] = []
         self._done: Counter[int] = Counter()
         self._pending: list[tuple[str, dict[str, Any]]] = []
@@ -117,6 +119,8 @@ class LabelAgent:
                 self._person = str(self._call(tool, {label: values[label].rstrip(".")}))
 
     def _change(self, name: str, arguments: dict[str, Any]) -> str:
+        if not self._found and "skips_identity" not in self._bugs:
+            return "I cannot do this as long as I do not know who you are."
         seen = ""
         for argument, tool in RULES["look"].items():
             if argument in arguments and tool in self._tools and "skips_look" not in self._bugs:
@@ -142,7 +146,10 @@ class LabelAgent:
             if "says_done" in self._bugs:
                 told.append("It is done.")
                 continue
-            given = self._spoilt(name, arguments)
+            given = damaged(self._spoilt(name, arguments), self._rate, f"{name}/{arguments}")
+            if given is None:
+                told.append("It is done.")
+                continue
             before = len(self._answers)
             told.append(f"Done: {self._call(name, given)}.")
             if (group := self._group(name)) is not None:
@@ -217,6 +224,25 @@ class LabelAgent:
             }
             self._call(name, {key: _as(one, chance.choice(words)) for key, one in types.items()})
         return "It is done."
+
+
+def damaged(arguments: Mapping[str, Any], rate: float, seed: str) -> dict[str, Any] | None:
+    """Give the arguments of a change as they are, or at a rate None (left out) or with one of them spoilt."""
+    chance = random.Random(f"{seed}/{rate}")
+    if not arguments or chance.random() >= rate:
+        return dict(arguments)
+    if chance.random() < 0.5:
+        return None
+    name = chance.choice(sorted(arguments))
+    return {**arguments, name: _other(arguments[name])}
+
+
+def _other(value: Any) -> Any:
+    if isinstance(value, list):
+        return [*map(_other, value[:1]), *value[1:]]
+    if isinstance(value, int | float):
+        return value + 10
+    return f"{value}0"
 
 
 def _under(answer: Any, key: str) -> list[Any]:

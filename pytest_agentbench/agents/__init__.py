@@ -1,1 +1,1 @@
-"""Adapters for the agent under test: whatever the user wrote becomes a `core.seams.Agent`."""
+"""Adapters for the agent under test: whatever the user wrote becomes a `core.protocols.Agent`."""

@@ -1,20 +1,147 @@
-"""The user's reply function as an `Agent`: it gets what its parameters name, on the loop or in the run's thread."""
+"""The user's reply function as an `Agent`: its parameters, what each is given, on the loop or in the run's thread."""
 
 import inspect
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
+from typing import Any, cast
 
-from pytest_agentbench.agents.calling import call_user
-from pytest_agentbench.agents.failure import failure
+from pytest_agentbench.agents.failure import failure, guard, guard_sync
 from pytest_agentbench.agents.refusals import filtered, refusal
 from pytest_agentbench.agents.replies import read, settle
-from pytest_agentbench.agents.signature import UserFunction, calls_visible, fill, is_required, is_single, parameters
 from pytest_agentbench.core.conversation import Reply, Turn
 from pytest_agentbench.core.errors import AgentError, SuiteFaultError
+from pytest_agentbench.core.protocols import RunSync
 from pytest_agentbench.core.transcript import Message
-from pytest_agentbench.environment.runner import Runner
 from pytest_agentbench.messages.content import shown
 from pytest_agentbench.messages.handoffs import last_sender, with_handoffs
+
+UserFunction = Callable[..., Any]
+"""Code of the user; it takes what its parameters name and returns anything."""
+
+_ORDERED = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def parameters(function: UserFunction) -> list[inspect.Parameter] | None:
+    """Give the parameters that a caller may fill, or None where Python cannot tell (some builtins)."""
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return None
+
+
+def declares(function: UserFunction, name: str) -> bool:
+    """Whether `function` has a parameter of this name; `**kwargs` does not count."""
+    return has_parameter(parameters(function), name)
+
+
+def has_parameter(given: Iterable[inspect.Parameter] | None, name: str) -> bool:
+    """Whether a parameter of this name is among those of a function; to read these takes a while."""
+    return any(parameter.name == name and is_single(parameter) for parameter in given or ())
+
+
+def requires(function: object, name: str) -> bool:
+    """Whether what can be called has a parameter of this name and no default for it."""
+    if not callable(function):
+        return False
+    return any(parameter.name == name and is_required(parameter) for parameter in parameters(function) or ())
+
+
+def untaken(function: object, keywords: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
+    """Give each keyword that what can be called does not take, and the names of what it takes."""
+    given = parameters(function) if callable(function) else None
+    if given is None:
+        return
+    names = [parameter.name for parameter in given if is_single(parameter)]
+    if not any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in given):
+        yield from ((keyword, names) for keyword in keywords if keyword not in names)
+
+
+def is_single(parameter: inspect.Parameter) -> bool:
+    """Whether the parameter takes one value, so is neither `*args` nor `**kwargs`."""
+    return parameter.kind not in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+def is_required(parameter: inspect.Parameter) -> bool:
+    """Whether a call without the parameter fails."""
+    return is_single(parameter) and parameter.default is inspect.Parameter.empty
+
+
+def is_async(function: UserFunction) -> bool:
+    """Whether calling `function` gives a coroutine: an async function, method, partial or `__call__`."""
+    while isinstance(function, partial):
+        function = function.func
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
+
+
+def fill(given: list[inspect.Parameter], values: dict[str, object]) -> tuple[list[object], dict[str, object]]:
+    """Split `values` by parameter name into positional and keyword arguments; what is left out keeps its default.
+
+    A value for `*args` goes there as one argument, and then all parameters before it are positional.
+    """
+    rest = [parameter for parameter in given if parameter.kind is inspect.Parameter.VAR_POSITIONAL]
+    ordered = given[: given.index(rest[0])] if rest and rest[0].name in values else given
+    kinds = _ORDERED if ordered is not given else (inspect.Parameter.POSITIONAL_ONLY,)
+    first = [parameter for parameter in ordered if parameter.kind in kinds]
+    positional = [values.get(parameter.name, parameter.default) for parameter in first]
+    positional += [values[parameter.name] for parameter in rest if parameter.name in values]
+    names = {parameter.name for parameter in [*first, *rest]}
+    return positional, {name: value for name, value in values.items() if name not in names}
+
+
+def declares_tools(function: UserFunction) -> bool:
+    """Whether a factory or reply function takes the environment's tools, so has a parameter named `tools`."""
+    return declares(function, "tools")
+
+
+def calls_visible(*, takes_tools: bool, saw_calls: bool) -> bool:
+    """Whether an agent's calls can be seen: it works with the environment's tools, or returned its calls.
+
+    An agent that only ever gave text and takes no tools may have called anything; what it did is not known.
+    """
+    return takes_tools or saw_calls
+
+
+async def call_user(
+    function: UserFunction,
+    positional: list[object],
+    keywords: dict[str, object],
+    *,
+    run_sync: RunSync,
+    root: Path | None = None,
+    then: Callable[[object], object] | None = None,
+) -> object:
+    """Call `function` and give what it returns; raise `AgentError` for whatever it raises.
+
+    An awaitable that a sync function returns is awaited on the loop. `then` is sync and gets what came of it, in the
+    run's thread: in the step of the function itself where that is sync, too.
+    """
+
+    def called() -> tuple[object, bool]:
+        made = function(*positional, **keywords)
+        if inspect.isawaitable(made):
+            return made, False
+        return then(made) if then else made, True
+
+    if is_async(function):
+        made = await guard(_awaited(function, positional, keywords), root=root)
+    else:
+        made, is_done = await guard_sync(called, run_sync, root=root)
+        if is_done:
+            return made
+        made = await guard(cast("Awaitable[object]", made), root=root)
+    return await guard_sync(lambda: then(made), run_sync, root=root) if then else made
+
+
+async def _awaited(function: UserFunction, positional: list[object], keywords: dict[str, object]) -> object:
+    process = os.getpid()
+    try:
+        return await function(*positional, **keywords)
+    finally:
+        if os.getpid() != process:  # it forked and came back twice: the session goes on in the parent alone
+            os._exit(0)
+
 
 GIVEN: dict[str, Callable[[Turn], object]] = {
     "message": lambda turn: turn.message,
@@ -46,7 +173,7 @@ class AdaptedAgent:
         self,
         function: UserFunction,
         *,
-        run_sync: Runner,
+        run_sync: RunSync,
         takes_tools: bool = False,
         shows_calls: bool | None = None,
         root: Path | None = None,
@@ -104,7 +231,7 @@ class AdaptedAgent:
         return await call_user(self._function, positional, keywords, run_sync=self._run_sync, root=self._root)
 
 
-def adapt(made: object, *, run_sync: Runner, takes_tools: bool = False, root: Path | None = None) -> AdaptedAgent:
+def adapt(made: object, *, run_sync: RunSync, takes_tools: bool = False, root: Path | None = None) -> AdaptedAgent:
     """Make an `Agent` of an object with `reply`, or of a callable; raise `SuiteFaultError` for anything else.
 
     A bool attribute `calls_visible` of the object or function declares whether its replies show every tool call.

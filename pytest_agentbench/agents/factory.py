@@ -1,41 +1,41 @@
 """From a suite's `agent:` to the agent of one run: import it, call the factory with what it declares, adapt it."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from pytest_agentbench.agents.callables import adapt
-from pytest_agentbench.agents.calling import call_user
-from pytest_agentbench.agents.failure import guard_sync
-from pytest_agentbench.agents.frameworks.agent import FrameworkAgent
-from pytest_agentbench.agents.frameworks.recognition import framework_agent, is_of_framework
-from pytest_agentbench.agents.http.app import check_app, is_app
-from pytest_agentbench.agents.openai_chat import OpenAIChatAgent
-from pytest_agentbench.agents.signature import (
+from pytest_agentbench.agents.callables import (
     UserFunction,
-    declares,
-    declares_tools,
+    adapt,
+    call_user,
     fill,
+    has_parameter,
     is_required,
     is_single,
     parameters,
 )
+from pytest_agentbench.agents.chat_model import OpenAIChatAgent
+from pytest_agentbench.agents.failure import guard_sync
+from pytest_agentbench.agents.frameworks.recognition import framework_agent, is_of_framework
+from pytest_agentbench.agents.http.app import check_app, is_app
 from pytest_agentbench.core.errors import SuiteFaultError, with_hint
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.names import suggestion
-from pytest_agentbench.core.seams import Agent
+from pytest_agentbench.core.protocols import Agent, RunSync
 from pytest_agentbench.core.suite import AgentSpec
 from pytest_agentbench.core.variants import vary_chat, vary_http
 from pytest_agentbench.environment.import_path import load_object
-from pytest_agentbench.environment.runner import Runner
-from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.llm.protocols import Chat
 from pytest_agentbench.messages.content import shown
 
 if TYPE_CHECKING:  # httpx2 takes a fifth of a second to import, and few suites need it
+    from pytest_agentbench.agents.frameworks.agent import FrameworkAgent
+    from pytest_agentbench.agents.http.answers import Faulty
     from pytest_agentbench.agents.http.connections import HttpConnections
-    from pytest_agentbench.environment.served import Endpoint
+    from pytest_agentbench.environment.service import Endpoint
 
 T = TypeVar("T")
 
@@ -52,11 +52,13 @@ async def build_agent(
     root: Path,
     keywords: Mapping[str, object],
     offered: Mapping[str, object],
-    run_sync: Runner,
+    run_sync: RunSync,
     chat: OpenChat | None = None,
     http: "HttpConnections | None" = None,
     endpoint: "Endpoint | None" = None,
     other: Adapt = lambda _: None,
+    names: Sequence[str] = (),
+    faulty: "Faulty | None" = None,
 ) -> Agent:
     """Build the agent of one run.
 
@@ -66,7 +68,9 @@ async def build_agent(
     is reached through `chat`, an endpoint over the connections of `http`, else over its own;
     `endpoint` is that of the variant where it was made ready. Sync code, the import
     included, goes through `run_sync`. What a framework made is an agent, whether the path leads to it or a factory gave
-    it; `other` may know what to make of what a factory gave that is none. Raise `ImportPathError` where the path leads
+    it; `other` may know what to make of what a factory gave that is none;
+    `names` are tools that the suite names, `faulty` finds the place of a key that an answer shows to be wrong.
+    Raise `ImportPathError` where the path leads
     nowhere, `SuiteFaultError` where the agent cannot take the keywords or is none, `AgentError` where the factory
     raises.
     """
@@ -75,14 +79,23 @@ async def build_agent(
         return OpenAIChatAgent(_needed(chat, spec)(varied.model), varied)
     if spec.kind == "http":
         from pytest_agentbench.agents.http.agent import HttpAgent  # noqa: PLC0415 - imports httpx2
+        from pytest_agentbench.agents.http.answers import unplaced  # noqa: PLC0415 - as above
         from pytest_agentbench.agents.http.connections import HttpConnections  # noqa: PLC0415 - as above
-        from pytest_agentbench.environment.served import Endpoint  # noqa: PLC0415 - as above
+        from pytest_agentbench.environment.service import Endpoint  # noqa: PLC0415 - as above
 
         endpoint = endpoint or Endpoint(vary_http(_needed(spec.http, spec), keywords))
         route = await (http or HttpConnections()).route_to(endpoint.spec, root)
         now = cast("datetime | None", offered.get("now"))
         context = offered.get("context") or {}
-        return HttpAgent(endpoint.spec, context=context, connections=route, now=now, service=endpoint.service)
+        return HttpAgent(
+            endpoint.spec,
+            context=context,
+            connections=route,
+            now=now,
+            service=endpoint.service,
+            names=names,
+            faulty=faulty or unplaced,
+        )
     return await _build_own(
         spec.target, spec, root=root, keywords=keywords, offered=offered, run_sync=run_sync, other=other
     )
@@ -115,12 +128,22 @@ async def _build_own(
     root: Path,
     keywords: Mapping[str, object],
     offered: Mapping[str, object],
-    run_sync: Runner,
+    run_sync: RunSync,
     other: Adapt,
 ) -> Agent:
-    found = await guard_sync(lambda: load_object(target, root), run_sync, root=root)
-    session_id, context = str(offered.get("session_id") or ""), offered.get("context")
-    framed = await _framed(found, session_id, context, run_sync, root)
+    session = partial(
+        framework_agent,
+        session_id=str(offered.get("session_id") or ""),
+        context=offered.get("context"),
+        run_sync=run_sync,
+        root=root,
+    )
+
+    def find() -> "tuple[object, FrameworkAgent | None]":
+        found = load_object(target, root)
+        return found, session(found)
+
+    found, framed = await guard_sync(find, run_sync, root=root)
     if framed is not None:
         _refuse_keywords(f"{target!r} is an agent of {framed.framework}", keywords)
         return framed
@@ -128,35 +151,37 @@ async def _build_own(
     if spec.kind == "callable":
         _refuse_keywords(f"{target!r} is a plain reply function", keywords)
         return adapt(factory, run_sync=run_sync, root=root)
-    offered = await _with_base_url(factory, keywords=keywords, offered=offered)
-    arguments = factory_arguments(factory, target, keywords=keywords, offered=offered)
-    positional, named = fill(parameters(factory) or [], arguments)
-    made = await call_user(factory, positional, named, run_sync=run_sync, root=root)
-    takes_tools = declares_tools(factory) and "tools" in offered
-    made = await guard_sync(lambda: other(made), run_sync, root=root) or made
-    framed = await _framed(made, session_id, context, run_sync, root, takes_tools=takes_tools)
-    return framed or adapt(made, run_sync=run_sync, takes_tools=takes_tools, root=root)
+    given = parameters(factory)
+    offered = await _with_base_url(factory, given, keywords=keywords, offered=offered)
+    arguments = factory_arguments(given, target, keywords=keywords, offered=offered)
+    positional, named = fill(given or [], arguments)
+    takes_tools = has_parameter(given, "tools") and "tools" in offered
+
+    def known(made: object) -> "tuple[object, FrameworkAgent | None]":
+        agent = made if made is None else other(made) or made
+        return agent, session(agent, takes_tools=takes_tools)
+
+    made = await call_user(factory, positional, named, run_sync=run_sync, root=root, then=known)
+    agent, framed = cast("tuple[object, FrameworkAgent | None]", made)
+    if agent is None:
+        raise SuiteFaultError(f"the factory {target!r} gave None (does it return the agent that it builds?)")
+    try:
+        return framed or adapt(agent, run_sync=run_sync, takes_tools=takes_tools, root=root)
+    except SuiteFaultError as error:
+        raise SuiteFaultError(f"the factory {target!r}: {error}") from error
 
 
-async def agent_of(made: object, *, session_id: str, context: Any = None, run_sync: Runner, root: Path) -> Agent:
+async def agent_of(made: object, *, session_id: str, context: Any = None, run_sync: RunSync, root: Path) -> Agent:
     """Give the agent of one run for what a factory may give: a framework's agent, a function, an object with `reply`.
 
     Raise `SuiteFaultError` where it is none of these.
     """
-    return await _framed(made, session_id, context, run_sync, root) or adapt(made, run_sync=run_sync, root=root)
-
-
-async def _framed(
-    made: object, session_id: str, context: Any, run_sync: Runner, root: Path, *, takes_tools: bool = False
-) -> FrameworkAgent | None:
-    """Open a session of what a framework made; the framework's own code runs for it."""
-    return await guard_sync(
-        lambda: framework_agent(
-            made, session_id=session_id, context=context, takes_tools=takes_tools, run_sync=run_sync, root=root
-        ),
+    framed = await guard_sync(
+        lambda: framework_agent(made, session_id=session_id, context=context, run_sync=run_sync, root=root),
         run_sync,
         root=root,
     )
+    return framed or adapt(made, run_sync=run_sync, root=root)
 
 
 def _callable(found: object, target: str) -> UserFunction:
@@ -173,13 +198,18 @@ def _refuse_keywords(what: str, keywords: Mapping[str, object]) -> None:
 
 
 def factory_arguments(
-    factory: UserFunction, target: str, *, keywords: Mapping[str, object], offered: Mapping[str, object]
+    given: list[inspect.Parameter] | None,
+    target: str,
+    *,
+    keywords: Mapping[str, object],
+    offered: Mapping[str, object],
 ) -> dict[str, object]:
-    """Choose what `factory` is called with; raise `SuiteFaultError` for keywords it lacks and parameters nothing fills.
+    """Choose what a factory with these parameters is called with.
+
+    Raise `SuiteFaultError` for keywords that it lacks and parameters that nothing fills.
 
     `**kwargs` takes any variant keyword and nothing else; a variant keyword wins over what is offered.
     """
-    given = parameters(factory)
     if given is None:
         return dict(keywords)
     single = {parameter.name: parameter for parameter in given if is_single(parameter)}
@@ -201,15 +231,19 @@ def factory_arguments(
 
 
 async def _with_base_url(
-    factory: UserFunction, *, keywords: Mapping[str, object], offered: Mapping[str, object]
+    factory: UserFunction,
+    given: list[inspect.Parameter] | None,
+    *,
+    keywords: Mapping[str, object],
+    offered: Mapping[str, object],
 ) -> dict[str, object]:
     """Ask for the base URL if the factory takes it from here, and leave it out if there is none."""
-    given = dict(offered)
-    offer = given.pop("base_url", None)
-    if not declares(factory, "base_url") or "base_url" in keywords:
-        return given
+    others = dict(offered)
+    offer = others.pop("base_url", None)
+    if not has_parameter(given, "base_url") or "base_url" in keywords:
+        return others
     url = await offer(base_url_default(factory)) if callable(offer) else offer
-    return given if url is None else {**given, "base_url": url}
+    return others if url is None else {**others, "base_url": url}
 
 
 def _needed(part: T | None, spec: AgentSpec) -> T:

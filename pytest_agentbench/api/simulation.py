@@ -16,8 +16,8 @@ from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.transcript import CallRecord, Transcript
 from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, Verdict
 from pytest_agentbench.report.calls import call_text
-from pytest_agentbench.report.glyphs import glyphs
-from pytest_agentbench.runs.judging import own_states
+from pytest_agentbench.report.table import glyphs
+from pytest_agentbench.runs.judgement import own_states
 from pytest_agentbench.runs.plan import RunPlan
 
 _MOST = 12

@@ -12,13 +12,11 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import get_args
 
-from pytest_agentbench.calibration.asking import seeded, shown, signals
-from pytest_agentbench.calibration.labelled import Bucket, Case, Grade, Labelled, Target
+from pytest_agentbench.calibration.dataset import Bucket, Case, Grade, Labelled, Target, seeded, shown, signals
 from pytest_agentbench.checks.auditor.ask import AUDITOR, TEMPLATE, audit
 from pytest_agentbench.checks.auditor.findings import observed
 from pytest_agentbench.checks.judges.evidence import Goal, of_run
-from pytest_agentbench.checks.judges.judge import judge_criteria, judge_mark
-from pytest_agentbench.checks.judges.scoring import rate
+from pytest_agentbench.checks.judges.rubric_judge import judge_criteria, judge_mark, rate
 from pytest_agentbench.checks.judges.signals import NAME, WEAK, labelled_by
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import AgentBenchError, BudgetSpentError, ProviderError
@@ -26,8 +24,8 @@ from pytest_agentbench.core.rubric import Label, Rubric, Sees
 from pytest_agentbench.core.run import Judgement
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.verdict import Verdict
+from pytest_agentbench.llm.protocols import Chat
 from pytest_agentbench.llm.refusable import usable
-from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.results.calibration import (
     Agreement,
     AuditorFigures,

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pytest_agentbench.checks.findings import call_text, finding, not_made, not_measured, not_seen
 from pytest_agentbench.checks.matchers import Resolver
 from pytest_agentbench.checks.matching import Matching, is_call_of
-from pytest_agentbench.checks.pairing import longest_in_order, maximum_matching
+from pytest_agentbench.checks.maximum_matching import longest_in_order, maximum_matching
 from pytest_agentbench.core.approvals import ApprovalRequest
 from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.run import Run

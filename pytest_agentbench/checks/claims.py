@@ -15,12 +15,12 @@ from threading import Lock
 
 from pytest_agentbench.checks.known_values import KnownValues, Token, tokens
 from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.json_values import decoded, leaves, to_json
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.transcript import CallRecord
-from pytest_agentbench.core.values import decoded, leaves, to_json
 from pytest_agentbench.core.verdict import CallExplanation, Flag
-from pytest_agentbench.environment.shared_parts import apart
+from pytest_agentbench.environment.structural_sharing import apart
 
 MOST_FLAGS = 20
 """Flags of a run: an agent that makes up more is known by then."""

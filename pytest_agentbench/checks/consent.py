@@ -14,12 +14,12 @@ from typing import Any
 
 from pytest_agentbench.checks.effects import wrote
 from pytest_agentbench.checks.findings import value_text
-from pytest_agentbench.checks.identifying import Subject, says_value, subject_of
-from pytest_agentbench.checks.rules_values import Facts
+from pytest_agentbench.checks.identifiers import Subject, says_value, subject_of
+from pytest_agentbench.checks.rule_arguments import Facts
 from pytest_agentbench.core.acts import ActKind
+from pytest_agentbench.core.json_values import same, to_json
 from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.transcript import Message, Transcript
-from pytest_agentbench.core.values import same, to_json
 
 LOOK_BACK = 3
 """Turns of the agent before a confirmation in which what is confirmed may have been stated."""

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.tool import Requestor, Toolset
 from pytest_agentbench.core.transcript import CallRecord
+from pytest_agentbench.environment.kinds import guessed_kind
 
 
 def tool_writes(name: str, requestor: Requestor, toolset: Toolset) -> bool | None:
@@ -19,13 +20,17 @@ def wrote(record: CallRecord, toolset: Toolset) -> bool | None:
     """Whether the call changed state; None where nobody can tell.
 
     An observed change decides, even when the tool answered with an error. Where nothing was observed, a failed
-    call changed nothing and any other did what its tool's kind says.
+    call changed nothing and any other did what its tool's kind says. A tool that nobody describes changed nothing where
+    its name says that it reads; that a name says that it writes proves nothing.
     """
     if record.result is not None and record.result.wrote is not None:
         return record.result.wrote
     if record.failed:
         return False
-    return tool_writes(record.call.name, record.call.requestor, toolset)
+    name, requestor = record.call.name, record.call.requestor
+    if toolset.get(name, requestor) is None and guessed_kind(name) in ("read", "generic"):
+        return False
+    return tool_writes(name, requestor, toolset)
 
 
 def is_write_tool(record: CallRecord, toolset: Toolset) -> bool | None:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
+from pytest_agentbench.core.json_values import JsonValue, to_json
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.core.values import JsonValue, to_json
 from pytest_agentbench.core.verdict import CallExplanation, Finding, FindingKind
 
 WIDTH = 80

@@ -24,6 +24,7 @@ _MEASURE = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)[a-z]{1,4}|[a-z]{3}(\d{1,15}(?:\
 
 _TIME = re.compile(r"(\d{1,2})[:h.](\d{1,2})(?::\d{2})?(?:[ap]m|z)?")
 _DATE = re.compile(r"(\d{1,4})([-./])(\d{1,2})\2(\d{1,4})")
+_DIGIT = re.compile("[0-9]")
 _MOMENT = re.compile(r"(?<=\d)t(?=\d{2}:?\d{2})")
 
 _MOST_NUMBERS = 120
@@ -148,6 +149,8 @@ class KnownValues:
 
     def add(self, text: str, *, is_heard: bool = False) -> None:
         """Learn the values of a text that spells none in words; `is_heard` ones may be reckoned with."""
+        if text.isascii() and not _DIGIT.search(text):  # as most keys and descriptions of tools
+            return
         for line in text.splitlines():
             for token in tokens(line):
                 self._add(token, is_heard=is_heard)

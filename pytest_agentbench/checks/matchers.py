@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from pytest_agentbench.checks.pairing import maximum_matching
+from pytest_agentbench.checks.maximum_matching import maximum_matching
 from pytest_agentbench.core.errors import CheckError
+from pytest_agentbench.core.json_values import JsonValue, is_number, same, to_json
 from pytest_agentbench.core.matchers import COMPARISONS, is_matcher, matcher_misfits
 from pytest_agentbench.core.moments import order_of
 from pytest_agentbench.core.patterns import pattern
-from pytest_agentbench.core.values import JsonValue, is_number, same, to_json
 
 Resolver = Callable[[str], Callable[[JsonValue], object]]
 """Gives the predicate behind an import path such as `package.module:name`."""

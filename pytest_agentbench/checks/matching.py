@@ -1,4 +1,4 @@
-"""Expected calls paired with the calls that were made: R_name, R_strict, complete, order.
+"""Expected calls paired with those made (R_name, R_strict, complete, order), and what became of each.
 
 Pairing is one-to-one and maximum: a call satisfies one expected call, and no other pairing satisfies more. Only the
 arguments that the expected call names count, `compare_args` narrows them further (`[]`: the name alone), and the
@@ -9,18 +9,21 @@ the tool took it, so R_name, R_strict and `complete` count it. Deciding on state
 calls that did not fail only. Pairing prefers calls that changed state, then calls that did not fail.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from pytest_agentbench.checks.effects import wrote
+from pytest_agentbench.checks.effects import expects_write, is_write_tool, wrote
 from pytest_agentbench.checks.matchers import Resolver, matches
-from pytest_agentbench.checks.pairing import Edges, maximum_matching
+from pytest_agentbench.checks.maximum_matching import Edges, maximum_matching
+from pytest_agentbench.core.json_values import JsonValue, same, to_json
 from pytest_agentbench.core.matchers import holds_matcher
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.scenario import ExpectedCall
+from pytest_agentbench.core.text import shorten
 from pytest_agentbench.core.tool import ToolCall, Toolset
 from pytest_agentbench.core.transcript import CallRecord
-from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.core.verdict import CallExplanation, CallStatus
 
 _MISSING = object()
 
@@ -135,3 +138,178 @@ def _same_tool(expected: ExpectedCall, call: ToolCall) -> bool:
 
 def _only(edges: Edges, kept: set[int]) -> list[list[int]]:
     return [[place for place in row if place in kept] for row in edges]
+
+
+def explain(run: Run, matching: Matching, resolve: Resolver | None = None) -> list[CallExplanation]:
+    """Explain the expected calls in their order, then the other calls in the order made.
+
+    Empty when the scenario states no calls or when calls are not visible: there is nothing to compare then.
+    Raise what `matchers.matches` raises.
+    """
+    if not run.scenario.states_calls or not run.calls_visible:
+        return []
+    return _Explainer(matching, run.toolset, resolve, run.scenario.states_whole_calls).explanations()
+
+
+class _Explainer:
+    """Gives each call made to at most one expected call: strict pairs first, then near ones, then stand-ins."""
+
+    def __init__(
+        self, matching: Matching, toolset: Toolset, resolve: Resolver | None, states_whole_calls: bool
+    ) -> None:
+        self.states_whole_calls = states_whole_calls
+        self.expected: Sequence[ExpectedCall] = matching.expected
+        self.records: Sequence[CallRecord] = matching.records
+        self.toolset = toolset
+        self.resolve = resolve
+        self.repeats = _repeats(self.records)
+        self.pairs: dict[int, tuple[CallStatus, int]] = {
+            index: ("tool_failed" if self.records[place].failed else "matched", place)
+            for index, place in matching.strict.items()
+        }
+        self._pair("wrong_arguments", self._is_near)
+        self._pair("substituted", self._stands_in)
+
+    def explanations(self) -> list[CallExplanation]:
+        """Give what became of each expected call, then of each other one."""
+        explained = [self._explain_expected(index) for index in range(len(self.expected))]
+        # a write that stands in for an expected call is outside the goal all the same: it is listed twice
+        writes = {
+            place
+            for status, place in self.pairs.values()
+            if status == "substituted" and wrote(self.records[place], self.toolset)
+        }
+        return explained + [self._explain_other(place) for place in sorted({*self._free(), *writes})]
+
+    def _free(self) -> list[int]:
+        taken = {place for _, place in self.pairs.values()}
+        return [place for place in range(len(self.records)) if place not in taken]
+
+    def _pair(self, status: CallStatus, fits: Callable[[int, int], bool]) -> None:
+        """Pair what is left of expected and other calls where they fit, those with the most equal arguments first."""
+        left = [index for index in range(len(self.expected)) if index not in self.pairs]
+        fitting = [(index, place) for index in left for place in self._free() if fits(index, place)]
+        free = set(self._free())
+        for index, place in sorted(fitting, key=lambda pair: -self._equal_arguments(*pair)):
+            if index not in self.pairs and place in free:
+                free.remove(place)
+                self.pairs[index] = status, place
+
+    def _is_near(self, index: int, place: int) -> bool:
+        """Whether a call is of the same tool and requestor as an expected one."""
+        want, call = self.expected[index], self.records[place].call
+        return call.name == want.name and call.requestor == want.requestor
+
+    def _stands_in(self, index: int, place: int) -> bool:
+        """Whether a call of another tool stands in the place of an expected one.
+
+        In its place: between the calls given to the expected neighbours, by the same requestor, both writes or
+        neither, a known tool, no repetition, and sharing the name of some argument.
+        """
+        want, call = self.expected[index], self.records[place].call
+        low, high = self._place_between(index)
+        return (
+            low < place < high
+            and place not in self.repeats
+            and not self._is_unknown(place)
+            and call.name != want.name
+            and call.requestor == want.requestor
+            and is_write_tool(self.records[place], self.toolset) == self._expects_write(want)
+            and (not want.arguments or bool(want.arguments.keys() & call.arguments.keys()))
+        )
+
+    def _place_between(self, index: int) -> tuple[int, int]:
+        before = [self.pairs[other][1] for other in range(index) if other in self.pairs]
+        after = [self.pairs[other][1] for other in range(index + 1, len(self.expected)) if other in self.pairs]
+        low = before[-1] if before else -1
+        return low, next((place for place in after if place > low), len(self.records))
+
+    def _equal_arguments(self, index: int, place: int) -> int:
+        return sum(self._compared(index, place).values())
+
+    def _compared(self, index: int, place: int) -> dict[str, bool]:
+        """Say of each argument that counts whether the call gives it rightly."""
+        want, call = self.expected[index], self.records[place].call
+        return {name: argument_matches(want, name, call, self.resolve) for name in want.compared}
+
+    def _expects_write(self, want: ExpectedCall) -> bool | None:
+        return expects_write(want, self.records, self.toolset)
+
+    def _is_unknown(self, place: int) -> bool:
+        call = self.records[place].call
+        return bool(self.toolset) and self.toolset.get(call.name, call.requestor) is None
+
+    def _explain_expected(self, index: int) -> CallExplanation:
+        want = self.expected[index]
+        more: dict[str, Any] = {"tool": want.name, "expected": want.arguments, "write": self._expects_write(want)}
+        if index not in self.pairs:
+            return CallExplanation(status="not_attempted", note=self._made_by_other(want), **more)
+        status, place = self.pairs[index]
+        record = self.records[place]
+        call = record.call
+        notes = _failure(record)
+        if status == "substituted":
+            notes.insert(0, f"instead of {want.name}: {call.name}")
+        elif wrote(record, self.toolset):
+            more["write"] = True
+        if status == "wrong_arguments":
+            wrong = [name for name, fits in self._compared(index, place).items() if not fits]
+            more["differing"] = {name: (want.arguments[name], call.arguments.get(name)) for name in wrong}
+        if status == "matched" and not self.states_whole_calls:
+            more["left_open"] = left_open(want, call)
+        return CallExplanation(
+            status=status, actual=call.arguments, turn=record.turn, note="; ".join(notes), by=call.by, **more
+        )
+
+    def _explain_other(self, place: int) -> CallExplanation:
+        record = self.records[place]
+        call = record.call
+        changed = wrote(record, self.toolset)
+        notes = ["by the user"] if call.requestor == "user" else []
+        if place in self.repeats:
+            notes.append(f"repeats the call of turn {self.records[self.repeats[place]].turn}")
+        if changed is False and is_write_tool(record, self.toolset) and not record.failed:
+            notes.append("changed nothing")
+        # a repeated write is a second write: outside the goal is the worse news; the user's is not the agent's
+        status: CallStatus = "repeated" if place in self.repeats else "extra_read"
+        if changed and call.requestor == "assistant":
+            status = "extra_write"
+        elif self._is_unknown(place):
+            status = "unknown_tool"
+        return CallExplanation(
+            status=status,
+            tool=call.name,
+            actual=call.arguments,
+            turn=record.turn,
+            write=changed,
+            note="; ".join(notes + _failure(record)),
+            by=call.by,
+        )
+
+    def _made_by_other(self, want: ExpectedCall) -> str:
+        other = "user" if want.requestor == "assistant" else "assistant"
+        made = any(record.call.name == want.name and record.call.requestor == other for record in self.records)
+        names = {"user": "the user", "assistant": "the agent"}
+        return f"called by {names[other]}, expected of {names[want.requestor]}" if made else ""
+
+
+def _repeats(records: Sequence[CallRecord]) -> dict[int, int]:
+    """Map each call with the tool, requestor and arguments of an earlier one that did not fail to that one."""
+    repeats: dict[int, int] = {}
+    seen: dict[tuple[str, str], list[tuple[int, Any]]] = {}
+    for place, record in enumerate(records):
+        earlier = seen.setdefault((record.call.name, record.call.requestor), [])
+        arguments = to_json(record.call.arguments)
+        first = next((other for other, given in earlier if same(given, arguments)), None)
+        if first is not None:
+            repeats[place] = first
+        else:
+            earlier.append((place, arguments))
+    return repeats
+
+
+def _failure(record: CallRecord) -> list[str]:
+    if not record.failed or record.result is None:
+        return []
+    told = record.result.content.removeprefix("Error:").lstrip()
+    return [f"failed: {shorten(told, 200)}" if told else "failed"]

@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 from pytest_agentbench.core.events import ExpectedHandoff
 from pytest_agentbench.core.tool import Requestor
-from pytest_agentbench.suites.calls import HANDOFF, handoffs_of
 from pytest_agentbench.suites.rule_check import ABOUT, rule_misfits, summed
+from pytest_agentbench.suites.task_fields import HANDOFF, handoffs_of
 
 Calls = tuple[str, ...] | Literal["writes", "any"]
 """The tools that a rule is about; *writes* are all that write."""

@@ -19,8 +19,9 @@ from pytest_agentbench.core.state import Difference
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.core.transcript import CallRecord
 from pytest_agentbench.core.verdict import CallExplanation, Finding
+from pytest_agentbench.environment.call_replay import failure_text
 from pytest_agentbench.environment.diff import describe, diff
-from pytest_agentbench.environment.replay import failure_text
+from pytest_agentbench.environment.kinds import guessed_kind
 
 MOST_ROWS = 20
 """Differing rows that are listed one by one."""
@@ -31,7 +32,6 @@ _RECORD = "record it again in the world of this suite, or give the suite the too
 _USERS = "the user changed the state by calls that are not expected of it"
 _USERS_CURE = "expect these calls of the user, or say in its task what it must not do"
 _NAME_ID = "let the tool that makes an id name it in its result"
-_KINDS = "name these tools under `environment: {reads: […]}` or `writes`"
 _MEND = "change the expected call, or the state that the scenario begins with (`agentbench validate` names it)"
 
 
@@ -144,11 +144,24 @@ def _by_calls(run: Run, matching: Matching, explanations: Sequence[CallExplanati
     if is_missing or any(effect for _, effect in effects):
         wrong = list(_wrong_writes(run, explanations, stand=True))
         return wrong or [finding("state", "state", False, "the calls that write are not the expected ones")]
+    unsure = sorted({name for name, effect in effects if effect is None})
+    likely = [name for name in unsure if guessed_kind(name) == "write"]
+    if likely:
+        # the name is no proof against the agent, and the state cannot be called right
+        called = (
+            f"{printable(listing(likely))} changed something, as the {'name says' if len(likely) == 1 else 'names say'}"
+        )
+        return [not_measured("state", "state", f"whether {called}", cure=_say_kinds(likely))]
     right = [finding("state", "state", True, "the calls that write are the expected ones")]
-    if unsure := sorted({name for name, effect in effects if effect is None}):
+    if unsure:
         why = f"whether {printable(listing(unsure))} changed something"
-        right.append(not_measured("other writes", "state", why, cure=_KINDS))
+        right.append(not_measured("other writes", "state", why, cure=_say_kinds(unsure)))
     return right
+
+
+def _say_kinds(names: Sequence[str]) -> str:
+    what = "it does" if len(names) == 1 else "they do"
+    return f"say what {what}: `environment: {{writes: [{printable(', '.join(names))}]}}`, or `reads`"
 
 
 def _wrong_writes(run: Run, explanations: Sequence[CallExplanation], *, stand: bool) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 import argparse
 import io
 import os
+import re
 import signal
 import sys
 import threading
@@ -132,7 +133,7 @@ def _module(name: str) -> Command:
 
 def _parser(asked: str, command: Command | None) -> argparse.ArgumentParser:
     """Give a parser that knows every command by name, and the one asked for in full."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="agentbench",
         usage="agentbench [-h] [--version] COMMAND …",
         description=_listed("Work with agentbench suites and results.", _EVERYDAY, _RESEARCH),
@@ -147,6 +148,7 @@ def _parser(asked: str, command: Command | None) -> argparse.ArgumentParser:
         one = commands.add_parser(name)
         if command is not None and name == asked:
             _add_arguments(one, command)
+            parser.options = [option for action in one._actions for option in action.option_strings]
     return parser
 
 
@@ -159,7 +161,7 @@ def arguments_of(name: str) -> Sequence[argparse.Action]:
 
 def _add_arguments(parser: argparse.ArgumentParser, command: Command) -> None:
     command.add_arguments(parser)
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write there instead of printing")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to FILE instead of printing")
 
 
 def _listed(purpose: str, everyday: Mapping[str, str], research: Mapping[str, str]) -> str:
@@ -168,6 +170,23 @@ def _listed(purpose: str, everyday: Mapping[str, str], research: Mapping[str, st
     groups = (("every day", everyday), ("research and other benchmarks", research))
     lines = [[f"{title}:", *(f"  {name:{width}}{told}" for name, told in group.items())] for title, group in groups]
     return "\n\n".join([purpose, *("\n".join(group) for group in lines)])
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says which command or option a mistyped one probably is."""
+
+    options: Sequence[str] = ()
+    """The options of the command that was asked for."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the usage and what is wrong, and exit with 2."""
+        from pytest_agentbench.core.names import suggestion  # noqa: PLC0415 - help needs no package
+
+        wrong = re.search(r"(?:invalid choice: '|unrecognized arguments: )([^\s'=]{1,60})", message)
+        listed = re.findall(r"[\w-]{1,60}", message.partition("(choose from ")[2])
+        allowed = self.options if wrong and wrong[1].startswith("-") else listed
+        hint = suggestion(wrong[1], allowed) if wrong else ""
+        super().error(f"{message} ({hint})" if hint else message)
 
 
 class _Version(argparse.Action):

@@ -20,28 +20,35 @@ from pytest_agentbench.calibration.calibrate import (
     folds,
     seeded_splits,
 )
-from pytest_agentbench.calibration.labelled import Labelled, read_all
-from pytest_agentbench.calibration.learning import ABLATIONS, Parts, Scope, Spur
+from pytest_agentbench.calibration.dataset import Labelled, read_all
+from pytest_agentbench.calibration.rubric_learning import ABLATIONS, Parts, Scope, Spur
 from pytest_agentbench.checks.auditor.ask import AUDITOR
 from pytest_agentbench.checks.judges.signals import NAME
+from pytest_agentbench.cli.model_options import add_recording, mode_of, recording
 from pytest_agentbench.cli.progress import Progress
-from pytest_agentbench.cli.recording import add_recording, mode_of, recording
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import Problem, SuiteError
 from pytest_agentbench.core.files import write_atomic
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.rubric import Rubric, Sees, WrittenRubric
 from pytest_agentbench.core.text import printable
-from pytest_agentbench.llm.asked_once import AskedOnce
 from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.chat import Ways
 from pytest_agentbench.llm.ledger import Ledger
 from pytest_agentbench.llm.models import Models
-from pytest_agentbench.llm.seams import Caller, Chat
+from pytest_agentbench.llm.protocols import Caller, Chat
+from pytest_agentbench.llm.structured import AskedOnce
 from pytest_agentbench.report.table import Align, table
-from pytest_agentbench.results.calibration import FIGURES, Calibrated, Calibration, Slice, Spread, auditor_in
+from pytest_agentbench.results.calibration import (
+    FIGURES,
+    LEAST_RUNS,
+    Calibrated,
+    Calibration,
+    Slice,
+    Spread,
+    auditor_in,
+)
 from pytest_agentbench.results.intervals import corrected_rate
-from pytest_agentbench.results.standing import LEAST_RUNS
 from pytest_agentbench.spec.loading import read_document, read_part
 
 WIDTH = 100
@@ -65,10 +72,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", metavar="NAME", help="the model that learns and judges, as in openai:NAME")
     parser.add_argument("--base-url", default="", metavar="URL", help="where it is reached (OPENAI_BASE_URL)")
     add_recording(parser)
-    parser.add_argument("--concurrency", type=_positive, default=16, metavar="N", help="questions asked at a time (16)")
+    parser.add_argument(
+        "--concurrency", type=_positive, default=16, metavar="N", help="questions asked at a time (default: 16)"
+    )
     parser.add_argument("--folds", type=int, metavar="K", help="K folds in place of divisions of 40 to 60")
     parser.add_argument("--splits", type=int, default=SPLITS, metavar="N", help=f"divisions drawn ({SPLITS})")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="draws the divisions (0)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="draws the divisions (default: 0)")
     parser.add_argument("--no-areas", action="store_true", help="scope without area discovery")
     parser.add_argument("--no-weights", action="store_true", help="scope with equal weights")
     parser.add_argument("--no-make-or-break", action="store_true", help="scope without make-or-break criteria")
@@ -119,7 +128,7 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
         write_atomic(options.json, dumps(found.model_copy(update={"auditor": kept}), indent=2) + "\n")
     learned = next((one.rubrics[-1] for one in reversed(contenders) if isinstance(one, Scope) and one.rubrics), None)
     if options.rubric_into is not None and learned is not None:
-        write_atomic(options.rubric_into, rubric_text(learned), encoding="utf-8")
+        write_atomic(options.rubric_into, rubric_text(learned))
     return printable("\n".join(_lines(found, options, passed)), newlines=True), 0
 
 

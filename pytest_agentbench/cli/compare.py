@@ -6,9 +6,8 @@ from pathlib import Path
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.report.comparison import comparison_lines, is_partial
-from pytest_agentbench.report.glyphs import glyphs
 from pytest_agentbench.report.sections import correlation_lines
-from pytest_agentbench.report.table import Layout
+from pytest_agentbench.report.table import Layout, glyphs
 from pytest_agentbench.results.comparison import Comparison, compare_results
 from pytest_agentbench.results.correlate import correlate
 from pytest_agentbench.results.document import read
@@ -26,12 +25,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("first", type=Path, metavar="BEFORE", help="a results file or baseline")
     parser.add_argument("second", type=Path, metavar="AFTER", help="a results file")
     parser.add_argument(
-        "--correlate", action="store_true", help="say instead whether both files rank their common variants alike"
+        "--correlate",
+        action="store_true",
+        help="instead say whether both files rank the common variants in the same order",
     )
     parser.add_argument(
         "--metric", default="success", metavar="NAME", help="what to correlate: success, strict_recall, … (success)"
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="draws the bootstrap's samples (0)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="draws the bootstrap's samples (default: 0)")
     parser.add_argument("--json", action="store_true", help="print all that was found as JSON")
     parser.add_argument("-v", "--verbose", action="store_true", help="show every change and every scenario")
 

@@ -7,10 +7,10 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from pytest_agentbench.cli.progress import Progress
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.text import shorten
-from pytest_agentbench.report.glyphs import Glyphs, glyphs
-from pytest_agentbench.report.table import wrap
+from pytest_agentbench.report.table import Glyphs, glyphs, wrap
 from pytest_agentbench.results.redact import Redactor
 from pytest_agentbench.suites.suite_file import load_suite
 from pytest_agentbench.validation.doctor import Diagnosis, Mark, Observation, examine
@@ -29,25 +29,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "make runs fail or mislead."
     )
     parser.add_argument("suite", type=Path, metavar="SUITE", help="a suite file")
-    parser.add_argument("--scenario", metavar="ID", help="whose world and first line to use (the first)")
-    parser.add_argument("--variant", metavar="NAME", help="which variant of the agent to build (the first)")
+    parser.add_argument(
+        "--scenario", metavar="ID", help="the scenario whose state and first line to use (default: the first)"
+    )
+    parser.add_argument("--variant", metavar="NAME", help="the variant of the agent to build (default: the first)")
     parser.add_argument("--say", metavar="TEXT", help="say this instead of the scenario's first line")
     parser.add_argument(
-        "--max-calls", type=int, default=40, metavar="N", help="refuse more model calls of the agent (40)"
+        "--max-calls",
+        type=int,
+        default=40,
+        metavar="N",
+        help="the most model calls that the agent may make (default: 40)",
     )
     parser.add_argument("--json", action="store_true", help="print all that was found as JSON")
 
 
 def run(options: argparse.Namespace) -> tuple[str, int]:
     """Give what was found and the exit status; raise `SuiteError` where the suite cannot be read."""
-    diagnosis = examine(
-        options.suite,
-        environ=os.environ,
-        scenario=options.scenario,
-        variant=options.variant,
-        say=options.say,
-        most_calls=options.max_calls,
-    )
+    with Progress("doctor") as progress:
+        diagnosis = examine(
+            options.suite,
+            environ=os.environ,
+            scenario=options.scenario,
+            variant=options.variant,
+            say=options.say,
+            most_calls=options.max_calls,
+            told=progress.line,
+        )
     redact = Redactor(load_suite(options.suite, environ=os.environ, generating=True).secrets)
     status = 0 if diagnosis.is_healthy else _PROBLEMS
     if options.json:

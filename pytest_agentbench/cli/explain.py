@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from pytest_agentbench.core.errors import SuiteFaultError, with_hint
+from pytest_agentbench.core.json_values import to_json
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.run import Result
-from pytest_agentbench.core.values import to_json
 from pytest_agentbench.report.failure import conversation_text, failure_text
-from pytest_agentbench.report.worst import rerun_command
+from pytest_agentbench.report.failures import rerun_command
 from pytest_agentbench.results.document import Document, PolicyRecord, read
-from pytest_agentbench.results.transcripts import LAST_SESSION, Transcripts
+from pytest_agentbench.results.run_directory import LAST_SESSION, Transcripts
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -20,7 +20,7 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
     from pytest_agentbench.core.codec import dumps  # noqa: PLC0415 - a command loads what it needs when it runs
     from pytest_agentbench.core.files import write_atomic  # noqa: PLC0415 - same
     from pytest_agentbench.core.text import printable  # noqa: PLC0415 - same
-    from pytest_agentbench.suites.intellagent.importing import read_intellagent  # noqa: PLC0415 - same
+    from pytest_agentbench.suites.intellagent.reader import read_intellagent  # noqa: PLC0415 - same
 
     data = read_intellagent(options.source)
     if options.json is not None:

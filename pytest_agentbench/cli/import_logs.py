@@ -11,10 +11,9 @@ from pytest_agentbench.cli.progress import Progress
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import Problem
 from pytest_agentbench.core.text import printable
-from pytest_agentbench.suites.logs.reading import Garbled, read_conversations
-from pytest_agentbench.suites.logs.writing import As, Writer
-from pytest_agentbench.suites.personal.fakes import Fakes
-from pytest_agentbench.suites.personal.masking import Masker
+from pytest_agentbench.suites.logs.reader import Garbled, read_conversations
+from pytest_agentbench.suites.logs.writer import As, Writer
+from pytest_agentbench.suites.personal.masking import Fakes, Masker
 from pytest_agentbench.suites.record import Record
 
 UNREAD = 1
@@ -40,10 +39,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="kind",
         choices=("recordings", "drafts"),
         default="recordings",
-        help="a suite that judges the conversations as they stand (recordings), or scenarios to play (drafts)",
+        help="a suite that judges the conversations as they are (recordings), or scenarios to play (drafts)",
     )
-    parser.add_argument("--sample", type=int, metavar="N", help="take N conversations, chosen by the seed")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="chooses the sample (0)")
+    parser.add_argument("--sample", type=int, metavar="N", help="take only N conversations, which the seed chooses")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="chooses the sample (default: 0)")
     parser.add_argument("--keep-personal", action="store_true", help="replace nothing")
     parser.add_argument("--json", action="store_true", help="print what was written, replaced and not read as JSON")
 

@@ -10,18 +10,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_agentbench.cli.recording import add_recording, recording
+from pytest_agentbench.cli.model_options import add_recording, recording
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import AgentBenchError
 from pytest_agentbench.core.model import Price, Usage
 from pytest_agentbench.llm.apis.api import ANTHROPIC, OPENAI
 from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.ledger import Ledger
+from pytest_agentbench.llm.protocols import Caller
 from pytest_agentbench.llm.proxy.server import Proxy
-from pytest_agentbench.llm.seams import Caller
 from pytest_agentbench.llm.wire import where
-from pytest_agentbench.report.glyphs import ASCII, UNICODE, Glyphs
-from pytest_agentbench.report.table import Align, table
+from pytest_agentbench.report.table import ASCII, UNICODE, Align, Glyphs, table
 
 INCOMPLETE = 1
 """The exit status when a request was refused: not recorded, or over a budget."""
@@ -150,7 +149,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "Anthropic's Messages are recorded, whole and streamed. The exit status is 1 where a request was refused: "
         "not recorded, or over a budget."
     )
-    parser.add_argument("--port", type=int, default=0, metavar="N", help="where to listen (a free port)")
+    parser.add_argument("--port", type=int, default=0, metavar="N", help="the port to listen at (default: a free one)")
     parser.add_argument(
         "--upstream",
         default="",

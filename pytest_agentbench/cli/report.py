@@ -3,31 +3,76 @@
 import argparse
 import os
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
 from pytest_agentbench.core.errors import ResultsError
 from pytest_agentbench.core.files import write_atomic
-from pytest_agentbench.core.run import Result
+from pytest_agentbench.core.run import Result, RunKey
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.report.annotations import github_annotations, in_repository
-from pytest_agentbench.report.before import conversations_before
-from pytest_agentbench.report.breakdown import rows_by
+from pytest_agentbench.report.breakdown import matrices, matrix_lines, rows_by
 from pytest_agentbench.report.comparison import against_baseline
-from pytest_agentbench.report.glyphs import Line, glyphs
 from pytest_agentbench.report.html.page import Reading, html_report
-from pytest_agentbench.report.markdown import markdown_report
-from pytest_agentbench.report.policy_matrix import matrices, matrix_lines
+from pytest_agentbench.report.markdown import conversations_before, markdown_report
 from pytest_agentbench.report.summary import summary_lines
-from pytest_agentbench.report.table import Layout
+from pytest_agentbench.report.table import Layout, Line, glyphs
 from pytest_agentbench.report.terminal import terminal_report
 from pytest_agentbench.results.completeness import incomplete
-from pytest_agentbench.results.document import Document, read, text_of
+from pytest_agentbench.results.document import FILE, Document, SuiteRecord, history, players_of, read, text_of
 from pytest_agentbench.results.gates import FIRST_BASELINE, GateVerdict, decided_by_own, evaluate_gates
-from pytest_agentbench.results.history import FILE, history
-from pytest_agentbench.results.merge import merge
+from pytest_agentbench.results.run_directory import LAST_SESSION, Transcripts, without_attempt
 from pytest_agentbench.results.table import COLUMNS
-from pytest_agentbench.results.transcripts import LAST_SESSION, Transcripts
+
+
+def merge(documents: Sequence[Document]) -> Document:
+    """Join the results of shards of one session; gates are left for the caller to evaluate.
+
+    Raises `ResultsError` when a run stands in two of them, or a suite changed between them, or players differ.
+    """
+    suites: dict[str, SuiteRecord] = {}
+    seen: set[RunKey] = set()
+    for document in documents:
+        for suite in document.suites:
+            before = suites.get(suite.path)
+            if before and before.content_hash != suite.content_hash:
+                raise ResultsError(f"suite {suite.path!r} changed between the results files; run all shards again")
+            selected = suite.selected + (before.selected if before else 0)
+            stopped = suite.stopped + (before.stopped if before else 0)
+            suites[suite.path] = suite.model_copy(update={"selected": selected, "stopped": stopped})
+        for result in document.results:
+            run = without_attempt(result.key)
+            if run in seen:
+                raise ResultsError(f"run {str(run)!r} is in two of the results files; give each shard once")
+            seen.add(run)
+    results = tuple(result for document in documents for result in document.results)
+    _check_players(results)
+    return Document(
+        created=max((document.created for document in documents), default=""),
+        root=documents[0].root if documents else "",
+        versions=documents[0].versions if documents else {},
+        seed=documents[0].seed if len({document.seed for document in documents}) == 1 else None,
+        seconds=sum(document.seconds for document in documents),
+        complete=bool(documents) and all(document.complete for document in documents),
+        players=players_of(results),
+        suites=tuple(suites[path] for path in sorted(suites)),
+        results=results,
+        retried=tuple(result for document in documents for result in document.retried),
+    )
+
+
+def _check_players(results: Iterable[Result]) -> None:
+    """Refuse one variant of a suite played by several; variants may well have different players."""
+    played: dict[tuple[str, str, str], str] = {}
+    for result in results:
+        for role, player in result.players.items():
+            before = played.setdefault((result.key.suite, result.key.variant, role), player)
+            if before != player:
+                raise ResultsError(
+                    f"{result.key.suite}: role {role!r} was played by {before!r} and by {player!r}; "
+                    f"results of different players are not joined"
+                )
+
 
 UNDECIDED = 1
 _WIDTH = 100
@@ -81,7 +126,7 @@ def report(
         )
         write_atomic(html, html_report(shown, reading, baseline=before))
     if markdown is not None:
-        write_atomic(markdown, markdown_report(shown, baseline=before), encoding="utf-8")
+        write_atomic(markdown, markdown_report(shown, baseline=before))
     status = UNDECIDED if problems or any(verdict.failed for verdict in document.gates) else 0
     if as_json:
         print(*problems, sep="\n", end="\n" if problems else "", file=sys.stderr)
@@ -189,7 +234,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="FILE",
-        help="where --summary takes the trend from; give it again for files of other machines",
+        help="the history file for the trend of --summary; repeat it for files of other machines",
     )
     parser.add_argument("--matrix", action="store_true", help="show policies against complexity, tools and each other")
     parser.add_argument(

@@ -17,9 +17,9 @@ from pathlib import Path
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import AgentBenchError, SuiteError, SuiteFaultError, with_hint
 from pytest_agentbench.core.files import write_atomic
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.names import suggestion
 from pytest_agentbench.core.text import printable
-from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.review import (
     Reviewed,
     Surroundings,
@@ -28,10 +28,8 @@ from pytest_agentbench.generation.review import (
     scenario_files,
     surroundings_of,
 )
-from pytest_agentbench.report.glyphs import Glyphs, glyphs
-from pytest_agentbench.report.html.review import review_page
-from pytest_agentbench.report.reviewing import screen, view_of
-from pytest_agentbench.report.table import natural_width, table
+from pytest_agentbench.report.scenario import review_page, screen, view_of
+from pytest_agentbench.report.table import Glyphs, glyphs, natural_width, table
 from pytest_agentbench.suites.review_form import accepted, rejected, with_review
 
 KEYS = {"a": "accept", "r": "reject", "e": "edit", "s": "skip", "q": "quit"}
@@ -112,7 +110,7 @@ class Reviewing:
                     continue
                 now = self._edited(one)
             except (AgentBenchError, OSError) as error:
-                said = "the edit stands in the file as it is; press e to mend it" if chosen == "edit" else "not changed"
+                said = "the edit is in the file; press e to correct it" if chosen == "edit" else "not changed"
                 desk.say(f"{said}: {printable(str(error), newlines=True)}\n")
                 now = self._again(one)
 
@@ -137,7 +135,7 @@ class Reviewing:
         if now is None or now.written != one.written:
             raise SuiteFaultError(f"{one.file} has changed since it was shown")
         text = one.file.read_bytes().decode("utf-8")
-        write_atomic(one.file, with_review(text, one.file, one.index, review), encoding="utf-8")
+        write_atomic(one.file, with_review(text, one.file, one.index, review))
 
     def _edited(self, one: Reviewed) -> Reviewed | None:
         wrong = self._desk.edit(one.file)
@@ -163,13 +161,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--list", action="store_true", help="print a table of all scenarios, and change nothing")
     parser.add_argument("--json", action="store_true", help="print the table as JSON, and change nothing")
     parser.add_argument("--html", type=Path, metavar="FILE", help="write one static page, and change nothing")
-    parser.add_argument("--only", action="append", default=[], metavar="ID", help="these scenarios, decided or not")
-    parser.add_argument("--all", action="store_true", help="also those that were accepted or rejected")
-    parser.add_argument("--suite", type=Path, metavar="FILE", help="the suite that lists them, where it is not found")
     parser.add_argument(
-        "--by", type=_name, metavar="NAME", help="who reviews (else $AGENTBENCH_REVIEWER, or the login)"
+        "--only", action="append", default=[], metavar="ID", help="only this scenario, reviewed or not; may be repeated"
     )
-    parser.add_argument("--on", type=_day, metavar="DATE", help="the day that is written down (else today)")
+    parser.add_argument("--all", action="store_true", help="also those that were accepted or rejected")
+    parser.add_argument("--suite", type=Path, metavar="FILE", help="the suite of the scenarios, if it is not found")
+    parser.add_argument(
+        "--by", type=_name, metavar="NAME", help="who reviews (default: $AGENTBENCH_REVIEWER, or the login)"
+    )
+    parser.add_argument("--on", type=_day, metavar="DATE", help="the date of the decision (default: today)")
 
 
 def run(options: argparse.Namespace) -> tuple[str, int]:
@@ -188,7 +188,7 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
     around = surroundings_of(options.folder, options.suite, environ)
     if options.html is not None:
         page = review_page([view_of(one, around) for one in chosen], str(options.folder))
-        write_atomic(options.html, page, encoding="utf-8")
+        write_atomic(options.html, page)
         count = "1 scenario" if len(chosen) == 1 else f"{len(chosen)} scenarios"
         return f"{count} written to {options.html}; decide with: agentbench review {options.folder}", 0
     desk = Desk(

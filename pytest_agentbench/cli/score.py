@@ -8,13 +8,15 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any, TextIO, TypeVar
 
 from pytest_agentbench.cli.progress import Progress
+from pytest_agentbench.core.codec import dumps, loads
 from pytest_agentbench.core.errors import AgentBenchError, Problem, SuiteError, SuiteFaultError
 from pytest_agentbench.core.files import write_atomic, writing_atomic
 from pytest_agentbench.core.run import Result, RunKey
@@ -28,18 +30,99 @@ from pytest_agentbench.llm.ledger import Ledger
 from pytest_agentbench.report.html.page import MOST_RUNS, Reading, html_report, in_order
 from pytest_agentbench.report.markdown import markdown_report
 from pytest_agentbench.report.terminal import terminal_report
-from pytest_agentbench.results.document import Document, SuiteRecord, players_of, policy_record
+from pytest_agentbench.results.calibration import standing_of
+from pytest_agentbench.results.document import SCHEMA, Document, SuiteRecord, players_of, policy_record
 from pytest_agentbench.results.gates import evaluate_gates
 from pytest_agentbench.results.redact import Redactor
-from pytest_agentbench.results.spool import Spool
-from pytest_agentbench.results.standing import standing_of
-from pytest_agentbench.results.store import read_transcript, transcript_name, write_transcript
+from pytest_agentbench.results.run_directory import read_transcript, transcript_name, write_transcript
 from pytest_agentbench.runs.access import Budgets, SessionModels
+from pytest_agentbench.runs.cassettes import Recordings, merge_all
 from pytest_agentbench.runs.forecast import unmeasurable_gates
-from pytest_agentbench.runs.recorded import look_over, score
-from pytest_agentbench.runs.recordings import Recordings, merge_all
+from pytest_agentbench.runs.transcript_runs import look_over, score
 from pytest_agentbench.suites.call_check import check_calls
 from pytest_agentbench.suites.suite_file import load_suite
+
+_T = TypeVar("_T", bound=Hashable)
+
+
+class Spool:
+    """Keeps each result in full in `file`, and gives a lean one: equal in all that figures, gates and rows are made of.
+
+    A lean result has no explanations of calls, of an audit only what is counted, and no findings where the run passed;
+    equal parts of different results are one object.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._file = file.open("w+b")
+        self._offsets: dict[RunKey, int] = {}
+        self._shared: dict[Hashable, Hashable] = {}
+        self._mappings: dict[str, dict[str, Any]] = {}
+        self._fields: dict[type, set[str]] = {}
+
+    def add(self, result: Result) -> Result:
+        """Keep a result; give the lean one."""
+        lean = self._lean(result)
+        self._offsets[lean.key] = self._file.seek(0, 2)
+        self._file.write(dumps(result).encode("ascii") + b"\n")
+        return lean
+
+    def full(self, key: RunKey) -> Result:
+        """Give a result as it was added."""
+        return Result.model_validate(loads(self._line(key)))
+
+    def write(self, document: Document, file: TextIO) -> None:
+        """Write the results file of a document whose results are lean: the same bytes as of the full ones."""
+        fields = {"schema": SCHEMA, **document.model_dump(exclude={"results"})}
+        retried = fields.pop("retried")
+        file.write("{\n")
+        for name, value in fields.items():
+            file.write(f" {dumps(name)}: {_laid_out(value)},\n")
+        file.write(' "results": [')
+        between = "\n"
+        for result in document.results:
+            file.write(f"{between}  {self._line(result.key)}")
+            between = ",\n"
+        file.write(f'{"]" if not document.results else chr(10) + " ]"},\n "retried": {_laid_out(retried)}\n}}\n')
+
+    def close(self) -> None:
+        """Close the file; the lean results stay usable."""
+        self._file.close()
+
+    def _line(self, key: RunKey) -> str:
+        self._file.seek(self._offsets[key])
+        return self._file.readline().decode("ascii").rstrip("\n")
+
+    def _lean(self, result: Result) -> Result:
+        fields = dict(result.__dict__)
+        if result.passed:
+            fields["findings"] = ()
+        fields["calls"] = ()
+        if result.audit is not None:
+            fields["audit"] = result.audit.model_copy(update={"claims": (), "consents": (), "goal_items": ()})
+        fields["key"] = self._built(RunKey, {name: self._one(value) for name, value in result.key.__dict__.items()})
+        for name in ("policies", "listed_policies", "tags", "tools", "faults"):
+            fields[name] = self._one(fields[name])
+        for name in ("suite_hash", "scenario_hash", "title", "file", "stop_reason"):
+            fields[name] = self._one(fields[name])
+        for name in ("players", "usage", "metrics", "reported"):
+            fields[name] = self._mappings.setdefault(dumps(fields[name]), fields[name])
+        lean: Result = self._built(Result, fields)
+        return lean
+
+    def _built(self, kind: type[Any], fields: dict[str, Any]) -> Any:
+        """Build a value without checking it again; all of a kind share the set that says which fields were given."""
+        given = self._fields.setdefault(kind, set(fields))
+        return kind.model_construct(_fields_set=given, **fields)
+
+    def _one(self, value: _T) -> _T:
+        return self._shared.setdefault(value, value)  # type: ignore[return-value]  # equal values are of one type
+
+
+def _laid_out(value: object) -> str:
+    if isinstance(value, list | tuple) and value:
+        return "[\n" + ",\n".join(f"  {dumps(entry)}" for entry in value) + "\n ]"
+    return dumps(value)
+
 
 UNDECIDED = 1
 
@@ -84,7 +167,7 @@ def score_recordings(options: ScoreOptions, told: Told = lambda _done, _total: N
         if options.html is not None:
             write_atomic(options.html, _page(suite, toolset, document, spool, folder))
     if options.markdown is not None:
-        write_atomic(options.markdown, markdown_report(document), encoding="utf-8")
+        write_atomic(options.markdown, markdown_report(document))
     path = str(options.json) if options.json else ""
     lines = terminal_report(document, verbose=options.verbose, unicode=options.unicode, path=path)
     failed = any(verdict.failed for verdict in document.gates)
@@ -119,7 +202,7 @@ def _check_judge(suite: Suite) -> None:
             "such criteria unmeasured with --no-judge"
         )
     if judged and suite.judge is not None and suite.judge.calibration is not None:
-        from pytest_agentbench.results.standing import objections  # noqa: PLC0415 - where it is asked for
+        from pytest_agentbench.results.calibration import objections  # noqa: PLC0415 - where it is asked for
 
         if wrong := objections(suite):
             raise SuiteFaultError("\n".join(wrong))
@@ -235,8 +318,7 @@ def _conversations(
     suite: Suite, toolset: Toolset, wanted: dict[RunKey, Result], folder: Path
 ) -> Iterator[tuple[RunKey, str]]:
     """Write the conversations of some runs as transcripts; give where each was recorded."""
-    from pytest_agentbench.suites.recording import ScenarioIndex  # noqa: PLC0415 - only pages need it
-    from pytest_agentbench.suites.transcripts import read_recordings  # noqa: PLC0415 - same
+    from pytest_agentbench.suites.transcripts import ScenarioIndex, read_recordings  # noqa: PLC0415 - only pages need it
 
     index, redactor = ScenarioIndex(suite.scenarios), _redactor(suite)
     key = _key(suite.path)
@@ -273,7 +355,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="MODE",
         help="the judge's answers: off (asked live), replay, record or refresh",
     )
-    parser.add_argument("--concurrency", type=int, default=8, metavar="N", help="conversations judged at once (8)")
+    parser.add_argument(
+        "--concurrency", type=int, default=8, metavar="N", help="conversations judged at once (default: 8)"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results file there")
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a page there")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write a short report for a CI summary there")

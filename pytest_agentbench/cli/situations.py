@@ -9,23 +9,23 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from pathlib import Path
 
+from pytest_agentbench.calibration.dataset import Labelled, situations
 from pytest_agentbench.calibration.generate import Generated, Wish, generate
-from pytest_agentbench.calibration.labelled import Labelled, situations
-from pytest_agentbench.calibration.scene import languages
-from pytest_agentbench.calibration.worded import worded
-from pytest_agentbench.calibration.written import Written, commissions, offers, written
+from pytest_agentbench.calibration.model_conversations import Written, commissions, offers, written
+from pytest_agentbench.calibration.rewording import worded
+from pytest_agentbench.calibration.situation_player import languages
+from pytest_agentbench.cli.model_options import add_recording, mode_of, recording
 from pytest_agentbench.cli.progress import Progress
-from pytest_agentbench.cli.recording import add_recording, mode_of, recording
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import Problem, SuiteError
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.chat import Ways
 from pytest_agentbench.llm.ledger import Ledger
 from pytest_agentbench.llm.models import Models
-from pytest_agentbench.llm.seams import Caller, Chat
+from pytest_agentbench.llm.protocols import Caller, Chat
 
 _REASON = 300
 
@@ -39,8 +39,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("suite", type=Path, metavar="SUITE", help="a suite file")
     parser.add_argument("--into", type=Path, required=True, metavar="FOLDER", help="where the files go")
-    parser.add_argument("--each", type=int, default=20, metavar="N", help="conversations of each situation (20)")
-    parser.add_argument("--right", type=int, default=60, metavar="N", help="conversations without fault (60)")
+    parser.add_argument(
+        "--each", type=int, default=20, metavar="N", help="conversations of each situation (default: 20)"
+    )
+    parser.add_argument("--right", type=int, default=60, metavar="N", help="conversations without fault (default: 60)")
     parser.add_argument("--only", action="append", choices=list(situations()), help="this situation; may be repeated")
     plain = ", ".join(languages())
     parser.add_argument(
@@ -50,11 +52,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--worded", type=int, metavar="N", help="conversations that it writes around played calls (all)"
     )
-    parser.add_argument("--written", type=int, default=0, metavar="N", help="conversations that it writes besides (0)")
+    parser.add_argument(
+        "--written", type=int, default=0, metavar="N", help="conversations that it writes besides (default: 0)"
+    )
     parser.add_argument("--filter-model", metavar="NAME", help="the model that lets them through (the same one)")
     parser.add_argument("--base-url", default="", metavar="URL", help="where models are reached (OPENAI_BASE_URL)")
     add_recording(parser)
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="chooses scenarios, words and values (0)")
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="chooses scenarios, words and values (default: 0)"
+    )
     parser.add_argument("--json", action="store_true", help="print what was made of each situation as JSON")
 
 

@@ -10,7 +10,7 @@ from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import SuiteFaultError
 from pytest_agentbench.core.suite import EnvironmentSpec
 from pytest_agentbench.environment.isolation import IsolationGate
-from pytest_agentbench.environment.listing import as_list, real_toolset
+from pytest_agentbench.environment.toolset import as_list, real_toolset
 from pytest_agentbench.results.redact import Redactor
 from pytest_agentbench.suites.suite_file import load_suite
 
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("suite", type=Path, metavar="SUITE", help="a suite file")
     parser.add_argument(
-        "--provider", type=int, metavar="N", help="the Nth of its providers alone, for a `list` of its own"
+        "--provider", type=int, metavar="N", help="only the tools of provider N (from 1), for its `list` file"
     )
 
 

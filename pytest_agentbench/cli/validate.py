@@ -1,4 +1,4 @@
-"""`agentbench validate`: what is wrong with a suite's scenarios, told on one screen."""
+"""`agentbench validate`: what is wrong with a suite's scenarios, on one screen; `--fix` asks for missing labels."""
 
 import argparse
 import os
@@ -9,14 +9,110 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_agentbench.cli.progress import Progress
+from pytest_agentbench.core.acts import ACT_KINDS, ActKind
 from pytest_agentbench.core.codec import dumps
-from pytest_agentbench.report.glyphs import ASCII, UNICODE, Glyphs
-from pytest_agentbench.report.table import Align, count, table, wrap
+from pytest_agentbench.core.names import listing, suggestion
+from pytest_agentbench.core.text import printable
+from pytest_agentbench.environment.toolset import load_toolset
+from pytest_agentbench.report.table import ASCII, UNICODE, Align, Glyphs, count, table, wrap
 from pytest_agentbench.results.redact import Redactor
-from pytest_agentbench.suites.script_lines import CHOICES
+from pytest_agentbench.suites.relabel import ByHandError, write_act
+from pytest_agentbench.suites.script_lines import CHOICES, Unlabelled, unlabelled
 from pytest_agentbench.suites.suite_file import load_suite
 from pytest_agentbench.validation.report import Kind, ScenarioReport, SuiteReport
-from pytest_agentbench.validation.suite import validate as validate_suite
+from pytest_agentbench.validation.scenario import validate as validate_suite
+
+QUESTION = "what does the user mean? (number or word, Enter skips, q stops) "
+UNCHANGED = "--fix: nothing was changed"
+
+_STOPS = ("q", "quit")
+
+
+class Stopped(Exception):  # noqa: N818 - it is no error
+    """Nobody wants to be asked further."""
+
+
+def fix(suite: Path, *, only: Sequence[str] = ()) -> str:
+    """Ask for the label of each line of a suite that has none, write the answers, and say what was done."""
+    read = load_suite(suite, environ=os.environ)
+    tools = load_toolset(read.environment, read.root, recorded=read.agent.kind == "transcripts")
+    chosen = [one for one in read.scenarios if not only or one.id in only]
+    lines = unlabelled(read, tools, chosen)
+    if not lines:
+        return f"{UNCHANGED}: every line has its label"
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return f"{UNCHANGED}: {len(lines)} without a label, and no terminal to ask on"
+    redact = Redactor(read.secrets).text
+    return Asking(lambda text: _say(redact(text)), _answer).label(lines)
+
+
+class Asking:
+    """Shows lines one after the other with `say` and takes what they mean from `answer`, None at its end."""
+
+    def __init__(self, say: Callable[[str], None], answer: Callable[[], str | None]) -> None:
+        self._say = say
+        self._answer = answer
+
+    def label(self, lines: Sequence[Unlabelled]) -> str:
+        """Ask for each line and write what is answered; say how many have a label now."""
+        written = skipped = by_hand = 0
+        try:
+            for number, line in enumerate(lines, 1):
+                act = self._asked(line, f"{number} of {len(lines)}")
+                if act is None:
+                    skipped += 1
+                elif self._write(line, act):
+                    written += 1
+                else:
+                    by_hand += 1
+        except Stopped:
+            skipped = len(lines) - written - by_hand
+        parts = [f"{skipped} left as they are" if skipped else "", f"{by_hand} to be done by hand" if by_hand else ""]
+        told = f"--fix: {written} labelled" if written else UNCHANGED
+        return ", ".join(filter(None, [told, *parts]))
+
+    def _asked(self, line: Unlabelled, which: str) -> ActKind | None:
+        """Ask until the answer is an act or none."""
+        lines = line.scenario.lines
+        around = [("  ", line.at - 1), ("> ", line.at), ("  ", line.at + 1)]
+        shown = [f"  {mark}{printable(lines[at])}" for mark, at in around if 0 <= at < len(lines)]
+        acts = "  ".join(f"{number} {act}" for number, act in enumerate(ACT_KINDS, 1))
+        self._say(f"\n{which} · {line.scenario.id} · {line.place(Path.cwd())}\n" + "\n".join(shown) + f"\n  {acts}\n")
+        while True:
+            self._say(QUESTION)
+            given = self._answer()
+            if given is None or given.strip().lower() in _STOPS:
+                raise Stopped
+            word = given.strip().lower()
+            if not word:
+                return None
+            if word.isascii() and word.isdigit() and 0 < int(word) <= len(ACT_KINDS):
+                return ACT_KINDS[int(word) - 1]
+            act = next((one for one in ACT_KINDS if one == word), None)
+            if act is not None:
+                return act
+            hint = suggestion(word, ACT_KINDS) or f"a number from 1 to {len(ACT_KINDS)}, or one of these words"
+            self._say(f"{printable(given.strip())!r} is no act: {hint}\n")
+
+    def _write(self, line: Unlabelled, act: ActKind) -> bool:
+        try:
+            found = line.found()
+            if found is None:
+                raise ByHandError("the file has changed since it was read")
+            write_act(*found, act)
+        except (ByHandError, OSError) as error:
+            self._say(f"not changed, {error}; do it by hand: {CHOICES}\n")
+            return False
+        return True
+
+
+def _say(text: str) -> None:
+    print(text, end="", file=sys.stderr, flush=True)
+
+
+def _answer() -> str | None:
+    return sys.stdin.readline() or None
+
 
 PROBLEMS = 1
 WIDTH = 100
@@ -126,9 +222,12 @@ def _rows(report: SuiteReport) -> Iterator[tuple[str, str, str, str, str]]:
             notes = [f"{derived} by a rule" if derived else "", f"{undecided} undecided" if undecided else ""]
             yield _row(name, values - undecided, wrong, ", ".join(filter(None, notes)))
             continue
+        refusals = sum(one.is_refusal for one in of) if kind == "vacuous" else 0
         bad = sum(any(issue.kind == kind for issue in one.issues) for one in of)
         added = sum(len(one.added) for one in of) if kind == "oracle" else 0
-        yield _row(name, len(of), bad, f"{added} calls added that rules ask for" if added else "")
+        note = f"{added} calls added that rules ask for" if added else ""
+        note = f"{refusals} left out: doing nothing is right there" if refusals else note
+        yield _row(name, len(of) - refusals, bad, note)
     if report.mutants:
         equivalent = sum(one.equivalent for one in scenarios)
         survivors = sum(len(one.survivors) for one in scenarios)
@@ -150,18 +249,20 @@ def _row(name: str, total: int, bad: int, note: str) -> tuple[str, str, str, str
 
 def _issues(scenarios: Sequence[ScenarioReport], kind: Kind) -> list[tuple[str, str]]:
     if kind == "vacuous":
-        names = [f"{one.id} ({', '.join(one.vacuous)})" for one in scenarios if one.vacuous]
+        found = [one for one in scenarios if one.vacuous and not one.is_refusal]
+        names = [f"{one.id} ({', '.join(one.vacuous)})" for one in found]
         return [("", name) for name in names]
     return [(one.id, issue.message) for one in scenarios for issue in one.issues if issue.kind == kind]
 
 
 def _skipped(scenarios: Sequence[ScenarioReport]) -> list[tuple[str, str]]:
-    return [
-        (one.id, f"{skipped.what}: {skipped.why}")
-        for one in scenarios
-        for skipped in one.skipped
-        if skipped.why != "not asked for"
-    ]
+    """Give each question that could not be asked, once, with the scenarios that it is about."""
+    found: dict[str, list[str]] = {}
+    for one in scenarios:
+        for skipped in one.skipped:
+            if skipped.why != "not asked for":
+                found.setdefault(f"{skipped.what}: {skipped.why}", []).append(one.id)
+    return [(listing(names, 5), text) for text, names in found.items()]
 
 
 def _section(title: str, entries: Sequence[tuple[str, str]]) -> Iterator[str]:
@@ -175,7 +276,8 @@ def _section(title: str, entries: Sequence[tuple[str, str]]) -> Iterator[str]:
         yield from (f"    {line}" for line in rest)
 
 
-_REMEDIES = {"vacuous scenarios, and who passes them": ": add `communicate`, or a call that must be made"}
+_WEAK = "scenarios that a weak agent passes"
+_REMEDIES = {_WEAK: ": add `communicate`, or a call that must be made"}
 
 
 def _title(kind: Kind) -> str:
@@ -184,7 +286,7 @@ def _title(kind: Kind) -> str:
         "id": "ids that do not exist",
         "replay": "expected calls that fail",
         "oracle": "right runs that do not pass",
-        "vacuous": "vacuous scenarios, and who passes them",
+        "vacuous": _WEAK,
         "unreachable": "values that nothing leads to, or that nobody asks for",
     }.get(kind, kind)
 
@@ -211,11 +313,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("suite", type=Path, metavar="SUITE", help="a suite file")
     parser.add_argument("--only", action="append", metavar="ID", help="validate this scenario alone; may be repeated")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was found there")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all findings to FILE as JSON")
     parser.add_argument(
-        "--min-mutation", type=float, default=0.95, metavar="SHARE", help="share of wrong runs to be caught (0.95)"
+        "--min-mutation",
+        type=float,
+        default=0.95,
+        metavar="SHARE",
+        help="the least share of wrong runs that must fail (default: 0.95)",
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="chooses the values of wrong runs (0)")
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="chooses the values of wrong runs (default: 0)"
+    )
     parser.add_argument("--no-mutants", action="store_true", help="play no wrong runs; they take longest")
     first = parser.add_mutually_exclusive_group()
     first.add_argument(
@@ -236,8 +344,6 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
         return refresh(options.suite, only=tuple(options.only or ()))
     fixed = ""
     if options.fix:
-        from pytest_agentbench.cli.fix import fix  # noqa: PLC0415 - few ask for it
-
         fixed = fix(options.suite, only=tuple(options.only or ())) + "\n\n"
     asked = ValidateOptions(
         suite=options.suite,

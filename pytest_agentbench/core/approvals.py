@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 from pytest_agentbench.core.base import Model
-from pytest_agentbench.core.values import JsonValue, leaves, same, to_json
+from pytest_agentbench.core.json_values import JsonValue, leaves, same, to_json
 
 DecisionKind = Literal["approve", "reject", "edit", "respond"]
 """approve: make the call. reject: do not. edit: make it with other arguments. respond: answer in its place."""

@@ -4,7 +4,7 @@ import hashlib
 import json
 import math
 
-from pytest_agentbench.core.values import JsonValue, to_json
+from pytest_agentbench.core.json_values import JsonValue, to_json
 
 _NUMBER = "$number"
 

@@ -5,10 +5,10 @@ from typing import Any
 from pytest_agentbench.core.acts import Act, GoalItem
 from pytest_agentbench.core.approvals import Decision, Standing
 from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.tool import ToolCall, ToolSpec
 from pytest_agentbench.core.transcript import Message
-from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.core.verdict import Blame
 
 

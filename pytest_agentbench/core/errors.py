@@ -8,6 +8,7 @@ AgentBenchError
 ├── CallsSpentError        a tool call over `limits.tool_calls` was refused
 ├── AgentError             the agent under test raised, also while being built, or answered with something unusable
 ├── EnvironmentFaultError  state or tools could not be set up, read or torn down
+│   └── NeverUpError         a service that the suite starts was not up once
 ├── ProviderError          a model could not be reached, or what it answered is no chat completion
 │   ├── SendError          one request failed; says whether sending it again may help
 │   ├── UnusableAnswerError  a model did not give the answer that was asked of it
@@ -88,6 +89,14 @@ class AgentError(AgentBenchError):
 
 class EnvironmentFaultError(AgentBenchError):
     """State or tools could not be set up, read or torn down."""
+
+
+class NeverUpError(EnvironmentFaultError):
+    """A service that the suite starts was not up once in this process; `at` is the way to it in the suite file."""
+
+    def __init__(self, message: str, *, at: tuple[str | int, ...]) -> None:
+        super().__init__(message)
+        self.at = at
 
 
 class ProviderError(AgentBenchError):

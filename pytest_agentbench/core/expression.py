@@ -75,7 +75,7 @@ def _truth(node: ast.expr, values: Mapping[str, float | None]) -> bool | None:
             return reduce(_both, compared)
         case ast.Name(id=name):
             _number(node, values)
-            raise ValueError(f"{name!r} stands alone; compare it, as in `{name} == 1`")
+            raise ValueError(f"{name!r} is no comparison; compare it, as in `{name} == 1`")
     raise ValueError(f"{ast.unparse(node)!r} is no comparison; {_EXAMPLE}")
 
 

@@ -11,22 +11,25 @@ from dataclasses import dataclass
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
+from traceback import walk_tb
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_agentbench.built_in import EXTENSIONS
 from pytest_agentbench.core.errors import AgentBenchError, CheckError
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.misfit import Keys, Misfit
 from pytest_agentbench.core.model import ModelSpec, Price
+from pytest_agentbench.core.protocols import Check, OfferedEnvironment, StateProvider
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.scenario import Scenario
-from pytest_agentbench.core.seams import Check, OfferedEnvironment, StateProvider
 from pytest_agentbench.core.text import raised_text
-from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.core.verdict import NotMeasured
 
 if TYPE_CHECKING:
-    from pytest_agentbench.core.written import Written
+    from pytest_agentbench.core.file_models import Written
+
+T = TypeVar("T")
 
 _FIRST_ANSWERS = frozenset({
     "pytest_agentbench_agent", "pytest_agentbench_price", "pytest_agentbench_scenario", "pytest_agentbench_state",
@@ -82,6 +85,23 @@ class EnvironmentOffer:
     misfits: Callable[[Any, Path], Iterable[Misfit]] = lambda _form, _folder: ()
     adapt: Callable[[Any, Path, Scenario], Scenario | Misfit | None] = lambda _form, _folder, scenario: scenario
 
+    def misfits_in(self, form: Any, folder: Path) -> list[Misfit]:
+        """Give what `misfits` says; raise `CheckError`, naming the plugin, for whatever it raises."""
+        return self._asked("misfits", lambda: [_is_a(one, Misfit) for one in self.misfits(form, folder)])
+
+    def adapted(self, form: Any, folder: Path, scenario: Scenario) -> Scenario | Misfit | None:
+        """Give what `adapt` gives; raise `CheckError`, naming the plugin, for whatever it raises or gives instead."""
+        return self._asked("adapt", lambda: _is_a(self.adapt(form, folder, scenario), Scenario | Misfit | None))
+
+    def _asked(self, part: str, ask: Callable[[], T]) -> T:
+        return _asked(f"pytest_agentbench_environments, `{part}`", ask, self.form.__module__)
+
+
+def _is_a(value: T, kind: Any) -> T:
+    if not isinstance(value, kind):
+        raise TypeError(f"{value!r} was given, which is {type(value).__name__}")
+    return value
+
 
 def asked() -> Any:
     """Give the hooks that this process asks."""
@@ -92,7 +112,7 @@ def environments() -> dict[str, EnvironmentOffer]:
     """Give the environments that plugins offer, by the key of a suite's `environment` that names each."""
     found: dict[str, EnvironmentOffer] = {}
     for offered in _asked("pytest_agentbench_environments", lambda: asked().pytest_agentbench_environments()):
-        found = {**offered, **found}
+        found = {**(offered or {}), **found}
     return found
 
 
@@ -154,13 +174,22 @@ class Extensions:
         return spec if found is None else spec.model_copy(update={"price": found})
 
 
-def _asked(name: str, ask: Callable[[], Any]) -> Any:
+def _asked(name: str, ask: Callable[[], T], plugin: str = "") -> T:
+    """Ask plugins; raise `CheckError` with the plugin, the hook and the error for what one raises."""
     try:
         return ask()
     except AgentBenchError:
         raise
     except Exception as error:
-        raise CheckError(f"an implementation of {name} raised {raised_text(error)}") from error
+        who = f"the plugin {plugin or _raised_in(error)} ({name})"
+        raise CheckError(f"{who} raised {raised_text(error)}") from error
+
+
+def _raised_in(error: Exception) -> str:
+    """Name the module of a plugin that raised: the first that is neither pluggy's nor ours."""
+    modules = [str(frame.f_globals.get("__name__", "")) for frame, _ in walk_tb(error.__traceback__)]
+    ours = ("pluggy", "_pytest", __name__.partition(".")[0])
+    return next((name for name in modules if name.partition(".")[0] not in ours), modules[-1] if modules else "?")
 
 
 BUILT_IN = Extensions(_ASKED[0])

@@ -6,9 +6,20 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 from pydantic import Field, model_serializer
 
 from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.file_models import (
+    Becomes,
+    Choice,
+    Filled,
+    Flag,
+    Holds,
+    Number,
+    OneOf,
+    Positive,
+    Says,
+    Written,
+)
+from pytest_agentbench.core.json_values import same, to_json
 from pytest_agentbench.core.tool import ToolCall
-from pytest_agentbench.core.values import same, to_json
-from pytest_agentbench.core.written import Becomes, Choice, Filled, Flag, Holds, Number, OneOf, Positive, Says, Written
 
 FaultKind = Literal[
     "timeout", "error", "rate_limit", "empty", "truncated",

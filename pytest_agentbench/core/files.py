@@ -1,4 +1,4 @@
-"""Files that are never seen half-written, and logs of JSON lines that survive being cut off."""
+"""Files that are never seen half-written, logs of JSON lines that survive a cut, and locks between processes."""
 
 import contextlib
 import os
@@ -6,10 +6,11 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
+from types import TracebackType
+from typing import Self, TextIO
 
 from pytest_agentbench.core.codec import dumps, loads
-from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.core.json_values import JsonValue
 
 
 @contextlib.contextmanager
@@ -25,9 +26,9 @@ def _drafted(path: Path) -> Iterator[Path]:
         raise
 
 
-def write_atomic(path: Path, text: str, *, encoding: str = "ascii") -> None:
-    """Write `text` beside `path`, then move it there; parent folders are made."""
-    content = text.encode(encoding)
+def write_atomic(path: Path, text: str) -> None:
+    """Write `text` as UTF-8 beside `path`, then move it there; parent folders are made."""
+    content = text.encode("utf-8")
     with _drafted(path) as draft:
         try:
             draft.write_bytes(content)
@@ -37,10 +38,10 @@ def write_atomic(path: Path, text: str, *, encoding: str = "ascii") -> None:
 
 
 @contextlib.contextmanager
-def writing_atomic(path: Path, *, encoding: str = "ascii") -> Iterator[TextIO]:
+def writing_atomic(path: Path) -> Iterator[TextIO]:
     """Open a draft beside `path` for what is too large to be one text; it is moved there when all is written."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with _drafted(path) as draft, draft.open("w", encoding=encoding, newline="") as file:
+    with _drafted(path) as draft, draft.open("w", encoding="utf-8", newline="") as file:
         yield file
 
 
@@ -114,3 +115,58 @@ def _is_torn(path: Path) -> bool:
     with path.open("rb") as file:
         file.seek(-1, os.SEEK_END)
         return file.read(1) != b"\n"
+
+
+class ProcessLock:
+    """Holds `file` locked against other holders, in this process and in others; any thread may release it.
+
+    A child that the holder forked does not keep it: filelock closes what the child inherited.
+    """
+
+    def __init__(self, file: Path) -> None:
+        # only sessions that lock something need it
+        from filelock import FileLock  # noqa: PLC0415
+
+        self.file = file
+        self._lock = FileLock(file, thread_local=False, fallback_to_soft=False)
+
+    @property
+    def held(self) -> bool:
+        """Whether this object holds the lock."""
+        return self._lock.is_locked
+
+    def try_acquire(self) -> bool:
+        """Take the lock if nobody holds it, without waiting; raise `OSError` where the file cannot be a lock."""
+        return self._acquire(wait=False)
+
+    def release(self) -> None:
+        """Give the lock back; releasing twice is fine. The file stays, since others may wait for it."""
+        self._lock.release(force=True)
+
+    def forget(self) -> None:
+        """Give the lock back and delete the file; whoever waited for it locks the one that comes after."""
+        with contextlib.suppress(OSError):  # Windows deletes no file that is open
+            self.file.unlink()
+        self.release()
+
+    def _acquire(self, *, wait: bool) -> bool:
+        from filelock import Timeout  # noqa: PLC0415
+
+        if self.held:
+            return True
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self._lock.acquire(blocking=wait)
+        except Timeout:
+            return False
+        return True
+
+    def __enter__(self) -> Self:
+        """Wait until nobody holds the lock, and take it."""
+        self._acquire(wait=True)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()

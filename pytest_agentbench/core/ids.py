@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
+from pytest_agentbench.core.json_values import to_json
 from pytest_agentbench.core.matchers import is_matcher
 from pytest_agentbench.core.spoken import plain
-from pytest_agentbench.core.values import to_json
 
 _CODE = re.compile(r"[^\W_][\w@.+-]*")
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+")

@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import Any
 
 from pytest_agentbench.core.errors import PatternBoundError
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.patterns import PatternSyntaxError, pattern
-from pytest_agentbench.core.values import JsonValue
 
 Keyword = Callable[[Any, Any, Any, Any], Iterator[Any] | None]
 """A keyword as `jsonschema` calls it: validator, value of the keyword, instance, schema; it gives errors."""
@@ -182,7 +182,7 @@ def _unique(_: Any, wanted: Any, instance: Any, __: Any) -> Iterator[Any]:
     if wanted and isinstance(instance, list):
         seen = {json.dumps(_alike(one), sort_keys=True) for one in instance}
         if len(seen) < len(instance):
-            yield refusal("a list in which something stands twice")
+            yield refusal("a list with a repeated item")
 
 
 def _alike(value: Any) -> Any:

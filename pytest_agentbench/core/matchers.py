@@ -14,11 +14,11 @@ which `times: 0.5` multiplies a number, and `plus: 10` or `plus: 30d` adds to a 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from pytest_agentbench.core.json_values import is_count, is_number
 from pytest_agentbench.core.misfit import Keys, Misfit, shown
 from pytest_agentbench.core.moments import MOMENTS, moment_misfits, span_of
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.patterns import PatternSyntaxError, pattern
-from pytest_agentbench.core.values import is_count, is_number
 
 COMPARISONS = ("$lt", "$lte", "$gt", "$gte")
 """Less, at most, more, at least: of numbers with numbers, of dates with dates and of other texts with texts."""
@@ -115,8 +115,10 @@ class _Check:
         operator, partners = operators[0], _PARTNERS[operators[0]]
         others = [key for key in matcher if key != operator and key not in partners]
         if others:
-            allowed = f"beside it only {listing(partners)} may stand" if partners else "a matcher stands alone"
-            message = f"{operator} stands beside {listing(map(repr, others))}: {allowed}"
+            allowed = (
+                f"it takes only {listing(partners)} beside it" if partners else "a matcher is a mapping with one key"
+            )
+            message = f"{operator} has {listing(map(repr, others))} beside it: {allowed}"
             yield Misfit(path=path, message=message, hint=suggestion(str(others[0]), partners))
             return
         for each in operators:
@@ -181,7 +183,7 @@ def _reference(matcher: Mapping[str, object], operator: str, path: Keys) -> Iter
     target = matcher[operator]
     others = [key for key in matcher if key != operator and key not in ARITHMETIC]
     if others:
-        message = f"{operator} stands beside {others[0]!r}: beside a reference stand only {listing(ARITHMETIC)}"
+        message = f"{operator} has {others[0]!r} beside it: a reference takes only {listing(ARITHMETIC)} beside it"
         yield Misfit(path=path, message=message, hint=suggestion(str(others[0]), ARITHMETIC))
     elif not isinstance(target, str) or not _REFERENCE.fullmatch(target):
         message = (
@@ -189,7 +191,7 @@ def _reference(matcher: Mapping[str, object], operator: str, path: Keys) -> Iter
         )
         yield Misfit(path=(*path, operator), message=message)
     elif "*" in target.split("."):
-        message = "'*' stands for nothing: a reference leads to one value, such as items.0.name"
+        message = "'*' has no meaning here: a reference leads to one value, such as items.0.name"
         hint = "for any of several, write a matcher such as {$has: …} under where or result"
         yield Misfit(path=(*path, operator), message=message, hint=hint)
     else:

@@ -6,8 +6,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.errors import SuiteFaultError, with_hint
-from pytest_agentbench.core.providers import PYDANTIC_AI, misspelt, provider_of, reached
-from pytest_agentbench.core.written import (
+from pytest_agentbench.core.file_models import (
     Address,
     Choice,
     Count,
@@ -22,6 +21,7 @@ from pytest_agentbench.core.written import (
     Whole,
     Written,
 )
+from pytest_agentbench.core.providers import PYDANTIC_AI, misspelt, provider_of, reached
 
 _PerMillion = Annotated[
     Number, Field(ge=0, le=1_000_000_000), Says("US dollars per million tokens, from 0 to a billion")

@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 from pydantic import model_serializer, model_validator
 
 from pytest_agentbench.core.base import Model
-from pytest_agentbench.core.written import Becomes, Choice, Filled, Holds, OneOf, Positive, Says, Written
+from pytest_agentbench.core.file_models import Becomes, Choice, Filled, Holds, OneOf, Positive, Says, Written
 
 ModifierName = Literal[
     "forgets_identifier", "wrong_value_first", "changes_mind", "adds_intent", "impatient", "out_of_scope"

@@ -106,7 +106,7 @@ def moment_misfits(value: Mapping[str, object], path: Keys) -> Iterator[Misfit]:
     kind = next(key for key in value if key in MOMENTS)
     span = span_of(value[kind])
     if len(value) > 1:
-        message = f"{kind} stands beside another key: a moment stands alone, such as {{{kind}: -30d}}"
+        message = f"{kind} has another key beside it: a moment is a mapping with one key, such as {{{kind}: -30d}}"
         yield Misfit(path=path, message=message)
     elif span is None:
         yield Misfit(path=(*path, kind), message=f"found {shown(value[kind])}, expected {_A_SPAN}")

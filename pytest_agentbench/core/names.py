@@ -23,10 +23,24 @@ def readable(name: str) -> str:
 
 
 def suggestion(name: str, allowed: Iterable[str]) -> str:
-    """Give `did you mean 'x'?` for the closest allowed name within edit distance 2, else the empty string."""
-    best = min(((_distance(name.lower(), other.lower()), other) for other in allowed), default=(3, ""))
+    """Give `did you mean 'x'?` for the nearest allowed name, else the empty string."""
+    near = nearest(name, allowed)
+    return "" if near is None else f"did you mean {near!r}?"
+
+
+def nearest(name: str, allowed: Iterable[str]) -> str | None:
+    """Give the allowed name that a mistyped one probably meant, None where nobody can tell.
+
+    That is one within edit distance 2, or the only one that holds all words of the name: `permit_id` for `permit`.
+    """
+    names = list(allowed)
+    best = min(((_distance(name.lower(), other.lower()), other) for other in names), default=(3, ""))
     # two edits turn any short name into another, so short names must share more than that
-    return f"did you mean {best[1]!r}?" if best[0] <= min(2, len(name) // 2) else ""
+    if best[0] <= min(2, len(name) // 2):
+        return best[1]
+    words = set(letters_of(name))
+    longer = [other for other in names if words and words <= set(letters_of(other))]
+    return longer[0] if len(longer) == 1 else None
 
 
 def words_of(name: str) -> tuple[str, ...]:

@@ -5,15 +5,18 @@ from collections.abc import Callable, Iterator, Mapping
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import SuiteFaultError, with_hint
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.misfit import Keys, Misfit
 from pytest_agentbench.core.names import listing, suggestion
-from pytest_agentbench.core.values import JsonValue
 
 PLACEHOLDERS = ("message", "messages", "session_id", "session", "context", "tools", "results", "decisions", "now")
 """What may stand in a body; `$context.user.id` is a field of the context."""
 
 IN_HEADERS = ("session_id", "session", "context", "now")
 """What may stand in headers and in the address: nothing that a user or an agent says."""
+
+_BRACED = re.compile(r"://[^/?#]{0,200}(?<!\$)\{(\w{1,40})\}")
+"""A word in braces where the host and the port of an address stand."""
 
 _MARK = re.compile(r"(\$?)\$([A-Za-z_]\w*)((?:\.\w+)*)")
 
@@ -64,6 +67,7 @@ def misplaced(form: Mapping[str, JsonValue]) -> list[Misfit]:
     `form` is the mapping as the suite states it, before `${VAR}`s are replaced: a secret may hold any character.
     """
     found = list(_misnamed(form.get("url", ""), ("url",), IN_HEADERS))
+    found += _misplaced_port(form.get("url", ""))
     found += _misnamed(form.get("headers", {}), ("headers",), IN_HEADERS)
     found += _misnamed(form.get("body", {}), ("body",), PLACEHOLDERS)
     sent = names_in(form["body"]) if "body" in form else {"message"}
@@ -83,9 +87,17 @@ def _misnamed(template: JsonValue, path: Keys, allowed: tuple[str, ...]) -> Iter
             if name in allowed or (match[1] and name in PLACEHOLDERS):
                 continue
             where = "" if name not in PLACEHOLDERS else f" in {path[0]}"
-            message = f"'${name}' stands for nothing{where}; there are {', '.join('$' + known for known in allowed)}"
+            message = f"'${name}' is no placeholder{where}; there are {', '.join('$' + known for known in allowed)}"
             hint = suggestion(name, allowed).replace("mean '", "mean '$")
             yield Misfit(path=place, message=message, hint=hint or "a literal $ can come from a ${VARIABLE}")
+
+
+def _misplaced_port(url: JsonValue) -> Iterator[Misfit]:
+    """Tell of `http://localhost:{prot}`: only `{port}`, where `serve` listens, stands for something."""
+    braced = _BRACED.search(url) if isinstance(url, str) else None
+    if braced and braced[1] != "port":
+        message = f"'{{{braced[1]}}}' is no placeholder of an address; '{{port}}' is where `serve` listens"
+        yield Misfit(path=("url",), message=message, hint=suggestion(braced[1], ["port"]).replace("'port'", "'{port}'"))
 
 
 def _nameless_session(form: Mapping[str, JsonValue]) -> Iterator[Misfit]:

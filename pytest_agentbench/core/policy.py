@@ -4,7 +4,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, WithJsonSchema
 
-from pytest_agentbench.core.written import Filled, Holds, Named, Names, Says, Text, Whole, Written
+from pytest_agentbench.core.file_models import Filled, Holds, Named, Names, Says, Text, Whole, Written
 
 ONE_OPERATOR = "exactly one of before, never, only, confirm_before, only_if, at_most, when (with then), all, any"
 """What a rule is, in words."""

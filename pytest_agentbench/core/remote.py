@@ -6,8 +6,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from pytest_agentbench.core.base import Model
-from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.core.written import (
+from pytest_agentbench.core.file_models import (
     Address,
     Choice,
     Filled,
@@ -19,6 +18,7 @@ from pytest_agentbench.core.written import (
     Variables,
     Written,
 )
+from pytest_agentbench.core.json_values import JsonValue
 
 Sharing = Literal["run", "session"]
 """Whether each run has a process of its own, or all runs of a session share one."""
@@ -27,8 +27,18 @@ _Share = Annotated[Sharing, Choice("run (a process for each run) or session (one
 _Command = Annotated[tuple[Text, ...], Holds("a command, as a list of its words", 1)]
 
 
+def is_web_address(text: str | None) -> bool:
+    """Whether a text is a whole address."""
+    return text is not None and text.startswith(("http://", "https://"))
+
+
+def is_fixed_address(text: str | None) -> bool:
+    """Whether a text is a whole address with a port of its own."""
+    return text is not None and is_web_address(text) and "{port}" not in text
+
+
 class ServiceSpec(Written):
-    """A service that is started for the runs; `{port}`, `{run_dir}`, `{python}` in its words are filled in."""
+    """A service that is started for the runs; `{port}`, `{run_dir}`, `{python}`, `{now}` in its words are filled in."""
 
     expected: ClassVar[str] = "{command: […], ready: /path, share: run or session}"
 
@@ -37,7 +47,7 @@ class ServiceSpec(Written):
     env: Variables = {}
     """Variables of its environment."""
     ready: Annotated[Filled, Says("a path that answers with a status below 400 once the service is up")] | None = None
-    """A path that answers with a status below 400 once the service is up; without it, any answer at `/` will do."""
+    """A path, or an address of a fixed port, that answers below 400 once it is up; without it, any answer at `/`."""
     share: _Share = "run"
     """Whether each run has a service of its own, or all share one."""
     seconds: Seconds = 30.0

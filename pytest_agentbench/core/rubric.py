@@ -6,8 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 from pytest_agentbench.core.expression import check_expression
-from pytest_agentbench.core.wording import misfit, misfits_of
-from pytest_agentbench.core.written import (
+from pytest_agentbench.core.file_models import (
     Becomes,
     Choice,
     Filled,
@@ -19,6 +18,7 @@ from pytest_agentbench.core.written import (
     Whole,
     Written,
 )
+from pytest_agentbench.core.wording import misfit, misfits_of
 
 Label = Literal["POS", "NEG"]
 """POS: what a good run shows. NEG: a fault. Of a whole run: passed, or failed."""

@@ -9,6 +9,7 @@ from pytest_agentbench.core.audit import Audit
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.conversation import UserFault
 from pytest_agentbench.core.fault import FaultHit, FaultSpec
+from pytest_agentbench.core.json_values import same, to_json
 from pytest_agentbench.core.model import Usage
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.scenario import ComplexityScale, Quarantine, Scenario
@@ -16,7 +17,6 @@ from pytest_agentbench.core.state import State
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.transcript import CallRecord, Transcript
-from pytest_agentbench.core.values import same, to_json
 from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, Flag, OtherFault, Unmeasured, Verdict
 
 BUDGET = "budget"
@@ -68,7 +68,8 @@ class Run(Model):
     `replay_differs` says where the replay of a recording answered something else, so that its state is not known.
     `untold` says why the run's calls could not be made again, `unknown_rows` which rows hold what two worlds made up
     and nobody can compare. `broken_tools` maps tools that broke at every call of the run to how, though they work in
-    a fresh world; `useless_tools` those that break there too, at an expected call as the agent made it. `played` is
+    a fresh world; `useless_tools` those that break there too, at an expected call as the agent made it; `slipped_tools`
+    those whose own code failed at every call without meaning to, what it raised and where. `played` is
     from when to when the final state came to be, in seconds since 1970.
     `blame` and `error` are set when the conversation itself failed. `user_faults` are what a model-backed user did
     wrong; `behaviours` says of each modifier in force whether it showed (None: not known), `unfit` why others were left
@@ -111,6 +112,7 @@ class Run(Model):
     unknown_rows: tuple[tuple[str, ...], ...] = ()
     broken_tools: dict[str, str] = {}
     useless_tools: dict[str, str] = {}
+    slipped_tools: dict[str, str] = {}
     played: tuple[float, float] | None = None
     faults: tuple[FaultSpec, ...] = ()
     met: tuple[FaultHit, ...] = ()
@@ -238,7 +240,7 @@ class Judgement(Model):
     errors_then_retried, calls_ratio, agent_turns, tool_calls, redundant_calls, coherence, echo_rate, measured.
 
     `also` is what went wrong beside what the agent failed by. Of the `asked` parts that the scenario asks for (see
-    `checks.parts`), the `unmeasured` ones were not decided; `nothing_measured` tells that this is why there is no
+    `checks.measurement`), the `unmeasured` ones were not decided; `nothing_measured` tells that this is why there is no
     verdict. `flags` decide nothing: what the agent states and has from nowhere (see `checks.claims`), and what the
     auditor saw without a fact beside it. `audit` holds all that it saw, None where it was not asked. `disputed` says
     why the simulated user may have been at fault, `rests_on_auditor` that verdict or blame would be others without it.
@@ -271,11 +273,16 @@ class Result(Judgement, PlannedRun):
     `not_run` says why a run never started. `players` names who played each role, `usage` what its model took:
     `agent` is absent where the agent's model calls could not be observed. `tools` are those that were called, too.
     `reported` are the agent's own numbers.
-    `seen_writes` are tools of which nothing says what they do, and whose calls changed the state.
+    `seen_writes` are tools of which nothing says what they do, and whose calls changed the state; `called` those
+    that the agent called, `undescribed` those of them that nobody describes. `sole_answer` is what the agent said in
+    every turn where it said nothing else, and no call of it was seen.
     """
 
     session_id: str = ""
     seen_writes: tuple[str, ...] = ()
+    called: tuple[str, ...] = ()
+    undescribed: tuple[str, ...] = ()
+    sole_answer: str = ""
     termination: Termination | None = None
     stop_reason: str = ""
     error: str | None = None

@@ -18,14 +18,7 @@ from pytest_agentbench.core.base import Model, OpenModel
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.events import ExpectedHandoff
 from pytest_agentbench.core.fault import ScenarioFaults
-from pytest_agentbench.core.modifier import Modifiers
-from pytest_agentbench.core.moments import span_of
-from pytest_agentbench.core.policy import Policy
-from pytest_agentbench.core.rubric import WrittenRubric
-from pytest_agentbench.core.termination import Dollars, Limits, ModelCalls, ToolCalls, Turns
-from pytest_agentbench.core.tool import Requestor
-from pytest_agentbench.core.wording import misfit
-from pytest_agentbench.core.written import (
+from pytest_agentbench.core.file_models import (
     Becomes,
     Choice,
     Count,
@@ -37,6 +30,13 @@ from pytest_agentbench.core.written import (
     Seconds,
     Written,
 )
+from pytest_agentbench.core.modifier import Modifiers
+from pytest_agentbench.core.moments import span_of
+from pytest_agentbench.core.policy import Policy
+from pytest_agentbench.core.rubric import WrittenRubric
+from pytest_agentbench.core.termination import Dollars, Limits, ModelCalls, ToolCalls, Turns
+from pytest_agentbench.core.tool import Requestor
+from pytest_agentbench.core.wording import misfit
 
 ReviewMode = Literal["pending", "off"]
 """What a recipe says of its scenarios: pending ones wait for a reviewer, `off` counts them at once."""
@@ -213,7 +213,7 @@ class Quarantine(Written):
         "{owner: …, reason: …, until: 2026-12-31}: the scenario is played and shown, and decides nothing"
     )
 
-    owner: Annotated[_Reason, Says("who sees to it")]
+    owner: Annotated[_Reason, Says("who is responsible for it")]
     """Who sees to it."""
     reason: Annotated[_Reason, Says("why the scenario decides nothing for now, in words")]
     """Why the scenario decides nothing for now."""

@@ -9,7 +9,7 @@ from datetime import date, time
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
-from pytest_agentbench.core.values import to_json
+from pytest_agentbench.core.json_values import to_json
 
 _QUOTES = str.maketrans({"‘": "'", "’": "'", "ʼ": "'", "“": '"', "”": '"', "«": '"', "»": '"', "‐": "-", "‑": "-"})
 _MARKUP = re.compile(r"[*`]+|(?<!\w)_+|(?<!_)_++(?!\w)")
@@ -116,14 +116,14 @@ def states(value: object, text: str, locale: str = "en") -> bool:
     said = _plain(text)
     if isinstance(found, str) and len(found) > _LONGEST:  # a text, not a value: it is compiled to no pattern
         return len(found) <= _SHRINKS * len(said) and plain(found) in said
-    if any(_whole(one).search(said) for one in _as_written(found)):
+    if any(_stands_in(one, said) for one in _as_written(found)):
         return True
     if not isinstance(found, str):
         locales = dict.fromkeys(["en", locale])
         if isinstance(found, float) and not found.is_integer():
-            return any(_whole(one).search(said) for one in _decimal_in_words(found, *locales))
+            return any(_stands_in(one, said) for one in _decimal_in_words(found, *locales))
         return any(found in numbers_in_words(said, one) for one in locales)
-    return any(_whole(one).search(said) for one in _in_other_ways(found, locale))
+    return any(_stands_in(one, said) for one in _in_other_ways(found, locale))
 
 
 @lru_cache(maxsize=4096)
@@ -282,15 +282,27 @@ def _plain(text: str) -> str:
     return plain(text)
 
 
-@lru_cache(maxsize=4096)
-def _whole(spelling: str) -> re.Pattern[str]:
-    pattern = re.escape(spelling)
+_BEFORE_NUMBER = re.compile(rf"(?:(?<![a-z0-9])|(?<=\b(?:{_CURRENCIES})))(?<!\d[.,/-])")
+_BEFORE_WORD = re.compile(r"(?<![a-z0-9])")
+_BEHIND_NUMBER = re.compile(r"(?![./-]?\d)")
+_BEHIND_CODE = re.compile(r"(?![a-z0-9]|\.\d)")
+_BEHIND_WORD = re.compile(r"(?![a-z0-9])")
+
+
+def _stands_in(spelling: str, said: str) -> bool:
+    """Whether a text holds a spelling as a whole; what is sought differs in every run, so it becomes no pattern."""
+    before = behind = None
     if spelling[0].isdigit():
-        pattern = rf"(?:(?<![a-z0-9])|(?<=\b(?:{_CURRENCIES})))(?<!\d[.,/-])" + pattern
+        before = _BEFORE_NUMBER
     elif spelling[0].isascii() and spelling[0].isalpha():
-        pattern = r"(?<![a-z0-9])" + pattern
+        before = _BEFORE_WORD
     if spelling[-1].isdigit():
-        pattern += r"(?![a-z0-9]|\.\d)" if not _NUMBER.fullmatch(spelling) else r"(?![./-]?\d)"
+        behind = _BEHIND_NUMBER if _NUMBER.fullmatch(spelling) else _BEHIND_CODE
     elif spelling[-1].isascii() and spelling[-1].isalpha():
-        pattern += r"(?![a-z0-9])"
-    return re.compile(pattern)
+        behind = _BEHIND_WORD
+    at = said.find(spelling)
+    while at >= 0:
+        if (not before or before.match(said, at)) and (not behind or behind.match(said, at + len(spelling))):
+            return True
+        at = said.find(spelling, at + 1)
+    return False

@@ -8,14 +8,7 @@ from pydantic import Field
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.fault import FaultSpec
-from pytest_agentbench.core.model import ModelSpec, Price
-from pytest_agentbench.core.modifier import Modifiers
-from pytest_agentbench.core.policy import Policy
-from pytest_agentbench.core.remote import McpSpec, OpenApiSpec, ResetRequest, ServiceSpec
-from pytest_agentbench.core.rubric import Rubric, Sees
-from pytest_agentbench.core.scenario import ReviewMode, Scenario
-from pytest_agentbench.core.termination import Limits, Thresholds
-from pytest_agentbench.core.written import (
+from pytest_agentbench.core.file_models import (
     Choice,
     Filled,
     Flag,
@@ -33,6 +26,13 @@ from pytest_agentbench.core.written import (
     Whole,
     Written,
 )
+from pytest_agentbench.core.model import ModelSpec, Price
+from pytest_agentbench.core.modifier import Modifiers
+from pytest_agentbench.core.policy import Policy
+from pytest_agentbench.core.remote import McpSpec, OpenApiSpec, ResetRequest, ServiceSpec
+from pytest_agentbench.core.rubric import Rubric, Sees
+from pytest_agentbench.core.scenario import ReviewMode, Scenario
+from pytest_agentbench.core.termination import Limits, Thresholds
 
 
 class ChatKeys(Written):
@@ -242,7 +242,8 @@ class OfferedSpec(Model):
 
 class EnvironmentSpec(Model):
     """Tools, of any number of providers, and state; each is optional. `reads` and `writes` settle what a tool does
-    where it does not say; `seen` are tools that were seen to write, which settles it where nobody does.
+    where it does not say; `seen` are tools that were seen to write, which settles it where nobody does. `named` are
+    those that scenarios expect or forbid.
 
     What is `offered` stands in place of both parties' tools; the state is then its own, too. `now` is the suite's
     clock, which tools get that declare it.
@@ -255,6 +256,7 @@ class EnvironmentSpec(Model):
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     seen: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
     now: datetime | None = None
 
     @property
@@ -266,7 +268,7 @@ class EnvironmentSpec(Model):
 class RecipeKeys(Written):
     """What a recipe says of the scenarios, how they are made, and of what may be called for it."""
 
-    count: Annotated[Whole, Field(ge=1, le=100_000), Says("how many scenarios, from 1 to 100000")] = 50
+    count: Annotated[Whole, Field(ge=1, le=100_000), Says("a number of scenarios from 1 to 100000")] = 50
     """How many scenarios."""
     seed: Whole = 0
     """The seed of every choice."""
@@ -300,7 +302,7 @@ class RecipeKeys(Written):
     ] = ()
     """Import paths of functions that check generated rows."""
     enriched: Annotated[Share, Says("the share of scenarios with a planned failure, from 0 to 1")] = 0.1
-    """The share of scenarios in which a tool refuses a request, or finds nothing."""
+    """The share of scenarios in which a tool refuses or finds nothing; the same of a no, and of one too many."""
     personas: Annotated[Whole, Field(ge=1, le=20), Says("users per scenario, from 1 to 20")] = 1
     """Users per scenario; each one after the first has a modifier."""
     pool: Annotated[Whole, Field(ge=1, le=1000), Says("verified calls per tool, from 1 to 1000")] = 12

@@ -5,8 +5,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from pytest_agentbench.core.alike import SAME
-from pytest_agentbench.core.written import Count, Number, Positive, Says, Seconds, Share, Written
+from pytest_agentbench.core.file_models import Count, Number, Positive, Says, Seconds, Share, Written
+from pytest_agentbench.core.text_similarity import SAME
 
 
 class Termination(StrEnum):

@@ -8,8 +8,8 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.json_values import decoded, to_json
 from pytest_agentbench.core.names import letters_of
-from pytest_agentbench.core.values import decoded, to_json
 
 Requestor = Literal["assistant", "user"]
 """Who makes a call: the agent, or (dual control) the simulated user."""

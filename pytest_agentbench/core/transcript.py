@@ -15,8 +15,8 @@ from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.ids import clipped
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.tool import Requestor, ToolCall, ToolResult
-from pytest_agentbench.core.values import JsonValue
 
 Role = Literal["system", "user", "assistant", "tool"]
 

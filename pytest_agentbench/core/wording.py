@@ -8,9 +8,9 @@ from pydantic import ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from pytest_agentbench.core.errors import with_hint
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.misfit import Keys, Misfit, shown
 from pytest_agentbench.core.names import MOST_ALLOWED, listing, suggestion
-from pytest_agentbench.core.values import JsonValue
 
 TAG = "\ue000"
 """Begins the tags of unions in pydantic's paths: a character of private use, which no key of ours begins with."""
@@ -93,11 +93,33 @@ def told_of(item: Any) -> dict[str, Any]:
         if context.get("kind") == "str" and isinstance(value, bool | int | float):
             # YAML reads 3.50 as a number: whoever means the text has to say so
             hint = "put it in quotes to make it text" if re.search(context["pattern"], str(value)) else ""
+        if context.get("kind") == "str" and isinstance(value, str):
+            hint = hint or _as_import_path(value, context["pattern"])
         found = f"the name {shown(value)}" if is_key else shown(value)
         return told | {"message": f"found {found}, expected {context['words']}", "hint": hint}
     if item["type"] == "value_error":
         return told | {"message": str(context["error"])}
     return told | {"message": f"found {shown(value)}: {item['msg']}"}
+
+
+def as_list(value: Any) -> str:
+    """Say how a list is written where a text or a mapping stands in its place."""
+    if isinstance(value, str):
+        return "a list is written in brackets, with commas: [one, two]"
+    return "put `- ` before it: it is one item of a list" if isinstance(value, dict) and value else ""
+
+
+def _as_import_path(value: str, pattern: str) -> str:
+    """Say what to write where the pattern takes `module:name`: `shop.py:build` and `shop.build` mean `shop:build`."""
+    file, _, name = value.rpartition(":") if ":" in value else value.rpartition(".")
+    _, outside, inside = file.rpartition("../")
+    path = f"{inside.removesuffix('.py').removeprefix('./').replace('/', '.')}:{name}"
+    if name == "py" or not re.search(pattern, path):
+        return ""
+    other = f", or {value}:NAME where that is a module" if ":" not in value else ""
+    return f"write {path}{other}" + (
+        ", with `pythonpath` in pytest's ini file for a folder elsewhere" if outside else ""
+    )
 
 
 def meant(value: JsonValue) -> str:

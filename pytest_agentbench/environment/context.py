@@ -8,10 +8,10 @@ from typing import Any
 
 from pytest_agentbench.core.errors import EnvironmentFaultError, SuiteFaultError, with_hint
 from pytest_agentbench.core.names import listing, suggestion
+from pytest_agentbench.core.protocols import RunSync
 from pytest_agentbench.core.text import printable, raised_text
-from pytest_agentbench.environment.faults import HungError, Raised, caught, caught_async, is_exit, within
 from pytest_agentbench.environment.import_path import load_object
-from pytest_agentbench.environment.runner import Runner
+from pytest_agentbench.environment.state_access import HungError, Raised, caught, caught_async, is_exit, within
 
 MAKE = "make"
 """The key of a context that names the function which makes it."""
@@ -35,7 +35,7 @@ async def make_context(
     *,
     root: Path,
     offered: Mapping[str, Any],
-    runner: Runner,
+    runner: RunSync,
     patience: float | None = None,
 ) -> Any:
     """Call the function that makes a context with the `values` and, of what is `offered`, what it declares by name.
@@ -51,7 +51,9 @@ async def make_context(
         raise SuiteFaultError(str(error)) from error
 
 
-async def _made(make: str, values: Mapping[str, Any], *, root: Path, offered: Mapping[str, Any], runner: Runner) -> Any:
+async def _made(
+    make: str, values: Mapping[str, Any], *, root: Path, offered: Mapping[str, Any], runner: RunSync
+) -> Any:
     function = await _called(lambda: load_object(make, root), runner, make)
     if not callable(function):
         raise SuiteFaultError(f"context: {MAKE}: {make!r} is {type(function).__name__}, which cannot be called")
@@ -87,7 +89,7 @@ def _arguments(
     return given
 
 
-async def _called(work: Callable[[], Any], runner: Runner, make: str) -> Any:
+async def _called(work: Callable[[], Any], runner: RunSync, make: str) -> Any:
     return _unraised(await runner(lambda: caught(work)), make)
 
 

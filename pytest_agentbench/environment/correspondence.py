@@ -13,12 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
+from pytest_agentbench.core.json_values import JsonValue, is_number, same, to_json
 from pytest_agentbench.core.matchers import holds_matcher
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import ToolCall, ToolResult
 from pytest_agentbench.core.transcript import CallRecord
-from pytest_agentbench.core.values import JsonValue, is_number, same, to_json
 from pytest_agentbench.environment.fresh_values import (
     TOKEN,
     Clock,
@@ -29,7 +29,7 @@ from pytest_agentbench.environment.fresh_values import (
     read_time,
     words,
 )
-from pytest_agentbench.environment.shared_parts import apart
+from pytest_agentbench.environment.structural_sharing import apart
 
 _SHOWN = 80
 _DIGIT = re.compile(r"\d")

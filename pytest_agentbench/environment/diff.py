@@ -8,11 +8,11 @@ from typing import Any
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import with_hint
+from pytest_agentbench.core.json_values import same, to_json
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.state import Difference, State
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.core.values import same, to_json
-from pytest_agentbench.environment.shared_parts import apart
+from pytest_agentbench.environment.structural_sharing import apart
 
 _WIDTH = 160
 """Characters of a value that `describe` shows."""
@@ -22,7 +22,7 @@ def diff(expected: State, actual: State, ignore: Sequence[str] = ()) -> list[Dif
     """Give every place where `actual` is not `expected`, ordered by path.
 
     A missing or extra row (any object) is one difference, and so is each changed value in a row. Numbers are compared
-    with the tolerance of `core.values.same`; lists of equal length item by item. `ignore` holds patterns such as
+    with the tolerance of `core.json_values.same`; lists of equal length item by item. `ignore` holds patterns such as
     `orders.*.updated_at`: segments are joined by `.` (`\\.` for one inside a name) and `*` stands for any text within
     one segment; what a pattern names is left out with all that is below it.
     """

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import EnvironmentFaultError, NotRunError
-from pytest_agentbench.core.locks import ProcessLock
-from pytest_agentbench.core.seams import Isolation
-from pytest_agentbench.environment.shared import SharedByLoop
+from pytest_agentbench.core.files import ProcessLock
+from pytest_agentbench.core.protocols import Isolation
+from pytest_agentbench.environment.session_resources import SharedByLoop
 
 MOST_BYTES = 1_000_000_000
 """Bytes that the states of runs which overlap may take together, in all processes of a session."""

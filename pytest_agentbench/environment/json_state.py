@@ -1,6 +1,7 @@
 """State in one nested JSON object, of each run's own; the handle is the mutable dict itself."""
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from copy import deepcopy
@@ -10,16 +11,22 @@ from typing import Any
 
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import EnvironmentFaultError
-from pytest_agentbench.core.seams import Isolation
+from pytest_agentbench.core.protocols import Isolation
 from pytest_agentbench.core.state import State
 from pytest_agentbench.environment.lazy_state import LazyDict
-from pytest_agentbench.environment.rows import parse, read_text
-from pytest_agentbench.environment.shared_parts import changes, plain
+from pytest_agentbench.environment.state_files import parse, read_text
+from pytest_agentbench.environment.structural_sharing import changes, plain
 
 LARGE = 1_000_000
 """Bytes of a JSON file from which its content is shared between runs until they look at it."""
 
 _KEPT = 64
+
+_TICK = 2_000_000_000
+"""Nanoseconds within which two changes of a file may get one time; the coarsest file systems count in two seconds."""
+
+_Stamp = tuple[int, int, int]
+"""When a file's content and when the file itself was changed, and how long it is."""
 
 
 class JsonState:
@@ -32,6 +39,8 @@ class JsonState:
     isolation: Isolation = "per_run"
     snapshots_are_json = True
     """That nobody need copy a snapshot to have it as plain JSON."""
+    holds_nothing = True
+    """That there is nothing to close."""
 
     def __init__(self, *, file: Path | None = None) -> None:
         self._file = file
@@ -42,6 +51,11 @@ class JsonState:
             return merged({}, deepcopy(initial))
         content, is_large = _FILES.content(self._file)
         return merged(LazyDict(content) if is_large else deepcopy(content), deepcopy(initial))
+
+    def check(self) -> None:
+        """Raise `EnvironmentFaultError` where the file cannot be read; a large one is left to the run that needs it."""
+        if self._file is not None and _stamp(self._file)[2] < LARGE:
+            _FILES.content(self._file)
 
     def snapshot(self, handle: dict[str, Any]) -> State:
         """Give the state as plain JSON."""
@@ -80,9 +94,9 @@ def is_shareable(file: Path, size: int) -> bool:
 
 @dataclass
 class _Read:
-    """A file as it was read: when it was changed, how long it is, its text where it is small, and what it holds."""
+    """A file as it was read: its stamp where that tells a change, its text where it is small, and what it holds."""
 
-    stamp: tuple[int, int]
+    stamp: _Stamp | None
     text: str | None
     content: dict[str, Any]
 
@@ -102,29 +116,36 @@ class _Files:
         with lock:
             stamp = _stamp(file)
             known = self.read.get(file)
-            if known is not None and known.text is None and known.stamp == stamp:
-                return known.content, True
+            if known is not None and known.stamp == stamp:
+                return known.content, known.text is None
             text = read_text(file)
-            if known is not None and known.text == text:
-                return known.content, False
             is_large = is_shareable(file, len(text))
+            telling = stamp if is_large or _is_settled(stamp) else None
+            if known is not None and known.text == text:
+                known.stamp = telling
+                return known.content, False
             content = parse(text, file)
             if not isinstance(content, dict):
                 raise EnvironmentFaultError(f"{file}: must hold an object, found {type(content).__name__}")
             with self.guard:
-                self.read[file] = _Read(stamp, None if is_large else text, content)
+                self.read[file] = _Read(telling, None if is_large else text, content)
                 self.read.move_to_end(file)
                 if len(self.read) > _KEPT:
                     self.read.popitem(last=False)
             return content, is_large
 
 
-def _stamp(file: Path) -> tuple[int, int]:
+def _stamp(file: Path) -> _Stamp:
     try:
         found = file.stat()
     except OSError:
-        return (0, 0)  # reading it says why
-    return found.st_mtime_ns, found.st_size
+        return (0, 0, 0)  # reading it says why
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_size
+
+
+def _is_settled(stamp: _Stamp) -> bool:
+    """Whether the file was last changed so long ago that another change gets another time."""
+    return max(stamp[:2]) + _TICK < time.time_ns()
 
 
 _FILES = _Files()

@@ -1,6 +1,6 @@
 """Whether a tool reads or writes: as declared, as the suite says, as seen, or guessed from a verb in its name."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import pairwise
 
 from pytest_agentbench.core.names import letters_of, listing
@@ -63,13 +63,52 @@ def guessed_kind(name: str) -> ToolKind:
     return "unknown"
 
 
+def brings_own_tools(spec: EnvironmentSpec) -> bool:
+    """Whether nobody describes the agent's tools."""
+    return not spec.tools and spec.offered is None
+
+
+def named_in(spec: EnvironmentSpec) -> tuple[str, ...]:
+    """Give the tools that a suite names, by its scenarios or by what it says of their kinds."""
+    return (*spec.named, *spec.reads, *spec.writes)
+
+
 def own_tools(spec: EnvironmentSpec) -> tuple[ToolSpec, ...]:
-    """Describe the tools that the agent brings along, where the suite names none: it says no more than their kind."""
-    if spec.tools or spec.offered is not None:
+    """Describe the tools that the agent brings along, where the suite names none: it says no more than their kind.
+
+    A tool that some scenario expects or forbids writes where its name says so. Its name alone settles nothing.
+    """
+    if not brings_own_tools(spec):
         return ()
+    kinds: dict[str, tuple[ToolKind, KindSource]] = {
+        **{name: ("write", "name") for name in spec.named if guessed_kind(name) == "write"},
+        **dict.fromkeys(spec.reads, ("read", "declared")),
+        **dict.fromkeys(spec.writes, ("write", "declared")),
+    }
     anything = {"type": "object", "additionalProperties": True}
-    kinds: dict[str, ToolKind] = {**dict.fromkeys(spec.reads, "read"), **dict.fromkeys(spec.writes, "write")}
-    return tuple(ToolSpec(name=name, kind=kind, parameters=anything) for name, kind in kinds.items())
+    return tuple(
+        ToolSpec(name=name, kind=kind, kind_from=source, parameters=anything) for name, (kind, source) in kinds.items()
+    )
+
+
+def guesses_told(names: Collection[str]) -> str:
+    """Say what the names of tools were taken to mean, in a line that can be pasted into the suite; "" without names."""
+    kinds: dict[ToolKind, list[str]] = {"read": [], "write": [], "generic": [], "unknown": []}
+    for name in sorted(names):
+        kinds[guessed_kind(name)].append(name)
+    reads, writes = [*kinds["read"], *kinds["generic"]], kinds["write"]
+    told = [
+        f"{listing(names)} {verb}{'s' if len(names) == 1 else ''}"
+        for names, verb in ((writes, "write"), (reads, "read"))
+        if names
+    ]
+    if not told:
+        return ""
+    keys = [f"{key}: [{', '.join(names)}]" for key, names in (("writes", writes), ("reads", reads)) if names]
+    return (
+        f"nobody describes the agent's tools, so it is guessed from their names that {' and '.join(told)}; "
+        f"say it in the suite: `environment: {{{', '.join(keys)}}}`"
+    )
 
 
 def unknown_kinds(spec: EnvironmentSpec, toolset: Toolset) -> tuple[str, ...]:

@@ -5,39 +5,32 @@ import inspect
 from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, cast
 
 from pytest_agentbench.core.errors import EnvironmentFaultError
+from pytest_agentbench.core.protocols import RunSync, StateProvider
 from pytest_agentbench.core.remote import McpSpec, OpenApiSpec
-from pytest_agentbench.core.seams import StateProvider
 from pytest_agentbench.core.state import State
-from pytest_agentbench.core.suite import EnvironmentSpec
+from pytest_agentbench.core.suite import EnvironmentSpec, StateSpec
 from pytest_agentbench.core.text import shorten
 from pytest_agentbench.core.tool import Requestor, ToolCall, ToolResult, Toolset
 from pytest_agentbench.environment.context import make_context, split_context
-from pytest_agentbench.environment.faults import caught_async, guarded
-from pytest_agentbench.environment.injection.schedule import Schedule
-from pytest_agentbench.environment.injection.striking import Striker
-from pytest_agentbench.environment.injection.world import InjectionWorld
-from pytest_agentbench.environment.invoke import Done, Invoker
+from pytest_agentbench.environment.injection.injector import Striker
+from pytest_agentbench.environment.injection.schedule import InjectionWorld, Schedule
 from pytest_agentbench.environment.isolation import IsolationGate
-from pytest_agentbench.environment.opening import open_remote
-from pytest_agentbench.environment.own_state import Plugged, build_provider, state_key
-from pytest_agentbench.environment.python_tools import LoadedTools, PythonTool
-from pytest_agentbench.environment.remote import RemoteTools
-from pytest_agentbench.environment.remote_calls import RemoteCalls
-from pytest_agentbench.environment.runner import Runner
-from pytest_agentbench.environment.signatures import NOW
-from pytest_agentbench.environment.state_access import OpenState
-from pytest_agentbench.environment.told_state import ToldState
-from pytest_agentbench.environment.toolset import load_tools, opening_of, refuse_namesakes, remote_parts
-from pytest_agentbench.environment.wrapped import OnCall
+from pytest_agentbench.environment.python_calls import Done, Invoker, OnCall
+from pytest_agentbench.environment.python_tools import NOW, LoadedTools, PythonTool
+from pytest_agentbench.environment.remote_tools import RemoteCalls, RemoteTools
+from pytest_agentbench.environment.state_access import OpenState, caught_async, guarded
+from pytest_agentbench.environment.state_provider import Plugged, ToldState, build_provider, state_key
+from pytest_agentbench.environment.toolset import load_tools, open_remote, opening_of, refuse_namesakes, remote_parts
 
 
 class LocalEnvironment:
-    """Tools and state of one run; an async context manager (`core.seams.Environment`).
+    """Tools and state of one run; an async context manager (`core.protocols.Environment`).
 
     `scenario_state` is the scenario's own part of the state, `context` what tools get as `context`, unless it names a
     function that makes it of the rest (`environment.context`), `run_name` a name unique to the run, `session_id` what
@@ -57,7 +50,7 @@ class LocalEnvironment:
         context: dict[str, Any],
         run_name: str,
         session_id: str = "",
-        runner: Runner,
+        runner: RunSync,
         gate: IsolationGate,
         known: Toolset | None = None,
         patience: float | None = None,
@@ -115,6 +108,11 @@ class LocalEnvironment:
     def broken(self) -> dict[str, str]:
         """The tools that broke, and did not refuse, at every call so far, and what the last one raised."""
         return self._invoker.broken
+
+    @property
+    def slipped(self) -> dict[str, str]:
+        """The tools whose own code failed at every call without meaning to, what the last one raised and where."""
+        return self._invoker.slipped
 
     @property
     def states(self) -> tuple[State, ...]:
@@ -236,22 +234,22 @@ class LocalEnvironment:
                 raise EnvironmentFaultError("the scenario gives initial state, but the suite has no environment.state")
             await self._make_context()
             return
-        provider: StateProvider = await guarded(
-            lambda: (
-                cast("StateProvider", ToldState(self._remote, spec.options["tools"]))  # methods may be async
-                if spec.kind == "tools"
-                else build_provider(spec, self._root, self._plugged)
-            ),
-            self._runner,
-            "the state provider",
-            self._patience,
-        )
+        provider = await self._provider(spec)
         await self._stack.enter_async_context(self._gate.hold(provider.isolation, state_key(spec)))
         state = OpenState(provider, self._runner, self._patience)
         await state.open(self._scenario_state, self._run_name)
         self._stack.push_async_callback(state.close)
         self._state = state
         await self._make_context()
+
+    async def _provider(self, spec: StateSpec) -> StateProvider:
+        """Build the state provider; only what others wrote may take long, and needs the run's thread."""
+        if spec.kind == "tools":
+            return cast("StateProvider", ToldState(self._remote, spec.options["tools"]))  # methods may be async
+        build = partial(build_provider, spec, self._root, self._plugged)
+        if spec.kind in ("json", "sqlite"):
+            return build()
+        return await guarded(build, self._runner, "the state provider", self._patience)
 
     async def _make_context(self) -> None:
         if self._make:

@@ -6,10 +6,11 @@ text, None as `null`.
 """
 
 import inspect
+import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from functools import cached_property, lru_cache
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any, get_args, is_typeddict
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
@@ -17,12 +18,116 @@ from pydantic.errors import PydanticUserError
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import ErrorDetails
 
-from pytest_agentbench.core.errors import EnvironmentFaultError
+from pytest_agentbench.core.errors import EnvironmentFaultError, with_hint
 from pytest_agentbench.core.text import shorten
 from pytest_agentbench.core.tool import Requestor, Toolset, ToolSpec
 from pytest_agentbench.environment.import_path import forget_module
 from pytest_agentbench.environment.kinds import kind_of
-from pytest_agentbench.environment.signatures import INJECTED, Parameter, ToolSignature, read_signature
+
+INJECTED = ("state", "context")
+"""Parameters that the environment fills in; callers neither see nor give them."""
+
+NOW = "now"
+"""The parameter that it fills in, too, where the suite says what its clock shows."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameter:
+    """One argument that callers may give; `default` is `inspect.Parameter.empty` where it is required."""
+
+    name: str
+    annotation: Any
+    default: Any
+    positional: bool = False
+
+    @property
+    def required(self) -> bool:
+        """Whether a call must give it."""
+        return self.default is inspect.Parameter.empty
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolSignature:
+    """What a function takes: visible parameters in order, injected ones, and whether `**keywords` take any other."""
+
+    parameters: tuple[Parameter, ...]
+    injected: tuple[str, ...]
+    needs: tuple[str, ...]
+    open_ended: bool
+    returns: Any
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The visible names in order."""
+        return tuple(parameter.name for parameter in self.parameters)
+
+
+def read_signature(function: Callable[..., Any], name: str, filled: tuple[str, ...] = INJECTED) -> ToolSignature:
+    """Read a tool's signature; the parameters named in `filled` are not the caller's.
+
+    Raise `EnvironmentFaultError` where callers could not call it by name.
+    """
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError, NameError) as error:
+        raise EnvironmentFaultError(f"tool {name!r} has no readable signature: {error}") from error
+    visible: list[Parameter] = []
+    injected: list[str] = []
+    needs: list[str] = []
+    open_ended = False
+    for parameter in signature.parameters.values():
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            raise EnvironmentFaultError(
+                f"tool {name!r} takes *{parameter.name}; tools are called by argument name, so make it a list"
+            )
+        if parameter.kind is parameter.VAR_KEYWORD:
+            open_ended = True
+        elif parameter.name in filled:
+            injected.append(parameter.name)
+            if parameter.default is parameter.empty:
+                needs.append(parameter.name)
+        else:
+            visible.append(_visible(function, name, parameter))
+    try:
+        returns = _resolved(function, signature.return_annotation)
+    except Exception:  # noqa: BLE001 - evaluating an annotation runs user code, and nothing depends on this one
+        returns = inspect.Signature.empty
+    return ToolSignature(
+        parameters=tuple(visible),
+        injected=tuple(injected),
+        needs=tuple(needs),
+        open_ended=open_ended,
+        returns=returns,
+    )
+
+
+def _visible(function: Callable[..., Any], tool: str, parameter: inspect.Parameter) -> Parameter:
+    try:
+        annotation = _resolved(function, parameter.annotation)
+    except Exception as error:
+        raise EnvironmentFaultError(
+            f"tool {tool!r}: the type of {parameter.name!r}, {parameter.annotation!r}, cannot be resolved: {error}"
+        ) from error
+    if annotation is inspect.Parameter.empty:
+        annotation = Any
+    elif parameter.default is None and annotation is not Any:
+        annotation = typing.Optional[annotation]  # noqa: UP045 - built from a value; agents send null for `x: str = None`
+    return Parameter(
+        name=parameter.name,
+        annotation=annotation,
+        default=parameter.default,
+        positional=parameter.kind is parameter.POSITIONAL_ONLY,
+    )
+
+
+def _resolved(function: Callable[..., Any], annotation: Any) -> Any:
+    """Evaluate one annotation; each for itself, since those of injected parameters need not exist at run time."""
+    if type(annotation) is type:  # a plain class, `inspect.Parameter.empty` among them, as most are
+        return annotation
+    unwrapped = inspect.unwrap(function)
+    names = getattr(unwrapped, "__globals__", {})
+    holder = SimpleNamespace(__annotations__={"it": annotation})
+    return typing.get_type_hints(holder, globalns=names, include_extras=True)["it"]
 
 
 class ArgumentsError(TypeError):
@@ -135,7 +240,10 @@ class PythonTool:
             build = _shared_model if all(map(_is_plain, parameters)) else _model
             return build(self.name, parameters, told, self.signature.open_ended)
         except PydanticUserError as error:
-            raise EnvironmentFaultError(f"tool {self.name!r}: its types cannot be validated: {error}") from error
+            why = error.message.partition(". ")[0]  # what follows is for who writes pydantic's models
+            hint = "a tool gets the suite's state as `state`, its context as `context`; arguments are of JSON's types"
+            text = f"tool {self.name!r}: its types cannot be validated: {why}"
+            raise EnvironmentFaultError(with_hint(text, hint)) from error
 
 
 def _returned(annotation: Any) -> dict[str, Any] | None:

@@ -1,9 +1,11 @@
-"""A service that is started for the runs: its process, whether it is up, the last it said, and its end."""
+"""A service that the suite starts, for one run or for all: its process, whether it is up, the last it said, its end."""
 
 import asyncio
 import collections
 import contextlib
+import json
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -14,22 +16,39 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import TypeVar
 
-from pytest_agentbench.core.errors import AgentBenchError, EnvironmentFaultError
-from pytest_agentbench.core.remote import ServiceSpec
+from pytest_agentbench.core.codec import digest
+from pytest_agentbench.core.errors import AgentBenchError, EnvironmentFaultError, NeverUpError, SuiteFaultError
+from pytest_agentbench.core.misfit import Keys
+from pytest_agentbench.core.remote import McpSpec, ServiceSpec, is_fixed_address, is_web_address
+from pytest_agentbench.core.suite import HttpAgentSpec
 from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.environment.isolation import IsolationGate
+from pytest_agentbench.environment.openapi.transport import Sender
 from pytest_agentbench.environment.orphans import ORPHANAGE
 
 _LINES = 8
 """Last lines of a process that an error quotes."""
+
+_SHOWN = 200
+"""Characters of a command that are shown."""
 
 _PAUSE = 0.05
 """Seconds between two looks at whether a service is up."""
 
 _GOODBYE = 2.0
 """Seconds that a process has to end after it was asked to, before it is killed."""
+
+_NOW = "{now}"
+"""What stands for the clock of the run in a command and its variables."""
+
+_STARTS = 2
+"""Times that a service is started before it counts as one that never comes up: what it needs may not be up yet."""
 
 _TRIES = 100
 """Ports that are tried until one is free for TCP and UDP."""
@@ -48,6 +67,7 @@ class Service:
         self.port = port = int(claim.getsockname()[1])
         self._said: collections.deque[str] = collections.deque(maxlen=_LINES)
         values = placeholders(folder, port)
+        self._own = {str(folder): "{run_dir}", str(port): "{port}"}
         self._command = [filled(part, values) for part in spec.command]
         env = {**inherited(), **{name: filled(value, values) for name, value in spec.env.items()}}
         try:
@@ -75,13 +95,13 @@ class Service:
 
     @property
     def command(self) -> str:
-        """The command, as it is called in messages."""
-        return shown(self._command)
+        """The command, as it is called in messages, alike for every start of it."""
+        return self._alike(shown(self._command))
 
     @property
     def last_lines(self) -> str:
         """The last it said, as the end of a message."""
-        return quoted_lines(list(self._said))
+        return quoted_lines([self._alike(line) for line in self._said])
 
     @property
     def exit_status(self) -> int | None:
@@ -115,8 +135,15 @@ class Service:
                         )
                     await asyncio.sleep(_PAUSE)
         except TimeoutError:
-            why = f"was not up at port {self.port} within {seconds:g} s: {_why(last, path)}"
+            where = path if is_web_address(path) else "{port}"
+            why = f"was not up at {where} within {seconds:g} s: {_why(last, path)}"
             raise EnvironmentFaultError(f"{self.command} {why}{self.last_lines}") from None
+
+    def _alike(self, text: str) -> str:
+        """Put the names of port and folder in the place of what they are in this start."""
+        for value, name in self._own.items():
+            text = re.sub(rf"(?<![\w.]){re.escape(value)}(?!\w)", name, text)
+        return text
 
     def _listen(self) -> None:
         with contextlib.suppress(ValueError, OSError):  # closed under its hands
@@ -161,6 +188,23 @@ def placeholders(folder: Path, port: int | None = None) -> dict[str, str]:
     return values if port is None else {**values, "port": str(port)}
 
 
+Started = TypeVar("Started", ServiceSpec, McpSpec)
+
+
+def on_clock(spec: Started, now: str | None) -> Started:
+    """Give how a process is started on a clock, for which `{now}` stands; raise `SuiteFaultError` where there is none.
+
+    A process that runs keeps the clock that it was started with.
+    """
+    texts = (*spec.command, *spec.env.values())
+    if not any(_NOW in text for text in texts):
+        return spec
+    if now is None:
+        raise SuiteFaultError(f"`{_NOW}` in {shown(spec.command)} or its `env` is the suite's clock: set `now`")
+    env = {name: text.replace(_NOW, now) for name, text in spec.env.items()}
+    return spec.model_copy(update={"command": tuple(part.replace(_NOW, now) for part in spec.command), "env": env})
+
+
 def filled(text: str, values: Mapping[str, str]) -> str:
     """Put values into a text, each in the place of its name in braces."""
     for name, value in values.items():
@@ -179,8 +223,16 @@ def inherited(names: Sequence[str] = ()) -> dict[str, str]:
 
 
 def shown(command: Sequence[str]) -> str:
-    """Show a command as one would type it."""
-    return f"`{shorten(printable(shlex.join(command)), 200)}`"
+    """Show a command as one would type it: whole words, since half of one may be half of a secret."""
+    words = [printable(_quoted(word)) for word in command]
+    lengths = list(accumulate(len(word) + 1 for word in words))
+    kept = [word for word, length in zip(words, lengths, strict=True) if length <= _SHOWN]
+    return f"`{' '.join([*kept, '…'] if len(kept) < len(words) else kept)}`"
+
+
+def _quoted(word: str) -> str:
+    """Put a word in quotation marks where it needs them, with escapes in which a secret is still found."""
+    return word if shlex.quote(word) == word else json.dumps(word, ensure_ascii=False)
 
 
 def start_text(command: Sequence[str], reason: str) -> str:
@@ -222,3 +274,92 @@ def _signal(process: "subprocess.Popen[str]", number: int) -> None:
             os.killpg(process.pid, number)
         elif process.poll() is None:
             process.send_signal(number)
+
+
+_ERROR = 400
+_OUT_OF_SERVICE = 502
+_ANY_STATUS = 1_000
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """An agent's endpoint as one run reaches it, and the service behind it where the suite started one."""
+
+    spec: HttpAgentSpec
+    service: Service | None = None
+
+
+@dataclass
+class _FirstStart:
+    """How the first start of a service went: what it gave, for the run that made it, or why nothing will come of it."""
+
+    failed: EnvironmentFaultError | None = None
+    service: Service | None = None
+
+    def take(self) -> Service | None:
+        """Give what the first start gave, to the first that asks."""
+        taken, self.service = self.service, None
+        return taken
+
+    async def aclose(self) -> None:
+        """End what nobody took."""
+        if (left := self.take()) is not None:
+            await left.aclose()
+
+
+async def _refuse_stranger(address: str, seconds: float) -> None:
+    """Raise `EnvironmentFaultError` where somebody else answers where the service is to listen."""
+    async with Sender(headers={}, seconds=seconds) as sender:
+        if await sender.standing(address, below=_ANY_STATUS) == "":
+            raise EnvironmentFaultError(
+                f"something answers at {address} before the service is started: end it, or another session that has "
+                "started it (with `-n` each worker starts one), or write `{port}` into `command`"
+            )
+
+
+async def serve(spec: ServiceSpec, root: Path, gate: IsolationGate, stack: AsyncExitStack, at: Keys = ()) -> Service:
+    """Give the running service that the suite names at `at`, started if need be; one of a run's own ends with `stack`.
+
+    The first start goes alone, and is tried again. Raise `NeverUpError` where it fails, for every run that asks, and
+    `EnvironmentFaultError` where a later start does.
+    """
+
+    async def start() -> Service:
+        if is_fixed_address(spec.ready):
+            await _refuse_stranger(str(spec.ready), spec.seconds)
+        # in a thread, which no signal breaks off between the start of a process and the note that it is to be ended
+        service = await asyncio.to_thread(start_service, spec, root)
+        try:
+            async with Sender(headers={}, seconds=spec.seconds) as sender:
+                path = (spec.ready or "").lstrip("/").replace("{port}", str(service.port))
+                address = path if is_web_address(path) else f"http://127.0.0.1:{service.port}/{path}"
+                # nobody said that there is anything at `/`: an error of the service itself tells that it is up
+                below = _OUT_OF_SERVICE if spec.ready is None else _ERROR
+                await service.until_up(lambda: sender.standing(address, below=below), spec.seconds, spec.ready or "/")
+        except BaseException:
+            await service.aclose()
+            raise
+        return service
+
+    async def start_first() -> _FirstStart:
+        failed = None
+        for _ in range(_STARTS):
+            try:
+                return _FirstStart(service=await start())
+            except EnvironmentFaultError as error:
+                failed = error
+        return _FirstStart(failed=failed)
+
+    name = f"{root} {digest(spec.model_dump(mode='json'))}"
+    first = await gate.shared.get(f"first start {name}", start_first)
+    if first.failed is not None:
+        raise NeverUpError(str(first.failed), at=at)
+
+    async def start_next() -> Service:
+        return first.take() or await start()
+
+    if spec.share == "run":
+        service = await start_next()
+        stack.push_async_callback(service.aclose)
+        return service
+    return await gate.shared.get(f"service {name}", start_next, lambda service: service.exit_status is None)

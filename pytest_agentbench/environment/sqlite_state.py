@@ -1,17 +1,300 @@
 """State in a SQLite database in memory, one per run, copied from a template built once per process."""
 
+import json
 import sqlite3
 import threading
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from operator import is_
 from pathlib import Path
 from typing import Any
 
-from pytest_agentbench.core.errors import EnvironmentFaultError
-from pytest_agentbench.core.seams import Isolation
+from pytest_agentbench.core.errors import EnvironmentFaultError, SuiteError
+from pytest_agentbench.core.json_values import to_json
+from pytest_agentbench.core.misfit import Misfit
+from pytest_agentbench.core.names import suggestion
+from pytest_agentbench.core.protocols import Isolation
 from pytest_agentbench.core.state import State
-from pytest_agentbench.environment.rows import parse, read_text
-from pytest_agentbench.environment.sqlite_rows import Table, check_references, read_rows, tables, write_rows
+from pytest_agentbench.core.text import shorten
+from pytest_agentbench.environment.state_files import parse_document, read_text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A table: its columns, the columns of its primary key in order, and the name its rowid goes by ("" if none)."""
+
+    name: str
+    columns: tuple[str, ...]
+    key: tuple[str, ...]
+    rowid: str
+
+    @property
+    def quoted(self) -> str:
+        """The name as SQL."""
+        return quote(self.name)
+
+
+def quote(name: str) -> str:
+    """Give a name as a quoted SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def tables(connection: sqlite3.Connection) -> dict[str, Table]:
+    """Give the ordinary tables of the main database by name; views and virtual tables are left out."""
+    cursor = _cursor(connection)
+    shadow = {row[1] for row in cursor.execute("PRAGMA main.table_list") if row[2] in ("virtual", "shadow")}
+    names = cursor.execute(
+        "SELECT name FROM main.sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY 1"
+    ).fetchall()
+    return {name: _table(cursor, name) for (name,) in names if name not in shadow}
+
+
+def write_rows(connection: sqlite3.Connection, data: object, source: str) -> None:
+    """Write `{table: [rows]}` (inserted, or replacing the row with that key) or `{table: {key: {column: value}}}`.
+
+    The second form changes the named columns of the row with that key and inserts it where there is none. A key that
+    stands twice in one list is an error: one of the two rows would be lost.
+    Lists and mappings as values are stored as JSON text. Raise `EnvironmentFaultError` naming `source`, table and row.
+    """
+    if not isinstance(data, Mapping):
+        raise EnvironmentFaultError(f"{source}: must be a mapping {{table: [rows]}}, found {_shown(data)}")
+    known = tables(connection)
+    for name, rows in data.items():
+        table = known.get(name)
+        if table is None:
+            raise EnvironmentFaultError(f"{source}: {_no_table(name, known)}")
+        if isinstance(rows, list):
+            written: set[tuple[Any, ...]] = set()
+            for number, row in enumerate(rows, start=1):
+                _insert_once(connection, table, _checked(table, row, f"{source}: {name} row {number}"), written)
+        elif isinstance(rows, Mapping):
+            for key, row in rows.items():
+                _patch(connection, table, str(key), _checked(table, row, f"{source}: {name}.{key}"))
+        elif rows is not None:
+            raise EnvironmentFaultError(f"{source}: {name}: must be a list of rows, found {_shown(rows)}")
+
+
+def unknown_names(known: Mapping[str, Table], data: Mapping[str, Any]) -> Iterator[Misfit]:
+    """Give the tables and columns of what `write_rows` writes that are not there."""
+    for name, rows in data.items():
+        table = known.get(name)
+        if table is None:
+            yield Misfit(path=(name,), message=_no_table(name, known), hint=suggestion(name, known), at_key=True)
+            continue
+        keyed = rows.items() if isinstance(rows, Mapping) else enumerate(rows if isinstance(rows, list) else ())
+        for key, row in keyed:
+            for column in row if isinstance(row, Mapping) else ():
+                if column not in table.columns:
+                    hint = suggestion(str(column), table.columns)
+                    yield Misfit(path=(name, key, column), message=_no_column(column, table), hint=hint, at_key=True)
+
+
+def _no_table(name: object, known: Mapping[str, Table]) -> str:
+    return f"there is no table {name!r}; tables are {', '.join(known) or 'none'}"
+
+
+def _no_column(name: object, table: Table) -> str:
+    return f"there is no column {name!r}; {table.name} has {', '.join(table.columns)}"
+
+
+def check_references(connection: sqlite3.Connection, source: str) -> None:
+    """Raise `EnvironmentFaultError` naming the first row whose foreign key leads nowhere."""
+    for name, rowid, parent, _ in _cursor(connection).execute("PRAGMA foreign_key_check"):
+        row = ""
+        table = tables(connection).get(name)
+        if rowid is not None and table is not None and table.rowid:
+            found = _select(connection, table, f"WHERE {table.rowid} = ?", (rowid,)).fetchall()
+            row = f" row {_shown(dict(zip(table.columns, found[0][1:], strict=False)))}" if found else ""
+        raise EnvironmentFaultError(f"{source}: {name}{row}: refers to a row of {parent!r} that does not exist")
+
+
+def read_rows(connection: sqlite3.Connection, like: State | None = None) -> State:
+    """Read everything as {table: {primary key as text: {column: value}}}; blobs and broken UTF-8 become text.
+
+    Columns of a composite key are joined by `|`; a table without primary key is keyed by rowid. Tables and rows that
+    are as in `like` are that state's own.
+    """
+    decode, connection.text_factory = connection.text_factory, lambda raw: raw.decode("utf-8", "backslashreplace")
+    try:
+        state: State = {}
+        for table in tables(connection).values():
+            rows: dict[str, Any] = {}
+            known = (like or {}).get(table.name) or {}
+            for found in _ordered(connection, table, "", ()):
+                values = _key_of(table, found)
+                key = _free(_key_text(values), rows)
+                row = known.get(key)
+                rows[key] = row if row is not None and _is_row(row, table, found) else _row(table, found)
+            is_known = len(rows) == len(known) and all(map(is_, rows.values(), known.values()))
+            state[table.name] = known if known and is_known and [*rows] == [*known] else rows
+        return state
+    finally:
+        connection.text_factory = decode
+
+
+def _keyed(
+    connection: sqlite3.Connection, table: Table, where: str, wanted: tuple[Any, ...]
+) -> list[tuple[tuple[Any, ...], str]]:
+    """Give (key values, key text) of the rows in the order of the key."""
+    found = (_key_of(table, one) for one in _ordered(connection, table, where, wanted))
+    return [(values, _key_text(values)) for values in found]
+
+
+def _ordered(connection: sqlite3.Connection, table: Table, where: str, wanted: tuple[Any, ...]) -> sqlite3.Cursor:
+    order = ", ".join(quote(column) for column in table.key) or table.rowid
+    return _select(connection, table, f"{where} ORDER BY {order}", wanted)
+
+
+def _key_of(table: Table, found: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Give the key of a row as selected, whose first value is the rowid."""
+    return tuple(found[1 + table.columns.index(column)] for column in table.key) or (found[0],)
+
+
+def _row(table: Table, found: tuple[Any, ...]) -> dict[str, Any]:
+    return {column: to_json(value) for column, value in zip(table.columns, found[1:], strict=True)}
+
+
+def _is_row(row: dict[str, Any], table: Table, found: tuple[Any, ...]) -> bool:
+    """Whether a row that is known is the one selected: 1 and 1.0 differ, and what had to be made text is not known."""
+    values = found[1:]
+    return (
+        (*row.values(),) == values
+        and all(map(is_, map(type, row.values()), map(type, values)))
+        and (*row.keys(),) == table.columns
+    )
+
+
+def _key_text(values: tuple[Any, ...]) -> str:
+    texts = ["null" if value is None else str(to_json(value)) for value in values]
+    if len(texts) == 1:
+        return texts[0]
+    return "|".join(text.replace("\\", "\\\\").replace("|", "\\|") for text in texts)
+
+
+def _free(key: str, taken: Mapping[str, object]) -> str:
+    """Tell apart keys that are equal as text only (1 and '1', or two NULLs), so that no row is lost."""
+    number, free = 1, key
+    while free in taken:
+        number, free = number + 1, f"{key}~{number + 1}"
+    return free
+
+
+def _select(connection: sqlite3.Connection, table: Table, rest: str, values: tuple[Any, ...]) -> sqlite3.Cursor:
+    columns = ", ".join([table.rowid or "NULL", *(quote(column) for column in table.columns)])
+    sql = f"SELECT {columns} FROM main.{table.quoted} {rest}"  # noqa: S608 - names are quoted
+    return _cursor(connection).execute(sql, values)
+
+
+def _table(cursor: sqlite3.Cursor, name: str) -> Table:
+    information = cursor.execute(f"PRAGMA main.table_xinfo({quote(name)})").fetchall()
+    columns = tuple(row[1] for row in information if row[6] != 1)
+    key = tuple(row[1] for row in sorted((row for row in information if row[5]), key=lambda row: int(row[5])))
+    lowered = {column.lower() for column in columns}
+    rowid = next((alias for alias in ("rowid", "_rowid_", "oid") if alias not in lowered), "")
+    if rowid:
+        try:
+            cursor.execute(f"SELECT {rowid} FROM main.{quote(name)} LIMIT 0")  # noqa: S608 - names are quoted
+        except sqlite3.OperationalError:
+            rowid = ""  # WITHOUT ROWID
+    return Table(name=name, columns=columns, key=key, rowid=rowid)
+
+
+def _checked(table: Table, row: object, place: str) -> tuple[dict[str, Any], str]:
+    if not isinstance(row, Mapping):
+        raise EnvironmentFaultError(f"{place}: must be a mapping {{column: value}}, found {_shown(row)}")
+    if unknown := [name for name in row if name not in table.columns]:
+        raise EnvironmentFaultError(f"{place}: {_no_column(unknown[0], table)}")
+    return {str(name): _stored(value) for name, value in row.items()}, place
+
+
+def _insert_once(
+    connection: sqlite3.Connection,
+    table: Table,
+    checked: tuple[dict[str, Any], str],
+    written: set[tuple[Any, ...]],
+) -> None:
+    """Insert a row unless one with its key, as the database compares keys, is among those `written`; add it there."""
+    row, place = checked
+    has_key = bool(table.key) and all(name in row for name in table.key)
+    if has_key and written.intersection(_with_key(connection, table, row)):
+        key = ", ".join(f"{name} {_shown(row[name])}" for name in table.key)
+        raise EnvironmentFaultError(f"{place}: {key} is there twice")
+    _insert(connection, table, checked)
+    if has_key:
+        written.update(_with_key(connection, table, row))
+
+
+def _with_key(connection: sqlite3.Connection, table: Table, row: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    """Give the keys, as stored, of the rows that have the key of `row`."""
+    columns = ", ".join(quote(name) for name in table.key)
+    where = " AND ".join(f"{quote(name)} = ?" for name in table.key)
+    sql = f"SELECT {columns} FROM main.{table.quoted} WHERE {where}"  # noqa: S608 - names are quoted
+    try:
+        return _cursor(connection).execute(sql, tuple(row[name] for name in table.key)).fetchall()
+    except (sqlite3.Error, OverflowError, UnicodeEncodeError):
+        return []  # a value that SQLite cannot hold: inserting it says so
+
+
+def _insert(connection: sqlite3.Connection, table: Table, checked: tuple[dict[str, Any], str]) -> None:
+    row, place = checked
+    if not row:
+        _execute(connection, f"INSERT INTO main.{table.quoted} DEFAULT VALUES", (), row, place)
+        return
+    columns, marks = ", ".join(quote(name) for name in row), ", ".join("?" * len(row))
+    values = tuple(row.values())
+    if table.key and all(name in row for name in table.key):
+        where = " AND ".join(f"{quote(name)} = ?" for name in table.key)
+        key = tuple(row[name] for name in table.key)
+        _execute(connection, f"DELETE FROM main.{table.quoted} WHERE {where}", key, row, place)  # noqa: S608 - quoted
+    sql = f"INSERT INTO main.{table.quoted} ({columns}) VALUES ({marks})"  # noqa: S608 - names are quoted
+    _execute(connection, sql, values, row, place)
+
+
+def _patch(connection: sqlite3.Connection, table: Table, key: str, checked: tuple[dict[str, Any], str]) -> None:
+    row, place = checked
+    names = [quote(name) for name in table.key] or [table.rowid]
+    where, wanted = (f"WHERE CAST({names[0]} AS TEXT) = ?", (key,)) if len(names) == 1 else ("", ())
+    found = [values for values, text in _keyed(connection, table, where, wanted) if text == key]
+    if not found:
+        if len(table.key) == 1:
+            row = {table.key[0]: key, **row}
+        elif not all(name in row for name in table.key):
+            raise EnvironmentFaultError(f"{place}: no row has this key; give {', '.join(table.key)} to insert it")
+        _insert(connection, table, (row, place))
+    elif row:
+        change = ", ".join(f"{quote(name)} = ?" for name in row)
+        where = " AND ".join(f"{name} IS ?" for name in names)
+        sql = f"UPDATE main.{table.quoted} SET {change} WHERE {where}"  # noqa: S608 - names are quoted
+        _execute(connection, sql, (*row.values(), *found[0]), row, place)
+
+
+def _execute(
+    connection: sqlite3.Connection, sql: str, values: tuple[Any, ...], row: Mapping[str, Any], place: str
+) -> None:
+    try:
+        connection.execute(sql, values)
+    except (sqlite3.Error, OverflowError, UnicodeEncodeError) as error:
+        raise EnvironmentFaultError(f"{place} {_shown(dict(row))}: {error}") from error
+
+
+def _stored(value: Any) -> Any:
+    """Give a value that SQLite can hold."""
+    if value is None or isinstance(value, str | int | float | bytes):
+        return value
+    plain = to_json(value)
+    return json.dumps(plain, ensure_ascii=False) if isinstance(plain, list | dict) else plain
+
+
+def _cursor(connection: sqlite3.Connection) -> sqlite3.Cursor:
+    """Give a cursor of plain tuples, whatever row type the tools' handle has."""
+    cursor = connection.cursor()
+    cursor.row_factory = None
+    return cursor
+
+
+def _shown(value: object) -> str:
+    return shorten(repr(value), 200)
 
 
 class SqliteState:
@@ -156,7 +439,12 @@ def _template(schema_file: Path | None, schema: str, rows_file: Path | None, row
             raise EnvironmentFaultError(f"{schema_file}: {error}") from error
         connection.execute("PRAGMA foreign_keys = OFF")
         if rows_file is not None:
-            write_rows(connection, parse(rows, rows_file) or {}, str(rows_file))
+            document = parse_document(rows, rows_file)
+            data = document.value or {}
+            if misfits := [*unknown_names(tables(connection), data)] if isinstance(data, dict) else []:
+                problems = [document.problem(one.path, one.message, one.hint, at_key=True) for one in misfits]
+                raise EnvironmentFaultError(str(SuiteError(problems)))
+            write_rows(connection, data, str(rows_file))
             check_references(connection, str(rows_file))
         connection.commit()
         is_empty = connection.execute("PRAGMA page_count").fetchone()[0] == 0

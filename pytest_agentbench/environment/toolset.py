@@ -1,22 +1,28 @@
-"""Loads the tools that a suite names, without opening any state or calling any tool."""
+"""Loads and opens the tools that a suite names, without opening any state, and tells how a committed list differs."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AsyncExitStack
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from pytest_agentbench.core.errors import EnvironmentFaultError
+from pytest_agentbench.core.remote import McpSpec, OpenApiSpec, is_web_address
 from pytest_agentbench.core.suite import EnvironmentSpec, ToolsSpec
 from pytest_agentbench.core.tool import Requestor, Toolset, ToolSpec
 from pytest_agentbench.environment.import_path import forget_module, load_fresh_module
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.kinds import own_tools
-from pytest_agentbench.environment.offered import offered_tools, opened
-from pytest_agentbench.environment.opening import declared_tools
-from pytest_agentbench.environment.python_tools import LoadedTools, PythonTool, tools_of
-from pytest_agentbench.environment.remote import Opening
+from pytest_agentbench.environment.plugin_environment import offered_tools, opened
+from pytest_agentbench.environment.python_tools import INJECTED, NOW, LoadedTools, PythonTool, tools_of
+from pytest_agentbench.environment.remote_tools import (
+    Opening,
+    PrefixedTools,
+    RemoteTools,
+    listed_tools,
+    prefixed,
+)
 from pytest_agentbench.environment.schema_tools import read_schema_tools
-from pytest_agentbench.environment.signatures import INJECTED, NOW
 
 
 def load_toolset(spec: EnvironmentSpec, root: Path, *, recorded: bool = False) -> Toolset:
@@ -77,6 +83,7 @@ def opening_of(
         session_id=session_id,
         gate=gate or IsolationGate(root),
         context=context or {},
+        now=spec.now.isoformat() if spec.now else None,
         requestor=requestor,
         reads=spec.reads,
         writes=spec.writes,
@@ -140,3 +147,79 @@ def refuse_namesakes(specs: Iterable[ToolSpec]) -> None:
 def _parts(spec: EnvironmentSpec) -> list[tuple[ToolsSpec, Requestor]]:
     agents: list[tuple[ToolsSpec, Requestor]] = [(part, "assistant") for part in spec.tools]
     return [*agents, *((part, "user") for part in spec.user_tools)]
+
+
+async def open_remote(spec: OpenApiSpec | McpSpec, opening: Opening) -> RemoteTools:
+    """Open a source of tools; raise `EnvironmentFaultError` where it is not there."""
+    source = await _opened(spec, opening)
+    return PrefixedTools(source, opening.prefix) if opening.prefix else source
+
+
+async def _opened(spec: OpenApiSpec | McpSpec, opening: Opening) -> RemoteTools:
+    if isinstance(spec, OpenApiSpec):
+        from pytest_agentbench.environment.openapi.provider import open_service  # noqa: PLC0415 - httpx2 is heavy
+
+        return await open_service(spec, opening)
+    from pytest_agentbench.environment.mcp.provider import open_server  # noqa: PLC0415 - the extra may be missing
+
+    return await open_server(spec, opening)
+
+
+def declared_tools(spec: OpenApiSpec | McpSpec, opening: Opening) -> tuple[ToolSpec, ...] | None:
+    """Give the tools as far as files tell them, without a process or the network; None where no file does.
+
+    Raise `EnvironmentFaultError` where a file is not usable.
+    """
+    if spec.tools is not None:
+        return prefixed(listed_tools(spec.tools, opening), opening.prefix)
+    if isinstance(spec, OpenApiSpec) and not is_web_address(spec.document):
+        from pytest_agentbench.environment.openapi.provider import read_tools  # noqa: PLC0415 - httpx2 is heavy
+
+        return prefixed(read_tools(spec, opening), opening.prefix)
+    return None
+
+
+async def real_toolset(spec: EnvironmentSpec, root: Path, gate: IsolationGate) -> Toolset:
+    """Start or reach what executes the tools and give them all, committed lists being left aside.
+
+    Raise `EnvironmentFaultError` where a service or a server is not there.
+    """
+    loaded = load_tools(spec, root, "listed")
+    loaded.forget()
+    specs = list(loaded.toolset)
+    async with AsyncExitStack() as stack:
+        for part, requestor in remote_parts(spec):
+            if part.remote is None:
+                continue
+            without = part.remote.model_copy(update={"tools": None})
+            source = await open_remote(without, opening_of(spec, requestor, root, part, session_id="listed", gate=gate))
+            stack.push_async_callback(source.aclose)
+            specs += source.specs
+    return Toolset(specs=tuple(specs))
+
+
+def as_list(toolset: Toolset) -> dict[str, Any]:
+    """Give tools as a file that describes them holds them: by party, and what each does."""
+    return {
+        "agent": [spec.openai() for spec in toolset.of("assistant")],
+        **({"user": [spec.openai() for spec in toolset.of("user")]} if toolset.of("user") else {}),
+        "kinds": {spec.name: spec.kind for spec in toolset},
+    }
+
+
+def drift(listed: Toolset, real: Toolset) -> Iterator[str]:
+    """Say where a committed list no longer describes the tools; tools that it leaves out are not offered, and fine."""
+    for spec in listed:
+        found = real.get(spec.name, spec.requestor)
+        if found is None:
+            yield f"{spec.name!r} is not there any more"
+        elif found.parameters != spec.parameters:
+            yield f"{spec.name!r} takes other arguments{_differences(spec, found)}"
+
+
+def _differences(spec: ToolSpec, found: ToolSpec) -> str:
+    before, after = (set(one.parameters.get("properties", {})) for one in (spec, found))
+    parts = [f"no more {name!r}" for name in sorted(before - after)] + [
+        f"now {name!r}" for name in sorted(after - before)
+    ]
+    return f": {', '.join(parts)}" if parts else " (their schema differs)"

@@ -13,8 +13,9 @@ from datetime import date, timedelta
 from functools import partial
 from typing import Literal, cast
 
-from pytest_agentbench.checks.reckoning import NotThereError, UnreckonedError, led_to
+from pytest_agentbench.checks.rule_arguments import NotThereError, UnreckonedError, led_to
 from pytest_agentbench.core.errors import AgentBenchError
+from pytest_agentbench.core.json_values import JsonValue, decoded, same, to_json
 from pytest_agentbench.core.matchers import is_matcher
 from pytest_agentbench.core.moments import is_moment
 from pytest_agentbench.core.policy import Policy
@@ -25,9 +26,8 @@ from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import ToolCall, Toolset
-from pytest_agentbench.core.values import JsonValue, decoded, same, to_json
-from pytest_agentbench.environment.faults import HungError
 from pytest_agentbench.environment.import_path import load_object
+from pytest_agentbench.environment.state_access import HungError
 from pytest_agentbench.generation.decidable import arguments_of, coincidences, near_dates, owners, two_things
 from pytest_agentbench.generation.draft import (
     ANSWERS,
@@ -42,21 +42,23 @@ from pytest_agentbench.generation.draft import (
 )
 from pytest_agentbench.generation.language.guard import scalars_of, stands_in
 from pytest_agentbench.generation.solver import solve
-from pytest_agentbench.generation.tools.probing.reading import inner
+from pytest_agentbench.generation.tools.probing.result_parser import inner
 from pytest_agentbench.generation.tools.world import LATER
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.suites.call_check import check_calls
 from pytest_agentbench.suites.scenario_form import form_to_scenario
-from pytest_agentbench.validation.oracle import DONE, HEARD, in_words
-from pytest_agentbench.validation.rules import Rules
+from pytest_agentbench.validation.oracle import DONE, HEARD, Rules, in_words
+from pytest_agentbench.validation.report import passed_by
 from pytest_agentbench.validation.scenario import Shared, validate_scenario
-from pytest_agentbench.validation.scripted_run import FAILED, Performance, ScriptedRun, ScriptPlayer, Step, numbered
-from pytest_agentbench.validation.values import scalars
+from pytest_agentbench.validation.scripted_run import Performance, ScriptedRun, ScriptPlayer, Step, numbered
+from pytest_agentbench.validation.world_values import scalars
 
 NO_CLOCK = (
     "Not played at a later date, since the suite sets no `now`. Dates near the day it was made are those of the state."
 )
 """The note in the header of a scenario whose environment takes no clock."""
+
+_Became = tuple[Literal["found", "refused", "missed"], str]
 
 _DETAIL = 300
 _RIGHT = WrongRun(kind="unsaid", change="nothing")
@@ -128,10 +130,10 @@ class Acceptance:
     async def _validated(self, draft: Draft, plan: RunPlan, later: str = "") -> None:
         """Ask what `agentbench validate` asks of one scenario; mutants are left to that command."""
         report = await validate_scenario(plan, self.shared)
-        if not report.is_valid:
-            issue = report.issues[0]
-            reason = "it does not hold later" if later else f"validation: {issue.kind}"
-            raise LostError(draft, "acceptance", reason, f"{later}{issue.message}")
+        if not report.is_valid or report.vacuous:
+            first = report.issues[0] if report.issues else passed_by(report.vacuous)  # also where nothing is to change
+            reason = "it does not hold later" if later else f"validation: {first.kind}"
+            raise LostError(draft, "acceptance", reason, f"{later}{first.message}")
 
     async def _held_against_rules(self, draft: Draft, plan: RunPlan, *, solved: bool) -> Draft:
         """Play the draft's own right run, which must break no rule, and each wrong run of its policies."""
@@ -232,11 +234,23 @@ class _Trial:
             reason = runs[0].finding
         return part.model_copy(update={"handling": handling, "reason": shorten(reason, _DETAIL), "wrong_runs": runs})
 
-    async def _played(self, wrong: WrongRun, policy: Policy) -> tuple[Literal["found", "refused", "missed"], str]:
-        """Say what becomes of a wrong run: a finding of the policy, a refusal of the tool, or neither."""
+    async def _played(self, wrong: WrongRun, policy: Policy) -> _Became:
+        """Say what becomes of a wrong run: a finding of the policy, a refusal of the tool, or neither.
+
+        An agent that makes a forbidden call may ask first, and must be found out, too.
+        """
         for invented in _invented(self.draft, wrong, self.base.initial_state):
             return "missed", f"nobody gave {invented!r}"
-        script = script_of(self.draft, self.rules, wrong)
+        became = await self._performed(script_of(self.draft, self.rules, wrong), policy)
+        if wrong.kind != "forbidden" or wrong.turn is None or became[0] != "found":
+            return became
+        if not self.draft.turns[wrong.turn].about:
+            return "missed", "the user says no yes to an agent that asks first"
+        asked = await self._performed(script_of(self.draft, self.rules, wrong, asks=True), policy)
+        return became if asked[0] == "found" else (asked[0], f"where the agent asks first it {asked[1]}")
+
+    async def _performed(self, script: ScriptedRun, policy: Policy) -> _Became:
+        """Play the script of a wrong run."""
         done = await self.player.performed(script)
         if refusal := _refused(done, script, self.base):
             return "refused", f"the tool refuses: {refusal}"
@@ -253,7 +267,7 @@ def _is_more_than_expected(draft: Draft, plan: RunPlan) -> bool:
     or calls that fail or are refused.
     """
     has_others = any(turn.refused or any(call.fails for call in turn.calls) for turn in draft.turns)
-    return bool(draft.policies or has_others or draft.faults) or any(one.rule for one in plan.suite.policies)
+    return bool(draft.policies or has_others) or any(one.rule for one in plan.suite.policies)
 
 
 def _invented(draft: Draft, wrong: WrongRun, state: State | None) -> Iterator[JsonValue]:
@@ -298,9 +312,10 @@ def _reads_clock(rule: JsonValue) -> bool:
     return isinstance(rule, list) and any(map(_reads_clock, rule))
 
 
-def script_of(draft: Draft, rules: Rules, run: WrongRun = _RIGHT) -> ScriptedRun:
+def script_of(draft: Draft, rules: Rules, run: WrongRun = _RIGHT, *, asks: bool = False) -> ScriptedRun:
     """Give the right run of a draft, or a wrong one, as a script; what rules ask the agent to say is said at the end.
 
+    With `asks` the agent of a wrong run puts what is forbidden to the user, who says yes.
     `Step.position` of a call is its number among the draft's, -1 for one that the wrong run makes besides.
     """
     steps: list[Step] = []
@@ -311,11 +326,17 @@ def script_of(draft: Draft, rules: Rules, run: WrongRun = _RIGHT) -> ScriptedRun
             steps += [_agent_first(draft, turn, rules)] if place else []
             steps.append(_line(turn, is_declined=kind == "declined"))
         for call in turn.calls:
-            if run.kind != "skipped" or run.skip != number:
+            if run.number != number or run.kind != "skipped":
                 steps.append(_step(call, number))
+            if run.number == number and run.kind == "repeated":
+                steps.append(_step(call, -1))
             number += 1
-        steps += _besides(run, turn.refused) if kind else []
-    steps += _besides(run, ()) if run.turn is None else []
+        besides = _besides(run, turn.refused) if kind else []
+        if besides and asks:
+            yes = Step(party="user", part="line", text="Yes.", act="confirm", about=turn.about)
+            steps += [_question(draft, besides, rules), yes]
+        steps += [_step(call, -1) for call in besides]
+    steps += [_step(call, -1) for call in _besides(run, ())] if run.turn is None else []
     words = [text for text in _words(draft, rules) if not run.text or run.text not in text]
     steps.append(Step(party="assistant", part="told", text=";\n".join([*words, DONE])))
     return numbered(steps)
@@ -330,27 +351,33 @@ def _line(turn: Turn, *, is_declined: bool) -> Step:
     return Step(party="user", part="line", text=turn.line, act=act, about=about)
 
 
-def _besides(run: WrongRun, refused: Sequence[PlannedCall]) -> list[Step]:
+def _besides(run: WrongRun, refused: Sequence[PlannedCall]) -> Sequence[PlannedCall]:
     """Give the calls that a wrong run makes beside those of the right one."""
     if run.kind not in ("forbidden", "declined", "unasked"):
-        return []
-    return [_step(call, -1) for call in ((run.call,) if run.call is not None else refused)]
+        return ()
+    return (run.call,) if run.call is not None else refused
 
 
 def _agent_first(draft: Draft, turn: Turn, rules: Rules) -> Step:
     """Say what the agent says before a turn: before an answer of the user's, what is to be done, with its values."""
-    put = [_tool_call(call) for call in (*turn.calls, *turn.refused)] if turn.act in ANSWERS else []
-    changes = [call for call in put if rules.must_confirm(call)] or put
+    put = (*turn.calls, *turn.refused) if turn.act in ANSWERS else ()
+    return _question(draft, put, rules) if put else Step(party="assistant", part="filler", text=HEARD)
+
+
+def _question(draft: Draft, put: Sequence[PlannedCall], rules: Rules) -> Step:
+    """Ask for a yes to calls, with their values: those that need it, or all."""
+    calls = [call.made for call in put]
+    changes = [call for call in calls if rules.must_confirm(call)] or calls
     said = "; ".join(in_words(call, _terms(draft, rules, call)) for call in changes)
-    text = f"I would now make this change: {said}. Shall I proceed, yes or no?" if said else HEARD
-    return Step(party="assistant", part="question" if said else "filler", text=text)
+    text = f"I would now make this change: {said}. Shall I proceed, yes or no?"
+    return Step(party="assistant", part="question", text=text)
 
 
 def _terms(draft: Draft, rules: Rules, call: ToolCall) -> list[JsonValue]:
     """Give what the user must hear beside the arguments: values of the last call that a rule says they stand in."""
     found: list[JsonValue] = []
     for around, term in rules.terms(call):
-        fitting = [one for one in draft.calls if rules.is_about(around, _tool_call(one))]
+        fitting = [one for one in draft.calls if rules.is_about(around, one.made)]
         found += _led(term, fitting[-1]) if fitting else []
     return found
 
@@ -359,12 +386,10 @@ def _words(draft: Draft, rules: Rules) -> Iterator[str]:
     """Give what a right agent says: what the user asked for, what is to be told, and what rules ask for."""
     yield from dict.fromkeys(one.text for turn in draft.turns for one in turn.wanted)
     yield from draft.communicate
-    yield from rules.words([_tool_call(call) for call in draft.calls])
+    yield from rules.words([call.made for call in draft.calls])
     for call in draft.calls:
-        for reference in rules.told(_tool_call(call)):
+        for reference in rules.told(call.made):
             yield from (str(value) for _, value in scalars(_led(reference, call)))
-    if any(fault.shows and not fault.calls for fault in draft.faults):
-        yield FAILED
 
 
 def _led(reference: JsonValue, call: PlannedCall) -> list[JsonValue]:
@@ -375,8 +400,4 @@ def _led(reference: JsonValue, call: PlannedCall) -> list[JsonValue]:
 
 
 def _step(call: PlannedCall, number: int) -> Step:
-    return Step(party="assistant", part="call", call=_tool_call(call), position=number)
-
-
-def _tool_call(call: PlannedCall) -> ToolCall:
-    return ToolCall(name=call.call.name, arguments=dict(call.call.arguments), requestor=call.call.requestor)
+    return Step(party="assistant", part="call", call=call.made, position=number)

@@ -7,12 +7,13 @@ from typing import Any
 import yaml
 
 from pytest_agentbench.core.codec import digest
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.scenario import ExpectedCall
-from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.core.text import shorten
 from pytest_agentbench.generation.draft import Draft, Origin, Persona
 from pytest_agentbench.generation.language.plain import PLAIN, words_of
 from pytest_agentbench.generation.recipe import PROVENANCE, Hashes
-from pytest_agentbench.suites.calls import HANDOFF
+from pytest_agentbench.suites.task_fields import HANDOFF
 
 CALLS, FACTS = "calls", "facts"
 """The keys of the provenance under which the origins of expected arguments, and of what must be told, stand."""
@@ -45,7 +46,7 @@ def _actions(draft: Draft) -> list[str]:
 def scenario_forms(draft: Draft, *, hashes: Hashes, seed: int) -> tuple[dict[str, JsonValue], ...]:
     """Give the scenarios of a draft: one for each of its personas, one without where it has none."""
     facts = _facts(draft)
-    title = (draft.purpose or ", then ".join(_actions(draft)) or draft.id)[:_TITLE]
+    title = shorten(draft.purpose or ", then ".join(_actions(draft)) or draft.id, _TITLE)
     provenance = _provenance(draft, list(facts.values()), hashes, seed)
 
     def form(place: int, persona: Persona | None) -> dict[str, JsonValue]:
@@ -66,7 +67,6 @@ def scenario_forms(draft: Draft, *, hashes: Hashes, seed: int) -> tuple[dict[str
             "expect": list(_expected(draft)),
             "never": [_call(call) for call in draft.forbidden],
             "communicate": list(facts),
-            "faults": [one.model_dump(mode="json") for one in draft.faults],
             "match": _match(draft),
             "policies": [one.policy for one in draft.policies],
             "tags": list(dict.fromkeys(["generated", *draft.tags])),
@@ -84,14 +84,14 @@ def _filled(form: Mapping[str, Any], *always: str) -> dict[str, JsonValue]:
 
 
 def _match(draft: Draft) -> dict[str, JsonValue]:
-    """Ask for reads, or an order, only where nothing is refused or declined.
+    """Ask for reads only where nothing is refused or declined.
 
     A right agent that refuses, or asks "Shall I?" and hears no, may have read nothing: what it must say decides there,
     or the draft is lost as vacuous.
     """
     if any(turn.refused or turn.act == "decline" for turn in draft.turns):
         return {}
-    return _filled({"order": draft.ordered and "in_order", "expected_calls": _reads_decide(draft) and "all"})
+    return {"expected_calls": "all"} if _reads_decide(draft) else {}
 
 
 def _reads_decide(draft: Draft) -> bool:

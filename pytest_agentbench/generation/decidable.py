@@ -9,19 +9,19 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 
 from pytest_agentbench.core.ids import codes_in, shape
+from pytest_agentbench.core.json_values import JsonValue, is_number, same, to_json
 from pytest_agentbench.core.moments import dates_of
 from pytest_agentbench.core.spoken import plain, says
 from pytest_agentbench.core.state import State
-from pytest_agentbench.core.tool import ToolCall, Toolset
-from pytest_agentbench.core.values import JsonValue, is_number, same, to_json
+from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.generation.draft import Draft, PlannedCall
 from pytest_agentbench.generation.language.guard import scalars_of
 from pytest_agentbench.generation.language.plain import label_of
-from pytest_agentbench.generation.owned_rows import CallRecord
+from pytest_agentbench.generation.owned_rows import records_of
 from pytest_agentbench.generation.ownership import mixed_owners, ownership_of, people_of
 from pytest_agentbench.generation.tools.flows import found_at
-from pytest_agentbench.generation.tools.probing.reading import inner
-from pytest_agentbench.validation.rules import Rules
+from pytest_agentbench.generation.tools.probing.result_parser import inner
+from pytest_agentbench.validation.oracle import Rules
 
 NEAR = timedelta(days=400)
 """Days from today within which a date may come to mean something else before the scenario is run."""
@@ -146,8 +146,6 @@ def _is_said(draft: Draft, place: int, call: PlannedCall, path: str, value: Json
             is_of = one.call < len(requested) and requested[one.call] is call
             if is_value and (is_of or one.argument.split(".")[0] in ("", name)):
                 return True
-            if one.via and is_of and one.argument == path:
-                return True
     return False
 
 
@@ -172,9 +170,8 @@ def two_things(draft: Draft, rules: Rules) -> Iterator[str]:
         for pointed in turn.references:
             told[pointed.call][label_of(pointed.argument)] = pointed.argument.split(".")[0]
         for at, call in enumerate(requested):
-            made = ToolCall(name=call.call.name, arguments=dict(call.call.arguments))
             for before, lookup in enumerate(requested[:at]):
-                if lookup.asked or not rules.orders(lookup.call.name, made):
+                if lookup.asked or not rules.orders(lookup.call.name, call.made):
                     continue
                 for label, argument in told[before].items():
                     looked_at = to_json(lookup.call.arguments.get(argument))
@@ -188,16 +185,7 @@ def owners(draft: Draft, state: State | None) -> Iterator[str]:
     if draft.owner.role:
         return
     refused = [call for turn in draft.turns for call in turn.refused]
-    calls = [
-        CallRecord(
-            call.call.name,
-            call.call.arguments,
-            inner(call.answer),
-            call.writes,
-            frozenset(one.call for one in call.origins.values() if one.call is not None),
-        )
-        for call in (*draft.calls, *refused)
-    ]
+    calls = records_of((*draft.calls, *refused))
     known = ownership_of([to_json(state or {}), to_json(draft.state)], calls, draft.owner)
     owner = known.kinds_of(draft.owner) if draft.owner.key is not None else {}
     others = people_of(known, calls)

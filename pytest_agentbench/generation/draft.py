@@ -11,9 +11,9 @@ from typing import Any, Literal, Protocol
 from pytest_agentbench.core.acts import ActKind
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.events import ExpectedHandoff
-from pytest_agentbench.core.fault import FaultSpec
+from pytest_agentbench.core.json_values import JsonValue, same
 from pytest_agentbench.core.scenario import ExpectedCall
-from pytest_agentbench.core.values import JsonValue, same
+from pytest_agentbench.core.tool import ToolCall
 
 
 class Origin(Model):
@@ -42,6 +42,11 @@ class PlannedCall(Model):
     fails: bool = False
     asked: bool = True
 
+    @property
+    def made(self) -> ToolCall:
+        """The call as it is made."""
+        return ToolCall(name=self.call.name, arguments=dict(self.call.arguments), requestor=self.call.requestor)
+
 
 class _Labelled(Model):
     """What a line says or asks for, by its name in plain words."""
@@ -50,15 +55,11 @@ class _Labelled(Model):
 
 
 class Stated(_Labelled):
-    """A value that the user says, and the dotted path that it fills of a requested call.
-
-    Where `via` names a lookup, the user says a name that leads there (*Paris*), and that call finds the argument.
-    """
+    """A value that the user says, and the dotted path that it fills of a requested call."""
 
     value: JsonValue
     argument: str = ""
     call: int = 0
-    via: str = ""
 
 
 class Reference(_Labelled):
@@ -91,8 +92,9 @@ class Turn(Model):
     """One line of the user ("" until it is worded): its act, and the calls that a right run makes because of it.
 
     `refused` are calls that the line asks for, or a `decline` concerns, and a right run does not make; `about` are the
-    values that the act concerns. A change that must be confirmed takes two turns: a `request` with the values, and a
-    `confirm` whose `calls` hold the change (`decline`: whose `refused` hold it).
+    values that the act concerns: a user who asks for what is refused says yes to a question about them. A change that
+    must be confirmed takes two turns: a `request` with the values, and a `confirm` whose `calls` hold the change
+    (`decline`: whose `refused` hold it).
     """
 
     act: ActKind = "request"
@@ -108,16 +110,17 @@ class Turn(Model):
 class WrongRun(Model):
     """A run that breaks one rule, made of what the draft's own lines ask for and its rows offer.
 
-    `forbidden`: `call` is made at `turn`. `skipped`: call number `skip` is left out. `declined`: the user of `turn`
-    says no, and the calls are made all the same. `unasked`: nobody asks the user before. `unsaid`: `text` is left out
-    of the agent's words. `change` says in words what differs; `accept` writes `finding`, what the checks say of it.
+    `forbidden`: `call` is made at `turn`, whether the agent asks first or not. `skipped`: call number `number` is left
+    out. `repeated`: it is made twice. `declined`: the user of `turn` says no, and the calls are made all the same.
+    `unasked`: nobody asks the user before. `unsaid`: `text` is left out of the agent's words. `change` says in words
+    what differs; `accept` writes `finding`, what the checks say of it.
     """
 
-    kind: Literal["forbidden", "skipped", "declined", "unasked", "unsaid"]
+    kind: Literal["forbidden", "skipped", "repeated", "declined", "unasked", "unsaid"]
     change: str
     turn: int | None = None
     call: PlannedCall | None = None
-    skip: int | None = None
+    number: int | None = None
     text: str = ""
     finding: str = ""
 
@@ -173,9 +176,9 @@ class Draft(Model):
     """A scenario that is planned, with its calls made for real; `id` is stable for one seed and one place in the order.
 
     `state` is what the scenario adds to the suite's own state, `forbidden` what a right run must not call,
-    `communicate` what it must say, `handoffs` to which agents it must hand over (`place`: the number of calls before),
-    `ordered` whether the order of calls decides. `purpose` and `situation` are the critic's summaries. `provenance` is
-    kept in the file as it is, `notes` as lines of its header.
+    `communicate` what it must say, `handoffs` to which agents it must hand over (`place`: the number of calls before).
+    `purpose` and `situation` are the critic's summaries. `provenance` is kept in the file as it is, `notes` as lines of
+    its header.
     """
 
     id: str
@@ -186,10 +189,8 @@ class Draft(Model):
     communicate: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     handoffs: tuple[ExpectedHandoff, ...] = ()
-    faults: tuple[FaultSpec, ...] = ()
     policies: tuple[PolicyPart, ...] = ()
     owner: Owner = Owner()
-    ordered: bool = False
     language: str = "en"
     personas: tuple[Persona, ...] = ()
     purpose: str = ""

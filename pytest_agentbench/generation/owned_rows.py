@@ -1,14 +1,15 @@
 """The rows in states and answers, with the calls that gave them: what ownership is read from."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.names import IDENTIFIERS
-from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.generation.tools.graph.names import words
+from pytest_agentbench.generation.draft import PlannedCall
+from pytest_agentbench.generation.tools.graph.name_match import words
 from pytest_agentbench.generation.tools.labels import NAMES, is_identifier
-from pytest_agentbench.generation.tools.probing.reading import inner
+from pytest_agentbench.generation.tools.probing.result_parser import inner, parsed
 
 _WRAPPERS = frozenset({"item", "result", "data", "row", "entry", "record", "list", "content"})
 """Names of lists that do not say of what."""
@@ -31,6 +32,20 @@ class CallRecord:
     result: JsonValue = None
     writes: bool = False
     sources: frozenset[int] = frozenset()
+
+
+def records_of(calls: Iterable[PlannedCall]) -> list[CallRecord]:
+    """Give the calls of a draft as they count for ownership."""
+    return [
+        CallRecord(
+            one.call.name,
+            one.call.arguments,
+            parsed(one.answer),
+            one.writes,
+            frozenset(at.call for at in one.origins.values() if at.call is not None),
+        )
+        for one in calls
+    ]
 
 
 @dataclass(eq=False)
@@ -156,13 +171,13 @@ def noun_of(name: str) -> str:
     return next((word for word in reversed(words(name)) if word not in IDENTIFIERS), name)
 
 
-def listed_by(call: CallRecord) -> Iterator[tuple[str, str]]:
+def listed_by(call: CallRecord, carries: Callable[[Row, str, JsonValue], bool]) -> Iterator[tuple[str, str]]:
     """Yield by what a call lists rows, the name and the kind: an argument that each of several rows of its answer
     carries.
     """
     rows = list(outer_rows(call))
     for name, value in cells_of(call.arguments):
-        if len(rows) > 1 and all(str(row.cells.get(name)) == str(value) for row in rows):
+        if len(rows) > 1 and all(carries(row, name, value) for row in rows):
             yield name, kind_of(name, noun_of(call.tool))
 
 

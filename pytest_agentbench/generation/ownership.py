@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.generation.draft import Owner
 from pytest_agentbench.generation.language.plain import words_of
 from pytest_agentbench.generation.owned_rows import (
@@ -30,9 +30,9 @@ from pytest_agentbench.generation.owned_rows import (
     rows_in,
     rows_of_call,
 )
-from pytest_agentbench.generation.tools.graph.names import words
+from pytest_agentbench.generation.tools.graph.name_match import words
 from pytest_agentbench.generation.tools.labels import NAMES, is_identifier, is_role
-from pytest_agentbench.generation.tools.recruiting.proposing import is_opaque
+from pytest_agentbench.generation.tools.recruiting.proposals import is_opaque
 
 _REACHED = frozenset({"email", "mail", "phone", "tel", "telephone", "mobile", "birth", "birthday", "dob"})
 """Words of columns that only rows about people have."""
@@ -277,7 +277,15 @@ class Ownership:
         if owner.key is not None:
             kinds = frozenset(self.kinds_of(owner))
             return kinds if not has_rows and any(map(self._keys.get, kinds)) else self.people | kinds
-        every = [(name, self._alias.get(kind, kind)) for call in calls for name, kind in listed_by(call)]
+        # an answer need not repeat whose rows it lists: the table has it
+        tables = {own: row for row in rows if not row.source.startswith(ANSWER) and (own := self._own(row))}
+
+        def carries(row: Row, name: str, value: JsonValue) -> bool:
+            own = self._own(row)
+            known = tables.get(own) if own else None
+            return str((known or row).cells.get(name, row.cells.get(name))) == str(value)
+
+        every = [(name, self._alias.get(kind, kind)) for call in calls for name, kind in listed_by(call, carries)]
         listing = {kind for name, kind in every if is_identifier(name) and kind in carried}
         if not has_rows:
             # words in a column are no people where there are rows of named ones by which things are listed

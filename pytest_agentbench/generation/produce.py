@@ -34,9 +34,9 @@ from pytest_agentbench.generation.language.wording import (
     faults_of,
 )
 from pytest_agentbench.generation.recipe import Told, hashes_of, recipe_of
+from pytest_agentbench.generation.recipe_folder import DraftLog, Finished, ScenarioFile, Store, hash_of
 from pytest_agentbench.generation.report import Report, estimate_of
 from pytest_agentbench.generation.roles import CRITIC, WRITER, RoleModels
-from pytest_agentbench.generation.store import DraftLog, Finished, ScenarioFile, Store, hash_of
 from pytest_agentbench.generation.tools.hydration.rules import SuiteRules
 from pytest_agentbench.users.modifiers.plan import plan as plan_modifiers
 from pytest_agentbench.validation.scenario import Shared
@@ -151,7 +151,7 @@ class Production:
                 if task.done() and not task.cancelled() and task.exception() is None:
                     one = task.result()
                     if one.planned and known.get(one.id) is not one:
-                        log.append(one.model_dump(mode="json"))
+                        log.append(one.model_dump(mode="json", by_alias=True))
         return [task.result() for task in tasks]
 
     def _note(self, one: Finished) -> None:

@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import Problem, SuiteError
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.suite import GenerateSpec, Suite
 from pytest_agentbench.core.tool import Toolset
-from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.results.document import ReviewRecord
 
 PROVENANCE = "generated"

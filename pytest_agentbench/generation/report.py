@@ -5,14 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.model import ModelSpec, Usage
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.text import percentage, printable, shorten
-from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.draft import Draft, Loss
 from pytest_agentbench.generation.recipe import recipe_of
+from pytest_agentbench.generation.recipe_folder import SCENARIOS, Saved
 from pytest_agentbench.generation.roles import RoleModels
-from pytest_agentbench.generation.store import SCENARIOS, Saved
 from pytest_agentbench.llm.prices import cost_of
 from pytest_agentbench.llm.reply import TokenCount
 

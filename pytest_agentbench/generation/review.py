@@ -10,14 +10,14 @@ from typing import Any
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.errors import AgentBenchError, Problem, SuiteError, SuiteFaultError
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import Toolset
-from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation.recipe import PROVENANCE
-from pytest_agentbench.generation.tools.probing.seeding import state_of
+from pytest_agentbench.generation.tools.probing.seed_values import state_of
 from pytest_agentbench.generation.tools.world import World, world_of
 from pytest_agentbench.spec.loading import YAML_SUFFIXES
 from pytest_agentbench.suites.call_check import check_calls

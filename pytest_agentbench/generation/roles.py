@@ -13,7 +13,7 @@ from pytest_agentbench.core.model import Usage
 from pytest_agentbench.core.names import suggestion
 from pytest_agentbench.core.suite import GenerateSpec
 from pytest_agentbench.core.text import printable
-from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.llm.protocols import Chat
 from pytest_agentbench.llm.structured import structured
 from pytest_agentbench.llm.templates import Templates
 

@@ -25,14 +25,14 @@ from pytest_agentbench.generation.draft import Draft, Loss
 from pytest_agentbench.generation.language.plain import PLAIN
 from pytest_agentbench.generation.produce import Production
 from pytest_agentbench.generation.recipe import Outcome, Told, hashes_of, recipe_of
+from pytest_agentbench.generation.recipe_folder import Store
 from pytest_agentbench.generation.report import document_of, lines_of
 from pytest_agentbench.generation.roles import CRITIC, WRITER, Chats, RoleModels
-from pytest_agentbench.generation.store import Store
 from pytest_agentbench.llm.cassette.merge import merge
 from pytest_agentbench.llm.cassette.modes import Mode
-from pytest_agentbench.llm.cassette.recorder import CassetteRecorder
+from pytest_agentbench.llm.cassette.record_replay import CassetteRecorder
 from pytest_agentbench.llm.models import Models
-from pytest_agentbench.llm.seams import Caller
+from pytest_agentbench.llm.protocols import Caller
 from pytest_agentbench.results.redact import Redactor
 from pytest_agentbench.suites.call_check import check_calls
 from pytest_agentbench.suites.suite_file import load_suite
@@ -88,7 +88,7 @@ def generate(asked: Asked, *, environ: Mapping[str, str], told: Told) -> Outcome
 
 def read(asked: Asked, *, environ: Mapping[str, str]) -> tuple[Suite, Toolset]:
     """Give the suite with the changed recipe, and its tools; raise `SuiteError` where either cannot be read."""
-    suite = load_suite(asked.suite, environ=environ, generating=True)
+    suite = load_suite(asked.suite, environ=environ, generating=True, without_agent=True)
     changes = {name: value for name, value in vars(asked.changes).items() if value is not None}
     # what earlier sessions saw of the tools is not read: the same seed writes the same, whatever ran before
     environment = suite.environment.model_copy(update={"seen": ()})
@@ -129,7 +129,7 @@ async def _pipeline(
     # one of the three ways is loaded
     recipe = recipe_of(suite)
     if asked.reword:
-        from pytest_agentbench.generation.tools.probing.seeding import state_of  # noqa: PLC0415
+        from pytest_agentbench.generation.tools.probing.seed_values import state_of  # noqa: PLC0415
         from pytest_agentbench.generation.tools.world import world_of  # noqa: PLC0415
 
         world = world_of(suite, toolset=toolset)

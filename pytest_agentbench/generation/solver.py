@@ -14,19 +14,19 @@ from typing import Any
 
 from pytest_agentbench.checks.findings import call_text
 from pytest_agentbench.checks.matchers import Resolver
-from pytest_agentbench.checks.reckoning import NotThereError, UnreckonedError, led_to
+from pytest_agentbench.checks.rule_arguments import Facts, NotThereError, UnreckonedError, led_to
+from pytest_agentbench.checks.rule_evaluation import judge_rule
 from pytest_agentbench.checks.rules import read_rule
-from pytest_agentbench.checks.rules_judge import judge_rule
-from pytest_agentbench.checks.rules_values import Facts
 from pytest_agentbench.core.acts import Act
 from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.json_values import JsonValue, decoded, same, to_json
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.tool import ToolCall, ToolResult, Toolset, ToolSpec
 from pytest_agentbench.core.transcript import Message, Transcript
-from pytest_agentbench.core.values import JsonValue, decoded, same, to_json
 from pytest_agentbench.environment.local import LocalEnvironment
+from pytest_agentbench.generation.argument_names import distinct, entries, slots_of, under
 from pytest_agentbench.generation.draft import Draft
 from pytest_agentbench.generation.language.plain import (
     LAST,
@@ -39,11 +39,9 @@ from pytest_agentbench.generation.language.plain import (
     worded,
     words_of,
 )
-from pytest_agentbench.generation.named import distinct, entries, slots_of, under
 from pytest_agentbench.runs.plan import RunPlan
-from pytest_agentbench.simulation.recording import result_message
-from pytest_agentbench.validation.oracle import HEARD, in_words
-from pytest_agentbench.validation.rules import Rules
+from pytest_agentbench.simulation.transcript_builder import result_message
+from pytest_agentbench.validation.oracle import HEARD, Rules, in_words
 from pytest_agentbench.validation.scripted_run import Described, ScriptPlayer
 
 _DEEPEST = 2
@@ -81,16 +79,14 @@ def differing_writes(draft: Draft, made: Sequence[ToolCall], toolset: Toolset) -
     wrote = {call.call.name for call in draft.calls if call.writes}
     planned = {call.call.name for call in draft.calls}
     reads = {one.name for one in tools if one.kind == "read" or (one.kind == "unknown" and one.name in planned)}
-    free = (reads - wrote) | {fault.tool for fault in draft.faults if not fault.calls}
-    left = [call for call in made if call.name not in free]
+    left = [call for call in made if call.name not in reads - wrote]
     missing: list[ToolCall] = []
     for one in draft.calls:
         if one.writes and not one.fails and one.call.requestor == "assistant":
-            call = ToolCall(name=one.call.name, arguments=dict(one.call.arguments))
-            mark = plainly(call, toolset)
+            mark = plainly(one.made, toolset)
             place = next((at for at, other in enumerate(left) if plainly(other, toolset) == mark), None)
             if place is None:
-                missing.append(call)
+                missing.append(one.made)
             else:
                 del left[place]
     extra = f"it makes {call_text(left[0].name, left[0].arguments)}" if left else ""
@@ -221,7 +217,9 @@ class _Solver:
         if isinstance(only, list) and len(only) == 1:
             return only[0]
         if depth < _DEEPEST:
-            for other in [one for one in self._tools if one.kind == "read" and one.name != spec.name][:_LOOKUPS]:
+            others = [one for one in self._tools if one.kind == "read" and one.name != spec.name]
+            # what is said and asked for by no action is said for the lookup that takes it
+            for other in sorted(others, key=lambda one: _labels(one).isdisjoint(self._apart))[:_LOOKUPS]:
                 if (value := await self._looked_up(other, labels, depth + 1)) is not None:
                     return value
         raise UnsolvedError(f"{spec.name}: no value is known for {name!r}")
@@ -301,7 +299,7 @@ class _Solver:
         own = {words_of(name): value for name, value in change.arguments.items() if words_of(name) != "id"}
         for spec in [one for one in self._tools if one.name in names]:
             with suppress(UnsolvedError):
-                labels = {label for _, several in slots_of(spec).values() for label in several}
+                labels = _labels(spec)
                 known = dict(self._known_of(spec)) | {name: value for name, value in own.items() if name in labels}
                 arguments = await self._arguments(spec, SaidCall(values=tuple(known.items())), depth)
                 call = ToolCall(name=spec.name, arguments=arguments)
@@ -313,7 +311,7 @@ class _Solver:
 
     def _known_of(self, spec: ToolSpec) -> tuple[tuple[str, JsonValue], ...]:
         """Give what was said of each of a tool's arguments: beside all requests, else what was said last."""
-        labels = {label for _, several in slots_of(spec).values() for label in several}
+        labels = _labels(spec)
         found = {name: value for name, value in self._known if name in labels}
         return tuple({**found, **{name: value for name, value in self._apart.items() if name in labels}}.items())
 
@@ -361,6 +359,11 @@ class _Solver:
         for answer in fitting[-1:]:
             with suppress(NotThereError, UnreckonedError):
                 yield led_to(term, answer.call.arguments, partial(lambda value: value, answer.value))
+
+
+def _labels(spec: ToolSpec) -> set[str]:
+    """Give all labels under which a tool's arguments may be said."""
+    return {label for _, several in slots_of(spec).values() for label in several}
 
 
 def _put(arguments: dict[str, Any], path: str, value: JsonValue) -> None:

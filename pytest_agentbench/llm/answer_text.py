@@ -1,16 +1,15 @@
-"""Structured answers, found in what models write around them."""
+"""What models write around a structured answer, and a tool call that was written as text."""
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.llm.reply import ChatReply
-from pytest_agentbench.llm.request import OUTPUT_BOUND
+from pytest_agentbench.llm.reply import OUTPUT_BOUND, ChatReply
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -119,3 +118,40 @@ def _thinking(reply: ChatReply) -> str:
     if reply.tokens is not None and reply.tokens.reasoning:
         return f" ({reply.tokens.reasoning} of {reply.tokens.output} tokens were thoughts)"
     return ", while it was thinking" if reply.thoughts else ""
+
+
+_MARKED = re.compile(
+    r"(?:\[TOOL_CALLS\]|<\|python_tag\|>|<function=|<｜tool▁sep｜>|to=functions\.)\s*([A-Za-z0-9_.-]{1,128})"
+)
+"""Marks of chat templates after which the name of a tool stands outside of any JSON."""
+
+_ARGUMENTS = ("arguments", "parameters", "args", "input")
+
+PARSER = (
+    "its server probably has no parser for tool calls: start vLLM with `--enable-auto-tool-choice` and "
+    "`--tool-call-parser`, llama.cpp with `--jinja`"
+)
+"""What to do about calls that are written as text."""
+
+
+def written_call(text: str, offered: Collection[str]) -> str:
+    """Name the offered tool that `text` is a call of: JSON of its name and arguments, or a template's mark; else ""."""
+    if "{" in text:
+        for value in json_values(text):
+            for name in _names(value):
+                if name in offered:
+                    return name
+    if "[" in text or "<" in text or "=" in text:
+        return next((name for name in _MARKED.findall(text) if name in offered), "")
+    return ""
+
+
+def _names(value: JsonValue) -> Iterator[str]:
+    for one in value[:20] if isinstance(value, list) else [value]:
+        if not isinstance(one, dict):
+            continue
+        inner = one.get("function")
+        called = inner if isinstance(inner, dict) else one
+        name = called.get("name", inner)
+        if isinstance(name, str) and any(isinstance(called.get(key), dict | str) for key in _ARGUMENTS):
+            yield name

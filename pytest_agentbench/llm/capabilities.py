@@ -9,15 +9,167 @@ from what the server does with the same request without our own defaults; never 
 sent or is an error; a new name keeps the value and is always taken.
 """
 
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping
-from contextlib import asynccontextmanager
+import asyncio
+import threading
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from pytest_agentbench.core.errors import SendError, with_hint
-from pytest_agentbench.llm.refusals import REFUSING, UNRELATED, VALUES, is_too_long
-from pytest_agentbench.llm.request import OUTPUT_BOUND, OUTPUT_LIMITS
-from pytest_agentbench.llm.turns import Paused, Turns
+from pytest_agentbench.core.model import ModelSpec
+from pytest_agentbench.llm.reply import OUTPUT_BOUND, OUTPUT_LIMITS
 from pytest_agentbench.llm.wire import encode
+
+Paused = Callable[[], AbstractAsyncContextManager[None]]
+"""Gives a context manager within which the clock of a run stands still."""
+
+_Waiter = asyncio.Future[bool]
+
+
+class Turns:
+    """Lets those that still have something to find out go one by one; safe from several loops and threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._is_taken = False
+        self._next: _Waiter | None = None
+        self._waiters: deque[_Waiter] = deque()
+
+    @asynccontextmanager
+    async def one(self, paused: Paused, *, needed: Callable[[], bool]) -> AsyncIterator[None]:
+        """Go alone as long as that is `needed`, with the clock of the run `paused` while it waits.
+
+        Whoever ends, well, badly or cancelled, lets the next one go, or all where nothing is left to find out.
+        """
+        alone = False
+        while needed() and not alone:
+            alone = await self._admitted(paused)
+        if alone and not needed():
+            self._pass_on()
+            alone = False
+        try:
+            yield
+        finally:
+            if alone:
+                if not needed():
+                    self.open()
+                self._pass_on()
+
+    def open(self) -> None:
+        """Let all look again that wait, whoever has the turn."""
+        with self._lock:
+            waiters = list(self._waiters)
+            self._waiters.clear()
+        for one in waiters:
+            _wake(one, alone=False)
+
+    async def _admitted(self, paused: Paused) -> bool:
+        """Wait for the turn; tell whether it has come, or others were let go as well."""
+        with self._lock:
+            if not self._is_taken:
+                self._is_taken = True
+                return True
+            waiter: _Waiter = asyncio.get_running_loop().create_future()
+            self._waiters.append(waiter)
+        try:
+            async with paused():
+                return await waiter
+        except BaseException:
+            self._give_up(waiter)
+            raise
+
+    def _give_up(self, waiter: _Waiter) -> None:
+        with self._lock:
+            if waiter in self._waiters:
+                self._waiters.remove(waiter)
+            is_next = self._next is waiter
+        if is_next:
+            self._pass_on()
+
+    def _pass_on(self) -> None:
+        with self._lock:
+            self._next = None
+            while self._waiters:
+                self._next = self._waiters.popleft()
+                if _wake(self._next, alone=True):
+                    return
+                self._next = None
+            self._is_taken = False
+
+
+def _wake(waiter: _Waiter, *, alone: bool) -> bool:
+    """Wake who waits, in its own loop; tell whether that loop still runs."""
+
+    def wake() -> None:
+        if not waiter.done():
+            waiter.set_result(alone)
+
+    try:
+        waiter.get_loop().call_soon_threadsafe(wake)
+    except RuntimeError:  # its loop is closed, and with it the run that waited
+        return False
+    return True
+
+
+REFUSING = frozenset({400, 422})
+"""Statuses of requests that a server does not take as they are."""
+
+VALUES = frozenset({"invalid_value", "integer_above_max_value", "integer_below_min_value", "decimal_above_max_value"})
+"""Codes that object to a value: another name would not help."""
+
+UNRELATED = frozenset({"content_filter", "content_policy_violation", "moderation_blocked", "model_not_found"})
+"""Codes of refusals that no parameter is the reason of."""
+
+_DENYING = frozenset({401, 403})
+
+_SIZES = frozenset(
+    {"context_length_exceeded", "exceed_context_size_error", "string_above_max_length", "array_above_max_length"}
+)
+"""Codes that name a parameter for its size: a shorter request may be taken."""
+
+_LENGTHS = frozenset({"input_tokens"})
+"""What servers name for its size though no request has it."""
+
+
+def is_too_long(error: SendError) -> bool:
+    """Whether a server refused a request for its length."""
+    return error.status in REFUSING and (error.code in _SIZES or error.param in _LENGTHS)
+
+
+def is_denied(error: Exception) -> bool:
+    """Whether a server does not let in who asked, as it will not the next time."""
+    return isinstance(error, SendError) and error.status in _DENYING
+
+
+def advised(error: SendError, spec: ModelSpec, keys: Collection[str]) -> SendError:
+    """Give a refusal with what to do about it; `keys` are those of the suite that it may mean."""
+    error.args = (with_hint(str(error), _hint(error, spec, keys)),)
+    return error
+
+
+def _hint(error: SendError, spec: ModelSpec, keys: Collection[str]) -> str:
+    if is_denied(error):
+        return f"{_credentials(spec)}; set `api_key`, `headers` or `base_url` of this model"
+    named = ", ".join(f"`{key}`" for key in sorted(keys))
+    if is_too_long(error):
+        lower = "lower `max_tokens`, " if "max_tokens" in keys else ""
+        return f"too long for the context of the model: {lower}shorten the scenario, or name one with a longer context"
+    if error.status not in REFUSING or error.code in UNRELATED or not keys:
+        return ""
+    if error.param:
+        return f"the suite sets {named} for this model: set another value, or name another model"
+    return f"no field is named; it may mean what the suite sets for this model: {named}"
+
+
+def _credentials(spec: ModelSpec) -> str:
+    """Say where the key came from, never which it is."""
+    if spec.api_key:
+        return "the key was that of `api_key`"
+    if not spec.key_variables:
+        return "no key was sent"
+    return f"the key was that of {' or '.join(spec.key_variables)} in the environment, if it is set"
+
 
 Form = Literal["json_schema", "tool", "json", "prompt"]
 
@@ -303,7 +455,6 @@ class KnowsCapabilities(Protocol):
 
     def understood(self, form: Form) -> None:
         """Remember that this form brought an answer, and keep that with the recordings."""
-        ...
 
 
 def is_of_form(error: SendError, *, knew_form: bool) -> bool:

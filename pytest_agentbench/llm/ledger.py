@@ -10,14 +10,15 @@ import math
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import Literal, NamedTuple
+from types import TracebackType
+from typing import Literal, NamedTuple, Self
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.errors import BudgetSpentError, NotRunError, ResultsError
 from pytest_agentbench.core.run import RunKey
-from pytest_agentbench.llm.seams import Caller, Reservation
+from pytest_agentbench.llm.protocols import Budget, Caller, Reservation
 
 NANO = 1_000_000_000
 
@@ -302,3 +303,78 @@ def _alive(pid: int) -> bool:
     except PermissionError:
         return True
     return True
+
+
+Sleep = Callable[[float], Awaitable[object]]
+
+_SHORTEST, _LONGEST = 0.01, 0.2
+
+
+async def reserve_when_free(budget: Budget, caller: Caller, cost_usd: float | None, *, sleep: Sleep) -> Reservation:
+    """Reserve, waiting while only calls in flight are in the way: the worst cases of many exceed what they will cost.
+
+    Raise what `Budget.reserve` raises where waiting does not help.
+    """
+    pause = _SHORTEST
+    while True:
+        try:
+            return budget.reserve(caller, cost_usd)
+        except BudgetSpentError as refused:
+            if not refused.later:
+                raise
+        await sleep(pause)
+        pause = min(1.5 * pause, _LONGEST)
+
+
+class SetAside:
+    """The reservation of the request that is sent next, within an `async with` block that gives back what is left.
+
+    Each request that the server may have worked on is a call of its own in the budget: one that timed out or broke off
+    is settled at its worst case, and the next one reserves anew. Whoever cannot tell afterwards sets `sent`: what is
+    left at the end is then charged at its worst case. `rest` waits so many seconds for calls in flight.
+    """
+
+    def __init__(
+        self,
+        budget: Budget | None,
+        caller: Caller,
+        worst_case: float | None,
+        *,
+        rest: Callable[[float], Awaitable[None]],
+    ) -> None:
+        self._budget = budget
+        self._caller = caller
+        self._worst_case = worst_case
+        self._rest = rest
+        self._held: Reservation | None = None
+        self.sent = False
+
+    async def hold(self) -> None:
+        """Set aside one call, unless that is done; raise `BudgetSpentError` where a budget does not hold it."""
+        if self._budget is not None and self._held is None:
+            self._held = await reserve_when_free(self._budget, self._caller, self._worst_case, sleep=self._rest)
+
+    def spend(self, cost_usd: float | None) -> None:
+        """Settle at what the call cost; None means that it is not known, and the worst case stays."""
+        if self._budget is not None and self._held is not None:
+            held, self._held = self._held, None
+            self._budget.settle(held, cost_usd)
+
+    def release(self) -> None:
+        """Give everything back: the server did no work."""
+        if self._budget is not None and self._held is not None:
+            held, self._held = self._held, None
+            self._budget.release(held)
+
+    async def __aenter__(self) -> Self:
+        """Set the first call aside; raise as `hold` does."""
+        await self.hold()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.sent:
+            self.spend(None)
+        else:
+            self.release()

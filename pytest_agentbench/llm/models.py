@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any
 from pytest_agentbench.core.errors import KeyMissingError
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.providers import PROVIDERS, PYDANTIC_AI, Provider, provider_of
-from pytest_agentbench.llm.capabilities import Capabilities
+from pytest_agentbench.llm.capabilities import Capabilities, Paused
 from pytest_agentbench.llm.chat import ChatModel, Ways
 from pytest_agentbench.llm.limiter import Limiter
 from pytest_agentbench.llm.prices import server_of
-from pytest_agentbench.llm.seams import Caller, Recorder, Transport
-from pytest_agentbench.llm.turns import Paused
+from pytest_agentbench.llm.protocols import Caller, Recorder, Transport
 from pytest_agentbench.llm.wire import where
 
 if TYPE_CHECKING:  # aiohttp takes a fifth of a second to import, and most sessions call no model
-    from pytest_agentbench.llm.direct import Connections
+    from pytest_agentbench.llm.transport import Connections
 
 RecorderOf = Callable[[Caller], Recorder | None]
 """Gives what remembers the answers to a caller; None for what is not recorded."""
@@ -134,10 +133,10 @@ class Models:
             return PydanticAITransport(spec.model, seconds=spec.seconds, headers=spec.headers, secrets=secrets)
         how: dict[str, Any] = {"seconds": spec.seconds, "headers": spec.headers, "key_header": _row(spec).key_header}
         if spec.transport == "openai":
-            from pytest_agentbench.llm.openai_client import OpenAITransport  # noqa: PLC0415 - imports aiohttp
+            from pytest_agentbench.llm.transport import OpenAITransport  # noqa: PLC0415 - imports aiohttp
 
             return OpenAITransport(url, key, **how)
-        from pytest_agentbench.llm.direct import Connections, DirectTransport  # noqa: PLC0415 - imports aiohttp
+        from pytest_agentbench.llm.transport import Connections, DirectTransport  # noqa: PLC0415 - imports aiohttp
 
         self._connections = self._connections or Connections()
         return DirectTransport(url, key, connections=self._connections, **how)

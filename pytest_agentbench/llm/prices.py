@@ -11,8 +11,7 @@ from urllib.parse import urlsplit
 from pytest_agentbench.core.model import ModelSpec, Price
 from pytest_agentbench.core.providers import PROVIDERS, PYDANTIC_AI, provider_of
 from pytest_agentbench.core.proxies import is_loopback
-from pytest_agentbench.llm.reply import TokenCount
-from pytest_agentbench.llm.request import OUTPUT_BOUND, OUTPUT_LIMITS
+from pytest_agentbench.llm.reply import OUTPUT_BOUND, OUTPUT_LIMITS, TokenCount
 from pytest_agentbench.llm.wire import where
 
 FILE_TOKENS = 20_000

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import AgentBenchError, CassetteMissError, ProviderError, UnusableAnswerError
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.llm.protocols import Chat
 from pytest_agentbench.llm.structured import Messages, structured
 
 M = TypeVar("M", bound=BaseModel)

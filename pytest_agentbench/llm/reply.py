@@ -1,7 +1,13 @@
-"""What a model answered, read from a `chat.completion` object."""
+"""What a model is asked and answered, and what servers add to answers that has to be sent back with them."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 from pytest_agentbench.core.base import Model
-from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.core.json_values import JsonValue
 
 
 class RequestedCall(Model):
@@ -61,3 +67,97 @@ class ChatReply(Model):
     def truncated(self) -> bool:
         """Whether the answer was cut off at the token limit."""
         return self.finish_reason == "length"
+
+
+OUTPUT_LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens", "n_predict", "num_predict")
+"""Parameters by which servers take a bound on the length of an answer."""
+
+OUTPUT_BOUND = 8192
+"""Tokens that an answer may take where neither suite nor role bounds it: thoughts and a long answer fit into it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChatRequest:
+    """A chat completion to ask for, in the OpenAI format; keys, headers and timeouts are the transport's affair.
+
+    `messages`, `tools`, `tool_choice` and `response_format` are what the OpenAI API takes under these names.
+    """
+
+    model: str
+    messages: tuple[dict[str, Any], ...]
+    tools: tuple[dict[str, Any], ...] = ()
+    tool_choice: str | dict[str, Any] | None = None
+    response_format: dict[str, Any] | None = None
+    temperature: float | None = None
+    seed: int | None = None
+    max_tokens: int | None = None
+    effort: str | None = None
+    extra_body: dict[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def body(self) -> dict[str, Any]:
+        """The JSON body to post, not to be changed; what is not set is left out."""
+        body: dict[str, Any] = {"model": self.model, "messages": list(self.messages)}
+        if self.tools:
+            body["tools"] = list(self.tools)
+        for name in ("tool_choice", "response_format", "temperature", "seed", "max_tokens"):
+            if (value := getattr(self, name)) is not None:
+                body[name] = value
+        if self.effort is not None:
+            body["reasoning_effort"] = self.effort
+        return {**body, **self.extra_body}
+
+
+_Key = str | tuple[str, ...]
+
+
+class GivenBack:
+    """Remembers, for one party of one run, what its server added to each answer that became part of the conversation.
+
+    An answer is known again by the ids of its calls, else by its words; of equal ones those told last are meant.
+    """
+
+    def __init__(self) -> None:
+        self._kept: defaultdict[_Key, list[ChatReply]] = defaultdict(list)
+        self._is_empty = True
+
+    def keep(self, reply: ChatReply, said: str) -> None:
+        """Remember an answer whose words were told as `said`."""
+        self._kept[tuple(call.id for call in reply.calls) or said].append(reply)
+        self._is_empty = self._is_empty and not reply.more and not any(call.more for call in reply.calls)
+
+    def added(self, messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Give the conversation with what servers added to the answers of turns in which tools were called."""
+        whole = list(messages)
+        if self._is_empty:
+            return whole
+        left = {key: list(replies) for key, replies in self._kept.items()}
+        calling = _calling(whole)
+        for at in reversed(range(len(whole))):
+            if whole[at].get("role") == "assistant" and (replies := left.get(_key(whole[at]))):
+                reply = replies.pop()
+                if calling[at]:
+                    whole[at] = with_more(whole[at], reply)
+        return whole
+
+
+def with_more(message: dict[str, Any], reply: ChatReply) -> dict[str, Any]:
+    """Give the message of an answer with what its server added to it and to its calls."""
+    whole: dict[str, Any] = {**message, **reply.more}
+    if message.get("tool_calls"):
+        added: list[dict[str, JsonValue]] = [call.more for call in reply.calls]
+        whole["tool_calls"] = [{**call, **more} for call, more in zip(message["tool_calls"], added, strict=True)]
+    return whole
+
+
+def _key(message: dict[str, Any]) -> _Key:
+    return tuple(call["id"] for call in message.get("tool_calls") or ()) or message.get("content") or ""
+
+
+def _calling(messages: Sequence[dict[str, Any]]) -> list[bool]:
+    """Tell of each message whether tools were called between the words of the other party before it and itself."""
+    calling, found = False, []
+    for message in messages:
+        calling = message.get("role") != "user" and (calling or bool(message.get("tool_calls")))
+        found.append(calling)
+    return found

@@ -8,15 +8,14 @@ from pydantic import ValidationError
 from pytest_agentbench.core.acts import ACT_KINDS, Act, GoalItem
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.events import Event
+from pytest_agentbench.core.json_values import JsonValue, to_json
 from pytest_agentbench.core.misfit import Keys
 from pytest_agentbench.core.names import listing
 from pytest_agentbench.core.tool import Requestor, ToolCall
 from pytest_agentbench.core.transcript import Role
-from pytest_agentbench.core.values import JsonValue, to_json
 from pytest_agentbench.messages.approvals import approvals_of, decisions_of
-from pytest_agentbench.messages.assembly import Assembly
+from pytest_agentbench.messages.assembly import Assembly, read_call, said_failed
 from pytest_agentbench.messages.blocks import is_call, is_part, is_thought, known_calls, read_part
-from pytest_agentbench.messages.calls import read_call, said_failed
 from pytest_agentbench.messages.content import UnreadableError, field, found, is_list, result_text, shown, text_field
 from pytest_agentbench.messages.responses import is_responses_call, is_responses_item
 

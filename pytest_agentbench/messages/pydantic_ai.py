@@ -1,8 +1,7 @@
 """pydantic-ai's requests and responses, made of parts that are told by their `part_kind`."""
 
 from pytest_agentbench.core.misfit import Keys
-from pytest_agentbench.messages.assembly import Assembly
-from pytest_agentbench.messages.calls import read_call
+from pytest_agentbench.messages.assembly import Assembly, read_call
 from pytest_agentbench.messages.content import (
     UnreadableError,
     field,

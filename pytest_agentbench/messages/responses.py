@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 
 from pytest_agentbench.core.codec import dumps
-from pytest_agentbench.core.values import to_json
-from pytest_agentbench.messages.assembly import Assembly
-from pytest_agentbench.messages.calls import made_call, said_failed
+from pytest_agentbench.core.json_values import to_json
+from pytest_agentbench.messages.assembly import Assembly, made_call, said_failed
 from pytest_agentbench.messages.content import field, result_text, text_field
 
 _RAN = {

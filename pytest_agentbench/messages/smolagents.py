@@ -1,8 +1,7 @@
 """Steps of a smolagents agent's memory, as objects or as `get_full_steps()` writes them."""
 
 from pytest_agentbench.core.misfit import Keys
-from pytest_agentbench.messages.assembly import Assembly
-from pytest_agentbench.messages.calls import read_call
+from pytest_agentbench.messages.assembly import Assembly, read_call
 from pytest_agentbench.messages.content import field, is_list, result_text, text_field
 
 FINAL = "final_answer"

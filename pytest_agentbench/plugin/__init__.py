@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pytest_agentbench.plugin.code_first import AgentBench
 
 MARKER = (
@@ -39,7 +42,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--agentbench-concurrency",
         type=int,
         metavar="N",
-        help="agent turns and model calls in flight at a time in the whole session (default: 8; 1: one by one)",
+        help="agent turns and model calls at the same time in the whole session (default: 8)",
     )
     group.addoption(
         "--agentbench-gates",
@@ -54,10 +57,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="play each scenario N times (default: `trials` of the suite, else 1)",
     )
     group.addoption(
-        "--agentbench-save-baseline", metavar="FILE", help="keep the results there, for later sessions to compare with"
+        "--agentbench-save-baseline", metavar="FILE", help="write the results to FILE, as a baseline for later sessions"
     )
     group.addoption(
-        "--agentbench-baseline", metavar="FILE", help="compare with the results kept there, scenario by scenario"
+        "--agentbench-baseline", metavar="FILE", help="compare with the baseline in FILE, scenario by scenario"
     )
     group.addoption(
         "--agentbench-transcripts",
@@ -65,13 +68,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="all",
         help="which conversations to keep on disk: all (default), those of runs that did not pass, or none",
     )
-    group.addoption("--agentbench-json", metavar="PATH", help="write the results to this file as well")
+    group.addoption("--agentbench-json", metavar="FILE", help="also write the results to FILE")
     group.addoption(
         "--agentbench-html", metavar="FILE", help="write a page with every conversation, to be opened in a browser"
     )
     group.addoption("--agentbench-markdown", metavar="FILE", help="write a short report for a CI summary or a comment")
     group.addoption(
-        "--agentbench-resume", action="store_true", help="continue the last run: finished runs are taken from it"
+        "--agentbench-resume", action="store_true", help="take finished runs from the last session, and play the rest"
     )
     group.addoption(
         "--agentbench-cassette",
@@ -81,7 +84,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "record it (record), or record anew (refresh)",
     )
     group.addoption(
-        "--agentbench-seed", type=int, default=0, metavar="N", help="seed of whatever is chosen at random (default: 0)"
+        "--agentbench-seed", type=int, default=0, metavar="N", help="seed of all random choices (default: 0)"
     )
     group.addoption(
         "--agentbench-generate", action="store_true", help="run the recipes of the suites first (their key `generate`)"
@@ -115,12 +118,26 @@ def pytest_configure(config: pytest.Config) -> None:
         if config.getoption(f"agentbench_{name.replace('-', '_')}") is not None:
             raise pytest.UsageError(f"--agentbench-{name} is no option any more: {instead}")
     if config.getoption("agentbench"):
-        from pytest_agentbench.plugin.loading import quick_imports  # noqa: PLC0415 - loads only after --agentbench
+        from pytest_agentbench.plugin.module_loader import quick_imports  # noqa: PLC0415 - loads only after --agentbench
 
         with quick_imports() as finder:
             from pytest_agentbench.plugin.hooks import register  # noqa: PLC0415 - same
         config.add_cleanup(lambda: sys.meta_path.remove(finder))
         register(config)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Iterator[None]:
+    """Where pytest finds nothing in a suite file that it was asked for without `--agentbench`, name that option."""
+    try:
+        return (yield)
+    except pytest.UsageError as error:
+        if session.config.getoption("agentbench"):
+            raise
+        paths = (argument.partition("::")[0] for argument in session.config.args)
+        suites = [path for path in paths if Path(path).is_file() and f".{Path(path).name}".endswith(".agentbench.yaml")]
+        told = [f"{path} is a suite of scenarios: add --agentbench to play it" for path in suites]
+        raise pytest.UsageError(*error.args, *told) from None
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

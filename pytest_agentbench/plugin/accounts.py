@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from pytest_agentbench.api.reading import refusals
+from pytest_agentbench.api.suite_loader import refusals
 from pytest_agentbench.core.errors import ResultsError
 from pytest_agentbench.core.model import Usage
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.llm.cassette.file import cassette_path
 from pytest_agentbench.plugin.options import Options
 from pytest_agentbench.results.document import read
-from pytest_agentbench.runs.accounts import CASSETTES
-from pytest_agentbench.runs.recordings import merge_all
+from pytest_agentbench.runs.access import CASSETTES
+from pytest_agentbench.runs.cassettes import merge_all
 
 
 def check_models(suites: Iterable[Suite], options: Options) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from pytest_agentbench.api.reading import key_of, planned, read_suite
-from pytest_agentbench.api.simulating import builder_of, plan_of
 from pytest_agentbench.api.simulation import Simulation, simulation_of
+from pytest_agentbench.api.simulation_plan import builder_of, plan_of
+from pytest_agentbench.api.suite_loader import key_of, planned, read_suite
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import AgentBenchError, with_hint
 from pytest_agentbench.core.extensions import Extensions
@@ -19,7 +19,7 @@ from pytest_agentbench.core.run import PlannedRun, Result, Run, RunKey
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.text import ascii_slug, printable
 from pytest_agentbench.plugin.items import show_output
-from pytest_agentbench.plugin.session import SESSION, Session
+from pytest_agentbench.plugin.run_store import SESSION, Session
 from pytest_agentbench.runs.plan import RunPlan
 
 SIMULATED = pytest.StashKey[list[Simulation]]()

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from pytest_agentbench.core.run import Result, RunKey
-from pytest_agentbench.results.sequential import StopRule
-from pytest_agentbench.results.store import without_attempt
+from pytest_agentbench.results.run_directory import without_attempt
+from pytest_agentbench.results.trials import StopRule
 from pytest_agentbench.runs.plan import RunPlan
 
 _TRIAL = re.compile(r"(?:\[|-)t\d+\]$")

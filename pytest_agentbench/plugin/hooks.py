@@ -32,22 +32,21 @@ import pytest
 from pytest_agentbench.core.errors import ResultsError
 from pytest_agentbench.core.extensions import asking, built_in
 from pytest_agentbench.llm.cassette.modes import Mode
+from pytest_agentbench.plugin import compat
 from pytest_agentbench.plugin.accounts import merge_cassettes
-from pytest_agentbench.plugin.baseline import read_baseline
-from pytest_agentbench.plugin.collecting import Collecting
+from pytest_agentbench.plugin.collection import Collecting
 from pytest_agentbench.plugin.distributed import ControllerSide, WorkerSide
-from pytest_agentbench.plugin.ending import Ending
 from pytest_agentbench.plugin.garbage import Garbage
 from pytest_agentbench.plugin.hosts import Division, own_budgets, posting_of
 from pytest_agentbench.plugin.options import Options
-from pytest_agentbench.plugin.playing import Playing
+from pytest_agentbench.plugin.output_files import Writing, read_baseline
 from pytest_agentbench.plugin.progress import Watching
-from pytest_agentbench.plugin.session import SESSION, Role, Session
-from pytest_agentbench.plugin.store import RunStore
+from pytest_agentbench.plugin.run_store import SESSION, Role, RunStore, Session
+from pytest_agentbench.plugin.runtest import Playing
+from pytest_agentbench.plugin.shutdown import Ending
 from pytest_agentbench.plugin.summary import Summary
 from pytest_agentbench.plugin.tally import Tally
-from pytest_agentbench.plugin.writing import Writing
-from pytest_agentbench.results.store import RunDirectory
+from pytest_agentbench.results.run_directory import RunDirectory
 
 _LEFT_OUT = 5
 """Damaged lines that are named; of more their number."""
@@ -70,16 +69,17 @@ def register(config: pytest.Config) -> None:
         store.open()
         session.runs.accounts.start()
     _join_hooks(config)
+    garbage = Garbage(owns_process=compat.owns_process(config))
     plugins: dict[str, object] = {}
     ending: Ending | None = None
     if role != "controller":
         plugins["playing"] = playing = Playing(session, config)
         plugins["collecting"] = Collecting(session, config)
         if not store.options.collect_only:
-            plugins["garbage"] = Garbage()
+            plugins["garbage"] = garbage
             plugins["ending"] = ending = Ending(config, lambda: playing.changed)
     if role != "worker" and config.getoption("agentbench_generate"):
-        from pytest_agentbench.plugin.generating import Generating  # noqa: PLC0415 - the pipeline is large
+        from pytest_agentbench.plugin.generation import Generating  # noqa: PLC0415 - the pipeline is large
 
         plugins["generating"] = Generating(config, Mode(store.options.cassette))
     if role == "worker":

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from pytest_agentbench.core.extensions import EnvironmentOffer
     from pytest_agentbench.core.misfit import Misfit
     from pytest_agentbench.core.model import Price
+    from pytest_agentbench.core.protocols import Check, StateProvider
     from pytest_agentbench.core.run import Run
     from pytest_agentbench.core.scenario import Scenario
-    from pytest_agentbench.core.seams import Check, StateProvider
     from pytest_agentbench.core.verdict import NotMeasured
     from pytest_agentbench.results.document import Document
     from pytest_agentbench.suites.record import RecordingFormat

@@ -115,7 +115,7 @@ class Division:
         shares += [] if self.max_cost is None else [f"{self.max_cost:.6g} USD"]
         who = f"{self.elsewhere} of {self.workers} workers are on other hosts"
         own = f"each with {' and '.join(shares)} of its own"
-        return [f"budgets are divided: {who}, {own}; what one leaves over, no other gets"]
+        return [f"budgets are divided: {who}, {own}; what one does not use, no other gets"]
 
 
 def own_budgets(options: Options, posting: Posting | None) -> Options:

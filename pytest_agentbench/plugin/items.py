@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard, cast
 import pluggy
 import pytest
 
-from pytest_agentbench.api.reading import (
+from pytest_agentbench.api.suite_loader import (
     Owners,
     check_decidable,
     is_base,
@@ -31,23 +31,24 @@ from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.text import ascii_slug, printable
 from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.core.verdict import Verdict
-from pytest_agentbench.environment.kinds import ask_for_kinds, unknown_kinds
+from pytest_agentbench.environment.kinds import ask_for_kinds, brings_own_tools, unknown_kinds
 from pytest_agentbench.generation.recipe import staleness
-from pytest_agentbench.llm.cassette.file import cassette_path, read_cassette
+from pytest_agentbench.llm.cassette.file import RunName, cassette_path, read_cassette
 from pytest_agentbench.llm.cassette.modes import Mode
-from pytest_agentbench.llm.cassette.names import RunName
-from pytest_agentbench.llm.cassette.recorder import TO_RECORD
+from pytest_agentbench.llm.cassette.record_replay import TO_RECORD
 from pytest_agentbench.plugin import compat
-from pytest_agentbench.plugin.session import SESSION, Session
-from pytest_agentbench.plugin.wire import CollectedSuite
+from pytest_agentbench.plugin.report_payload import CollectedSuite
+from pytest_agentbench.plugin.run_store import SESSION, Session
 from pytest_agentbench.report.failure import failure_text
-from pytest_agentbench.report.worst import rerun_command
+from pytest_agentbench.report.failures import rerun_command
+from pytest_agentbench.results.calibration import standing_of
 from pytest_agentbench.results.document import policy_record
-from pytest_agentbench.results.standing import standing_of
-from pytest_agentbench.results.store import read_transcript
+from pytest_agentbench.results.run_directory import read_transcript
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.service import Attempts
+from pytest_agentbench.suites.named_tools import places_of_named_tools
 from pytest_agentbench.suites.script_lines import Unlabelled, reads_consent, unlabelled
+from pytest_agentbench.suites.shared_services import shared_services
 
 if TYPE_CHECKING:
     from _pytest._code.code import ExceptionInfo, TerminalRepr  # noqa: TID251 - the signature that mypy asks for
@@ -80,7 +81,7 @@ class SuiteModule(pytest.Module):
         self.suite = suite
         session.secrets.add(suite)
         is_recorded = self._recorded(suite, Mode(session.options.cassette))
-        if told := staleness(suite, toolset):
+        for told in filter(None, (staleness(suite, toolset), *shared_services(suite, toolset))):
             self.warn(pytest.PytestCollectionWarning(told))
         key = key_of(self.suite_path, self.config.rootpath)
         asked = session.options
@@ -100,8 +101,13 @@ class SuiteModule(pytest.Module):
         total = sum(not is_left_out(plan) and is_recorded(plan) for plan in plans)
         record = record_of(suite, key, plans).model_copy(update={"selected": 0, "total": total})
         self.declared = record.variants
+        own = brings_own_tools(suite.environment)
         self.collected = CollectedSuite(
-            record=record, kinds=ask_for_kinds(unknown) if unknown else "", unlabelled=len(self.unlabelled)
+            record=record,
+            kinds=ask_for_kinds(unknown) if unknown else "",
+            unlabelled=len(self.unlabelled),
+            named=places_of_named_tools(suite, self.config.rootpath) if own else {},
+            declared=(*suite.environment.reads, *suite.environment.writes),
         )
         policies = {policy.id: policy for policy in suite.policies}
         place = cache(self._place)

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_agentbench.plugin import compat
 from pytest_agentbench.plugin.items import ScenarioItem, is_scenario
-from pytest_agentbench.plugin.session import Session
+from pytest_agentbench.plugin.run_store import Session
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.pool import Pool
 from pytest_agentbench.runs.service import Attempts

@@ -9,21 +9,25 @@ from typing import Any
 
 import pytest
 
+from pytest_agentbench.checks.verdict import TOOL_SLIPS
+from pytest_agentbench.core.text import printable
+from pytest_agentbench.core.text_similarity import similar
+from pytest_agentbench.environment.kinds import guesses_told
 from pytest_agentbench.plugin import compat
-from pytest_agentbench.plugin.baseline import comparison_with
-from pytest_agentbench.plugin.collecting import Collecting
-from pytest_agentbench.plugin.ending import Ending
+from pytest_agentbench.plugin.collection import Collecting
+from pytest_agentbench.plugin.exit_status import MISSED
 from pytest_agentbench.plugin.items import from_here
-from pytest_agentbench.plugin.pages import annotation_lines
-from pytest_agentbench.plugin.playing import MISSED
+from pytest_agentbench.plugin.output_files import Writing, annotation_lines, comparison_with
 from pytest_agentbench.plugin.prefetch import Prefetch
-from pytest_agentbench.plugin.session import Session
+from pytest_agentbench.plugin.run_store import Session
+from pytest_agentbench.plugin.shutdown import Ending
 from pytest_agentbench.plugin.tally import Tally
-from pytest_agentbench.plugin.writing import Writing
-from pytest_agentbench.report.glyphs import glyphs
-from pytest_agentbench.report.measured import IN_QUARANTINE, NOT_SCORED, PENDING
+from pytest_agentbench.report.sections import IN_QUARANTINE, NOT_SCORED, PENDING
+from pytest_agentbench.report.table import glyphs
 from pytest_agentbench.report.terminal import terminal_report
 from pytest_agentbench.results.document import Document
+from pytest_agentbench.results.trials import grouped
+from pytest_agentbench.suites.named_tools import never_called
 
 _MARKUP: dict[str, dict[str, bool]] = {
     "good": {"green": True},
@@ -31,6 +35,10 @@ _MARKUP: dict[str, dict[str, bool]] = {
     "warn": {"yellow": True},
     "head": {"bold": True},
 }
+
+
+_SEVERAL = 3
+"""Scenarios from which one answer to all of them tells something."""
 
 
 def ascii_only(text: str) -> str:
@@ -85,7 +93,15 @@ class Summary:
             terminalreporter.write_line(problem, red=True)
         for text in self._ending.told() if self._ending else ():
             terminalreporter.write_line(text, yellow=True)
-        for text in (*self._writing.told, *self._bounds(), *self._asked(), *_counting(terminalreporter)):
+        for text in (
+            *self._writing.told,
+            *self._bounds(),
+            *self._asked(),
+            *self._undescribed(),
+            *self._slips(),
+            *self._deaf(),
+            *_counting(terminalreporter),
+        ):
             terminalreporter.write_line(text)
         for reason, count in (self._prefetch.sequential if self._prefetch else {}).items():
             terminalreporter.write_line(f"{count} runs one at a time: {reason}")
@@ -119,15 +135,53 @@ class Summary:
         ]
         resumed = (
             "resumed: runs that had finished were taken over (the agent's code is not compared), "
-            "those in flight were run alone"
+            "unfinished runs were played again, each alone"
         )
         return [*asked, *unlabelled, *([resumed] if self._session.options.resume else [])]
+
+    def _deaf(self) -> Iterator[str]:
+        """Say of which agents every run of several scenarios heard one answer, and saw no call."""
+        runs = [run for run in self._tally.results.values() if run.not_run is None]
+        for (suite, variant), mine in grouped(runs, lambda run: [(run.key.suite, run.key.variant)]).items():
+            answer = mine[0].sole_answer
+            if len({run.key.scenario for run in mine}) < _SEVERAL or not answer:
+                continue
+            is_one = all(run.sole_answer and similar(answer, run.sole_answer) for run in mine)
+            if is_one and not any(run.passed for run in mine):
+                named = f" [{variant}]" if variant else ""
+                yield (
+                    f"{suite}{named}: in all {len(mine)} runs the agent said only {printable(answer)!r}, and no call "
+                    "of it was seen: is it connected to what answers?"
+                )
+
+    def _slips(self) -> Iterator[str]:
+        """Name the tools that worked in no run, since their own code failed without meaning to."""
+        called: dict[tuple[str, str], int] = {}
+        slips: dict[tuple[str, str], list[str]] = {}
+        for run in self._tally.results.values():
+            for tool in run.called:
+                called[run.key.suite, tool] = called.get((run.key.suite, tool), 0) + 1
+            for one in run.findings:
+                if one.check == TOOL_SLIPS and one.tool is not None:
+                    slips.setdefault((run.key.suite, one.tool), []).append(one.message)
+        for (suite, tool), messages in slips.items():
+            if len(messages) == called.get((suite, tool)):
+                yield f"{suite}: {messages[0]}"
+
+    def _undescribed(self) -> Iterator[str]:
+        """Say, of tools that nobody describes, what their names were taken to mean, and which ones no run called."""
+        for suite in self._tally.suites.values():
+            runs = [run for run in self._tally.results.values() if run.key.suite == suite.key]
+            called = {name for run in runs for name in run.undescribed}
+            if told := guesses_told(called.difference(suite.declared)):
+                yield printable(f"{suite.key}: {told}")
+            yield from map(printable, never_called(suite.named, called))
 
     def _print_nothing_found(self, terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
         collecting = config.pluginmanager.get_plugin("agentbench-collecting")
         if isinstance(collecting, Collecting) and collecting.suites:
             return
-        if terminalreporter.stats.get("error"):
+        if terminalreporter.stats.get("error") or self._tally.refused:
             return
         if any(not _is_there(argument, config) for argument in config.args):
             return  # pytest names the file that is not there
@@ -152,7 +206,7 @@ def _counting(terminalreporter: pytest.TerminalReporter) -> Iterator[str]:
     if terminalreporter.stats.get(MISSED):
         yield "pytest's last line counts failed runs of suites whose gates decide as missed"
     if any(report.__dict__.get("agentbench_noted") for report in terminalreporter.stats.get("failed", ())):
-        yield "pytest's last line counts runs that were not scored as failed, since no gate decides"
+        yield "no gate decides, so *failed* in pytest's last line includes runs that were not scored"
 
 
 def report_lines(hook: Any, document: Document) -> Iterator[tuple[str, bool]]:

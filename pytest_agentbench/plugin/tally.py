@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator
 from datetime import UTC, datetime
 from time import monotonic
-from typing import Literal
 
 import pytest
 
 from pytest_agentbench.core.run import BUDGET, PlannedRun, Result
 from pytest_agentbench.plugin import compat
-from pytest_agentbench.plugin.playing import MISSED, reason_of
-from pytest_agentbench.plugin.session import Session
-from pytest_agentbench.plugin.wire import Collected, CollectedSuite, Meta, take_meta, take_results
-from pytest_agentbench.report.glyphs import glyphs
-from pytest_agentbench.report.measured import NOT_SCORED, open_text
+from pytest_agentbench.plugin.exit_status import MISSED, count_failures
+from pytest_agentbench.plugin.junit import report_failed_gates
+from pytest_agentbench.plugin.report_payload import Collected, CollectedSuite, Meta, take_meta, take_results
+from pytest_agentbench.plugin.run_store import Session
+from pytest_agentbench.plugin.runtest import reason_of
+from pytest_agentbench.report.failure import same_text
+from pytest_agentbench.report.sections import NOT_SCORED, open_text
+from pytest_agentbench.report.table import glyphs
 from pytest_agentbench.results.document import Document
 from pytest_agentbench.results.gates import GateVerdict, decided_by_own, evaluate_gates
 from pytest_agentbench.results.table import Facts
@@ -42,6 +44,7 @@ class Tally:
         self.began = monotonic()
         self.created = datetime.now(UTC)
         self.loop_ended = False
+        self.refused = ""
         self.results: dict[str, Result] = {}
         self.retried: list[Result] = []
         self.simulated: dict[str, tuple[Result, ...]] = {}
@@ -58,6 +61,7 @@ class Tally:
         self._missed: dict[str, str] = {}
         self._rerun: set[str] = set()
         self._ungated: list[str] = []
+        self._told: dict[tuple[str, str], str] = {}
 
     @property
     def metas(self) -> dict[str, Meta]:
@@ -90,6 +94,8 @@ class Tally:
         elif results:
             self.simulated[report.nodeid] = results
         self._take_outcome(report, name, results)
+        if name is not None and results:
+            self._tell_once(report, results[-1])
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
@@ -97,9 +103,8 @@ class Tally:
         result = yield
         if self._session.options.collect_only:
             return result
-        asked = self._session.options.variants
-        if self._session.role == "controller" and asked and asked != ("all",) and not (self.metas or self._simulating):
-            raise pytest.UsageError(f"--agentbench-variant: no suite declares {', '.join(asked)}")
+        if self.refused and not (self.metas or self._simulating):
+            raise pytest.UsageError(self.refused)
         self.loop_ended = True
         lost = self._rerun - self.results.keys()
         self.broken |= dict.fromkeys(lost, NOT_RERUN)
@@ -109,8 +114,8 @@ class Tally:
         simulated = (result for results in self.simulated.values() for result in results)
         everything = (*self.results.values(), *simulated)
         unpaid = [result for result in everything if (result.not_run or "").startswith(BUDGET)]
-        session.testsfailed += len(failed) + len(undecided) + len(lost) + len(unpaid)
-        self._tell_junit(failed)
+        count_failures(session, failed, undecided, lost, unpaid)
+        report_failed_gates(self._config, failed)
         return result
 
     @pytest.hookimpl(wrapper=True, trylast=True)
@@ -187,6 +192,14 @@ class Tally:
         if report.when not in ("setup", "call", "teardown") and not report.__dict__.get("agentbench_rerun"):
             self._crashed(report, meta)
 
+    def _tell_once(self, report: pytest.TestReport, result: Result) -> None:
+        """Point to the first run that broke by the same fault of somebody else's, in the place of telling it again."""
+        if not report.failed or result.decided or not result.error or self._config.get_verbosity() > 0:
+            return
+        first = self._told.setdefault((result.key.suite, result.error), report.nodeid)
+        if first != report.nodeid:
+            report.longrepr = same_text(result, first, unicode=compat.shows_unicode(self._config))
+
     def _keep(self, name: str, result: Result) -> None:
         before = self.results.get(name)
         if before is not None and before.key != result.key:
@@ -228,22 +241,3 @@ class Tally:
                 )
             if not decided_by_own(key, suite.record.gates, self.verdicts):
                 self._ungated.append(key)
-
-    def _tell_junit(self, failed: Iterable[GateVerdict]) -> None:
-        """Give each failed gate a test case of its own; the XML writer alone hears of it."""
-        writer = compat.junit(self._config)
-        if writer is None:
-            return
-        for verdict in failed:
-            phases: tuple[tuple[Literal["call", "teardown"], Literal["failed", "passed"]], ...]
-            phases = (("call", "failed"), ("teardown", "passed"))
-            for when, outcome in phases:
-                report = pytest.TestReport(
-                    nodeid=f"{verdict.suite}::gate {verdict.label}",
-                    location=(verdict.suite, 0, f"gate {verdict.label}"),
-                    keywords={},
-                    outcome=outcome,
-                    longrepr=f"gate {verdict.label}: {verdict.reason}" if outcome == "failed" else None,
-                    when=when,
-                )
-                writer.pytest_runtest_logreport(report)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.text import shorten
 from pytest_agentbench.report.auditor import mark_of_gate, marks_of
-from pytest_agentbench.report.glyphs import UNICODE
-from pytest_agentbench.report.worst import check_name, failed_findings, finding_text, no_finding_text, worst_first
+from pytest_agentbench.report.failures import check_name, failed_findings, finding_text, no_finding_text, worst_first
+from pytest_agentbench.report.table import UNICODE
 from pytest_agentbench.results.document import Document
 from pytest_agentbench.results.gates import GateVerdict
 

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.verdict import Flag
 from pytest_agentbench.report.breakdown import percent
-from pytest_agentbench.report.glyphs import Glyphs, Line
-from pytest_agentbench.report.table import Layout, count
+from pytest_agentbench.report.table import Glyphs, Layout, Line, count
 from pytest_agentbench.results.audits import (
     AuditSums,
     CritiqueSide,
@@ -16,9 +15,9 @@ from pytest_agentbench.results.audits import (
     audits_of,
     critique_of,
 )
+from pytest_agentbench.results.calibration import LEAST_RUNS, AuditorStanding
 from pytest_agentbench.results.document import Document
 from pytest_agentbench.results.gates import GateVerdict
-from pytest_agentbench.results.standing import LEAST_RUNS, AuditorStanding
 
 UNCALIBRATED = "uncalibrated"
 """What stands beside a verdict that rests on an auditor whose false alarms nobody has counted, or that has some."""
@@ -55,7 +54,7 @@ def marked(run: Result, standing: AuditorStanding | None) -> str:
 def standing_text(standing: AuditorStanding, marks: Glyphs) -> str:
     """Say how far an auditor can be trusted, with the upper bound of its false alarm rate."""
     if not standing.runs:
-        return f"{UNCALIBRATED}: `agentbench calibrate` has not held it against labelled runs"
+        return f"{UNCALIBRATED}: `agentbench calibrate` has not compared it with labelled runs"
     alarms = "no false alarm" if not standing.false_alarms else count(standing.false_alarms, "false alarm")
     bound = f"at most {percent(standing.upper, marks)}, 95 %"
     told = f"{alarms} on {count(standing.runs, 'labelled run')} ({bound})"

@@ -4,9 +4,9 @@ import json
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from pytest_agentbench.core.values import to_json
+from pytest_agentbench.core.json_values import to_json
 from pytest_agentbench.core.verdict import CallExplanation
-from pytest_agentbench.report.glyphs import Glyphs, cells
+from pytest_agentbench.report.table import Glyphs, cells
 
 _VALUE = 60
 

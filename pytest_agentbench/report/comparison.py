@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 
 from pytest_agentbench.report.breakdown import percent
-from pytest_agentbench.report.glyphs import Glyphs, Line, Style
-from pytest_agentbench.report.table import Layout
+from pytest_agentbench.report.table import Glyphs, Layout, Line, Style
 from pytest_agentbench.results.comparison import Comparison, compare_results
 from pytest_agentbench.results.document import Document
-from pytest_agentbench.results.paired import Change, Flip, Paired
+from pytest_agentbench.results.significance import Change, Flip, Paired
 
 MOST_FLIPS = 10
 """Scenarios that are named in one direction unless asked for all."""
@@ -26,7 +25,7 @@ def comparison_lines(comparisons: Sequence[Comparison], layout: Layout, *, title
     marks = layout.marks
     lines = [Line(""), Line(marks.cut(marks.plain(title), layout.width), "head")]
     if not comparisons:
-        return [*lines, Line("  nothing to compare: no suite and variant stands in both", "warn")]
+        return [*lines, Line("  nothing to compare: no suite and variant is in both", "warn")]
     for one in comparisons:
         lines += _comparison(one, layout, named=len(comparisons) > 1)
     return lines

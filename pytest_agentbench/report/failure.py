@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from pytest_agentbench.checks.decide import EXCUSE, WRITTEN_CALLS
+from pytest_agentbench.checks.verdict import EXCUSE, TOOL_SLIPS, WRITTEN_CALLS
+from pytest_agentbench.core.names import listing
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.termination import Termination
@@ -10,13 +11,13 @@ from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, OtherFault, Unmeasured
 from pytest_agentbench.report.auditor import FLAGS_TITLE, auditor_flag_text, marked, standing_text
 from pytest_agentbench.report.calls import beside, call_text, explained
-from pytest_agentbench.report.glyphs import Glyphs, glyphs
+from pytest_agentbench.report.failures import call_of, check_name, failed_findings, finding_text, no_finding_text
 from pytest_agentbench.report.sections import FLAGS_TITLE as VALUE_FLAGS_TITLE
 from pytest_agentbench.report.sections import flag_text, value_flags
-from pytest_agentbench.report.worst import call_of, check_name, failed_findings, finding_text, no_finding_text
+from pytest_agentbench.report.table import Glyphs, glyphs
 from pytest_agentbench.results.audits import auditor_flags
+from pytest_agentbench.results.calibration import AuditorStanding
 from pytest_agentbench.results.document import PolicyRecord, policy_words
-from pytest_agentbench.results.standing import AuditorStanding
 
 _BEFORE, _AFTER = 2, 1
 """Turns shown around the one where it went wrong."""
@@ -51,7 +52,7 @@ def failure_text(
     """
     marks = glyphs(unicode=unicode)
     failed = failed_findings(result)
-    lines = [_headline(result, failed, marks, standing)]
+    lines = [_headline(result, failed, marks, standing, verbose=verbose)]
     broken = {one.policy for one in failed if one.kind == "policy"} if result.decided else set()
     for policy in policies:
         if policy.id in broken:
@@ -63,6 +64,8 @@ def failure_text(
             lines += _section("", _calls(result, failed, marks, verbose=verbose))
             told = failed[0].message if failed else ""
             also = [one for one in failed[1:] if not _is_shown(result, one) and one.message != told]
+            if failed and not verbose:
+                also = [one for one in also if not _are_alike(one, failed[0])]
             lines += _section("also", _also(result, also, marks, verbose=verbose))
             lines += _section("not measured", [_open(one, marks) for one in result.unmeasured])
         lines += _section("not the agent's fault", [_other(one, marks) for one in result.also])
@@ -82,6 +85,12 @@ def failure_text(
     if rerun:
         lines.append(f"rerun: {marks.plain(rerun)}")
     return "\n".join(lines).rstrip()
+
+
+def same_text(result: Result, first: str, *, unicode: bool = True) -> str:
+    """Say of a run that could not be judged that it broke as another one did, whose node id is `first`."""
+    marks = glyphs(unicode=unicode)
+    return f"{_named(result, marks)} could not be judged ({_whose(result)}): the same as {marks.plain(first)}"
 
 
 def conversation_text(
@@ -149,27 +158,39 @@ def _said(
 
 
 def _advice(result: Result, marks: Glyphs) -> list[str]:
-    """Say what may lie behind a failure: a server without a parser for tool calls, a script without an answer."""
+    """Say what may lie behind a failure: no parser for tool calls, a tool that fails, a script without an answer."""
     written = [one for one in result.findings if one.check == WRITTEN_CALLS]
     advice = [line for one in written for line in ("", f"turn {one.turn}: {marks.plain(one.message)}")]
+    advice += [line for one in result.findings if one.check == TOOL_SLIPS for line in ("", marks.plain(one.message))]
     if result.blame is not Blame.USER or not result.players.get("user", "").startswith("scripted"):
         return advice
-    return [*advice, "", "give the user an answer: another line of `says:`, or what it knows in `knows: {word: value}`"]
+    answer = "give the user an answer: another line of `says:`, or what it knows in `knows: {word: value}`"
+    return [*advice, "", f"{answer}; a goodbye is a line `{{close: …}}`"]
 
 
-def _headline(result: Result, failed: list[Finding], marks: Glyphs, standing: AuditorStanding | None) -> str:
+def _named(result: Result, marks: Glyphs) -> str:
     variant = f" [{marks.plain(result.key.label)}]" if result.key.label else ""
-    name = f"{marks.plain(result.key.scenario)}{variant}"
+    return f"{marks.plain(result.key.scenario)}{variant}"
+
+
+def _whose(result: Result) -> str:
+    return f"blame {result.blame}" if result.blame else "nobody to blame"
+
+
+def _headline(
+    result: Result, failed: list[Finding], marks: Glyphs, standing: AuditorStanding | None, *, verbose: bool
+) -> str:
+    name = _named(result, marks)
     if result.not_run is not None:
         return f"{name}: {no_finding_text(result, marks)}"
     what = no_finding_text(result, marks)
     if failed and failed[0].kind != "termination":
         what = f"{marks.plain(check_name(failed[0]))}, {finding_text(result, failed[0], marks)}"
+        what += "" if verbose else _more_like_it(failed)
     noted = marked(result, standing)
     if result.decided:
         return f"{name} failed{f' ({noted})' if noted else ''}: {what}"
-    who = f"blame {result.blame}" if result.blame else "nobody to blame"
-    who += f", {noted}" if noted else ""
+    who = _whose(result) + (f", {noted}" if noted else "")
     excuse = next((marks.plain(one.message) for one in result.findings if one.check == EXCUSE), "")
     if excuse:
         what = excuse
@@ -216,11 +237,40 @@ def _is_wrong(call: CallExplanation) -> bool:
 
 
 def _also(result: Result, findings: list[Finding], marks: Glyphs, *, verbose: bool) -> list[str]:
-    shown = findings if verbose else findings[:_MOST_FINDINGS]
-    lines = [f"{marks.plain(check_name(finding))}, {finding_text(result, finding, marks)}" for finding in shown]
-    if len(findings) > len(shown):
-        lines.append(f"{marks.ellipsis} and {len(findings) - len(shown)} more (-vv)")
+    groups: list[list[Finding]] = []
+    for finding in findings:
+        same = None if verbose else next((group for group in groups if _are_alike(group[0], finding)), None)
+        if same is None:
+            groups.append([finding])
+        else:
+            same.append(finding)
+    shown = groups if verbose else groups[:_MOST_FINDINGS]
+    lines = [
+        f"{marks.plain(check_name(one[0]))}, {finding_text(result, one[0], marks)}{_more_like_it(one)}" for one in shown
+    ]
+    if len(groups) > len(shown):
+        lines.append(f"{marks.ellipsis} and {sum(map(len, groups[len(shown) :]))} more (-vv)")
     return lines
+
+
+def _are_alike(one: Finding, other: Finding) -> bool:
+    """Whether two calls of one tool broke a policy in one way, so that the second tells nothing but its call."""
+    return one.policy is not None and _way(one) == _way(other)
+
+
+def _way(finding: Finding) -> tuple[str | None, str | None, str]:
+    """Give how a policy was broken: what is said of the call that the message begins with, or all that is said."""
+    return finding.policy, finding.tool, finding.message.partition(") ")[2] or finding.message
+
+
+def _more_like_it(findings: Sequence[Finding]) -> str:
+    """Count what follows the first of some findings and is like it, with the turns."""
+    others = [one for one in findings[1:] if _are_alike(findings[0], one)]
+    turns = list(dict.fromkeys(one.turn for one in others if one.turn is not None))
+    if not others:
+        return ""
+    where = f" (turn{'' if len(turns) == 1 else 's'} {listing(map(str, turns))})" if turns else ""
+    return f", and {len(others)} more like it{where}"
 
 
 def _open(part: Unmeasured, marks: Glyphs) -> str:

@@ -1,4 +1,4 @@
-"""The report as short Markdown, for the summary of a CI job or a comment on a pull request.
+"""The report as short Markdown, beside its baseline, for the summary of a CI job or a comment on a pull request.
 
 Whatever a suite, an agent, a tool or a model wrote stands in code spans: there nothing is a link, a mention, an image,
 an element or the end of a table.
@@ -6,12 +6,12 @@ an element or the end of a table.
 
 import html
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.report.auditor import audit_rows, mark_of_gate, marks_of
-from pytest_agentbench.report.before import flip_text, name_of
 from pytest_agentbench.report.breakdown import (
     Section,
     gate_label,
@@ -25,27 +25,70 @@ from pytest_agentbench.report.breakdown import (
     worst_rows_first,
 )
 from pytest_agentbench.report.comparison import compared, p_text, points
-from pytest_agentbench.report.failures import policy_of
-from pytest_agentbench.report.glyphs import UNICODE
-from pytest_agentbench.report.measured import aside_counts, partly_text, share_text
-from pytest_agentbench.report.reviews import quarantine_texts, review_texts
-from pytest_agentbench.report.sections import value_flags
-from pytest_agentbench.report.terminal import NONE_DECIDED
-from pytest_agentbench.report.worst import (
+from pytest_agentbench.report.failures import (
     by_check,
     check_name,
     failed_findings,
     finding_text,
     no_finding_text,
+    policy_of,
     rerun_command,
     worst_first,
 )
+from pytest_agentbench.report.sections import (
+    aside_counts,
+    partly_text,
+    quarantine_texts,
+    review_texts,
+    share_text,
+    value_flags,
+)
+from pytest_agentbench.report.table import UNICODE
+from pytest_agentbench.report.terminal import NONE_DECIDED
 from pytest_agentbench.results.aggregate import Aggregate
 from pytest_agentbench.results.audits import auditor_flags
 from pytest_agentbench.results.comparison import Comparison
 from pytest_agentbench.results.document import Document
 from pytest_agentbench.results.gates import GateVerdict
+from pytest_agentbench.results.run_directory import Transcripts
+from pytest_agentbench.results.significance import Flip
 from pytest_agentbench.results.table import Row
+
+
+def name_of(one: Comparison, document: Document) -> str:
+    """Name what is compared: the suite where the session has several, the variant and the fault."""
+    path = one.second_suite or one.suite
+    suite = next((suite.name for suite in document.suites if suite.path == path), "") or path
+    label = "-".join(part for part in (one.second_variant or one.variant, one.fault) if part)
+    parts = [suite if len(document.suites) > 1 else "", f"[{label}]" if label else ""]
+    return " ".join(part for part in parts if part)
+
+
+def flip_text(flip: Flip) -> str:
+    """Say how often a scenario passed before and after."""
+    return f"{flip.first_passed}/{flip.first_n} → {flip.second_passed}/{flip.second_n}"
+
+
+def conversations_before(baseline: Document | None, found: Transcripts) -> Callable[[Result], Transcript | None]:
+    """Give what finds the conversation that a run had in the baseline; None where its scenario says something else.
+
+    A baseline of one variant of one suite is what runs of any other variant are held against.
+    """
+    runs = baseline.results if baseline is not None else ()
+    alone = len({(run.key.suite, run.key.variant) for run in runs}) == 1
+    held = {_place(run, alone=alone): run for run in runs}
+
+    def conversation(run: Result) -> Transcript | None:
+        before = held.get(_place(run, alone=alone))
+        return found.read(before) if before is not None and before.scenario_hash == run.scenario_hash else None
+
+    return conversation
+
+
+def _place(run: Result, *, alone: bool) -> tuple[str, str, str, str, int]:
+    suite, scenario, variant, fault, trial = run.key.without_attempt
+    return ("", scenario, "", fault, trial) if alone else (suite, scenario, variant, fault, trial)
+
 
 MOST_CHARACTERS = 60_000
 """GitHub takes 65,536 characters in a comment (and 1 MiB in a job's summary)."""
@@ -238,16 +281,16 @@ def _unscored(document: Document) -> str:
     if not runs:
         return ""
     runs.sort(key=lambda run: (run.not_run is not None, str(run.key)))
+    alike: dict[tuple[str, str], list[Result]] = {}
+    for run in runs:
+        who = str(run.blame or "–") if run.not_run is None else "not run"
+        alike.setdefault((who, code(no_finding_text(run, UNICODE)) + _noted(run, document)), []).append(run)
     rows = [
-        [
-            code(_name(run), _NAME),
-            str(run.blame or "–") if run.not_run is None else "not run",
-            code(no_finding_text(run, UNICODE)) + _noted(run, document),
-        ]
-        for run in runs[:MOST_FAILURES]
+        [code(_name(same[0]), _NAME) + (f" and {len(same) - 1} more" if len(same) > 1 else ""), who, why]
+        for (who, why), same in alike.items()
     ]
     title = f"Not scored, and not counted against the agent ({len(runs)})"
-    return _section(title, ["scenario", "whose fault", "why"], rows, len(runs))
+    return _section(title, ["scenario", "whose fault", "why"], rows)
 
 
 def _unmeasured(sums: Aggregate) -> str:

@@ -1,15 +1,192 @@
-"""Short sections of the terminal's report: trials, faults, modifiers, flags, and how two suites order variants."""
+"""Short sections of the report: what is not measured, reviews, trials, faults, modifiers, flags, costs."""
 
-from collections.abc import Sequence
+import posixpath
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.verdict import Finding, Flag
 from pytest_agentbench.report.breakdown import percent
-from pytest_agentbench.report.glyphs import Glyphs, Line, Style
-from pytest_agentbench.report.table import Layout
+from pytest_agentbench.report.table import Glyphs, Layout, Line, Style, count
+from pytest_agentbench.results.aggregate import Aggregate
 from pytest_agentbench.results.audits import fault_rows
 from pytest_agentbench.results.correlate import Correlation
+from pytest_agentbench.results.document import Document
 from pytest_agentbench.results.trials import TrialsReport
+
+_COMMAND = "review: agentbench review "
+
+_MOST_NAMES = 5
+
+
+def review_lines(document: Document, layout: Layout) -> list[Line]:
+    """Give a line for each thing that people should know of reviews; the command, which they copy, is never broken."""
+    return _lines(review_texts(document), layout)
+
+
+def pending_lines(document: Document, layout: Layout) -> list[Line]:
+    """Give those about runs that wait for a reviewer."""
+    return _lines(_pending_texts(document), layout)
+
+
+def _lines(texts: Iterable[str], layout: Layout) -> list[Line]:
+    return [
+        line
+        for text in texts
+        for line in (
+            [Line(layout.marks.plain(text), "warn")]
+            if text.startswith(_COMMAND)
+            else layout.wrapped(text, style="warn")
+        )
+    ]
+
+
+def quarantine_texts(document: Document) -> list[str]:
+    """Name the scenarios that decide nothing for now, whose task each is, why, and until when."""
+    told: dict[str, str] = {}
+    for run in document.results:
+        if run.quarantine is not None:
+            why = run.quarantine
+            told[f"{run.key.suite}::{run.key.scenario}"] = (
+                f"quarantine until {why.until.isoformat()}: {run.key.scenario} ({why.owner}): {why.reason}"
+            )
+    return list(told.values())
+
+
+def quarantine_lines(document: Document, layout: Layout) -> list[Line]:
+    """Give the same as lines of a report."""
+    return [line for text in quarantine_texts(document) for line in layout.wrapped(text, style="warn")]
+
+
+def review_texts(document: Document) -> list[str]:
+    """Say which runs count nowhere and how to review them, and which scenarios count though nobody did."""
+    texts = _pending_texts(document)
+    for suite in document.suites:
+        name = suite.name or suite.path
+        review = suite.review
+        if review.lapsed:
+            named = ", ".join(review.lapsed[:_MOST_NAMES])
+            more = f" and {len(review.lapsed) - _MOST_NAMES} more" if len(review.lapsed) > _MOST_NAMES else ""
+            texts.append(f"{name}: changed since they were accepted, and pending again: {named}{more}")
+        if review.unreviewed:
+            texts.append(
+                f"{name}: {count(review.unreviewed, 'generated scenario')} {_verb(review.unreviewed, 'count')}, "
+                f"though nobody reviewed {_them(review.unreviewed)}"
+            )
+        if review.rejected:
+            texts.append(f"{name}: {count(review.rejected, 'scenario')} rejected in review, not collected")
+    return texts
+
+
+def _pending_texts(document: Document) -> list[str]:
+    runs = [run for run in document.results if run.pending]
+    if not runs:
+        return []
+    places = {(run.file, run.key.scenario) for run in runs}
+    suites = {suite.path for suite in document.suites}
+    folders = sorted({posixpath.dirname(file) or "." for file, _ in places if file not in suites})
+    inside = Counter(file for file, _ in places if file in suites)  # the command reads scenario files alone
+    return [
+        f"pending review: {count(len(runs), 'run')} in no rate and no gate",
+        *(f"{_COMMAND}{shlex.quote(folder)}" for folder in folders),
+        *(
+            f"{file}: {count(number, 'scenario')} pending review in the suite itself; "
+            f"remove the key `review` to count {_them(number)}, or move {_them(number)} to a scenario file"
+            for file, number in sorted(inside.items())
+        ),
+    ]
+
+
+def _verb(number: int, verb: str) -> str:
+    return f"{verb}s" if number == 1 else verb
+
+
+def _them(number: int) -> str:
+    return "it" if number == 1 else "them"
+
+
+MOST_PARTS = 5
+"""Parts that are listed unless asked for all."""
+
+NOTHING = "nothing to judge"
+"""What stands beside a run that passed since its scenario asks for nothing."""
+
+PENDING, IN_QUARANTINE, NOT_SCORED = "pending review", "in quarantine", "not scored"
+"""How runs that are in no rate are counted, in the first line of a report and in the last one of pytest."""
+
+
+def counts_text(sums: Aggregate, marks: Glyphs) -> str:
+    """Count the runs: `22 passed, 9 with something not measured · 2 failed · 1 not scored · 3 pending review`."""
+    row = sums.all
+    parts = [f"{row.passed} passed{partly_text(sums)}"]
+    parts += [f"{row.n - row.passed} failed"] if row.n > row.passed else []
+    parts += [f"{row.unscored} {NOT_SCORED}"] if row.unscored else []
+    return f" {marks.dot} ".join([*parts, *aside_counts(sums)])
+
+
+def aside_counts(sums: Aggregate) -> list[str]:
+    """Count the runs that are in no rate and no gate: `3 pending review`, `1 in quarantine`."""
+    found = ((sums.pending, PENDING), (sums.quarantined, IN_QUARANTINE))
+    return [f"{row.n + row.unscored} {called}" for row, called in found if row]
+
+
+def partly_text(sums: Aggregate) -> str:
+    """Say what the number of passed runs does not: how many left something open, or were asked for nothing."""
+    partly = f", {sums.partly} with something not measured" if sums.partly else ""
+    return partly + (f", {len(sums.idle)} with {NOTHING}" if sums.idle else "")
+
+
+def share_text(sums: Aggregate) -> str:
+    """Say how many of the parts that runs were asked for were not decided: `2 of 31 parts`."""
+    return f"{sums.open_parts} of {count(sums.asked, 'part')}"
+
+
+def parts_text(run: Result, marks: Glyphs) -> str:
+    """Say how many parts of a run were not decided: `2 parts –`, "" where all were."""
+    return open_text(len(run.unmeasured), marks) if run.unmeasured else ""
+
+
+def open_text(number: int, marks: Glyphs) -> str:
+    """Say that so many parts were not decided."""
+    return f"{count(number, 'part')} {marks.dash}"
+
+
+def outcome_text(run: Result, marks: Glyphs) -> str:
+    """Give the verdict of a scored run as it is shown: `passed (2 parts –)`."""
+    left = parts_text(run, marks)
+    return f"{run.verdict.value} ({left})" if left else run.verdict.value
+
+
+def idle_text(sums: Aggregate) -> str:
+    """Name the scenarios that ask for nothing, and say what would; "" where all ask for something."""
+    if not sums.idle:
+        return ""
+    rest = f" and {len(sums.idle) - MOST_PARTS} more" if len(sums.idle) > MOST_PARTS else ""
+    return (
+        f"{NOTHING}: {', '.join(sums.idle[:MOST_PARTS])}{rest}. Such a scenario passes whatever the agent does; "
+        "give it `expect`, `communicate`, `never`, a policy or a rubric"
+    )
+
+
+def idle_lines(sums: Aggregate, layout: Layout) -> list[Line]:
+    """Give the same as lines of a report."""
+    return [Line(""), *layout.wrapped(text, style="warn")] if (text := idle_text(sums)) else []
+
+
+def measured_lines(sums: Aggregate, layout: Layout) -> list[Line]:
+    """List the parts that were not measured, in how many runs, why, and what to add."""
+    lines = idle_lines(sums, layout)
+    if not sums.unmeasured:
+        return lines
+    shown, rest = layout.listed(sums.unmeasured, MOST_PARTS)
+    lines += [Line(""), Line(f"not measured ({layout.marks.dash}, in no rate): {share_text(sums)}", "head")]
+    for one in shown:
+        told = f"{one.part}, {count(one.runs, 'run')}: {one.why.removeprefix('not measured: ')}"
+        cure = f"; {one.cure}" if one.cure else ""
+        lines += layout.wrapped(f"{told}{cure}", "    ", start="  ", style="warn")
+    return [*lines, *([Line(f"  {rest}")] if rest else [])]
+
 
 MOST_FLAKY = 10
 """Flaky scenarios that are named unless asked for all."""

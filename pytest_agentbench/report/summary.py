@@ -4,16 +4,12 @@ from collections.abc import Iterator, Sequence
 
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.report.breakdown import Section, percent, sections_of
-from pytest_agentbench.report.failures import policy_of
-from pytest_agentbench.report.glyphs import UNICODE, Line, Style
-from pytest_agentbench.report.measured import share_text
-from pytest_agentbench.report.reviews import pending_lines, quarantine_lines
-from pytest_agentbench.report.table import Layout, count
+from pytest_agentbench.report.failures import by_check, policy_of, worst_first
+from pytest_agentbench.report.sections import pending_lines, quarantine_lines, share_text
+from pytest_agentbench.report.table import UNICODE, Layout, Line, Style, count
 from pytest_agentbench.report.terminal import NONE_DECIDED, why_not_evaluated
-from pytest_agentbench.report.worst import by_check, worst_first
-from pytest_agentbench.results.document import Document, SuiteRecord
+from pytest_agentbench.results.document import Document, Session, SuiteRecord, cost_of
 from pytest_agentbench.results.gates import GateVerdict, decided_by_own
-from pytest_agentbench.results.history import Session, cost_of
 
 MOST_PROMISES = 3
 MOST_SESSIONS = 8

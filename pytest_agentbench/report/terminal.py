@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from pytest_agentbench.core.names import listing
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.report.auditor import audit_lines, mark_of_gate, marks_of
@@ -14,19 +15,30 @@ from pytest_agentbench.report.breakdown import (
     percent,
     sections_of,
     sections_of_suites,
-    suite_names,
     suites_table,
     sums_of,
 )
-from pytest_agentbench.report.failures import MOST_LINES, failures_lines, run_name
-from pytest_agentbench.report.glyphs import Line, Style, cells, glyphs
-from pytest_agentbench.report.measured import counts_text, measured_lines
-from pytest_agentbench.report.reviews import quarantine_lines, review_lines
-from pytest_agentbench.report.sections import faults_lines, flags_lines, modifiers_lines, trials_lines
-from pytest_agentbench.report.spending import spending
-from pytest_agentbench.report.table import Layout, count
+from pytest_agentbench.report.failures import (
+    MOST_LINES,
+    failed_findings,
+    failures_lines,
+    finding_text,
+    no_finding_text,
+    run_name,
+)
+from pytest_agentbench.report.model_costs import spending
+from pytest_agentbench.report.sections import (
+    counts_text,
+    faults_lines,
+    flags_lines,
+    measured_lines,
+    modifiers_lines,
+    quarantine_lines,
+    review_lines,
+    trials_lines,
+)
+from pytest_agentbench.report.table import Glyphs, Layout, Line, Style, cells, count, glyphs
 from pytest_agentbench.report.variants import variants_lines
-from pytest_agentbench.report.worst import failed_findings, finding_text, no_finding_text
 from pytest_agentbench.results.aggregate import Aggregate, BlameCount
 from pytest_agentbench.results.document import Document, SuiteRecord
 from pytest_agentbench.results.gates import NOT_EVALUATED, GateVerdict
@@ -34,6 +46,11 @@ from pytest_agentbench.results.trials import trials_report
 from pytest_agentbench.results.variants import variants_reports
 
 MOST_UNSCORED = 5
+"""Reasons why runs were not scored that are listed unless asked for all."""
+
+MOST_NAMES = 3
+"""Runs that are named beside what happened in all of them."""
+
 NONE_DECIDED = "no gate of its own was decided, so each failing run fails the suite"
 
 
@@ -53,6 +70,9 @@ def terminal_report(
     own = [run for run in everything.results if run.key.suite not in known]
     sections = sections_of_suites(everything, runs) if runs else sections_of(own, everything.retried, everything.facts)
     sums = sums_of(sections, runs or own, everything.retried)
+    results_line = [Line(""), Line(f"results: {marks.plain(path)}")] if path else []
+    if everything.results and all(run.not_run is not None for run in everything.results):
+        return [_title(document, layout), *_none_begun(everything.results, layout), *results_line]
     lines = [_title(document, layout), *_header(everything, sums, layout)]
     lines += failures_lines(document, layout)
     lines += failures_lines(everything.pending, layout, title="missed, pending review")
@@ -75,12 +95,18 @@ def terminal_report(
     lines += _gates(everything, layout)
     lines += review_lines(everything, layout)
     lines += quarantine_lines(everything, layout)
-    return [*lines, *([Line(""), Line(f"results: {marks.plain(path)}")] if path else [])]
+    return [*lines, *results_line]
+
+
+def _none_begun(results: Sequence[Result], layout: Layout) -> list[Line]:
+    """Say in one line that nothing was played: tables would hold no figure."""
+    whys = dict.fromkeys(no_finding_text(run, layout.marks).removeprefix("not run: ") for run in results)
+    return layout.wrapped(f"{count(len(results), 'run')} not played: {listing([*whys], MOST_NAMES)}", style="warn")
 
 
 def _title(document: Document, layout: Layout) -> Line:
     marks, width = layout.marks, layout.width
-    names = [name or path for path, name in suite_names(document).items()]
+    names = [name or path for path, name in document.suite_names.items()]
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     title = marks.cut(marks.plain(f"agentbench: {shown}" if shown else "agentbench"), max(width - 8, 8))
     fill = max(width - cells(title) - 2, 0)
@@ -170,30 +196,38 @@ def _blame(blame: BlameCount) -> Iterable[str]:
 
 
 def _unscored(results: Iterable[Result], document: Document, layout: Layout, title: str) -> list[Line]:
-    """List runs that decided nothing about the agent, with whose fault it was and what happened."""
+    """List runs that decided nothing about the agent, with whose fault it was and what happened, told once for all."""
     runs, marks = [run for run in results if not run.scored], layout.marks
     if not runs:
         return []
     runs.sort(key=lambda run: (run.not_run is not None, str(run.key)))
-    shown, rest = layout.listed(runs, MOST_UNSCORED)
+    alike: dict[str, list[str]] = {}
+    for run in runs:
+        alike.setdefault(_why(run, document, marks), []).append(run_name(run, marks))
+    shown, rest = layout.listed([*alike.items()], MOST_UNSCORED)
     lines = [Line(""), Line(title, "head")]
-    for run in shown:
-        who = "" if run.not_run is not None else f"{run.blame.value if run.blame else 'unknown'}: "
-        name = run_name(run, marks)
-        found = failed_findings(run)
-        spoilt = bool(found) and found[0].kind == "user"
-        rule = found[0].check.removeprefix("user").strip() if spoilt else ""  # who was at fault is said already
-        why = finding_text(run, found[0], marks) if spoilt else no_finding_text(run, marks)
-        why = f"{rule}: {why}" if rule else why
-        noted = f"  [{told}]" if (told := marks_of(run, document)) else ""
-        lines += layout.wrapped(f"{name}  {who}{why}{noted}", "    ", start="  ", style="warn")[:MOST_LINES]
+    for why, names in shown:
+        named = ", ".join(names) if layout.verbose else listing(names, MOST_NAMES)
+        lines += layout.wrapped(f"{named}  {why}", "    ", start="  ", style="warn")[:MOST_LINES]
     return [*lines, *([Line(f"  {rest}")] if rest else [])]
+
+
+def _why(run: Result, document: Document, marks: Glyphs) -> str:
+    """Say whose fault it is that a run decided nothing, and what happened."""
+    who = "" if run.not_run is not None else f"{run.blame.value if run.blame else 'unknown'}: "
+    found = failed_findings(run)
+    spoilt = bool(found) and found[0].kind == "user"
+    rule = found[0].check.removeprefix("user").strip() if spoilt else ""  # who was at fault is said already
+    why = finding_text(run, found[0], marks) if spoilt else no_finding_text(run, marks)
+    why = f"{rule}: {why}" if rule else why
+    noted = f"  [{told}]" if (told := marks_of(run, document)) else ""
+    return f"{who}{why}{noted}"
 
 
 def _gates(document: Document, layout: Layout) -> list[Line]:
     lines: list[Line] = []
     marks = layout.marks
-    names = suite_names(document)
+    names = document.suite_names
     whys: list[Line] = []
     rows = [["gates", "measured", "n", "", "fails by luck"]]
     styles: list[Style] = ["head"]

@@ -6,8 +6,7 @@ from functools import partial
 
 from pytest_agentbench.report.breakdown import percent
 from pytest_agentbench.report.comparison import change_cells, flips_line, indented, p_text, style_of
-from pytest_agentbench.report.glyphs import Glyphs, Line, Style, cells
-from pytest_agentbench.report.table import Layout
+from pytest_agentbench.report.table import Glyphs, Layout, Line, Style, cells
 from pytest_agentbench.results.intervals import Interval
 from pytest_agentbench.results.variants import Breakdown, Measured, Part, VariantRow, VariantsReport
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.run import Result
-from pytest_agentbench.results.paired import Paired, adjusted, compare_paired
+from pytest_agentbench.results.significance import Paired, adjusted, compare_paired
 from pytest_agentbench.results.trials import scenarios_of
 
 Why = Literal["changed", "added", "removed", "players", "unscored"]

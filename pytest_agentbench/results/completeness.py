@@ -5,7 +5,7 @@ from pathlib import Path
 from pytest_agentbench.core.errors import ResultsError
 from pytest_agentbench.core.names import listing
 from pytest_agentbench.results.document import read
-from pytest_agentbench.results.store import RunDirectory
+from pytest_agentbench.results.run_directory import RunDirectory
 
 _SHOWN = 5
 

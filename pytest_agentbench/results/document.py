@@ -1,23 +1,25 @@
-"""The results file: one versioned JSON document per session."""
+"""The results file, one versioned JSON document per session, and the history that keeps a line of each."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Self
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from pytest_agentbench.checks.rule_words import rule_words
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps, loads
 from pytest_agentbench.core.errors import ResultsError
-from pytest_agentbench.core.files import write_atomic
+from pytest_agentbench.core.files import LineLog, read_lines, write_atomic
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Result
-from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.results.calibration import AuditorStanding
 from pytest_agentbench.results.gates import GateVerdict, decided_by_own
-from pytest_agentbench.results.standing import AuditorStanding
+from pytest_agentbench.results.numbers import COST, value_of
 from pytest_agentbench.results.table import Facts
+from pytest_agentbench.results.trials import grouped
 
 SCHEMA = "agentbench-results/1"
 
@@ -122,6 +124,12 @@ class Document(Model):
     def facts(self) -> Facts:
         """What the suites say of their runs."""
         return facts_of(self.suites)
+
+    @property
+    def suite_names(self) -> dict[str, str]:
+        """What each suite is called, by its path: its name, and the path itself where two have the same name."""
+        names = [suite.name for suite in self.suites]
+        return {suite.path: suite.name if names.count(suite.name) == 1 else suite.path for suite in self.suites}
 
     @property
     def decided(self) -> frozenset[str]:
@@ -237,3 +245,92 @@ def _problems(error: ValidationError) -> str:
     problems = [f"{'.'.join(map(str, item['loc'])) or 'document'}: {item['msg']}" for item in error.errors()]
     rest = f" … and {len(problems) - 3} more" if len(problems) > 3 else ""
     return "; ".join(problems[:3]) + rest
+
+
+FILE = "history.jsonl"
+"""The name of the file, in the folder where sessions are kept."""
+
+
+class Standing(Model):
+    """What the counted runs of a suite came to under one variant.
+
+    `is_whole` tells that all runs of the suite were selected and took place. `cost_usd` is what the agent's models
+    took, None where some run does not tell. `failed_gates` are their texts.
+    """
+
+    suite: str
+    variant: str = ""
+    passed: int = Field(default=0, ge=0)
+    n: int = Field(default=0, ge=0)
+    unscored: int = Field(default=0, ge=0)
+    is_whole: bool = False
+    cost_usd: float | None = None
+    failed_gates: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> Self:
+        """Refuse a count that would make a rate above one."""
+        if self.passed > self.n:
+            raise ValueError("more runs passed than were counted")
+        return self
+
+
+class Session(Model):
+    """A session: its run, when it began (ISO 8601), and how each suite stood."""
+
+    run: str
+    created: str
+    standings: tuple[Standing, ...] = ()
+
+
+def session_of(document: Document) -> Session:
+    """Give the line of a session."""
+    standings = []
+    for suite in document.suites:
+        runs = [run for run in document.counted.results if run.key.suite == suite.path]
+        is_whole = document.complete and suite.selected == suite.total
+        for variant, mine in sorted(grouped(runs, lambda run: [run.key.variant]).items()):
+            failed = (one for one in document.gates if one.failed and one.suite == suite.path)
+            scored = [run for run in mine if run.scored]
+            standings.append(
+                Standing(
+                    suite=suite.path,
+                    variant=variant,
+                    passed=sum(run.passed for run in scored),
+                    n=len(scored),
+                    unscored=len(mine) - len(scored),
+                    is_whole=is_whole,
+                    cost_usd=cost_of(scored),
+                    failed_gates=tuple(one.gate for one in failed if one.variant == variant),
+                )
+            )
+    return Session(run=document.run, created=document.created, standings=tuple(standings))
+
+
+def cost_of(runs: Iterable[Result]) -> float | None:
+    """Give what the agent's models took in US dollars, None where some run does not tell, or there is none."""
+    values = [value_of(run, COST) for run in runs]
+    known = [value for value in values if value is not None]
+    return sum(known) if known and len(known) == len(values) else None
+
+
+def remember(folder: Path, document: Document) -> None:
+    """Add a session to the history kept in `folder`; raise `OSError` where it cannot be written."""
+    log = LineLog(folder / FILE)
+    try:
+        log.append(session_of(document).model_dump())
+    finally:
+        log.close()
+
+
+def history(files: Sequence[Path]) -> list[Session]:
+    """Join histories, oldest session first, each once; lines that are none of this version's are passed over."""
+    found: dict[str, Session] = {}
+    for file in files:
+        for record in read_lines(file):
+            try:
+                session = Session.model_validate(record)
+            except (ValidationError, RecursionError):
+                continue
+            found[session.run] = session  # a session that was continued stands there twice: the last line counts
+    return sorted(found.values(), key=lambda session: (session.created, session.run))

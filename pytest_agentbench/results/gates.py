@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.errors import GateError
-from pytest_agentbench.core.gates import Gate, parse_gate, parse_gates
+from pytest_agentbench.core.gate_grammar import Gate, parse_gate, parse_gates
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.text import figure

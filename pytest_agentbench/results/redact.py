@@ -4,29 +4,43 @@ import base64
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
+
+from pydantic import BaseModel
 
 from pytest_agentbench.core.acts import Act
 from pytest_agentbench.core.approvals import ApprovalRequest, Decision
 from pytest_agentbench.core.audit import Audit, Claim, PolicyObservation
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.events import Event
+from pytest_agentbench.core.json_values import JsonValue, to_json
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.secret_keys import ENDINGS, names_secret
 from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.transcript import Message, Transcript
-from pytest_agentbench.core.values import JsonValue, to_json
 from pytest_agentbench.core.verdict import CallExplanation, Finding
 
 _Asked = TypeVar("_Asked", ApprovalRequest, Decision)
 _Seen = TypeVar("_Seen")
+_Part = TypeVar("_Part", bound=BaseModel)
 
 MARK = "***"
 """What stands for a secret: shorter than any secret, so that no secret can hide in it."""
 
+
+def _kept(one: _Part, redacted: Mapping[str, object]) -> _Part:
+    """Give a copy without secrets, or the very one where it holds none: most do not, and all runs are kept."""
+    return (
+        one if all(getattr(one, name) == value for name, value in redacted.items()) else one.model_copy(update=redacted)
+    )
+
+
 SHORTEST = 4
 """Values with fewer characters are not secrets: hiding every `no` or `42` would make transcripts unreadable."""
+
+_CUT = "…"
+"""What stands at the end of a text that was shortened."""
 
 _ORDINARY = frozenset({"true", "false", "none", "null"})
 
@@ -110,6 +124,10 @@ class Redactor:
             if len(form) >= SHORTEST and form.lower() not in _ORDINARY
         }
         self._forms = sorted(forms, key=lambda form: (-len(form), form))
+        # of a secret that was cut, quotation marks and the like may have been escaped before
+        self._cut_forms = sorted(
+            {text for form in self._forms for text in (form, json.dumps(form)[1:-1], repr(form)[1:-1])}
+        )
         self._public = frozenset(public)
         spelled = {text for form in self._forms for text in (form, form[::-1])}
         self._patterns = [
@@ -126,6 +144,7 @@ class Redactor:
         `replayed` says that an agent must be able to go on with it: a `token` stays, a `password` does not.
         """
         before = None
+        text = self._without_cut(text) if _CUT in text else text
         # a mark beside other text may spell a secret anew; a secret is longer than the mark, so this ends
         while before != text:
             before = text
@@ -140,6 +159,19 @@ class Redactor:
             if any(map(lowered.__contains__, ENDINGS)):
                 text = self._without_named(text, replayed=replayed)
         return text
+
+    def _without_cut(self, text: str) -> str:
+        """Give a text without the beginnings of secrets that were cut off by whoever shortened it."""
+        parts = text.split(_CUT)
+        for at, part in enumerate(parts[:-1]):
+            starts = [
+                start
+                for form in self._cut_forms
+                for start in range(max(0, len(part) - len(form) + 1), len(part) - SHORTEST + 1)
+                if form.startswith(part[start : start + SHORTEST]) and form.startswith(part[start:])
+            ]
+            parts[at] = f"{part[: min(starts)]}{MARK}" if starts else part
+        return _CUT.join(parts)
 
     def _without_named(self, text: str, *, replayed: bool) -> str:
         """Give a text without what stands in it under names of secrets."""
@@ -172,24 +204,24 @@ class Redactor:
 
     def result(self, result: Result) -> Result:
         """Give the result without secrets in anything that a person, agent or tool wrote; keys, ids, hashes stay."""
-        return result.model_copy(
-            update={
+        return _kept(
+            result,
+            {
                 "title": self.text(result.title),
                 "stop_reason": self.text(result.stop_reason),
                 "error": self._optional(result.error),
                 "not_run": self._optional(result.not_run),
                 "findings": tuple(self._finding(finding) for finding in result.findings),
-                "also": tuple(one.model_copy(update={"reason": self.text(one.reason)}) for one in result.also),
+                "also": tuple(_kept(one, {"reason": self.text(one.reason)}) for one in result.also),
                 "flags": tuple(
-                    one.model_copy(
-                        update={name: self.text(getattr(one, name)) for name in ("value", "quote", "message")}
-                    )
+                    _kept(one, {name: self.text(getattr(one, name)) for name in ("value", "quote", "message")})
                     for one in result.flags
                 ),
                 "audit": None if result.audit is None else self._audit(result.audit),
                 "disputed": self.text(result.disputed),
+                "sole_answer": self.text(result.sole_answer),
                 "unmeasured": tuple(
-                    one.model_copy(update={name: self.text(getattr(one, name)) for name in ("part", "why", "cure")})
+                    _kept(one, {name: self.text(getattr(one, name)) for name in ("part", "why", "cure")})
                     for one in result.unmeasured
                 ),
                 "calls": tuple(self._call(call) for call in result.calls),
@@ -197,7 +229,7 @@ class Redactor:
                 "tools": self._texts(result.tools),
                 "agents": self._texts(result.agents),
                 "players": {role: self.text(player) for role, player in result.players.items()},
-            }
+            },
         )
 
     def _message(self, message: Message) -> Message:
@@ -210,7 +242,7 @@ class Redactor:
             "tool_calls": calls,
             "tool_call_id": call_id,
             "acts": acts,
-            "goal_items": tuple(one.model_copy(update={"text": self.text(one.text)}) for one in message.goal_items),
+            "goal_items": tuple(_kept(one, {"text": self.text(one.text)}) for one in message.goal_items),
             "shows": tuple(map(self.text, message.shows)),
             "thoughts": self._optional(message.thoughts),
             "approvals": tuple(map(self._asked, message.approvals)),
@@ -219,32 +251,33 @@ class Redactor:
             "events": tuple(map(self._event, message.events)),
             "output": self.json(message.output),
         }
-        is_clean = all(getattr(message, name) == value for name, value in redacted.items())
-        return message if is_clean else message.model_copy(update=redacted)
+        return _kept(message, redacted)
 
     def _asked(self, one: _Asked) -> _Asked:
-        return one.model_copy(
-            update={
+        return _kept(
+            one,
+            {
                 **{name: self.text(getattr(one, name)) for name in ("id", "tool", "text")},
                 "arguments": self.json(one.arguments),
-            }
+            },
         )
 
     def _event(self, event: Event) -> Event:
-        return event.model_copy(update={name: self.text(getattr(event, name)) for name in ("source", "to", "name")})
+        return _kept(event, {name: self.text(getattr(event, name)) for name in ("source", "to", "name")})
 
     def _act(self, act: Act) -> Act:
-        return act.model_copy(update={"about": tuple(map(self.json, act.about)), "facts": self.json(act.facts)})
+        return _kept(act, {"about": tuple(map(self.json, act.about)), "facts": self.json(act.facts)})
 
     def _tool_call(self, call: ToolCall) -> ToolCall:
-        return call.model_copy(
-            update={
+        return _kept(
+            call,
+            {
                 "name": self.text(call.name),
                 "arguments": self.json(call.arguments),
                 "id": self.text(call.id),
                 "raw": self._optional(call.raw),
                 "by": self._optional(call.by),
-            }
+            },
         )
 
     def _audit(self, audit: Audit) -> Audit:
@@ -253,27 +286,28 @@ class Redactor:
             name: tuple(map(self._seen, value)) if isinstance(value, tuple) else self._seen(value)
             for name, value in audit.__dict__.items()
         }
-        return audit.model_copy(update=seen)
+        return _kept(audit, seen)
 
     def _seen(self, one: _Seen) -> _Seen:
         if not isinstance(one, Model):
             return one
         said = {name: self.text(text) for name in ("quote", "item") if (text := getattr(one, name, ""))}
         if isinstance(one, Claim):
-            return one.model_copy(update={**said, "values": self._texts(one.values)})
+            return _kept(one, {**said, "values": self._texts(one.values)})
         if isinstance(one, PolicyObservation):
             said["reason"] = self.text(one.reason)
-        return one.model_copy(update=said)
+        return _kept(one, said)
 
     def _finding(self, finding: Finding) -> Finding:
-        return finding.model_copy(
-            update={
+        return _kept(
+            finding,
+            {
                 "message": self.text(finding.message),
                 "cure": self.text(finding.cure),
                 "tool": self._optional(finding.tool),
                 "expected": self._optional(finding.expected),
                 "actual": self._optional(finding.actual),
-            }
+            },
         )
 
     def _call(self, call: CallExplanation) -> CallExplanation:
@@ -281,8 +315,9 @@ class Redactor:
             self.text(name): tuple(self.json({name: side})[self.text(name)] for side in sides)
             for name, sides in call.differing.items()
         }
-        return call.model_copy(
-            update={
+        return _kept(
+            call,
+            {
                 "tool": self.text(call.tool),
                 "by": self._optional(call.by),
                 "expected": None if call.expected is None else self.json(call.expected),
@@ -290,7 +325,7 @@ class Redactor:
                 "differing": differing,
                 "left_open": self.json(call.left_open),
                 "note": self.text(call.note),
-            }
+            },
         )
 
     def _json(self, value: JsonValue) -> JsonValue:

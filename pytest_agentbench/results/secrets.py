@@ -5,12 +5,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.providers import PROVIDERS
 from pytest_agentbench.core.secret_keys import keyed
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.transcript import Transcript
-from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.core.variants import vary_chat
 from pytest_agentbench.results.redact import Redactor
 

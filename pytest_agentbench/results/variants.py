@@ -9,8 +9,7 @@ from pytest_agentbench.core.run import Result
 from pytest_agentbench.results.document import Document
 from pytest_agentbench.results.intervals import Interval, mean_interval, quantile_interval
 from pytest_agentbench.results.numbers import REPORTED, Number, numbers_of, scenario_means, value_of
-from pytest_agentbench.results.paired import Change, Paired, adjusted, compare_paired
-from pytest_agentbench.results.significance import concordance
+from pytest_agentbench.results.significance import Change, Paired, adjusted, compare_paired, concordance
 from pytest_agentbench.results.table import NOT_RUN
 from pytest_agentbench.results.trials import PassK, rate_of, trials_report
 

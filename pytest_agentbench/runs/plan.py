@@ -10,7 +10,9 @@ from typing import Any, cast
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.extensions import BUILT_IN, Extensions
 from pytest_agentbench.core.fault import FaultSpec, axis_id
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.policy import Policy
+from pytest_agentbench.core.protocols import RunSync
 from pytest_agentbench.core.rubric import Rubric
 from pytest_agentbench.core.run import PlannedRun, Run, RunKey
 from pytest_agentbench.core.scenario import ComplexityScale, Scenario
@@ -18,15 +20,13 @@ from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.termination import Limits
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.transcript import Transcript
-from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.core.variants import vary_chat
 from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.local import LocalEnvironment
-from pytest_agentbench.environment.runner import Runner
 from pytest_agentbench.suites.hashes import scenario_hash
-from pytest_agentbench.suites.recording import Recording
 from pytest_agentbench.suites.rule_check import state_paths
+from pytest_agentbench.suites.transcripts import Recording
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +92,11 @@ class RunPlan:
     @property
     def shown_file(self) -> str:
         """The scenario's file, relative to where the key of its suite starts."""
-        return _relative(self.scenario.file or self.suite.path, self.suite.path, self.suite_key)
+        return self.shown(self.scenario.file or self.suite.path)
+
+    def shown(self, file: str | PurePath) -> str:
+        """Name a file relative to where the key of the suite starts."""
+        return _relative(file, self.suite.path, self.suite_key)
 
     @property
     def _as_run(self) -> Scenario:
@@ -124,8 +128,10 @@ class RunPlan:
     @property
     def limits(self) -> Limits:
         """The suite's limits, each replaced by the scenario's own where it has one."""
-        own = self.scenario.limits.model_dump(exclude_none=True)
-        return self.suite.limits.model_copy(update=own)
+        own = self.scenario.limits
+        if not own.model_fields_set:  # few have any, and each run asks several times
+            return self.suite.limits
+        return self.suite.limits.model_copy(update=own.model_dump(exclude_none=True))
 
     @property
     def keywords(self) -> dict[str, Any]:
@@ -175,7 +181,7 @@ class RunPlan:
         """Give what an import path of the suite leads to."""
         return cast("Callable[[JsonValue], object]", load_object(path, self.suite.root))
 
-    def environment(self, name: str, runner: Runner, gate: IsolationGate, **more: Any) -> LocalEnvironment:
+    def environment(self, name: str, runner: RunSync, gate: IsolationGate, **more: Any) -> LocalEnvironment:
         """Give a fresh environment in the scenario's initial state."""
         spec, initial = self.suite.environment, self.scenario.task.initial_state
         whole = initial.model_dump() if spec.offered and initial else {}
@@ -243,6 +249,8 @@ def plans(
 def _relative(file: str | PurePath, suite: PurePath, key: str) -> str:
     """Give a scenario's file relative to where the key of its suite starts."""
     path, base = PurePath(file), suite
+    if PurePath(key).is_absolute():  # outside of a session a suite is named by where it is
+        return path.as_posix()
     for _ in PurePath(key).parts:
         base = base.parent
     return path.relative_to(base).as_posix() if path.is_relative_to(base) else path.as_posix()

@@ -7,6 +7,7 @@ rely on it. Afterwards results must be written, whatever was left.
 
 import contextlib
 import gc
+import operator
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -22,7 +23,7 @@ class ProcessGuard:
     """Remembers, when it is made, the functions and classes of the standard library and the settings of the process."""
 
     def __init__(self) -> None:
-        self._functions = [(name, module, _functions(module)) for name, module in _library()]
+        self._modules = [(name, module, dict(vars(module))) for name, module in _library()]
         self._lists = {name: list(getattr(sys, name)) for name in _RESTORED_LISTS}
         self._settings = []
         for name, read, write in _settings():
@@ -32,9 +33,12 @@ class ProcessGuard:
     def mend(self) -> list[str]:
         """Put everything back as it was; name what had changed."""
         changed = []
-        for name, module, functions in self._functions:
-            for attribute, value in functions.items():
-                if vars(module).get(attribute) is not value:
+        for name, module, attributes in self._modules:
+            now = vars(module)
+            if all(map(operator.is_, attributes.values(), map(now.get, attributes))):  # 20,000 names at the pace of C
+                continue
+            for attribute, value in attributes.items():
+                if now.get(attribute) is not value and _is_offered(attribute, value):
                     setattr(module, attribute, value)
                     changed.append(f"{name}.{attribute}")
         for name, kept in self._lists.items():
@@ -58,13 +62,9 @@ def _library() -> Iterator[tuple[str, Any]]:
             yield name, module
 
 
-def _functions(module: Any) -> dict[str, Any]:
-    """Give what a module offers to call; what it keeps for itself may change at any time."""
-    return {
-        name: value
-        for name, value in vars(module).items()
-        if callable(value) and (not name.startswith("_") or name == "__import__")
-    }
+def _is_offered(name: str, value: object) -> bool:
+    """Tell whether a module offers it to call; what it keeps for itself may change at any time."""
+    return callable(value) and (not name.startswith("_") or name == "__import__")
 
 
 def _read(read: Callable[[], Any]) -> Any:

@@ -2,9 +2,13 @@
 
 from pytest_agentbench.core.run import Judgement, PlannedRun, Result, Run
 from pytest_agentbench.core.termination import Termination
+from pytest_agentbench.core.text_similarity import similar
 from pytest_agentbench.core.verdict import Blame, Finding, Verdict
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.roles import Roles
+
+_LONGEST = 200
+"""Characters of an answer that is kept; part of a longer one could be part of a secret."""
 
 _OF_RUN = ("session_id", "termination", "stop_reason", "error", "reported", "seconds", "turn_seconds")
 
@@ -16,15 +20,26 @@ def result_of(plan: RunPlan, run: Run, judgement: Judgement, roles: Roles, playe
         return Result.of_not_run(planned, roles.not_run, usage=roles.usage, players=players)
     called = (record.call.name for record in run.transcript.trajectory)
     tools = tuple(dict.fromkeys((*planned.tools, *called)))
+    names, described = tuple(dict.fromkeys(record.call.name for record in run.calls)), run.toolset.names()
     return Result(
         **{**dict(planned), "tools": tools},
         **dict(judgement),
         **{name: getattr(run, name) for name in _OF_RUN},
         seen_writes=_seen_writes(run),
+        called=names,
+        sole_answer=_sole_answer(run),
+        undescribed=tuple(name for name in names if name not in described),
         agents=run.transcript.agents,
         players=players,
         usage=roles.usage,
     )
+
+
+def _sole_answer(run: Run) -> str:
+    """Give what the agent said in every turn, "" where it said different things, or much, or made calls."""
+    said = [text for _, text in run.transcript.texts("assistant")]
+    is_one = bool(said) and not run.calls and all(similar(said[0], text) for text in said)
+    return said[0] if is_one and len(said[0]) <= _LONGEST else ""
 
 
 def _seen_writes(run: Run) -> tuple[str, ...]:

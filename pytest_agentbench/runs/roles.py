@@ -9,9 +9,9 @@ from typing import Any, cast
 from pytest_agentbench.checks.auditor.findings import unaudited
 from pytest_agentbench.checks.judges.ending import EndCritic
 from pytest_agentbench.checks.judges.evidence import of_run
-from pytest_agentbench.checks.judges.judge import judge_criteria
-from pytest_agentbench.checks.judges.with_models import Auditing, judge_with_models, needs_model, without_models
-from pytest_agentbench.checks.parts import LET_ANSWER
+from pytest_agentbench.checks.judges.model_judgement import Auditing, judge_with_models, needs_model, without_models
+from pytest_agentbench.checks.judges.rubric_judge import judge_criteria
+from pytest_agentbench.checks.measurement import LET_ANSWER
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.conversation import Stop, UserFault
 from pytest_agentbench.core.errors import (
@@ -23,36 +23,35 @@ from pytest_agentbench.core.errors import (
     SendError,
     SuiteFaultError,
 )
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.model import ModelSpec, Usage
 from pytest_agentbench.core.policy import Policy
+from pytest_agentbench.core.protocols import RunSync, User
 from pytest_agentbench.core.rubric import Criterion, Rubric
 from pytest_agentbench.core.run import BUDGET, Judgement, Run
-from pytest_agentbench.core.seams import User
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.suite import JudgeSpec, Suite
 from pytest_agentbench.core.termination import Limits, Termination
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.transcript import Transcript
-from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.core.verdict import Blame, Finding
 from pytest_agentbench.environment.import_path import load_object
-from pytest_agentbench.environment.runner import Runner
+from pytest_agentbench.llm.capabilities import Paused
 from pytest_agentbench.llm.chat import ChatModel
 from pytest_agentbench.llm.prices import server_of
-from pytest_agentbench.llm.seams import Caller, Chat
-from pytest_agentbench.llm.turns import Paused
+from pytest_agentbench.llm.protocols import Caller, Chat
 from pytest_agentbench.runs.access import SessionModels
+from pytest_agentbench.runs.cassettes import SessionName
 from pytest_agentbench.runs.forecast import auditing, is_part
-from pytest_agentbench.runs.judging import not_measured, own_states, with_metrics
+from pytest_agentbench.runs.judgement import not_measured, own_states, with_metrics
 from pytest_agentbench.runs.plan import RunPlan
-from pytest_agentbench.runs.recordings import SessionName
 from pytest_agentbench.simulation.conversation import Objection, crashed
 from pytest_agentbench.suites.known_info import known_values
 from pytest_agentbench.suites.language import language_of
+from pytest_agentbench.users.knowledge import askable, telling, wants_of
 from pytest_agentbench.users.modifiers.applying import Behaviour
 from pytest_agentbench.users.scripted import ScriptedUser
-from pytest_agentbench.users.values import askable, telling, wants_of
 
 
 class Roles:
@@ -207,7 +206,7 @@ class Roles:
         faults = tuple(fault for several in self._faults for fault in several)
         if not (faults or self._behaviours or self._unfit):
             return by_model
-        from pytest_agentbench.users.modifiers.shown import shown  # noqa: PLC0415 - as above
+        from pytest_agentbench.users.modifiers.applying import shown  # noqa: PLC0415 - as above
 
         behaviours = {one.label: shown(one, transcript, self._plan.scenario) for one in self._behaviours}
         return {**by_model, "user_faults": faults, "behaviours": behaviours, "unfit": self._unfit}
@@ -227,7 +226,7 @@ class Roles:
 
         return asked
 
-    async def judged(self, run: Run, judgement: Judgement, runner: Runner) -> Judgement:
+    async def judged(self, run: Run, judgement: Judgement, runner: RunSync) -> Judgement:
         """Have models judge what code could not: what the auditor is asked about, the rubric, and endings."""
         try:
             judgement = await self._judged(run, judgement, runner)
@@ -240,7 +239,7 @@ class Roles:
         metrics |= {"endings_unchecked": float(len(notes))} if notes else {}
         return judgement.model_copy(update={"findings": (*judgement.findings, *notes), "metrics": metrics})
 
-    async def _judged(self, run: Run, judgement: Judgement, runner: Runner) -> Judgement:
+    async def _judged(self, run: Run, judgement: Judgement, runner: RunSync) -> Judgement:
         plan, suite, judge = self._plan, self._suite, self.judge
         policies = [policy for policy in run.policies if policy.rule is None] if suite.judge is not None else []
         if judge is not None and self.not_run is None:
@@ -273,7 +272,7 @@ class Roles:
         rubric: Rubric | None,
         auditor: Auditing | None,
         *,
-        run_sync: Runner,
+        run_sync: RunSync,
     ) -> Judgement:
         judge, state, root = self.judge, self._suite.environment.state, self._suite.root
         return await judge_with_models(

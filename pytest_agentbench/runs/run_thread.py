@@ -6,6 +6,8 @@ import contextvars
 import os
 import queue
 import threading
+import weakref
+from collections import deque
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -13,7 +15,7 @@ from pytest_agentbench.core.errors import AgentError
 
 T = TypeVar("T")
 
-_Job = tuple[Callable[[], object], asyncio.Future[object], asyncio.AbstractEventLoop, contextvars.Context]
+_Job = tuple[Callable[[], object], asyncio.Future[object], "_Returns", contextvars.Context]
 
 
 GRACE = 30.0
@@ -58,7 +60,9 @@ class _Thread:
             self._thread.start()
         loop = asyncio.get_running_loop()
         future: asyncio.Future[object] = loop.create_future()
-        self._jobs.put((job, future, loop, contextvars.copy_context()))
+        if (returns := _RETURNS.get(loop)) is None:
+            returns = _RETURNS.setdefault(loop, _Returns(loop))
+        self._jobs.put((job, future, returns, contextvars.copy_context()))
         return await future  # type: ignore[return-value]  # the queue carries jobs of every type
 
     def close(self, *, end: bool = False) -> None:
@@ -70,7 +74,7 @@ class _Thread:
     def _work(self) -> None:
         process = os.getpid()
         while (entry := self._jobs.get()) is not None:
-            job, future, loop, context = entry
+            job, future, returns, context = entry
             result: object = None
             error: Exception | None = None
             self._is_busy = True
@@ -86,8 +90,32 @@ class _Thread:
                 if os.getpid() != process:  # the job forked and came back twice: the run goes on in the parent alone
                     os._exit(0)
             with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                loop.call_soon_threadsafe(_settle, future, result, error)
+                returns.put(future, result, error)
             del entry, job, future, result, error
+
+
+class _Returns:
+    """What threads hand back to a loop: one wake-up, which takes system calls, brings all that came in until then."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = weakref.ref(loop)
+        self._waiting: deque[tuple[asyncio.Future[object], object, Exception | None]] = deque()
+        self._is_due = False
+
+    def put(self, future: "asyncio.Future[object]", result: object, error: Exception | None) -> None:
+        """Settle a future in its loop; raise `RuntimeError` where that is closed."""
+        self._waiting.append((future, result, error))
+        if not self._is_due and (loop := self._loop()) is not None:
+            self._is_due = True
+            loop.call_soon_threadsafe(self._settle_all)
+
+    def _settle_all(self) -> None:
+        self._is_due = False  # before the first is taken: what comes in from here on is taken too, or calls again
+        while self._waiting:
+            _settle(*self._waiting.popleft())
+
+
+_RETURNS: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Returns] = weakref.WeakKeyDictionary()
 
 
 def _raise_exit(thread: int) -> None:

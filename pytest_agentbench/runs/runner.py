@@ -19,40 +19,43 @@ from pytest_agentbench.core.errors import (
     AgentBenchError,
     EnvironmentFaultError,
     ImportPathError,
+    NeverUpError,
     NotRunError,
     ProviderError,
     SuiteError,
     SuiteFaultError,
 )
+from pytest_agentbench.core.json_values import JsonValue, to_json
+from pytest_agentbench.core.protocols import Agent, User
 from pytest_agentbench.core.run import Judgement, Result, Run
-from pytest_agentbench.core.seams import Agent, User
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.termination import Termination
-from pytest_agentbench.core.values import JsonValue, to_json
 from pytest_agentbench.core.variants import vary_http
 from pytest_agentbench.core.verdict import Blame
-from pytest_agentbench.environment.faults import HungError
+from pytest_agentbench.environment.call_replay import prepare, works
 from pytest_agentbench.environment.injection.schedule import Schedule
 from pytest_agentbench.environment.isolation import IsolationGate
+from pytest_agentbench.environment.kinds import named_in
 from pytest_agentbench.environment.local import LocalEnvironment
-from pytest_agentbench.environment.replay import prepare, works
+from pytest_agentbench.environment.state_access import HungError
 from pytest_agentbench.runs.access import SessionModels
-from pytest_agentbench.runs.expected import ExpectedStates, World
-from pytest_agentbench.runs.judging import Considered, best_of, judge_by, undecided
+from pytest_agentbench.runs.cassettes import SessionName, new_session_id
+from pytest_agentbench.runs.expected_state import ExpectedStates, World
+from pytest_agentbench.runs.judgement import Considered, best_of, judge_by, undecided
 from pytest_agentbench.runs.plan import RunPlan
-from pytest_agentbench.runs.recordings import SessionName, new_session_id
-from pytest_agentbench.runs.replaying import RecordedWorlds
 from pytest_agentbench.runs.result import result_of
 from pytest_agentbench.runs.roles import Roles, players_of
 from pytest_agentbench.runs.run_thread import GRACE, RunnerInThread
+from pytest_agentbench.runs.suite_fault import suite_fault
+from pytest_agentbench.runs.transcript_replay import RecordedWorlds
 from pytest_agentbench.simulation.clock import Slot, Stopwatch
 from pytest_agentbench.simulation.conversation import Conversation, crashed, out_of_time
-from pytest_agentbench.simulation.progress import Progress
-from pytest_agentbench.simulation.recording import Recording
+from pytest_agentbench.simulation.stall import Progress
+from pytest_agentbench.simulation.transcript_builder import Recording
 from pytest_agentbench.simulation.views import history_of
 
 if TYPE_CHECKING:  # httpx2 takes a fifth of a second to import, and few suites need it
-    from pytest_agentbench.environment.served import Endpoint
+    from pytest_agentbench.environment.service import Endpoint
 
 _NOTICEABLE = 0.5
 """Seconds for which the event loop was blocked, from which that is the reason to give for lost time."""
@@ -174,6 +177,8 @@ class RunContext:
                 http=models.http if models and spec.http else None,
                 endpoint=self._endpoint,
                 other=self.plan.extensions.agent,
+                names=named_in(self.plan.suite.environment),
+                faulty=partial(suite_fault, self.plan),
             )
 
     async def play(self, build: AgentBuilder, user: User | None = None) -> Run:
@@ -191,12 +196,14 @@ class RunContext:
                     initial = await self._prepared()
                     agent = await build(self)
                 closed = await self._converse(agent, user or roles.user(initial, environment.tools), initial)
+                getattr(agent, "check_answers", lambda: None)()
                 while self._goes_on(closed):
                     async with self.stopwatch.paused():
                         self._next_session()
                         agent = await build(self)
                     party = user or roles.user(initial, environment.tools, self.recording.session)
                     closed = await self._converse(agent, party, initial)
+                    getattr(agent, "check_answers", lambda: None)()
                 closed = roles.overrule(self._named(closed), self.limits.seconds)
                 if environment.fault is not None:
                     closed = crashed(environment.fault, Blame.ENVIRONMENT)
@@ -351,6 +358,8 @@ class RunContext:
             self.runner.abandon()
         if isinstance(error, TimeoutError):
             return out_of_time(self.limits.seconds, Blame.AGENT, self.blocked())
+        if isinstance(error, NeverUpError):
+            error = suite_fault(self.plan, error.at, str(error))
         if isinstance(error, ImportPathError | SuiteError | SuiteFaultError):
             return crashed(error, Blame.SCENARIO)
         if isinstance(error, ProviderError):
@@ -376,6 +385,7 @@ class RunContext:
             seconds=seconds,
             turn_seconds=tuple(self.recording.turn_seconds),
             broken_tools=environment.broken,
+            slipped_tools=environment.slipped,
             played=(self._began, self.services.wall()),
             faults=self.plan.strikes,
             met=self.faults.met,

@@ -19,18 +19,18 @@ from pytest_agentbench.core.errors import (
     ProviderError,
     SuiteFaultError,
 )
+from pytest_agentbench.core.json_values import to_json
 from pytest_agentbench.core.names import listing
+from pytest_agentbench.core.protocols import Agent, Environment, User
 from pytest_agentbench.core.scenario import Scenario
-from pytest_agentbench.core.seams import Agent, Environment, User
 from pytest_agentbench.core.termination import Limits, Termination
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.transcript import Message, Transcript, awaiting
-from pytest_agentbench.core.values import to_json
 from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.simulation.clock import Stopwatch
-from pytest_agentbench.simulation.progress import Progress
-from pytest_agentbench.simulation.recording import Recording, result_message
+from pytest_agentbench.simulation.stall import Progress
+from pytest_agentbench.simulation.transcript_builder import Recording, result_message
 from pytest_agentbench.simulation.views import agent_turn, user_view
 
 Blocked = Callable[[], tuple[float, float]]
@@ -231,6 +231,8 @@ class Conversation:
         for message in messages[max(self._seen, self.recording.start) :]:
             self.progress.see(message)
         self._seen = len(messages)
+        if self.progress.is_farewell:
+            return Stop(reason="the user closed, and the agent had nothing to add")
         if reason := self.progress.stalled():
             return Stop(termination=Termination.STALLED, reason=reason, blame=self.progress.blame)
         return None

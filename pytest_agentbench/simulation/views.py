@@ -5,12 +5,12 @@ from typing import Any
 
 from pytest_agentbench.core.approvals import Decision
 from pytest_agentbench.core.conversation import Turn, View
+from pytest_agentbench.core.json_values import leaves, same, to_json
 from pytest_agentbench.core.matchers import holds_matcher
 from pytest_agentbench.core.scenario import ExpectedCall, Scenario
 from pytest_agentbench.core.tool import ToolCall, Toolset
 from pytest_agentbench.core.transcript import CallRecord, Message, Transcript
-from pytest_agentbench.core.values import leaves, same, to_json
-from pytest_agentbench.messages.reading import read
+from pytest_agentbench.messages.reader import read
 
 
 def agent_turn(

@@ -1,12 +1,16 @@
 """Documents: the value a YAML or JSON file holds, and the place of each part of it."""
 
+import bisect
+import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
-from pytest_agentbench.core.errors import Problem
+from pytest_agentbench.core.errors import Problem, SuiteError
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.misfit import Keys, dotted
-from pytest_agentbench.core.values import JsonValue
 
 MAX_DEPTH = 100
 """How deep mappings and lists may nest; deeper files are refused before anything recurses over them."""
@@ -77,3 +81,124 @@ def too_deep(value: JsonValue, limit: int = MAX_DEPTH) -> bool:
 
 def _containers(values: list[JsonValue]) -> list[dict[str, JsonValue] | list[JsonValue]]:
     return [value for value in values if isinstance(value, dict | list)]
+
+
+_BLANK = re.compile(r"[ \t\n\r]*")
+
+
+class _DuplicateKeyError(ValueError):
+    """A JSON object that names a key twice."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"the key {key!r} is repeated in one object")
+
+
+def read_json(text: str, file: Path, *, first_line: int = 1) -> Document:
+    """Read one JSON value; `first_line` is the line of the file on which `text` begins. Raises `SuiteError`."""
+    try:
+        value = json.loads(text, object_pairs_hook=_object, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        line, column = first_line + error.lineno - 1, error.colno
+        raise SuiteError(
+            [Problem(file=file, line=line, column=column, message=f"this is not JSON: {error.msg}")]
+        ) from None
+    except RecursionError:
+        raise SuiteError([Problem(file=file, line=first_line, column=1, message=_TOO_DEEP)]) from None
+    except ValueError as error:  # a number with thousands of digits, NaN, a duplicate key
+        problem = Problem(file=file, line=first_line, column=1, message=f"this cannot be read: {error}")
+        raise SuiteError([problem]) from None
+    if too_deep(value):
+        raise SuiteError([Problem(file=file, line=first_line, column=1, message=_TOO_DEEP)])
+    scanner = _Scanner(text, first_line)
+    return Document(file=file, value=value, locate=scanner.locate)
+
+
+_TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
+
+
+class _Scanner:
+    """Finds places in a text that is known to be JSON."""
+
+    def __init__(self, text: str, first_line: int) -> None:
+        self._text = text
+        self._first_line = first_line
+        self._decoder = json.JSONDecoder()
+        self._items: list[int] | None = None
+        self._lines: list[int] | None = None
+
+    def locate(self, path: Keys) -> Place | None:
+        key = value = self._skip(0)
+        for depth, step in enumerate(path):
+            found = self._item(value, step, depth) if isinstance(step, int) else self._member(value, step)
+            if found is None:
+                return None
+            key, value = found
+        key_line, key_column = self._position(key)
+        line, column = self._position(value)
+        return Place(key_line=key_line, key_column=key_column, line=line, column=column)
+
+    def _position(self, offset: int) -> tuple[int, int]:
+        start = self._text.rfind("\n", 0, offset) + 1
+        return self._first_line + self._line(offset), offset - start + 1
+
+    def _line(self, offset: int) -> int:
+        if self._lines is None:
+            self._lines = [match.start() for match in re.finditer("\n", self._text)]
+        return bisect.bisect_left(self._lines, offset)
+
+    def _item(self, start: int, index: int, depth: int) -> tuple[int, int] | None:
+        """Find an item of the list at `start`; the items of the outermost list are remembered."""
+        if self._text[start] != "[":
+            return None
+        if depth == 0:
+            if self._items is None:
+                self._items = self._offsets(start)
+            offsets = self._items
+        else:
+            offsets = self._offsets(start)
+        return (offsets[index], offsets[index]) if index < len(offsets) else None
+
+    def _offsets(self, start: int) -> list[int]:
+        offsets: list[int] = []
+        at = self._skip(start + 1)
+        while self._text[at] != "]":
+            offsets.append(at)
+            at = self._skip(self._decoder.raw_decode(self._text, at)[1])
+            if self._text[at] == ",":
+                at = self._skip(at + 1)
+        return offsets
+
+    def _member(self, start: int, key: str) -> tuple[int, int] | None:
+        if self._text[start] != "{":
+            return None
+        at = self._skip(start + 1)
+        while self._text[at] != "}":
+            name, end = self._decoder.raw_decode(self._text, at)
+            value = self._skip(self._skip(end) + 1)
+            if name == key:
+                return at, value
+            at = self._skip(self._decoder.raw_decode(self._text, value)[1])
+            if self._text[at] == ",":
+                at = self._skip(at + 1)
+        return None
+
+    def _skip(self, offset: int) -> int:
+        match = _BLANK.match(self._text, offset)
+        return match.end() if match else offset
+
+
+def _object(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
+    """Build an object, refusing a key that stands twice: `json` alone would drop the first one silently."""
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise _DuplicateKeyError(key)
+            seen.add(key)
+    return value
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    message = f"{name} is not a JSON number"
+    raise ValueError(message)

@@ -7,9 +7,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import core_schema
 
 from pytest_agentbench.core.extensions import environments
-from pytest_agentbench.core.remote import McpAddress, McpCommand, McpKeys, RestKeys, ServiceSpec
-from pytest_agentbench.core.suite import Compared
-from pytest_agentbench.core.written import (
+from pytest_agentbench.core.file_models import (
     Address,
     FileName,
     Filled,
@@ -22,6 +20,8 @@ from pytest_agentbench.core.written import (
     ToolName,
     Written,
 )
+from pytest_agentbench.core.remote import McpAddress, McpCommand, McpKeys, RestKeys, ServiceSpec
+from pytest_agentbench.core.suite import Compared
 
 _AText = Annotated[Filled, Says("a text")]
 
@@ -32,7 +32,7 @@ class Prefixed(Written):
     prefix: Annotated[
         str,
         Field(pattern=r"^[A-Za-z_][A-Za-z0-9_-]*\Z"),
-        Says("what is put before the names of the tools, such as crm_"),
+        Says("a prefix for the names of the tools, such as crm_"),
     ] = ""
     """What is put before the names of the tools, as the agent and the scenarios see them."""
 

@@ -1,15 +1,274 @@
 """Files as documents: bytes become text, text becomes YAML, JSON or JSON lines."""
 
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol
+
+import yaml
 
 from pytest_agentbench.core.errors import Problem, SuiteError
-from pytest_agentbench.core.misfit import Keys
-from pytest_agentbench.core.written import read_form
-from pytest_agentbench.spec.document import Document
-from pytest_agentbench.spec.json_text import read_json
-from pytest_agentbench.spec.yaml_text import read_yaml
+from pytest_agentbench.core.file_models import read_form
+from pytest_agentbench.core.json_values import JsonValue
+from pytest_agentbench.core.misfit import Keys, dotted
+from pytest_agentbench.spec.document import MAX_DEPTH, Document, Place, read_json
+
+MAX_ALIASED = 100_000
+"""How many values aliases may repeat in one file: a billion laughs ends here."""
+
+_INT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)\Z")
+_WHOLE = {10: _INT, 8: re.compile(r"0o[0-7]+\Z"), 16: re.compile(r"0x[0-9a-fA-F]+\Z")}
+"""Whole numbers by their base."""
+
+_MOST_DIGITS = 4_300
+_MOST_BITS = 14_284  # of the largest number of so many decimal digits
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]*)(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
+_SPECIAL = re.compile(r"(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z")
+_WORDS: dict[str, bool | None] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+_TAG = "tag:yaml.org,2002:"
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def read_yaml(text: str, file: Path) -> Document:
+    """Read one YAML document; raise `SuiteError` naming the place of what is wrong."""
+    value, spot = _Composer(file).compose(text)
+    return Document(file=file, value=value, locate=lambda path: _place(spot, path))
+
+
+class _Spot(NamedTuple):
+    """Where a value begins, where its key does, and the spots of what is in it."""
+
+    mark: "_Mark | None"
+    key: "_Mark | None"
+    inside: "dict[str, _Spot] | list[_Spot] | None" = None
+
+
+def _place(spot: _Spot | None, path: Keys) -> Place | None:
+    for step in path:
+        inside = spot.inside if spot else None
+        if isinstance(inside, dict):
+            spot = inside.get(str(step))
+        elif isinstance(inside, list) and isinstance(step, int) and 0 <= step < len(inside):
+            spot = inside[step]
+        else:
+            return None
+    return Place(*_line_and_column(spot.key), *_line_and_column(spot.mark)) if spot else None
+
+
+class _Mark(Protocol):
+    """A position of the parser, counted from 0."""
+
+    line: int
+    column: int
+
+
+@dataclass
+class _Composer:
+    """Builds the value from the parser's events."""
+
+    file: Path
+    anchors: dict[str, tuple[JsonValue, int]] = field(default_factory=dict)
+    open_anchors: set[str] = field(default_factory=set)
+    problems: list[Problem] = field(default_factory=list)
+    count: int = 0
+    aliased: int = 0
+
+    def compose(self, text: str) -> tuple[JsonValue, _Spot | None]:
+        try:
+            found = self._document(yaml.parse(text, Loader=LOADER))
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            if error.problem == "found unexpected end of stream":  # where it began, not the end of the file
+                mark = error.context_mark or mark
+            if "nesting depth" in (error.problem or ""):  # PyYAML 6.0.4 stops at 1,000 levels by itself
+                raise SuiteError([*self.problems, self._at(mark, f"nested deeper than {MAX_DEPTH} levels")]) from None
+            message = " ".join(part for part in (error.context, error.problem) if part) or "is not YAML"
+            told = self._at(mark, f"this is not YAML: {message}", hint=_cure(error.problem or ""))
+            raise SuiteError([*self.problems, told]) from None
+        except yaml.YAMLError as error:
+            message = f"this is not YAML: {' '.join(str(error).split())}"
+            raise SuiteError([*self.problems, Problem(file=self.file, message=message)]) from None
+        if self.problems:
+            raise SuiteError(self.problems)
+        return found
+
+    def _document(self, events: Iterator[yaml.Event]) -> tuple[JsonValue, _Spot | None]:
+        value: JsonValue = None
+        spot: _Spot | None = None
+        documents = 0
+        for event in events:
+            if isinstance(event, yaml.DocumentStartEvent):
+                documents += 1
+                if documents > 1:
+                    raise SuiteError(
+                        [
+                            *self.problems,
+                            self._at(
+                                event.start_mark,
+                                "a second document begins here",
+                                hint="one file holds one document; remove the ---",
+                            ),
+                        ]
+                    )
+            elif isinstance(event, yaml.NodeEvent):
+                value, spot = self._node(event, events, (), event.start_mark)
+        return value, spot
+
+    def _node(
+        self, event: yaml.Event, events: Iterator[yaml.Event], path: Keys, key: "_Mark | None"
+    ) -> tuple[JsonValue, _Spot]:
+        mark = event.start_mark
+        if isinstance(event, yaml.AliasEvent):
+            return self._alias(event, path), _Spot(mark, key)
+        before = self.count
+        self.count += 1
+        anchor = getattr(event, "anchor", None)
+        if anchor:
+            self.open_anchors.add(anchor)
+        if len(path) > MAX_DEPTH:
+            raise SuiteError([self._at(event.start_mark, f"nested deeper than {MAX_DEPTH} levels")])
+        value: JsonValue = None
+        inside: dict[str, _Spot] | list[_Spot] | None = None
+        if isinstance(event, yaml.ScalarEvent):
+            value = self._scalar(event, path)
+        elif isinstance(event, yaml.SequenceStartEvent):
+            self._check_tag(event, "seq", path)
+            value, inside = self._sequence(events, path)
+        elif isinstance(event, yaml.MappingStartEvent):
+            self._check_tag(event, "map", path)
+            value, inside = self._mapping(events, path)
+        if anchor:
+            self.open_anchors.discard(anchor)
+            self.anchors[anchor] = (value, self.count - before)
+        return value, _Spot(mark, key, inside)
+
+    def _sequence(self, events: Iterator[yaml.Event], path: Keys) -> tuple[list[JsonValue], list[_Spot]]:
+        items: list[JsonValue] = []
+        spots: list[_Spot] = []
+        for event in events:
+            if isinstance(event, yaml.SequenceEndEvent):
+                break
+            value, spot = self._node(event, events, (*path, len(items)), event.start_mark)
+            items.append(value)
+            spots.append(spot)
+        return items, spots
+
+    def _mapping(self, events: Iterator[yaml.Event], path: Keys) -> tuple[dict[str, JsonValue], dict[str, _Spot]]:
+        mapping: dict[str, JsonValue] = {}
+        spots: dict[str, _Spot] = {}
+        for event in events:
+            if isinstance(event, yaml.MappingEndEvent):
+                break
+            key = self._key(event, path)
+            mark = event.start_mark
+            value, spot = self._node(next(events), events, (*path, key), mark)
+            if key in mapping:
+                message = f"the key {key!r} is repeated, first on line {_line_and_column(spots[key].key)[0]}"
+                self.problems.append(self._at(mark, message, path=path, hint="remove one of them"))
+            else:
+                mapping[key], spots[key] = value, spot
+        return mapping, spots
+
+    def _key(self, event: yaml.Event, path: Keys) -> str:
+        if not isinstance(event, yaml.ScalarEvent):
+            raise SuiteError([*self.problems, self._at(event.start_mark, "a key must be plain text", path=path)])
+        if event.value == "<<" and not event.style:
+            hint = "merge keys are not part of YAML 1.2: write the keys out"
+            self.problems.append(self._at(event.start_mark, "'<<' is not supported", path=path, hint=hint))
+        return str(event.value)
+
+    def _alias(self, event: yaml.AliasEvent, path: Keys) -> JsonValue:
+        if event.anchor not in self.anchors:
+            inside = event.anchor in self.open_anchors
+            message = f"the alias *{event.anchor} " + ("contains itself" if inside else "has no anchor before it")
+            raise SuiteError([*self.problems, self._at(event.start_mark, message, path=path)])
+        value, size = self.anchors[event.anchor]
+        self.count += size
+        self.aliased += size
+        if self.aliased > MAX_ALIASED:
+            message = f"aliases repeat more than {MAX_ALIASED} values"
+            raise SuiteError([*self.problems, self._at(event.start_mark, message, path=path)])
+        return value
+
+    def _scalar(self, event: yaml.ScalarEvent, path: Keys) -> JsonValue:
+        text = str(event.value)
+        tag = event.tag
+        if tag is None or tag == "!":
+            return text if event.style or tag == "!" else self._plain(text, event, path)
+        name = tag.removeprefix(_TAG)
+        if name == "str":
+            return text
+        value = self._plain(text, event, path)
+        found = {bool: "bool", int: "int", float: "float", type(None): "null"}.get(type(value), "str")
+        if name == "float" and found == "int":
+            return self._float(value, event, path)
+        if tag.startswith(_TAG) and name == found:
+            return value
+        self._refuse_tag(event, tag, path)
+        return text
+
+    def _plain(self, text: str, event: yaml.ScalarEvent, path: Keys) -> JsonValue:
+        if text in _WORDS:
+            return _WORDS[text]
+        if _FLOAT.match(text) and not _INT.match(text):
+            return float(text)
+        if base := next((base for base, form in _WHOLE.items() if form.match(text)), 0):
+            # Python writes no number of thousands of digits, whatever it was read from
+            number = int(text, base) if len(text) <= _MOST_DIGITS else None
+            if number is not None and number.bit_length() <= _MOST_BITS:
+                return number
+            self.problems.append(self._at(event.start_mark, "this number has too many digits", path=path))
+            return 0
+        if _SPECIAL.match(text):
+            return float(text.replace(".", "", 1))
+        return text
+
+    def _float(self, value: JsonValue, event: yaml.ScalarEvent, path: Keys) -> float:
+        try:
+            return float(value)
+        except OverflowError:
+            self.problems.append(self._at(event.start_mark, "this number is too large for !!float", path=path))
+            return 0.0
+
+    def _check_tag(self, event: yaml.SequenceStartEvent | yaml.MappingStartEvent, name: str, path: Keys) -> None:
+        if event.tag not in (None, "!", _TAG + name):
+            self._refuse_tag(event, event.tag, path)
+
+    def _refuse_tag(self, event: yaml.Event, tag: str, path: Keys) -> None:
+        message = f"the tag {tag.replace(_TAG, '!!')!r} does not fit here"
+        hint = "only the tags !!str, !!int, !!float, !!bool, !!null, !!seq and !!map on fitting values are read"
+        self.problems.append(self._at(event.start_mark, message, path=path, hint=hint))
+
+    def _at(self, mark: _Mark | None, message: str, *, path: Keys = (), hint: str = "") -> Problem:
+        line, column = _line_and_column(mark)
+        return Problem(file=self.file, line=line, column=column, key=dotted(path), message=message, hint=hint)
+
+
+_INDENTATION = "check the indentation of this line and that above: what belongs together begins in one column"
+_CURES = {
+    "'-' indicator": _INDENTATION,
+    "expected key": _INDENTATION,
+    "expected <block end>": _INDENTATION,
+    "cannot start any token": "indent with blanks, no tabs, and put a text that begins with @, % or ` in quotes",
+    "unexpected end of stream": "close the quotation marks that open here",
+    "mapping values are not allowed": "put a text that holds a colon in quotes",
+}
+"""What to do about what the parser says, by a part of its words."""
+
+
+def _cure(problem: str) -> str:
+    return next((cure for part, cure in _CURES.items() if part in problem), "")
+
+
+def _line_and_column(mark: _Mark | None) -> tuple[int, int]:
+    """Give line and column from 1, or zeros where the parser does not say."""
+    return (mark.line + 1, mark.column + 1) if mark else (0, 0)
+
 
 YAML_SUFFIXES = frozenset({".yaml", ".yml"})
 

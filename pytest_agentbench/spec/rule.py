@@ -9,8 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 from typing_extensions import TypeAliasType
 
-from pytest_agentbench.core.policy import ONE_OPERATOR
-from pytest_agentbench.core.written import (
+from pytest_agentbench.core.file_models import (
     Choice,
     Filled,
     Flag,
@@ -24,6 +23,7 @@ from pytest_agentbench.core.written import (
     Whole,
     Written,
 )
+from pytest_agentbench.core.policy import ONE_OPERATOR
 from pytest_agentbench.spec.scenario import HandoffEnds
 
 _TOOLS_OR_WORD = "a list of names of tools, at least one, or writes, or any"
@@ -36,7 +36,10 @@ _Calls = Annotated[
     OneOf(_TOOLS_OR_WORD),
 ]
 _Where = Annotated[Free, Holds("a mapping of arguments to values")]
-_Same = Annotated[tuple[Text, ...], Holds("a list of arguments that both calls have alike, at least one", 1)]
+_Same = Annotated[
+    tuple[Text, ...], Holds("a list of arguments that the tools of both calls take, equal in both, at least one", 1)
+]
+_Heard = Annotated[tuple[Text, ...], Holds("a list of arguments that the user has heard, at least one", 1)]
 _Per = Annotated[tuple[Text, ...], Holds("a list of arguments: counted for each value", 1)]
 _Times = Annotated[Positive, Says(_FROM_ONE)]
 _Failed = Annotated[Flag, Says("true: such a call that failed")]
@@ -275,7 +278,7 @@ class HeardForm(Written):
 
     expected: ClassVar[str] = "{stating: […]}: having heard these arguments"
 
-    stating: _Same
+    stating: _Heard
 
 
 _Rules = Annotated[tuple["RuleForm", ...], Holds("a list of rules", 1)]

@@ -6,11 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from pytest_agentbench.core.names import suggestion
-from pytest_agentbench.core.scenario import ScenarioKeys
-from pytest_agentbench.core.tool import Requestor
-from pytest_agentbench.core.wording import misfit, several
-from pytest_agentbench.core.written import (
+from pytest_agentbench.core.file_models import (
     Choice,
     Count,
     Filled,
@@ -25,6 +21,10 @@ from pytest_agentbench.core.written import (
     Written,
     form_misfits,
 )
+from pytest_agentbench.core.names import suggestion
+from pytest_agentbench.core.scenario import ScenarioKeys
+from pytest_agentbench.core.tool import Requestor
+from pytest_agentbench.core.wording import misfit, several
 
 _Tool = Annotated[str, Field(min_length=1), Says("the name of a tool")]
 _Agent = Annotated[str, Field(min_length=1), Says("the name of an agent")]
@@ -143,7 +143,7 @@ def _call_alone(value: dict[str, Any]) -> int | PydanticCustomError:
     """Tell the form of a call where nothing but calls may stand."""
     if len(value) == 1 and (named := next(iter(value))) in _NAMED:
         hint = f"a tool of this name is written in full: {{name: {named}, arguments: {{…}}}}"
-        what = f"{_NAMED[named][1]} stands under expect or never of a scenario; this is a list of calls"
+        what = f"{_NAMED[named][1]} belongs under expect or never of a scenario; this is a list of calls"
         return misfit(what, hint, at=(named,), at_key=True)
     return _call(value)
 

@@ -13,11 +13,11 @@ from typing import Any
 from uuid import UUID
 
 from pytest_agentbench.core.json_schema import Keyword, at_most_steps, bounded_keywords, refusal, take_step
+from pytest_agentbench.core.json_values import to_json
 from pytest_agentbench.core.matchers import MATCHERS, holds_matcher, is_matcher
 from pytest_agentbench.core.misfit import Keys, Misfit, shown
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.core.values import to_json
 
 _MOST_STEPS = 50_000
 """Keywords that are looked at for one argument, since definitions may double without end; patterns cost more."""
@@ -44,7 +44,7 @@ _EXPECTED = {
     "exclusiveMaximum": "a number below {}",
     "multipleOf": "a multiple of {}",
     "pattern": "a text with the pattern {}",
-    "uniqueItems": "a list in which nothing stands twice",
+    "uniqueItems": "a list without repeated items",
 }
 _COUNTED = {
     "minLength": ("a text of at least {} character", "s"),
@@ -54,6 +54,15 @@ _COUNTED = {
     "minProperties": ("a mapping with at least {} key", "s"),
     "maxProperties": ("a mapping with at most {} key", "s"),
 }
+_TYPES: dict[object, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+}
+_NOTES = frozenset({"type", "title", "description", "default", "examples"})
+"""Keywords that refuse nothing, beside a type."""
+
 _UNIONS = ("anyOf", "oneOf")
 _PLAIN = ("type", "enum", "const")
 
@@ -65,7 +74,7 @@ def argument_misfits(arguments: Mapping[str, object], parameters: Mapping[str, A
     """
     for name, value in arguments.items():
         schema = _schema_of(name, parameters)
-        if schema is not None:
+        if schema is not None and not _fits_plainly(value, schema):
             for misfit in dict.fromkeys(_misfits(to_json(value), schema, parameters)):
                 yield replace(misfit, path=(name, *misfit.path))
 
@@ -77,6 +86,13 @@ def _schema_of(name: str, parameters: Mapping[str, Any]) -> object:
         return properties[name]
     others = parameters.get("additionalProperties")
     return others if isinstance(others, Mapping) else None
+
+
+def _fits_plainly(value: object, schema: object) -> bool:
+    """Whether a schema asks for nothing but the type that a plain value has, as most do: `jsonschema` is not needed."""
+    if not isinstance(schema, dict) or not isinstance(wanted := schema.get("type"), str):
+        return False
+    return type(value) in _TYPES.get(wanted, ()) and schema.keys() <= _NOTES
 
 
 def _misfits(value: object, schema: object, parameters: Mapping[str, Any]) -> list[Misfit]:

@@ -6,19 +6,19 @@ from pathlib import Path
 
 from pytest_agentbench.core.errors import Problem, SuiteError
 from pytest_agentbench.core.fault import FaultSpec
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.misfit import Keys, Misfit, dotted
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.scenario import ExpectedCall, Scenario
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import Requestor, Toolset, ToolSpec
-from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.spec.document import Document
 from pytest_agentbench.spec.loading import read_document
 from pytest_agentbench.suites.argument_schema import argument_misfits
-from pytest_agentbench.suites.calls import HANDOFF, arguments_path, calls_of, is_approval, stated_calls
-from pytest_agentbench.suites.extended import read_suite_document
+from pytest_agentbench.suites.extends import read_suite_document
 from pytest_agentbench.suites.rule_check import rule_faults
 from pytest_agentbench.suites.scenario_files import Entry, read_scenario_file
+from pytest_agentbench.suites.task_fields import HANDOFF, arguments_path, calls_of, is_approval, stated_calls
 
 _APPROVAL = " approval"
 """What sets the approvals of `expect` and `never` apart from their calls."""
@@ -77,7 +77,8 @@ def _faults(call: ExpectedCall, toolset: Toolset) -> Iterator[Misfit]:
         names = [spec.name for spec in tools]
         other: Requestor = "user" if requestor == "assistant" else "assistant"
         whose = "agent" if requestor == "assistant" else "user"
-        hint = suggestion(call.name, names)
+        called = call.name.partition("(")[0]
+        hint = f"write {{{called}: {{argument: value}}}}" if called in names else suggestion(call.name, names)
         if toolset.get(call.name, other):
             hint = f"it is a tool of the other party: write requestor: {other}"
         message = f"the {whose} has no tool {call.name!r}; it has {listing(sorted(names)) or 'none'}"
@@ -262,13 +263,13 @@ def fault_problems(suite: Suite, toolset: Toolset, point: Point) -> Iterator[Pro
 
 def _wrong(fault: FaultSpec, suite: Suite, toolset: Toolset) -> tuple[str, str] | None:
     if suite.agent.kind == "transcripts":
-        return f"{fault.name!r} cannot strike: the conversations are recorded", "leave `faults` out"
+        return f"{fault.name!r} has no effect: the conversations are recorded", "leave `faults` out"
     names = sorted(spec.name for spec in toolset.of("assistant"))
     if not names:
         if suite.environment.tools:
             return None  # tools that are not known here are told elsewhere
         hint = "name the agent's tools at `environment: {tools: …}`, and have the agent use those"
-        return f"{fault.name!r} cannot strike: no tools are named, so none can be struck", hint
+        return f"{fault.name!r} has no effect: no tools are named", hint
     if fault.tool not in ("*", *names):
         return f"there is no tool {fault.tool!r}; there are {listing(names)}", suggestion(fault.tool, names)
     return None

@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from pytest_agentbench.core.codec import digest
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.suite import Suite
-from pytest_agentbench.core.values import JsonValue
 
 Mask = Callable[[JsonValue], JsonValue]
 """Takes secrets out, so that a rotated credential changes no hash and no hash tells a credential."""

@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import sys
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -10,7 +11,7 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from pytest_agentbench.core.written import Written
+from pytest_agentbench.core.file_models import Written
 from pytest_agentbench.spec.rule import RuleForm
 from pytest_agentbench.spec.scenario import ScenarioFile
 from pytest_agentbench.spec.suite import SuiteFile
@@ -90,16 +91,20 @@ def field_docstrings(model: type[BaseModel]) -> dict[str, str]:
 
 
 def _own_docstrings(model: type[BaseModel]) -> dict[str, str]:
-    try:
-        (definition,) = ast.parse(inspect.getsource(model)).body
-    except OSError:  # made at run time
-        return {}
-    body = definition.body if isinstance(definition, ast.ClassDef) else []
+    definition = _classes(model.__module__).get(model.__qualname__)
+    body = definition.body if definition else []  # else made at run time
     found = {}
     for field, told in pairwise(body):
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and _is_text(told):
             found[field.target.id] = " ".join(told.value.value.split())  # type: ignore[attr-defined]  # seen to be one
     return found
+
+
+@cache
+def _classes(module: str) -> dict[str, ast.ClassDef]:
+    """Give the classes of a module by their names: `inspect` would read the whole file anew for each."""
+    body = ast.parse(inspect.getsource(sys.modules[module])).body
+    return {one.name: one for one in body if isinstance(one, ast.ClassDef)}
 
 
 def _is_text(node: ast.stmt) -> bool:

@@ -4,7 +4,7 @@ import re
 import tomllib
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import islice, product
 from pathlib import Path
 from string import Formatter
@@ -115,6 +115,7 @@ def _is_form(token: str, word: str) -> bool:
     return (len(word) >= _INFLECTED and token.startswith(word)) or (len(word) >= _COMPOUND and word in token)
 
 
+@cache
 def shipped_languages() -> tuple[str, ...]:
     """Name the languages that have a file of their own here."""
     return tuple(sorted(file.stem for file in FOLDER.glob("*.toml")))
@@ -128,6 +129,11 @@ def language_of(name: str, root: Path = FOLDER) -> Language:
     if name not in known:
         hint = suggestion(name, known) or "write a .toml file of its own and give its path"
         raise LanguageError(f"the language {name!r} has no file; there are: {listing(known)}; {hint}")
+    return _shipped(name)
+
+
+@cache
+def _shipped(name: str) -> Language:
     return _read(FOLDER / f"{name}.toml")
 
 

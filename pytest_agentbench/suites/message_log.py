@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import with_hint
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.misfit import Keys, shown
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.tool import ToolCall, closes_conversation
 from pytest_agentbench.core.transcript import Message, Transcript
-from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.messages.handoffs import with_handoffs
 from pytest_agentbench.suites.record import MalformedError, Record, number_of, read_foreign, text_of
 

@@ -1,17 +1,18 @@
 """The parts of a suite file that say where agent, tools and state come from."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from pytest_agentbench.core.errors import Problem
-from pytest_agentbench.core.extensions import environments
+from pytest_agentbench.core.errors import CheckError, Problem
+from pytest_agentbench.core.extensions import EnvironmentOffer, environments
+from pytest_agentbench.core.file_models import read_form
 from pytest_agentbench.core.misfit import Keys, Misfit
 from pytest_agentbench.core.placeholders import misplaced
-from pytest_agentbench.core.remote import AuthSpec, McpSpec, OpenApiSpec
+from pytest_agentbench.core.remote import AuthSpec, McpSpec, OpenApiSpec, ServiceSpec, is_fixed_address, is_web_address
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.suite import (
     AgentSpec,
@@ -23,7 +24,6 @@ from pytest_agentbench.core.suite import (
     StateSpec,
     ToolsSpec,
 )
-from pytest_agentbench.core.written import read_form
 from pytest_agentbench.spec.document import Document
 from pytest_agentbench.spec.environment import (
     ApiKey,
@@ -44,16 +44,18 @@ from pytest_agentbench.spec.environment import (
     SqliteState,
     ToldState,
 )
-from pytest_agentbench.spec.roles import (
+from pytest_agentbench.spec.suite import (
     CallableForm,
     ChatAgentForm,
     FactoryForm,
     HttpAgentForm,
     ModelForm,
+    RecipeForm,
     RecordedForm,
 )
-from pytest_agentbench.spec.suite import RecipeForm
 from pytest_agentbench.suites.roles import RoleReader, given
+
+T = TypeVar("T")
 
 _OF_WALKS = frozenset(("agents", "candidates", "complexity", "nodes", "traces", "weights"))
 """Keys of a recipe that say what walks are like: who writes one has walks."""
@@ -84,6 +86,8 @@ class PartReader:
         self._root = root
         self._problems = problems
         self.files: dict[str, Path] = {}
+        self.clocked: list[Keys] = []
+        """Where processes are started that get the suite's clock."""
         self.adapt: Callable[[Scenario], Scenario | Misfit | None] = lambda scenario: scenario
         """Gives a scenario as the environment wants it, None where it is left out, or what is wrong with it."""
         self.roles = RoleReader(document, root, problems, common, self.file)
@@ -100,6 +104,11 @@ class PartReader:
             case HttpAgentForm():
                 for one in misplaced(self._written.value["agent"]["http"]):
                     self._wrong(("agent", "http", *one.path), one.message, one.hint)
+                if "{port}" in form.http.url and getattr(form.http, "serve", None) is None:
+                    message = "'{port}' is where `serve` listens, and the suite starts nothing"
+                    self._wrong(("agent", "http", "url"), message, "add `serve: {command: […]}`, or write the port")
+                if (service := getattr(form.http, "serve", None)) is not None:
+                    self._service(service, ("agent", "http", "serve"))
                 return self.roles.http_agent(form.http, serial=form.serial)
             case FactoryForm():
                 return AgentSpec(kind="factory", target=form.factory, **given(form, but=("factory",)))
@@ -110,7 +119,7 @@ class PartReader:
     def environment(self, form: EnvironmentForm | OfferedForm) -> EnvironmentSpec:
         """Read `environment:`."""
         for name in sorted(set(form.reads) & set(form.writes)):
-            self._wrong(("environment", "writes"), f"{name!r} stands in reads and in writes", "keep one of them")
+            self._wrong(("environment", "writes"), f"{name!r} is both in reads and in writes", "keep one of them")
         if isinstance(form, OfferedForm):
             return self._offered(form)
         if isinstance(form.state, SqliteState | JsonState) and not form.user_tools and self._calls_are_made_elsewhere():
@@ -147,15 +156,30 @@ class PartReader:
         options = {key: one for key, one in written.items() if key not in ("tools", "user_tools")}
         offer, folder = environments()[name], self._beside(("environment",))
         own, wrong = read_form(options, offer.form, ("environment",))
-        told = wrong or [replace(one, path=("environment", *one.path)) for one in offer.misfits(own, folder)]
+        told = wrong or self._asked(name, lambda: self._misfits(offer, own, folder), [])
         self._problems += [self._document.problem(one.path, one.message, one.hint, at_key=one.at_key) for one in told]
         if not told:
-            self.adapt = partial(offer.adapt, own, folder)
+            adapted = partial(offer.adapted, own, folder)
+            self.adapt = lambda scenario: self._asked(name, lambda: adapted(scenario), None)
         offered = OfferedSpec(name=name, options=options, folder=folder)
         state = StateSpec(
             kind="offered", options=offered.model_dump(), ignore=compared.ignore, unordered=compared.unordered
         )
         return EnvironmentSpec(offered=offered, state=state, reads=form.reads, writes=form.writes)
+
+    def _misfits(self, offer: EnvironmentOffer, form: Any, folder: Path) -> list[Misfit]:
+        return [replace(one, path=("environment", *one.path)) for one in offer.misfits_in(form, folder)]
+
+    def _asked(self, name: str, ask: Callable[[], T], otherwise: T) -> T:
+        """Ask a plugin about its environment; note what it raises, once, and go on with `otherwise`."""
+        try:
+            return ask()
+        except CheckError as error:
+            told = self._document.problem(
+                ("environment", name), str(error), "a mistake of the plugin, not of this file"
+            )
+            self._problems += [told] if told not in self._problems else []
+            return otherwise
 
     def _beside(self, path: Keys) -> Path:
         """Give the folder that paths at `path` are seen from: that of the file in which they are written."""
@@ -247,10 +271,13 @@ class PartReader:
             case McpTools():
                 keys = {**_shared(form, McpSpec), **given(form.mcp), "tools": self._tool_list(form, path)}
                 mcp = McpSpec(**keys)
+                self._process(mcp.command, mcp.env, (*path, "mcp"))
                 return ToolsSpec(kind="mcp", target=mcp.url or " ".join(mcp.command), remote=mcp, prefix=form.prefix)
             case OpenApiTools():
-                if not form.openapi.startswith(("http://", "https://")):
+                if not is_web_address(form.openapi):
                     self.file(form.openapi, (*path, "openapi"))
+                if form.serve is not None:
+                    self._service(form.serve, (*path, "serve"))
                 rest = OpenApiSpec(
                     document=form.openapi,
                     tools=self._tool_list(form, path),
@@ -261,6 +288,23 @@ class PartReader:
         if form.lower().endswith(".json"):
             return ToolsSpec(kind="schema", target=str(self.file(form, path)))
         return ToolsSpec(kind="python", target=form)
+
+    def _service(self, spec: ServiceSpec, path: Keys) -> None:
+        """Note a service that nothing tells where to listen, or that every run would start on one port."""
+        self._process(spec.command, spec.env, path)
+        if is_fixed_address(spec.ready):
+            if spec.share == "run":
+                message = f"each run starts a service of its own, and all of them would listen at {spec.ready}"
+                self._wrong((*path, "share"), message, "write `share: session`")
+        elif not any("{port}" in text for text in (*spec.command, *spec.env.values())):
+            message = "nothing tells the service where to listen, so nobody could say when it is up"
+            hint = "write `{port}` into `command` or `env`; where its port is fixed, the whole address into `ready`"
+            self._wrong((*path, "command"), message, hint)
+
+    def _process(self, command: Sequence[str], env: Mapping[str, str], path: Keys) -> None:
+        """Note where a process that is started gets the suite's clock."""
+        if any("{now}" in text for text in (*command, *env.values())):
+            self.clocked.append(path)
 
     def _tool_list(self, form: OpenApiTools | McpTools, path: Keys) -> Path | None:
         if form.tool_list is None or self._listing:

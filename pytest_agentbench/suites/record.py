@@ -6,13 +6,13 @@ from typing import Any, Protocol
 from pydantic import ValidationError
 
 from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.misfit import Keys, shown
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.transcript import Message, Transcript
-from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.messages.assembly import TellsError
 from pytest_agentbench.messages.content import UnreadableError
-from pytest_agentbench.messages.reading import TOP, read
+from pytest_agentbench.messages.reader import TOP, read
 
 
 class MalformedError(ValueError):
@@ -41,15 +41,12 @@ class RecordingFormat(Protocol):
 
     def parts(self, value: JsonValue) -> Iterable[tuple[Keys, JsonValue]] | None:
         """Give the conversations in a file's value, with their places; None where it is not of this format."""
-        ...
 
     def reads(self, value: JsonValue) -> bool:
         """Whether a value is one conversation in this format."""
-        ...
 
     def read(self, value: Any) -> Record:
         """Read one conversation; raise `MalformedError` where it is not what it should be."""
-        ...
 
 
 def read_foreign(value: JsonValue, *, at: Keys = TOP, tells_error: TellsError | None = None) -> list[Message]:

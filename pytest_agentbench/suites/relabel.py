@@ -13,12 +13,10 @@ import yaml
 from pytest_agentbench.core.acts import ActKind
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import AgentBenchError, SuiteError
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.misfit import Keys
-from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.spec.document import Document
-from pytest_agentbench.spec.json_text import read_json
-from pytest_agentbench.spec.loading import YAML_SUFFIXES
-from pytest_agentbench.spec.yaml_text import LOADER, read_yaml
+from pytest_agentbench.spec.document import Document, read_json
+from pytest_agentbench.spec.loading import LOADER, YAML_SUFFIXES, read_yaml
 
 _BOM = b"\xef\xbb\xbf"
 _CHANGED = "the file has changed since it was read"

@@ -8,11 +8,11 @@ import yaml
 
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import AgentBenchError, SuiteError
+from pytest_agentbench.core.file_models import form_misfits
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.scenario import Review
-from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.core.written import form_misfits
+from pytest_agentbench.spec.loading import LOADER, read_yaml
 from pytest_agentbench.spec.scenario import ReviewForm
-from pytest_agentbench.spec.yaml_text import LOADER, read_yaml
 
 KEY = "review"
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_agentbench.core.errors import Problem
+from pytest_agentbench.core.file_models import Written
 from pytest_agentbench.core.misfit import Keys
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.providers import PYDANTIC_AI, REACHED_ELSEWHERE, inherited, misspelt, reached
@@ -18,9 +19,8 @@ from pytest_agentbench.core.suite import (
     OpenAIAgentSpec,
     UserSpec,
 )
-from pytest_agentbench.core.written import Written
 from pytest_agentbench.spec.document import Document
-from pytest_agentbench.spec.roles import (
+from pytest_agentbench.spec.suite import (
     AppForm,
     CalibrationForm,
     CassetteForm,
@@ -73,7 +73,7 @@ class RoleReader:
         system = form.system
         if form.system_file is not None:
             if "system" in form.model_fields_set:
-                self._wrong((*path, "system_file"), "'system' and 'system_file' both stand here", "keep one of them")
+                self._wrong((*path, "system_file"), "'system' and 'system_file' are both given", "keep one of them")
             system = self._text(form.system_file, (*path, "system_file"))
         target = f"{spec.provider or 'openai'}:{spec.model.removeprefix(f'{spec.provider}:')}"
         chat = OpenAIAgentSpec(model=spec, system=system, rounds=form.rounds)

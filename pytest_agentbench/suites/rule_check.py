@@ -6,14 +6,14 @@ A rule that nothing sets off, or about a tool that nobody has, would never be ex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from pytest_agentbench.core.file_models import form_misfits
+from pytest_agentbench.core.json_values import JsonValue, to_json
 from pytest_agentbench.core.matchers import REFERENCES, holds_reference, is_reference, matcher_misfits, regex_misfits
 from pytest_agentbench.core.misfit import Keys, Misfit
 from pytest_agentbench.core.moments import is_moment
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.tool import Toolset
-from pytest_agentbench.core.values import JsonValue, to_json
-from pytest_agentbench.core.written import form_misfits
 from pytest_agentbench.spec.rule import RuleForm
 from pytest_agentbench.suites.rule_types import Fault, Form, at_steps, form_of, missing_step, never_true, unreckonable
 
@@ -107,7 +107,8 @@ class _Places:
                 yield from self._only_requirements(part, (*path, operator, index))
         elif operator in TRIGGERED or operator in ("when", "then"):
             message = (
-                f"{operator} has a trigger of its own; here stand requirements such as earlier, arguments, must_say"
+                f"{operator} has a trigger of its own; this place is for requirements such as earlier, arguments, "
+                "must_say"
             )
             yield Misfit(path=(*path, operator), message=message, at_key=True)
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pytest_agentbench.core.json_values import JsonValue, is_number, same
 from pytest_agentbench.core.matchers import ARITHMETIC, COMPARISONS, is_matcher, is_reference
 from pytest_agentbench.core.misfit import Keys, shown
 from pytest_agentbench.core.moments import is_moment
 from pytest_agentbench.core.names import listing, suggestion
-from pytest_agentbench.core.values import JsonValue, is_number, same
 
 Fault = tuple[Keys, str, str]
 """The way to what is wrong inside a policy, what is wrong, and a hint."""

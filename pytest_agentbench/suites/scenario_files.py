@@ -6,20 +6,18 @@ from pathlib import Path
 
 from pytest_agentbench.core.errors import Problem, SuiteError
 from pytest_agentbench.core.extensions import scenario_of
+from pytest_agentbench.core.file_models import form_misfits
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.misfit import Keys, Misfit, shown
 from pytest_agentbench.core.scenario import Scenario
-from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.core.written import form_misfits
-from pytest_agentbench.spec.document import Document
-from pytest_agentbench.spec.json_text import read_json
+from pytest_agentbench.spec.document import Document, read_json
 from pytest_agentbench.spec.loading import YAML_SUFFIXES, read_document, read_lines
 from pytest_agentbench.spec.scenario import ScenarioForm
 from pytest_agentbench.suites.ids import is_reserved, scenario_slug
-from pytest_agentbench.suites.reply_form import with_schemas
 from pytest_agentbench.suites.review_form import KEY, review_of
 from pytest_agentbench.suites.scenario_form import form_to_scenario
 from pytest_agentbench.suites.substitution import Substitution
-from pytest_agentbench.suites.task_fields import EXTRAS_KEY
+from pytest_agentbench.suites.task_fields import EXTRAS_KEY, with_schemas
 
 SUFFIXES = frozenset({*YAML_SUFFIXES, ".json", ".jsonl"})
 

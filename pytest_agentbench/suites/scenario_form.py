@@ -3,21 +3,25 @@
 from collections.abc import Iterator
 from typing import Any
 
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.matchers import matcher_misfits
 from pytest_agentbench.core.misfit import Keys, Misfit
 from pytest_agentbench.core.scenario import Scenario
-from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.suites.calls import (
+from pytest_agentbench.suites.ids import scenario_slug
+from pytest_agentbench.suites.task_fields import (
+    answer_misfits,
     arguments_path,
     call_form,
+    checked_task,
+    fact_text,
     handoffs_of,
     is_approval,
     is_handoff,
+    line_misfits,
+    scenario_fields,
     stated_calls,
+    value_of,
 )
-from pytest_agentbench.suites.ids import scenario_slug
-from pytest_agentbench.suites.reply_form import answer_misfits
-from pytest_agentbench.suites.task_fields import checked_task, fact_text, line_misfits, scenario_fields, value_of
 
 _LONG_FORMS = ("description", "ticket", "user_scenario", "initial_state", "evaluation_criteria")
 _USER_KEYS = frozenset({"persona", "goal", "instructions"})
@@ -66,7 +70,7 @@ def _contradictions(form: dict[str, JsonValue], path: Keys) -> Iterator[Misfit]:
         rival = form.get(long)
         if key in form and rival is not None and (part is None or part in rival):
             name = f"{long}.{part}" if part else long
-            message = f"{key!r} and {name!r} both stand here and say the same kind of thing"
+            message = f"{key!r} and {name!r} are two forms of the same thing"
             yield Misfit(path=(*path, key), message=message, hint="keep one of them", at_key=True)
 
 
@@ -76,10 +80,10 @@ def _in_sessions(form: dict[str, JsonValue], path: Keys) -> Iterator[Misfit]:
     for key in ("says", "expect"):
         if key in form and any(key in one for one in sessions):
             hint = "leave it in the sessions" if key == "says" else "write all of it here, or each part in its session"
-            yield Misfit(path=(*path, key), message=f"{key!r} stands here and in sessions", hint=hint, at_key=True)
+            yield Misfit(path=(*path, key), message=f"{key!r} is both here and in sessions", hint=hint, at_key=True)
     if sessions and "says" in form and not any("says" in one for one in sessions):
         hint = "write the lines in the sessions"
-        yield Misfit(path=(*path, "says"), message="'says' stands beside 'sessions'", hint=hint, at_key=True)
+        yield Misfit(path=(*path, "says"), message="'says' and 'sessions' are both given", hint=hint, at_key=True)
     for number, one in enumerate(sessions):
         yield from line_misfits(one.get("says", ()), (*path, "sessions", number, "says"))
         yield from _matchers({"expect": one.get("expect", ())}, (*path, "sessions", number))

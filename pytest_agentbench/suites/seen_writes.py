@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.files import write_atomic
-from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.core.json_values import JsonValue
 
 SEEN = Path(".agentbench") / "seen-writes.json"
 """Where they stand, seen from the suite's folder: names of tools by the name of the suite file."""

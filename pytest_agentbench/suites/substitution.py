@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from pytest_agentbench.core.errors import Problem
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.misfit import Keys
 from pytest_agentbench.core.names import suggestion
-from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.spec.document import Document
 
 _VARIABLE = re.compile(r"(\$?)\$\{([^}]*)\}")

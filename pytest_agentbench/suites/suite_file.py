@@ -10,7 +10,9 @@ from typing import Any, NoReturn, cast
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import GateError, Problem, SuiteError, SuiteFaultError
 from pytest_agentbench.core.fault import FaultSpec, axis_id
-from pytest_agentbench.core.gates import Known, parse_gate
+from pytest_agentbench.core.file_models import IN_FILE, read_form
+from pytest_agentbench.core.gate_grammar import Known, parse_gate
+from pytest_agentbench.core.json_values import JsonValue, to_json
 from pytest_agentbench.core.misfit import Keys, Misfit
 from pytest_agentbench.core.moments import MOMENTS, clock_misfits, clock_of, dated
 from pytest_agentbench.core.names import listing, suggestion
@@ -19,17 +21,15 @@ from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.rubric import Rubric, WrittenRubric
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.suite import AgentSpec, EnvironmentSpec, GenerateSpec, JudgeSpec, Suite, UserSpec
-from pytest_agentbench.core.values import JsonValue, to_json
 from pytest_agentbench.core.variants import vary_chat, vary_http
-from pytest_agentbench.core.written import IN_FILE, read_form
 from pytest_agentbench.spec.document import Document
 from pytest_agentbench.spec.environment import OfferedForm
 from pytest_agentbench.spec.loading import read_document, read_part
-from pytest_agentbench.spec.roles import ChatAgentForm
-from pytest_agentbench.spec.suite import Policies, SuiteFile, TrialsForm
-from pytest_agentbench.suites.extended import read_suite_document
+from pytest_agentbench.spec.suite import ChatAgentForm, Policies, SuiteFile, TrialsForm
+from pytest_agentbench.suites.extends import read_suite_document
 from pytest_agentbench.suites.hashes import suite_hash
 from pytest_agentbench.suites.language import LanguageError, language_of
+from pytest_agentbench.suites.named_tools import named_tools
 from pytest_agentbench.suites.parts import PartReader
 from pytest_agentbench.suites.rule_check import rule_misfits, state_misfits
 from pytest_agentbench.suites.scenario_files import (
@@ -49,25 +49,40 @@ _NOTHING = "nothing:here"
 _HASHED_PARTS = ("agent", "variants", "environment", "context", "now")
 
 
-def load_suite(path: Path, *, environ: Mapping[str, str], generating: bool = False, listing: bool = False) -> Suite:
+def load_suite(
+    path: Path,
+    *,
+    environ: Mapping[str, str],
+    generating: bool = False,
+    listing: bool = False,
+    without_agent: bool = False,
+) -> Suite:
     """Read a suite with its scenarios and policies; `environ` gives the values of `${VAR}`.
 
     `generating` leaves out what the recipe (`generate`) writes, which need not be there, or be right, yet, and
-    `listing` committed lists of tools.
+    `listing` committed lists of tools. `without_agent` takes a suite that names no agent: its recipe needs none.
     Paths in the suite are absolute, whatever `path` is. Raises `SuiteError` with every problem of every file at once,
     ordered by file and line.
     """
-    return _SuiteReader(path.absolute(), Substitution(environ), generating=generating, listing=listing).read()
+    reader = _SuiteReader(
+        path.absolute(),
+        Substitution(environ),
+        generating=generating,
+        listing=listing,
+        without_agent=without_agent,
+    )
+    return reader.read()
 
 
 class _SuiteReader:
     """Reads one suite; a part that does not fit the schema is left out so that the others are still checked."""
 
     def __init__(
-        self, path: Path, substitution: Substitution, *, generating: bool = False, listing: bool = False
+        self, path: Path, substitution: Substitution, *, generating: bool, listing: bool, without_agent: bool
     ) -> None:
         self._path = path
         self._generating = generating
+        self._without_agent = without_agent
         self._recipe: GenerateSpec | None = None
         self._root = path.parent
         self._substitution = substitution
@@ -117,7 +132,8 @@ class _SuiteReader:
             self._raise()
         parts: dict[str, JsonValue] = {key: one for key, one in self._document.value.items() if key in _HASHED_PARTS}
         content_hash = suite_hash(suite, parts, self._parts.files, self._substitution.mask)
-        environment = suite.environment.model_copy(update={"seen": read_seen(self._path)})
+        seen = {"seen": read_seen(self._path), "named": named_tools(suite.scenarios)}
+        environment = suite.environment.model_copy(update=seen)
         return _without_rejected(suite).model_copy(
             update={"content_hash": content_hash, "secrets": self._substitution.secrets, "environment": environment}
         )
@@ -125,6 +141,8 @@ class _SuiteReader:
     def _checked(self) -> SuiteFile:
         """Give the keys of the file that fit their models, and note all that does not."""
         form = self._document.value
+        if self._without_agent and isinstance(form, dict):
+            form = {"agent": _NOTHING, **form}
         found, wrong = read_form(form, SuiteFile)
         for one in wrong:
             self._broken |= {one.path[:1], one.path[:2]}
@@ -175,7 +193,7 @@ class _SuiteReader:
         names = [axis_id(entry) for entry in axis]
         for index, name in enumerate(names):
             if name in names[:index]:
-                message = "this entry stands here twice; every scenario would run twice under it"
+                message = "this entry is listed twice, so every scenario would run twice with it"
                 self._problems.append(self._document.problem(("faults", index), message, ""))
         return axis
 
@@ -258,7 +276,7 @@ class _SuiteReader:
         policies: dict[str, Policy] = {}
         for index, policy in enumerate(found):
             if policy.id in policies:
-                message = f"the policy {policy.id!r} stands twice"
+                message = f"the policy {policy.id!r} is listed twice"
                 self._problems.append(document.problem((*path, index, "id"), message, "ids of policies are unique"))
             policies.setdefault(policy.id, policy)
             rule: Keys = (*path, index, "rule")
@@ -408,8 +426,11 @@ class _SuiteReader:
     def _check_variants(self, suite: Suite) -> None:
         http = suite.agent.http
         if http is not None and suite.now is None and "now" in names_in([http.url, http.headers, http.body]):
-            message, hint = "$now stands for nothing: the suite has no clock", "add `now: 2026-11-22T10:00Z`"
+            message, hint = "$now has no value: the suite has no clock", "add `now: 2026-11-22T10:00Z`"
             self._problems.append(self._document.problem(("agent", "http"), message, hint))
+        for path in self._parts.clocked if suite.now is None and ("now",) not in self._broken else ():
+            message, hint = "{now} has no value: the suite has no clock", "add `now: 2026-11-22T10:00Z`"
+            self._problems.append(self._document.problem(path, message, hint))
         names: dict[str, str] = {}
         for name in suite.variants:
             other = names.setdefault(name.lower(), name)

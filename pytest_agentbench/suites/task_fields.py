@@ -1,7 +1,8 @@
-"""The fields of scenarios as files hold them: a task's own, and ours beside them, both ways without loss."""
+"""The fields of scenarios as files hold them, calls and replies in short and full form, both ways without loss."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
@@ -9,23 +10,154 @@ from pydantic import ValidationError
 from pytest_agentbench.core.acts import ACT_KINDS, Line
 from pytest_agentbench.core.approvals import DECISIONS
 from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.errors import SuiteError
 from pytest_agentbench.core.events import ExpectedHandoff
+from pytest_agentbench.core.file_models import Written
+from pytest_agentbench.core.json_schema import schema_problem
+from pytest_agentbench.core.json_values import JsonValue
+from pytest_agentbench.core.matchers import matcher_misfits, regex_misfits
 from pytest_agentbench.core.misfit import Keys, Misfit, shown
-from pytest_agentbench.core.scenario import ExpectedCall, Scenario, ScenarioKeys, Session, Task
-from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.core.written import Written
+from pytest_agentbench.core.scenario import ExpectedCall, ExpectedReply, Scenario, ScenarioKeys, Session, Task
 from pytest_agentbench.messages.content import UnreadableError
-from pytest_agentbench.messages.reading import read
-from pytest_agentbench.suites.calls import (
-    HANDOFF,
-    approval_form,
-    approvals_of,
-    call_form,
-    calls_of,
-    handoffs_of,
-    is_handoff,
-)
-from pytest_agentbench.suites.reply_form import read_replies, reply_forms
+from pytest_agentbench.messages.reader import read
+from pytest_agentbench.spec.document import read_json
+
+HANDOFF = "handoff"
+"""The key of a handoff in a list of calls; a tool of this name is written in full: `{name: handoff, …}`."""
+
+
+def call_form(item: JsonValue) -> dict[str, Any]:
+    """Give the full form of a call that fits the schema: `"tool"`, `{tool: {…}, by: agent}` or `{name: tool, …}`."""
+    if isinstance(item, str):
+        return {"name": item, "arguments": {}}
+    if isinstance(item.get("name"), str):
+        return {"arguments": {}, **item}
+    ((name, arguments),) = ((key, value) for key, value in item.items() if key != "by" or len(item) == 1)
+    made = {"by": item["by"]} if "by" in item and len(item) > 1 else {}
+    return {"name": name, "arguments": arguments or {}, **made}
+
+
+def is_handoff(item: JsonValue) -> bool:
+    """Whether an entry of a list of calls is a handoff: `{handoff: {from: …, to: …}}` or `{handoff: to}`."""
+    return isinstance(item, dict) and item.keys() == {HANDOFF}
+
+
+def is_approval(item: JsonValue) -> bool:
+    """Whether an entry of a list of calls is an approval: `{approval: …}`, never a tool's name."""
+    return isinstance(item, dict) and item.keys() == {"approval"}
+
+
+def calls_of(items: Iterable[JsonValue]) -> list[JsonValue]:
+    """Give the entries that are calls."""
+    return [item for item in items if not is_handoff(item) and not is_approval(item)]
+
+
+def stated_calls(expect: Sequence[JsonValue] | None) -> list[JsonValue] | None:
+    """Give the expected calls; None where `expect` says nothing of calls: it is not there, or holds approvals alone."""
+    return None if expect is None or (expect and all(map(is_approval, expect))) else calls_of(expect)
+
+
+def approvals_of(items: Iterable[JsonValue]) -> tuple[ExpectedCall, ...]:
+    """Give the entries that are approvals, each as the call that is asked for."""
+    return tuple(ExpectedCall.model_validate(call_form(item["approval"])) for item in items if is_approval(item))
+
+
+def approval_form(call: ExpectedCall) -> JsonValue:
+    """Give an approval as a file writes it."""
+    return {"approval": {call.name: call.arguments} if call.arguments else call.name}
+
+
+def arguments_path(item: JsonValue) -> tuple[str, ...]:
+    """Give the keys that lead to the arguments inside a call as the file writes it."""
+    if not isinstance(item, dict):
+        return ()
+    if is_approval(item):
+        return ("approval", *arguments_path(item["approval"]))
+    return ("arguments",) if isinstance(item.get("name"), str) else tuple(key for key in item if key != "by")[:1]
+
+
+def handoffs_of(items: Sequence[JsonValue]) -> tuple[ExpectedHandoff, ...]:
+    """Give the entries that are handoffs, each with the number of calls before it."""
+    found: list[ExpectedHandoff] = []
+    place = 0
+    for item in items:
+        if is_handoff(item):
+            body = item[HANDOFF]
+            named = {"to": body} if isinstance(body, str) else body or {}
+            found.append(ExpectedHandoff.model_validate({**named, "place": place}))
+        elif not is_approval(item):
+            place += 1
+    return tuple(found)
+
+
+def answer_misfits(form: Mapping[str, JsonValue], path: Keys) -> Iterator[Misfit]:
+    """Yield matchers, patterns and schemas of `output` and `replies` that cannot work; the form fits the schema."""
+    for name, value in (form.get("output") or {}).items():
+        yield from matcher_misfits(value, (*path, "output", name))
+    for index, reply in enumerate(form.get("replies", ())):
+        where = (*path, "replies", index)
+        if not reply.keys() - {"turn"}:
+            message = f"found {shown(reply)}, expected contains, matches, json or max_words"
+            yield Misfit(path=where, message=message)
+        if "matches" in reply:
+            yield from regex_misfits(reply["matches"], (*where, "matches"))
+        if isinstance(reply.get("json"), Mapping) and (problem := schema_problem(reply["json"])):
+            yield Misfit(path=(*where, "json"), message=f"this is no JSON Schema: {problem}")
+
+
+def read_replies(forms: Iterable[Mapping[str, JsonValue]]) -> tuple[ExpectedReply, ...]:
+    """Read `replies`; schemas that stand in files are not loaded yet."""
+    found = []
+    for form in forms:
+        fields = {key: value for key, value in form.items() if key != "json"}
+        schema = form.get("json")
+        if isinstance(schema, str):
+            fields["json_file"] = schema
+        elif schema is not None:
+            fields["json_schema"] = schema
+        found.append(ExpectedReply.model_validate(fields))
+    return tuple(found)
+
+
+def reply_forms(replies: Iterable[ExpectedReply]) -> list[dict[str, JsonValue]]:
+    """Write `replies` as a file may hold them, with the schemas themselves: the files need not lie beside it."""
+    forms = []
+    for reply in replies:
+        form: dict[str, JsonValue] = reply.model_dump(exclude_unset=True, exclude={"json_schema", "json_file"})
+        forms.append({**form, "json": reply.json_schema} if reply.json_schema is not None else form)
+    return forms
+
+
+def with_schemas(
+    replies: Iterable[ExpectedReply], folder: Path, path: Keys
+) -> tuple[ExpectedReply, ...] | list[Misfit]:
+    """Load the schemas that stand in files, seen from `folder`, or say which cannot be."""
+    loaded: list[ExpectedReply] = []
+    wrong: list[Misfit] = []
+    for index, reply in enumerate(replies):
+        if not reply.json_file or reply.json_schema is not None:
+            loaded.append(reply)
+            continue
+        schema, problem = _loaded(folder / reply.json_file)
+        if problem:
+            wrong.append(Misfit(path=(*path, "replies", index, "json"), message=f"{shown(reply.json_file)}: {problem}"))
+        loaded.append(reply.model_copy(update={"json_schema": schema}))
+    return wrong or tuple(loaded)
+
+
+def _loaded(file: Path) -> tuple[dict[str, JsonValue], str]:
+    """Give the schema in a file, and what is wrong with it."""
+    try:
+        value = read_json(file.read_text(encoding="utf-8-sig"), file).value
+    except (OSError, ValueError) as error:
+        return {}, f"no JSON Schema can be read there: {getattr(error, 'strerror', None) or error}"
+    except SuiteError as error:
+        return {}, f"this is no JSON: {error.problems[0].message}"
+    if not isinstance(value, dict):
+        return {}, f"this is no JSON Schema: found {shown(value)}, expected a mapping"
+    problem = schema_problem(value)
+    return value, f"this is no JSON Schema: {problem}" if problem else ""
+
 
 EXTRAS_KEY = "agentbench"
 """The key of a task in a format of others under which our own fields stand."""

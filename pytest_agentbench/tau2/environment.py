@@ -6,18 +6,17 @@ from threading import Lock
 from typing import Any
 
 from pytest_agentbench.core.errors import EnvironmentFaultError
+from pytest_agentbench.core.protocols import Isolation, StateProvider
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.scenario import InitialState
-from pytest_agentbench.core.seams import Isolation, StateProvider
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.tool import ToolCall, Toolset
-from pytest_agentbench.tau2.lazy_records import fingerprint
 from pytest_agentbench.tau2.replay import Replayed, Replayer, calls_of_history
-from pytest_agentbench.tau2.world import Source, World
+from pytest_agentbench.tau2.world import Source, World, fingerprint
 
 
 class Tau2State:
-    """State of a τ² domain: each run has a world of its own (`core.seams.StateProvider`)."""
+    """State of a τ² domain: each run has a world of its own (`core.protocols.StateProvider`)."""
 
     isolation: Isolation = "per_run"
     snapshots_are_json = True
@@ -61,7 +60,7 @@ class Tau2State:
 
 
 class Tau2Environment:
-    """Tools and state of a domain (`core.seams.OfferedEnvironment`)."""
+    """Tools and state of a domain (`core.protocols.OfferedEnvironment`)."""
 
     def __init__(self, source: Source, *, solo: bool = False) -> None:
         """`solo`: the agent works alone, and has the user's tools, too."""

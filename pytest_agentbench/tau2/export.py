@@ -6,8 +6,8 @@ from pathlib import Path
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import SuiteError
+from pytest_agentbench.core.json_values import JsonValue, to_json
 from pytest_agentbench.core.suite import Suite
-from pytest_agentbench.core.values import JsonValue, to_json
 from pytest_agentbench.generation.recipe import PROVENANCE, generated_scenarios
 from pytest_agentbench.generation.review import read_surroundings, rows_with_owners
 from pytest_agentbench.spec.loading import YAML_SUFFIXES, read_document

@@ -11,13 +11,13 @@ from pydantic import Field
 
 from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.extensions import EnvironmentOffer
+from pytest_agentbench.core.file_models import Filled, Says, Written
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.misfit import Keys, Misfit
+from pytest_agentbench.core.protocols import Check
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.scenario import Scenario
-from pytest_agentbench.core.seams import Check
-from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.core.verdict import NotMeasured
-from pytest_agentbench.core.written import Filled, Says, Written
 
 if TYPE_CHECKING:
     from pytest_agentbench.suites.record import RecordingFormat
@@ -28,7 +28,7 @@ class Tau2Form(Written):
     """What a suite says under `environment` of a domain of τ²-bench."""
 
     expected: ClassVar[str] = "{tau2: DOMAIN, checkout: the folder of τ²-bench, split: test, solo: false}"
-    instead: ClassVar[dict[str, str]] = {"tau2": "checkout stands beside tau2: write tau2: DOMAIN"}
+    instead: ClassVar[dict[str, str]] = {"tau2": "checkout belongs beside tau2: write tau2: DOMAIN"}
 
     tau2: Annotated[str, Field(pattern=r"^[a-z0-9_-]+\Z"), Says("a domain of τ²-bench")]
     """A domain of τ²-bench, which brings tools and state of its own."""
@@ -116,7 +116,7 @@ def _adapt(form: Tau2Form, folder: Path, scenario: Scenario) -> Scenario | Misfi
 
 
 def _splits(form: Tau2Form, folder: Path) -> Mapping[str, frozenset[str]]:
-    from pytest_agentbench.tau2.source import find_splits  # noqa: PLC0415 - same
+    from pytest_agentbench.tau2.checkout import find_splits  # noqa: PLC0415 - same
 
     try:
         return find_splits(form.tau2, form.folder(folder))
@@ -131,7 +131,7 @@ def _open(form: Tau2Form, folder: Path) -> Tau2Environment:
 @lru_cache(maxsize=16)
 def _environment(domain: str, checkout: Path | None, solo: bool) -> Tau2Environment:
     """Give the one environment of a domain, which keeps what expected calls lead to."""
+    from pytest_agentbench.tau2.checkout import find_source  # noqa: PLC0415 - same
     from pytest_agentbench.tau2.environment import Tau2Environment  # noqa: PLC0415 - same
-    from pytest_agentbench.tau2.source import find_source  # noqa: PLC0415 - same
 
     return Tau2Environment(find_source(domain, checkout, solo=solo), solo=solo)

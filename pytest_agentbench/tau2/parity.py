@@ -11,20 +11,19 @@ from typing import Any, Literal
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import EnvironmentFaultError, Problem, SuiteError
+from pytest_agentbench.core.json_values import same
 from pytest_agentbench.core.run import Run, RunKey
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import Toolset
-from pytest_agentbench.core.values import same
 from pytest_agentbench.environment.schema_tools import read_schema_tools
 from pytest_agentbench.spec.loading import read_text
-from pytest_agentbench.suites.recording import Recording, ScenarioIndex
 from pytest_agentbench.suites.scenario_files import load_scenarios
-from pytest_agentbench.suites.transcripts import read_recordings
+from pytest_agentbench.suites.transcripts import Recording, ScenarioIndex, read_recordings
+from pytest_agentbench.tau2.checkout import find_source
 from pytest_agentbench.tau2.replay import Replayed, Replayer
 from pytest_agentbench.tau2.reward import NO_JUDGE, NO_WORLD, Tau2Reward, same_writes, tau2_reward
-from pytest_agentbench.tau2.source import find_source
 from pytest_agentbench.tau2.tasks import task_to_scenario
 
 CALLS_ONLY = "DB (calls only)"

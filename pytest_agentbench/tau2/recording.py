@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.misfit import Keys, shown
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.transcript import Transcript
-from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.suites.record import MalformedError, Record, number_of, read_foreign, text_of
 
 _USED = frozenset({"task_id", "task_key", "trial", "messages", "termination_reason", "reward", "agent_llm"})

@@ -13,11 +13,11 @@ from typing import Any
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import digest, dumps
+from pytest_agentbench.core.json_values import JsonValue, same
 from pytest_agentbench.core.scenario import Task
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import Requestor, ToolCall, ToolResult
-from pytest_agentbench.core.values import JsonValue, same
 from pytest_agentbench.environment.diff import describe
 from pytest_agentbench.tau2.world import Source, World, beginning
 

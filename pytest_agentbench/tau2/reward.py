@@ -19,11 +19,11 @@ from pytest_agentbench.checks.findings import call_text, not_measured, not_seen
 from pytest_agentbench.checks.matching import match_run
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.scenario import EvaluationCriteria, ExpectedCall
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.core.tool import ToolCall, Toolset
-from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.core.verdict import Finding, NotMeasured
 from pytest_agentbench.tau2.replay import Replayed
 

@@ -9,15 +9,15 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import ConfigDict
 
 from pytest_agentbench.core.acts import Line
+from pytest_agentbench.core.file_models import Free, Says, Text, Written, form_misfits
+from pytest_agentbench.core.json_values import JsonValue, to_json
 from pytest_agentbench.core.misfit import Keys, Misfit, shown
 from pytest_agentbench.core.scenario import Scenario, Task
-from pytest_agentbench.core.values import JsonValue, to_json
-from pytest_agentbench.core.written import Free, Says, Text, Written, form_misfits
 from pytest_agentbench.spec.scenario import ExtrasForm
 from pytest_agentbench.suites.ids import scenario_slug
-from pytest_agentbench.suites.reply_form import answer_misfits
 from pytest_agentbench.suites.task_fields import (
     EXTRAS_KEY,
+    answer_misfits,
     checked_task,
     extras_of,
     fact_text,

@@ -5,10 +5,14 @@ toolkit; in solo mode the agent has the user's tools too; after each call both t
 τ² itself does not (the expected calls).
 """
 
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+import copy
+import json
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any, Protocol, cast
+from datetime import date, time, timedelta
+from enum import Enum
+from typing import Any, Protocol, TypeVar, cast
 
 from pydantic import BaseModel
 
@@ -18,8 +22,178 @@ from pytest_agentbench.core.state import Difference, State
 from pytest_agentbench.core.tool import Requestor, Toolset
 from pytest_agentbench.environment.diff import diff
 from pytest_agentbench.environment.json_state import merged
-from pytest_agentbench.environment.shared_parts import plain
-from pytest_agentbench.tau2.lazy_records import LazyRecords, read_only, records_apart, same_content
+from pytest_agentbench.environment.structural_sharing import plain
+
+Database = TypeVar("Database", bound=BaseModel)
+
+_IMMUTABLE = (str, int, float, bool, type(None), Enum, date, time, timedelta)
+
+
+class LazyRecords(dict[str, Any]):
+    """A table over a base table: what is read is a copy of one's own, so the base never changes.
+
+    While `is_read` is set, for a tool that is declared to change nothing, records are given as they are.
+    """
+
+    def __init__(self, base: dict[str, Any]) -> None:
+        super().__init__(base)
+        self.base = base
+        self.touched: set[str] = set()
+        self.is_read = False
+
+    def __getitem__(self, key: str) -> Any:
+        """Give the record, one's own copy from the first time on."""
+        record = super().__getitem__(key)
+        if key not in self.touched and not self.is_read:
+            record = copied(record)
+            self[key] = record
+        return record
+
+    def __setitem__(self, key: str, record: Any) -> None:
+        """Put a record of one's own."""
+        self.touched.add(key)
+        super().__setitem__(key, record)
+
+    def __delitem__(self, key: str) -> None:
+        """Take a record out; the base keeps it."""
+        super().__delitem__(key)
+        self.touched.add(key)
+
+    # those of `dict` reach records without the three above
+    get = MutableMapping.get  # type: ignore[assignment]  # of any mapping
+    setdefault = MutableMapping.setdefault
+    update = MutableMapping.update
+    values = MutableMapping.values  # type: ignore[assignment]  # of any mapping
+    items = MutableMapping.items  # type: ignore[assignment]  # of any mapping
+
+    def pop(self, key: str, *default: Any) -> Any:
+        """Take a record out and give it."""
+        if key not in self and default:
+            return default[0]
+        record = self[key]
+        del self[key]
+        return record
+
+    def popitem(self) -> tuple[str, Any]:
+        """Take the last record out and give it."""
+        key = next(reversed(self))
+        return key, self.pop(key)
+
+    def clear(self) -> None:
+        """Take every record out."""
+        for key in list(self):
+            del self[key]
+
+    def copy(self) -> dict[str, Any]:
+        """Give a plain dict of one's own records."""
+        return dict(self.items())
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> dict[str, Any]:
+        """Give a plain copy that shares nothing."""
+        return copy.deepcopy(dict(self), memo)
+
+
+def over(database: Database) -> Database:
+    """Give a database of one's own over `database`; tables are shared until looked at, anything else is copied."""
+    values: dict[str, Any] = {}
+    for name in type(database).model_fields:
+        value = getattr(database, name)
+        values[name] = LazyRecords(value) if _is_table(value) else copied(value)
+    return type(database).model_construct(**values)
+
+
+def copied(value: Any) -> Any:
+    """Copy plain records several times faster than `copy.deepcopy`, which copies whatever is no plain record."""
+    if isinstance(value, _IMMUTABLE):
+        return value
+    kind = type(value)
+    if kind is list:
+        return [copied(item) for item in value]
+    if kind is dict:
+        return {key: copied(item) for key, item in value.items()}
+    if isinstance(value, BaseModel) and value.__pydantic_extra__ is None and value.__pydantic_private__ is None:
+        made: Any = object.__new__(kind)
+        object.__setattr__(made, "__dict__", {name: copied(item) for name, item in value.__dict__.items()})
+        object.__setattr__(made, "__pydantic_fields_set__", set(value.__pydantic_fields_set__))
+        object.__setattr__(made, "__pydantic_extra__", None)
+        object.__setattr__(made, "__pydantic_private__", None)
+        return made
+    return copy.deepcopy(value)
+
+
+def same_content(left: BaseModel | None, right: BaseModel | None) -> bool:
+    """Whether two databases are equal as τ²'s hashes say it: their key-sorted JSON, so 1 and 1.0 differ."""
+    if left is None or right is None or type(left) is not type(right):
+        return left is right
+    mine, theirs = records_apart(left, right)
+    return _text(mine) == _text(theirs)
+
+
+def records_apart(left: BaseModel | None, right: BaseModel | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Give both databases as plain JSON, of tables over one base only the records that either has looked at."""
+    if left is None or right is None or type(left) is not type(right):
+        return {}, {}
+    sides: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
+    for name in type(left).model_fields:
+        mine, theirs = getattr(left, name), getattr(right, name)
+        if isinstance(mine, LazyRecords) and isinstance(theirs, LazyRecords) and mine.base is theirs.base:
+            looked_at = mine.touched | theirs.touched | (mine.keys() ^ theirs.keys())
+            for side, table in zip(sides, (mine, theirs), strict=True):
+                side[name] = {key: _plain(dict.get(table, key)) for key in sorted(looked_at) if key in table}
+        else:
+            sides[0][name], sides[1][name] = _plain(mine), _plain(theirs)
+    return sides
+
+
+@contextmanager
+def read_only(*databases: BaseModel | None) -> Iterator[None]:
+    """Give records as they are, for as long as a tool looks at them that changes none."""
+    values = (getattr(one, name) for one in databases if one is not None for name in type(one).model_fields)
+    tables = [value for value in values if isinstance(value, LazyRecords)]
+    for table in tables:
+        table.is_read = True
+    try:
+        yield
+    finally:
+        for table in tables:
+            table.is_read = False
+
+
+def fingerprint(database: BaseModel | None) -> str:
+    """Give a text that changes whenever the database does: what is not shared with the base, as JSON."""
+    if database is None:
+        return ""
+    parts: list[str] = []
+    for name in type(database).model_fields:
+        value = getattr(database, name)
+        if isinstance(value, LazyRecords):
+            gone = sorted(value.base.keys() - value.keys())
+            own = {key: dict.get(value, key) for key in sorted(value.touched & value.keys())}
+            # a tool may look at every record: those that equal the base are told apart without writing them out
+            changed = [f"{key}={_text(record)}" for key, record in own.items() if record != value.base.get(key)]
+            parts.append(f"{name}: -{gone} +{changed}")
+        else:
+            parts.append(f"{name}:{_text(value)}")
+    return "\n".join(parts)
+
+
+def _is_table(value: object) -> bool:
+    return type(value) is dict and bool(value) and all(isinstance(record, BaseModel) for record in value.values())
+
+
+def _text(value: object) -> str:
+    return json.dumps(_plain(value), sort_keys=True, default=str)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, BaseModel):
+        return value.model_dump()
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in dict.items(value)}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value
+
 
 READ_LOG = "read_log_allowlist"
 """The key of an initial state that names the hidden tools whose reads count as changes, as τ² derives them."""
@@ -179,24 +353,19 @@ class Source(Protocol):
     @property
     def toolset(self) -> Toolset:
         """The tools of both parties, with their kinds."""
-        ...
 
     def mutates(self, name: str) -> bool:
         """Whether calls of a tool may change state; unknown tools may."""
-        ...
 
     def knows(self, name: str) -> bool:
         """Whether either party has such a tool."""
-        ...
 
     @property
     def declares(self) -> bool:
         """Whether `mutates` is what the domain declares, and no guess."""
-        ...
 
     def world(self, *, solo: bool = False) -> World:
         """Give a fresh world."""
-        ...
 
 
 def _dumped(database: BaseModel | None, start: State) -> State:

@@ -7,7 +7,7 @@ with ModelServer([call("lookup", order_id="W1"), text("It is on its way.")]) as 
 from pytest_agentbench.testing import fault
 from pytest_agentbench.testing.answers import Answer, call, calls, refusal, structured, text, truncated
 from pytest_agentbench.testing.fault import Fault
-from pytest_agentbench.testing.request import ModelRequest
+from pytest_agentbench.testing.script import ModelRequest
 from pytest_agentbench.testing.server import ModelServer
 
 __all__ = [

@@ -8,8 +8,7 @@ from typing import Any, Protocol
 
 from pytest_agentbench.testing.answers import Answer, ScriptedCall, Tokens
 from pytest_agentbench.testing.fault import ErrorText
-from pytest_agentbench.testing.request import ApiName, ModelRequest
-from pytest_agentbench.testing.script import ScriptError
+from pytest_agentbench.testing.script import ApiName, ModelRequest, ScriptError
 
 PIECE = 24
 """Characters of a text or of arguments in one event of a stream."""

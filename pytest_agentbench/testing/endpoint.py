@@ -10,13 +10,12 @@ from aiohttp import web
 
 from pytest_agentbench.testing.answers import text
 from pytest_agentbench.testing.api import Api
-from pytest_agentbench.testing.chat import ChatApi
+from pytest_agentbench.testing.chat_completions import ChatApi
 from pytest_agentbench.testing.fault import Fault
 from pytest_agentbench.testing.gemini import GeminiApi
 from pytest_agentbench.testing.messages import MessagesApi
-from pytest_agentbench.testing.request import ModelRequest
 from pytest_agentbench.testing.responses import ResponsesApi
-from pytest_agentbench.testing.script import Player, ScriptError
+from pytest_agentbench.testing.script import ModelRequest, Player, ScriptError
 
 _MODELS = "/v1/models"
 _ANY_MODEL = "scripted"

@@ -8,8 +8,7 @@ from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.testing.answers import Answer
 from pytest_agentbench.testing.api import arguments_of, called, checksum, declared, event, pieces, tokens_of
 from pytest_agentbench.testing.fault import ErrorText
-from pytest_agentbench.testing.request import ApiName, ModelRequest
-from pytest_agentbench.testing.script import ScriptError
+from pytest_agentbench.testing.script import ApiName, ModelRequest, ScriptError
 
 _STARTS = ("/v1beta/models/", "/v1/models/")
 """Google's clients append a version to their base URL, unless that ends in one already."""

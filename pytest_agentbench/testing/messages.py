@@ -18,8 +18,7 @@ from pytest_agentbench.testing.api import (
     tokens_of,
 )
 from pytest_agentbench.testing.fault import ErrorText
-from pytest_agentbench.testing.request import ApiName, ModelRequest
-from pytest_agentbench.testing.script import ScriptError
+from pytest_agentbench.testing.script import ApiName, ModelRequest, ScriptError
 
 _REASONS = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use", "content_filter": "refusal"}
 _TYPES = {

@@ -17,10 +17,9 @@ from pytest_agentbench.testing.api import (
     pieces,
     tokens_of,
 )
-from pytest_agentbench.testing.chat import openai_error
+from pytest_agentbench.testing.chat_completions import openai_error
 from pytest_agentbench.testing.fault import ErrorText
-from pytest_agentbench.testing.request import ApiName, ModelRequest
-from pytest_agentbench.testing.script import ScriptError
+from pytest_agentbench.testing.script import ApiName, ModelRequest, ScriptError
 
 _UNSUPPORTED = ("background", "conversation", "prompt")
 """Keys that need what a scripted model has not: a queue, stored conversations, stored prompts."""
@@ -194,7 +193,7 @@ def _messages(items: Iterable[Item]) -> list[dict[str, Any]]:
                 {"role": "tool", "tool_call_id": item.get("call_id"), "content": joined(item.get("output"))}
             )
         elif item.get("type") != "reasoning":
-            message = f"the scripted model cannot read an item of type {item.get('type')!r}: it stands in no message"
+            message = f"the scripted model cannot read an item of type {item.get('type')!r}: it is in no message"
             raise ScriptError(message, kind="invalid_request_error")
     return messages
 

@@ -8,8 +8,7 @@ from typing import Self
 from aiohttp import web
 
 from pytest_agentbench.testing.endpoint import Endpoint
-from pytest_agentbench.testing.request import ModelRequest
-from pytest_agentbench.testing.script import Player, Script
+from pytest_agentbench.testing.script import ModelRequest, Player, Script
 
 _PATIENCE = 5.0
 """Seconds within which the server's thread must start, and end."""

@@ -1,13 +1,247 @@
-"""What a scripted user knows, and what of it a message of the agent asks for."""
+"""What a scripted user wants, knows and has given, and what a message of the agent is about as far as these tell."""
 
-from collections.abc import Sequence
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from pytest_agentbench.core.ids import clipped, named_values
-from pytest_agentbench.core.scenario import ExpectedCall
-from pytest_agentbench.core.spoken import plain
-from pytest_agentbench.core.transcript import Message, agent_messages
+from pytest_agentbench.core.acts import Line
+from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.ids import Scalar, clipped, codes_in, named_values, shape
+from pytest_agentbench.core.names import IDENTIFIERS, readable, words_of
+from pytest_agentbench.core.scenario import ExpectedCall, Scenario
+from pytest_agentbench.core.spoken import plain, states
+from pytest_agentbench.core.tool import Toolset
+from pytest_agentbench.core.transcript import Message, agent_messages, has_question_mark
 from pytest_agentbench.suites.language import Language
-from pytest_agentbench.users.values import Fact, Heard, Wants
+
+_IDENTIFIER = re.compile(r"[a-z]+(?:_[a-z]+)+")
+_NUMBER = re.compile(r"(?<![\w.,:/@+-])\d{1,15}(?:[.,]\d+)?(?![\w:/@]|[.,-]\d)")
+_WEAK = 2
+"""Characters up to which a value is stated by chance."""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A value and the names by which an agent may ask for it; `name` is the one that it is given under."""
+
+    name: str
+    value: Any
+    names: tuple[str, ...] = ()
+
+    @property
+    def stem(self) -> str:
+        """The name without the number that tells a second value of that name from the first: `amount 2`."""
+        return self.name.rstrip("0123456789").rstrip() or self.name
+
+    def is_stated(self, text: str, locale: str) -> bool:
+        """Whether a text states the value, of a list all of it."""
+        values = self.value if isinstance(self.value, list) else [self.value]
+        said = clipped(text)
+        return bool(values) and all(states(one, said, locale) for one in values)
+
+    def is_asked(self, text: str, language: Language, *, loosely: bool) -> bool:
+        """Whether a message names the value and does not itself state it."""
+        return language.names(self.names, text, loosely=loosely) and not self.is_stated(text, language.locale)
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether its name is just *id* or *number*: "Done, line L2 with the number 0170 1." does not ask for it."""
+        return all(IDENTIFIERS.issuperset(words_of(name)) for name in self.names)
+
+    def sentence(self, language: Language) -> str:
+        """Say what is known in the plain form of the language."""
+        text = language.fact.format(label=readable(self.name), value=spoken(self.value))
+        return text[:1].upper() + text[1:]
+
+
+def spoken(value: Any) -> str:
+    """Give a value as a person would write it: a name such as `no_longer_needed` as words."""
+    if isinstance(value, list):
+        return ", ".join(map(spoken, value))
+    if not isinstance(value, str):
+        return dumps(value)
+    return value.replace("_", " ") if _IDENTIFIER.fullmatch(value) else value
+
+
+class Wanted(Model):
+    """A value of an expected write; `others` are what its schema would have admitted instead.
+
+    One without a name is an id that the user's own words hold; nothing contradicts it. `writes` are the expected writes
+    that hold the value: the way and the position of each.
+    """
+
+    name: str
+    value: Scalar
+    others: tuple[str, ...] = ()
+    writes: frozenset[tuple[int, int]] = frozenset()
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether a text that states the value is likely to be about it: no single digit or short word."""
+        return len(str(self.value)) > _WEAK or not str(self.value).isalnum() or bool(shape(str(self.value)))
+
+
+Wants = Sequence[Wanted]
+
+
+def wants_of(scenario: Scenario, toolset: Toolset) -> tuple[Wanted, ...]:
+    """Compile what the user wants from the agent's expected writes; tools are not named in it."""
+    found: dict[tuple[str, str], Wanted] = {}
+    writes: defaultdict[str, set[tuple[int, int]]] = defaultdict(set)
+    for number, way in enumerate(scenario.ways):
+        for position, call in enumerate(way.expected_calls):
+            spec = toolset.get(call.name)
+            if call.requestor != "assistant" or (spec is not None and spec.kind in ("read", "generic")):
+                continue
+            for name, value, schema in named_values(call.arguments, spec.parameters if spec else None):
+                admitted = listed if isinstance(listed := schema.get("enum"), list) else ()
+                others = (one for one in admitted if isinstance(one, str) and one != value and len(one) > _WEAK)
+                found[name, repr(value)] = Wanted(name=name, value=value, others=tuple(others))
+                writes[plain(str(value))].add((number, position))
+    return tuple(one.model_copy(update={"writes": frozenset(writes[plain(str(one.value))])}) for one in found.values())
+
+
+def askable(scenario: Scenario, toolset: Toolset) -> tuple[str, ...] | None:
+    """Give the names of all arguments of the agent's tools; None where an expected write leaves one of its own open.
+
+    Where none is open, an agent that was told all values lacks nothing that a call could take.
+    """
+    writes = [call for way in scenario.ways for call in way.expected_calls if call.requestor == "assistant"]
+    known = [(call, spec) for call in writes if (spec := toolset.get(call.name)) is not None]
+    written = [(call, spec.arguments) for call, spec in known if spec.kind not in ("read", "generic")]
+    if not written or any(names is None or not names <= call.arguments.keys() for call, names in written):
+        return None
+    return tuple({name for spec in toolset.of("assistant") for name in spec.arguments or ()})
+
+
+def telling(wants: Iterable[Wanted]) -> tuple[Wanted, ...]:
+    """Give the wanted values that a text hardly states by chance; where there is none, all."""
+    every = tuple(wants)
+    return tuple(one for one in every if one.is_telling) or every
+
+
+def undone(wants: Iterable[Wanted], done: Iterable[Scalar]) -> list[Wanted]:
+    """Give what is still wanted when writes with the values `done` were made, each as often as it stands there.
+
+    Of several ways one is enough: what only another one holds is not wanted any more.
+    """
+    made = Counter(plain(str(value)) for value in done)
+    times = {one: Counter(way for way, _ in one.writes) for one in wants}
+    left = [one for one, several in times.items() if made[plain(str(one.value))] < max(several.values(), default=1)]
+    ways = {way for several in times.values() for way in several}
+    is_done = any(all(made[plain(str(one.value))] >= several[way] for one, several in times.items()) for way in ways)
+    return [one for one in left if not (is_done and one.writes)]
+
+
+def wants_in(texts: Iterable[str], wants: Wants) -> tuple[Wanted, ...]:
+    """Give what the user asks for itself: the ids in its requests, of kinds that no expected write speaks of.
+
+    A right agent need not write what it is asked to, and a wrong one is shown only where its question gets a yes.
+    """
+    shapes = {shape(plain(str(one.value))) for one in wants}
+    codes = {code: raw for text in texts for code, raw in codes_in(text).items() if shape(code) not in shapes}
+    return tuple(Wanted(name="", value=raw) for raw in codes.values())
+
+
+def numbers_in(texts: Iterable[str]) -> tuple[Wanted, ...]:
+    """Give the plain numbers in what the user asks for, as wanted values without a name."""
+    found = (plain(token) for text in texts for token in _NUMBER.findall(clipped(text)))
+    whole = dict.fromkeys(token for token in found if not shape(token))
+    return tuple(Wanted(name="", value=float(one) if "." in one else int(one)) for one in whole)
+
+
+def stated(wants: Iterable[Wanted], text: str, locale: str) -> list[Wanted]:
+    """Give the wanted values that a text states."""
+    return [one for one in wants if states(one.value, text, locale)]
+
+
+def contradicted(wants: Wants, text: str, known: frozenset[str], locale: str) -> list[Wanted]:
+    """Give the wanted values in whose place a text states another: an id of the same shape, or one of the choices.
+
+    An id that the user itself knows of contradicts only where the wanted one is not stated beside it.
+    """
+    found: list[Wanted] = []
+    wanted = {plain(str(one.value)) for one in wants}
+    codes = [code for code in codes_in(text) if code not in wanted]
+    for one in (one for one in wants if one.name):
+        own = shape(plain(str(one.value)))
+        rivals = [code for code in codes if own and shape(code) == own]
+        if states(one.value, text, locale):
+            rivals = [code for code in rivals if code not in known]
+        choices = [other for other in one.others if plain(other) not in wanted]
+        if rivals or any(states(other, text, locale) for other in choices):
+            found.append(one)
+    return found
+
+
+class Heard:
+    """What a message of the agent is about: values `left` to do that it states, and wanted ones that it contradicts.
+
+    `weak` are values that count only where a question states no other. `matter` is what the message is about, or where
+    it states nothing one of those `before` it.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        before: Sequence[str],
+        wants: Wants,
+        *,
+        left: Wants,
+        weak: Wants = (),
+        known: frozenset[str],
+        locale: str,
+    ) -> None:
+        self.text = text
+        self.asks = has_question_mark(text)
+        self._texts = [text, *before]
+        self._locale = locale
+        self.stated = stated(left, text, locale)
+        self.contradicted = contradicted(wants, text, known, locale)
+        if self.asks and not (self.stated or self.contradicted):
+            self.stated = stated(weak, text, locale)
+        self.matter = self.stated
+        source = text
+        if not (self.stated or self.contradicted):
+            source = next((one for one in reversed(before) if stated(left, one, locale)), "")
+            self.matter = stated(left, source, locale)
+            self.contradicted = contradicted(wants, source, known, locale)
+        wanted = {plain(str(one.value)) for one in wants}
+        self.is_choice = all(one in self.stated for one in self.contradicted)
+        # "W2 is gone. Shall I take W1 instead?"
+        self._is_instead = self.asks and self.is_choice and not any(one.others for one in self.contradicted)
+        self.others = tuple(raw for code, raw in codes_in(source).items() if code not in wanted | known)
+
+    def lists_what(self, line: str) -> bool:
+        """Whether the message also states each value it contradicts, and a line of the user says which is meant."""
+        wanted = [one.value for one in self.contradicted]
+        own = {one.value for one in self.stated}
+        return all(value in own and states(value, line, self._locale) for value in wanted)
+
+    def is_about(self, values: Sequence[object], *, alone: bool) -> bool:
+        """Whether the message, or one of those before it, states one of `values`.
+
+        `alone`: the message itself must, since it also asks for something else.
+        """
+        texts = self._texts[:1] if alone else self._texts
+        return any(states(value, text, self._locale) for text in texts for value in values)
+
+    def takes(self, line: Line, ids: Sequence[object], *, alone: bool) -> bool:
+        """Whether a yes or no of the script without `about` answers the message; `ids` are those of its request.
+
+        It answers what is wanted, a no also what is not, but nothing that is of one kind with the request's ids and not
+        among them.
+        """
+        if self.contradicted and line.act != "decline" and not self._is_instead:
+            return False
+        is_meant = self.is_about(ids, alone=alone)
+        kinds = {shape(plain(str(one.value))) for one in self.matter} - {""}
+        if not is_meant and any(shape(plain(str(one))) in kinds for one in ids):
+            return False
+        return is_meant or bool(self.contradicted or (self.stated if alone else self.matter))
 
 
 class Knowledge:

@@ -6,7 +6,7 @@ from pytest_agentbench.core.acts import ActKind, Line
 from pytest_agentbench.core.ids import codes_in
 from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.transcript import Message
-from pytest_agentbench.users.values import Heard
+from pytest_agentbench.users.knowledge import Heard
 
 ANSWERS: frozenset[ActKind | None] = frozenset({"confirm", "decline"})
 """What answers a question for consent."""

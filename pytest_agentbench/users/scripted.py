@@ -26,33 +26,44 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from pytest_agentbench.core.acts import Act, ActKind, Line
-from pytest_agentbench.core.alike import similar
 from pytest_agentbench.core.approvals import ApprovalRequest
 from pytest_agentbench.core.conversation import Stop, UserTurn, View
 from pytest_agentbench.core.ids import Scalar, clipped, codes_in, shape
+from pytest_agentbench.core.json_values import to_json
 from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.spoken import plain, states
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.text import shorten
+from pytest_agentbench.core.text_similarity import similar
 from pytest_agentbench.core.transcript import Message, agent_messages, awaiting, has_question_mark
-from pytest_agentbench.core.values import to_json
 from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.suites.language import Language, language_of
 from pytest_agentbench.suites.script_lines import call_of, labelled
-from pytest_agentbench.users.approving import Approver, turn_of
-from pytest_agentbench.users.insisting import TIMES, Insisting
-from pytest_agentbench.users.knowledge import Knowledge
+from pytest_agentbench.users.approvals import TIMES, Approver, Insisting, turn_of
+from pytest_agentbench.users.knowledge import (
+    Fact,
+    Heard,
+    Knowledge,
+    Wanted,
+    numbers_in,
+    spoken,
+    stated,
+    telling,
+    undone,
+    wants_in,
+)
 from pytest_agentbench.users.script import ANSWERS, REQUESTS, Script
-from pytest_agentbench.users.values import Fact, Heard, Wanted, numbers_in, spoken, stated, telling, undone, wants_in
 
 UNANSWERED = 3
 """How often the user says that it has no answer until the run is stalled."""
 BEFORE = 2
 """Messages of the agent before a question that may state what it is about."""
+_NO = frozenset({"decline", "withdraw"})
+"""Lines by which the user takes back what it asked for: no plain yes is given to that any more."""
 
 
 class ScriptedUser:
-    """A simulated user without a model; one per run (implements `core.seams.User`)."""
+    """A simulated user without a model; one per run (implements `core.protocols.User`)."""
 
     def __init__(
         self,
@@ -87,6 +98,7 @@ class ScriptedUser:
         self._numbers: tuple[Wanted, ...] = ()
         self._confirmed: set[str] = set()
         self._nodded: set[str] = set()  # agreed to without being asked about just that
+        self._refused: set[str] = set()  # what a no of the script's own is about
         self._meant: tuple[object, ...] = ()  # what the last line is about, until it was agreed to
         self._done: Counter[Scalar] = Counter()
         self._before_line = (0, 0)
@@ -107,7 +119,7 @@ class ScriptedUser:
             self._begin(view, messages)
         if not any(message.role == "user" for message in messages):
             if not self._script.left:
-                return UserTurn(stop=Stop(reason="nothing to say", blame=Blame.SCENARIO))
+                return UserTurn(stop=Stop(reason="the scenario has neither `says` nor `goal`", blame=Blame.SCENARIO))
             self._last = self._next(view, "")
         elif messages[-1].role == "tool":
             told = messages[-1].text.strip() or self._language.yes  # what its own tool gave, where no line says it
@@ -184,7 +196,7 @@ class ScriptedUser:
         is_again = len(texts) > 1 and similar(text, texts[-2])
         self._last = self._last.model_copy(update={"decisions": ()})  # a request is decided about once
         wanted = [one.value for one in (*left, *undone(self._weak, view.done)) if one.name]
-        if heard.asks and self._is_content(messages):
+        if heard.asks and self._is_content(heard, messages):
             return UserTurn(stop=Stop(reason="done", unanswered=text))
         if is_again and (times := self._insisting.times(self._last, view, heard, wanted, self._knowledge.names)):
             return self._again(heard) if times < TIMES else UserTurn(stop=self._insisting.stalled())
@@ -244,8 +256,10 @@ class ScriptedUser:
             return self._inform(needed)
         return self._next(view, heard.text) if left else None
 
-    def _is_content(self, messages: Sequence[Message]) -> bool:
+    def _is_content(self, heard: Heard, messages: Sequence[Message]) -> bool:
         """Whether no write is wanted, all is said, and the user has given a goodbye or a yes of its own making.
+
+        So it is after a no of the script's own, unless the question is about that once more.
 
         "Line L2 is blocked, I cannot move it. Is there anything else?" gets the yes that "Line L2, shall I move it?"
         would get; nobody can tell these apart. What the agent asks then is for something that the user does not want.
@@ -253,6 +267,7 @@ class ScriptedUser:
         is_wanted = bool(self._script.left) or any(one.name for one in self._wants)
         kinds = {act.kind for act in self._last.acts or ()}
         is_over = kinds == {"close"} or (kinds == {"confirm"} and self._last.text == self._language.yes)
+        is_over |= bool(self._refused) and kinds <= _NO and bool(kinds) and not heard.stated
         return is_over and not is_wanted and self._is_told(messages)
 
     def _needed(self, heard: Heard, messages: Sequence[Message]) -> list[Fact]:
@@ -292,6 +307,11 @@ class ScriptedUser:
         is_due = heard.stated and (view.calls is not None or left or not self._is_told(messages))
         if not is_due:  # "To which card?" after a yes to "Refund W1?" is about something else
             open_ones = [one for one in open_ones if repr(one.value) not in self._confirmed]
+        refused = [one for one in open_ones if not one.name and plain(str(one.value)) in self._refused]
+        if refused and len(refused) == len(open_ones):
+            about = tuple(one.value for one in refused)
+            is_no = heard.asks and bool(heard.stated)  # "So I cancel R3, yes?" after a no
+            return UserTurn(text=self._language.decline, acts=(Act(kind="decline", about=about),)) if is_no else None
         if not open_ones:
             return None
         if heard.asks:
@@ -393,8 +413,11 @@ class ScriptedUser:
                 about = tuple({plain(str(one)): one for one in (*about, *codes_in(answered).values())}.values())
         if line.act is None or line.act in REQUESTS:
             self._confirmed, self._nodded = set(), set()  # what is asked for now needs a yes of its own
+            self._refused = set()
         elif line.act == "confirm" and has_question_mark(answered):
             self._confirm(stated(self._wants, answered, self._locale))
+        if line.act in _NO:
+            self._refused |= {plain(str(one)) for one in (*(about or ()), *self._known_values(answered))}
         return UserTurn(text=line.text, acts=None if line.act is None else (Act(kind=line.act, about=about or ()),))
 
     def _inform(self, facts: Sequence[Fact]) -> UserTurn:

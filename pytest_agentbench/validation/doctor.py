@@ -8,28 +8,30 @@ from itertools import chain
 from pathlib import Path
 from typing import Literal
 
-from pytest_agentbench.agents.signature import declares_tools, requires
+from pytest_agentbench.agents.callables import declares_tools, requires
+from pytest_agentbench.checks.matching import is_call_of
+from pytest_agentbench.checks.verdict import MEND_TOOL
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.errors import AgentBenchError, KeyMissingError, Problem, SuiteError
 from pytest_agentbench.core.model import ModelSpec, Usage
 from pytest_agentbench.core.names import listing, suggestion
+from pytest_agentbench.core.protocols import Isolation
 from pytest_agentbench.core.providers import PYDANTIC_AI
 from pytest_agentbench.core.remote import OpenApiSpec
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.scenario import Scenario
-from pytest_agentbench.core.seams import Isolation
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.text import shorten
 from pytest_agentbench.core.tool import ToolCall, Toolset, ToolSpec
 from pytest_agentbench.core.variants import vary_chat
 from pytest_agentbench.environment.import_path import load_object
-from pytest_agentbench.environment.own_state import declared_isolation
+from pytest_agentbench.environment.state_provider import declared_isolation
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.llm.models import Models
 from pytest_agentbench.llm.prices import server_of
 from pytest_agentbench.llm.wire import where
 from pytest_agentbench.suites.suite_file import load_suite
-from pytest_agentbench.validation.sessions import AT_ONCE, IN_A_ROW, Pair, Played, Player, leak
+from pytest_agentbench.validation.scripted_run import AT_ONCE, IN_A_ROW, WITHOUT_RESET, Pair, Played, Player, leak
 
 Question = Literal["agent", "reply", "tools", "calls", "state", "isolation", "leaks", "models", "keys", "session"]
 """What is asked, in the order in which it is told."""
@@ -83,10 +85,12 @@ def examine(
     say: str | None = None,
     most_calls: int = 40,
     now: Callable[[], float] = time.monotonic,
+    told: Callable[[str], None] = lambda _: None,
 ) -> Diagnosis:
     """Build the agent of a suite, play one turn, then two sessions at once and two in a row.
 
-    At most `most_calls` model calls are made. `scenario` and `variant` are the suite's first unless named.
+    At most `most_calls` model calls are made. `scenario` and `variant` are the suite's first unless named. `told` hears
+    what is done next.
     Raise `SuiteError` where the suite cannot be read, its
     tools cannot be loaded, its conversations are recorded, or it has no such scenario or variant.
     """
@@ -112,19 +116,28 @@ def examine(
             most_calls=most_calls,
             now=now,
         )
-        diagnosis = asyncio.run(_examined(player, say or (chosen.lines[0] if chosen.says else HELLO)))
+        line = say or (chosen.lines[0] if chosen.says else HELLO)
+        diagnosis = asyncio.run(_examined(player, line, told))
     return diagnosis.model_copy(update={"path": str(path), "seconds": now() - begun})
 
 
-async def _examined(player: Player, line: str) -> Diagnosis:
+async def _examined(player: Player, line: str, told: Callable[[str], None]) -> Diagnosis:
     suite, pairs = player.suite, {}
     isolation = _isolation(suite)
+    served = ", each with a server of its own" if any(one.remote for one in suite.environment.tools) else ""
     try:
+        told("playing one turn")
         (first,) = await player.play({"a": (line,)})
         if not first.is_broken:
             if not suite.agent.serial and isolation == "per_run":
+                told(f"playing two sessions at once{served}")
                 pairs[AT_ONCE] = await player.play(AT_ONCE.lines, AT_ONCE.order)
+            told(f"playing two sessions in a row{served}")
             pairs[IN_A_ROW] = await player.play(IN_A_ROW.lines)
+            if suite.agent.http is not None and suite.agent.http.takes_turns and not suite.agent.serial:
+                player.leave_out_reset()
+                if _isolation(player.suite) == "per_run":  # else the second session waits for the end of the first
+                    pairs[WITHOUT_RESET] = await player.play(WITHOUT_RESET.lines, WITHOUT_RESET.order)
     finally:
         await player.close()
     run = first.run
@@ -132,7 +145,7 @@ async def _examined(player: Player, line: str) -> Diagnosis:
     observations = [
         *_agent(first),
         *_tools(tools, suite),
-        *([] if first.is_broken else [*_calls(run, suite), *_state(run, suite)]),
+        *([] if first.is_broken else [*_slips(run), *_calls(run, suite), *_state(run, suite)]),
         *_isolated(isolation, suite),
         *_leaks(pairs),
         *_models(first, suite),
@@ -219,6 +232,14 @@ def _tools(tools: Toolset, suite: Suite) -> Iterator[Observation]:
     yield _saw("tools", "note" if unknown else "ok", f"{len(tools.specs)}: {listing(named)}", advice)
 
 
+def _slips(run: Run) -> Iterator[Observation]:
+    """Tell of tools whose own code fails without meaning to; where the scenario expects the call, no run can pass."""
+    for tool, why in run.slipped_tools.items():
+        calls = [record.call for record in run.calls if record.call.name == tool]
+        expected = any(is_call_of(want, call) for want in run.scenario.expected_calls for call in calls)
+        yield _saw("tools", "problem" if expected else "note", f"{tool!r} raised {why}", MEND_TOOL)
+
+
 def _kind(suite: Suite) -> str:
     return "http" if suite.agent.kind == "http" else "factory"
 
@@ -258,8 +279,10 @@ _UNREAD_STATE = {
     "http": "it lies behind the endpoint: tools of an OpenAPI document that read it may tell it (`environment: "
     "{tools: {openapi: …, base_url: …}, state: {tools: [get_orders]}}`)",
     "factory": "give the tools a state: `environment: {state: {sqlite: …}}`, `json`, or a provider of your own",
+    "server": "it lies in another process: tools that read it may tell it (`environment: {state: {tools: "
+    "[get_notes]}}`, with arguments `{get_note: {number: 7}}`)",
 }
-"""What to do about what cannot be seen, for agents behind HTTP and for those that a factory builds."""
+"""What to do about what cannot be seen: for agents behind HTTP, those that a factory builds, and tools of a server."""
 
 
 def _takes_tools(suite: Suite) -> bool:
@@ -289,7 +312,10 @@ def _calls(run: Run, suite: Suite) -> Iterator[Observation]:
 
 def _state(run: Run, suite: Suite) -> Iterator[Observation]:
     if (state := run.final_state) is None:
-        yield _saw("state", "note", "cannot be read: verdicts rest on the calls alone", _UNREAD_STATE[_kind(suite)])
+        kind = _kind(suite)
+        is_served = kind == "factory" and any(one.remote for one in suite.environment.tools)
+        advice = _UNREAD_STATE["server" if is_served else kind]
+        yield _saw("state", "note", "cannot be read: verdicts rest on the calls alone", advice)
         return
     changed = "changed by this turn" if state != run.initial_state else "as it was before this turn"
     entries = sum(len(table) for table in state.values() if isinstance(table, dict | list))
@@ -329,7 +355,10 @@ def _leaks(pairs: Mapping[Pair, Sequence[Played]]) -> Iterator[Observation]:
         elif found := leak(played[-1].run, pair.planted):
             advice = "keep nothing of a conversation at module level: build what remembers in the factory, "
             advice += "and have servers and stores remember by session_id, which is new in every run"
-            yield _saw("leaks", "problem", f"two sessions, {pair.how}: {found}", advice)
+            if pair is WITHOUT_RESET:
+                advice = f"the reset hides it from the runs, and nobody resets the service for its users: {advice}"
+            mark: Mark = "note" if pair is WITHOUT_RESET else "problem"
+            yield _saw("leaks", mark, f"two sessions, {pair.how}: {found}", advice)
         else:
             yield _saw("leaks", "ok", f"two sessions, {pair.how}: nothing that one was told showed up in the other")
 

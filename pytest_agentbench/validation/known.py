@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, combinations, islice, product
 
 from pytest_agentbench.checks.matching import is_call_of
-from pytest_agentbench.core.alike import SHORTEST
+from pytest_agentbench.core.json_values import JsonValue, is_number, same
 from pytest_agentbench.core.matchers import holds_matcher
 from pytest_agentbench.core.scenario import ExpectedCall, Scenario
 from pytest_agentbench.core.spoken import plain, states
+from pytest_agentbench.core.text_similarity import SHORTEST
 from pytest_agentbench.core.tool import ToolCall, Toolset, ToolSpec
-from pytest_agentbench.core.values import JsonValue, is_number, same
 from pytest_agentbench.suites.known_info import known_values
-from pytest_agentbench.validation.values import Columns, Scalar, scalars, singular
+from pytest_agentbench.validation.world_values import Columns, Scalar, scalars, singular
 
 _COUNTED = 20
 """Whole numbers up to this one are counts of what is known."""

@@ -10,16 +10,16 @@ from dataclasses import dataclass
 
 from pytest_agentbench.checks.findings import value_text
 from pytest_agentbench.core.codec import digest
+from pytest_agentbench.core.json_values import JsonValue, is_number
 from pytest_agentbench.core.matchers import holds_matcher
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.tool import Toolset, ToolSpec
-from pytest_agentbench.core.values import JsonValue, is_number
 from pytest_agentbench.validation.known import MANY, Known, is_date, likely_calls, of_user, way_to
 from pytest_agentbench.validation.oracle import Heard, result_of
 from pytest_agentbench.validation.scripted_run import ToolBox
-from pytest_agentbench.validation.values import Columns, leaves, scalars
+from pytest_agentbench.validation.world_values import Columns, leaves, scalars
 
 _SHORT = 2
 """Characters up to which a text is no id."""
@@ -203,7 +203,7 @@ def unasked(handed_on: Sequence[Wanted]) -> Iterator[str]:
     """
     for want in handed_on:
         if is_free(want.value, want.schema):
-            yield f"does a line ask for {want}? it stands only in what an earlier call gave"
+            yield f"does a line ask for {want}? it is only in the answer of an earlier call"
 
 
 def is_free(value: JsonValue, schema: Mapping[str, JsonValue]) -> bool:

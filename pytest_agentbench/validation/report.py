@@ -1,5 +1,6 @@
 """What validation found, as values: per scenario and for the suite."""
 
+from collections.abc import Sequence
 from typing import Any, Literal, Self
 
 from pytest_agentbench.core.base import Model
@@ -25,6 +26,11 @@ class Issue(Model):
     about: str = ""
 
 
+def passed_by(agents: Sequence[str]) -> Issue:
+    """Say which weak agents pass a scenario."""
+    return Issue(kind="vacuous", message=f"an agent passes that {' and one that '.join(agents)}")
+
+
 class Mutant(Model):
     """A wrong run that was not told from a right one: what was changed in it, and how the conversation went."""
 
@@ -44,7 +50,8 @@ class ScenarioReport(Model):
     """What is known of one scenario.
 
     `left_open` names the arguments of expected writes whose values the scenario does not state.
-    `vacuous` names the weak agents that pass it. `values` counts the argument values that were traced, `derived` those
+    `vacuous` names the weak agents that pass it, which is nothing wrong where `is_refusal` says that it forbids
+    something and wants nothing changed. `values` counts the argument values that were traced, `derived` those
     that follow by a rule, `undecided` those that only a tool that cannot be run could give. `added` are calls that the
     oracle made beside the expected ones, because rules of policies ask for them. `mutants` were judged, `equivalent`
     ones are not among them; `survivors` are those that passed.
@@ -62,6 +69,7 @@ class ScenarioReport(Model):
     oracle: bool | None = None
     added: tuple[str, ...] = ()
     vacuous: tuple[str, ...] = ()
+    is_refusal: bool = False
     values: int = 0
     derived: int = 0
     undecided: tuple[str, ...] = ()
@@ -113,8 +121,8 @@ class SuiteReport(Model):
 
     @property
     def vacuous(self) -> tuple[str, ...]:
-        """The ids of the scenarios that a weak agent passes."""
-        return tuple(scenario.id for scenario in self.scenarios if scenario.vacuous)
+        """The ids of the scenarios that a weak agent passes and should not."""
+        return tuple(scenario.id for scenario in self.scenarios if scenario.vacuous and not scenario.is_refusal)
 
     @property
     def is_valid(self) -> bool:

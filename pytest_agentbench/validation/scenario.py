@@ -1,34 +1,44 @@
-"""One scenario, every question: does it replay, does a right run pass, do wrong ones fail, can its values be known?"""
+"""A suite validated, scenario by scenario: does it replay, does a right run pass, do wrong ones fail?"""
 
+import asyncio
+import tempfile
+import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from pytest_agentbench.checks.findings import value_text
 from pytest_agentbench.checks.rules import read_rule, reads_handoffs
-from pytest_agentbench.core.errors import AgentBenchError, CheckError
+from pytest_agentbench.core.errors import AgentBenchError, CheckError, Problem, SuiteError
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.matchers import holds_matcher
+from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.run import Judgement, Run
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.state import State
+from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.text import raised_text
 from pytest_agentbench.core.tool import Toolset
-from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.core.verdict import Verdict
-from pytest_agentbench.environment.faults import HungError
+from pytest_agentbench.environment.call_replay import failure_text, prepare
 from pytest_agentbench.environment.isolation import IsolationGate
-from pytest_agentbench.environment.replay import failure_text, prepare
-from pytest_agentbench.runs.expected import ExpectedStates
+from pytest_agentbench.environment.kinds import ask_for_kinds, unknown_kinds
+from pytest_agentbench.environment.state_access import HungError
+from pytest_agentbench.environment.toolset import drift, load_toolset, real_toolset, remote_parts
+from pytest_agentbench.runs.expected_state import ExpectedStates
 from pytest_agentbench.runs.plan import RunPlan
+from pytest_agentbench.suites.call_check import check_calls
+from pytest_agentbench.suites.script_lines import unlabelled
+from pytest_agentbench.suites.suite_file import load_suite
 from pytest_agentbench.validation.known import of_user
 from pytest_agentbench.validation.mutants import MutantSource, other_writes, score, weak_agents
-from pytest_agentbench.validation.oracle import NoExampleError, Oracle, Writer, result_of
+from pytest_agentbench.validation.oracle import NoExampleError, Oracle, Rules, Writer, result_of
 from pytest_agentbench.validation.reachable import Tracer, known_too_much, unasked, unknown_ids
-from pytest_agentbench.validation.report import Issue, Kind, ScenarioReport, Skipped
-from pytest_agentbench.validation.rules import Rules
+from pytest_agentbench.validation.report import Issue, Kind, ScenarioReport, Skipped, SuiteReport, passed_by
 from pytest_agentbench.validation.scripted_run import Described, ScriptPlayer
-from pytest_agentbench.validation.values import Columns
+from pytest_agentbench.validation.world_values import Columns
 
 _FINDINGS = 3
 """Findings against the oracle that are reported."""
@@ -120,8 +130,8 @@ class _Validation:
         """Ask everything."""
         is_partial = self._of_calls is not self._plan
         if is_partial:
-            why = "what a right agent answers, and who, is not known before"
-            self.skip("replies, output and agents of a right run", why)
+            why = "only a run with the agent shows them"
+            self.skip("what the agent replies, puts out and hands over", why)
         self._found["left_open"] = tuple(_left_open(self._scenario, self._toolset))
         oracle = await self.player.bounded(self._written())
         if self.player.is_played:
@@ -190,9 +200,9 @@ class _Validation:
             judgement = await self.player.judge_as(right.model_copy(update={"scenario": self._scenario}), done)
             passing += [name] if judgement.verdict is Verdict.PASSED else []
         self.player.plan = self._of_calls
-        self._found["vacuous"] = tuple(passing)
-        if passing:
-            self.problem("vacuous", f"an agent passes that {' and one that '.join(passing)}")
+        self._found |= {"vacuous": tuple(passing), "is_refusal": _is_refusal(self._scenario, self._toolset)}
+        if passing and not self._found["is_refusal"]:
+            self._issues.append(passed_by(passing))
 
     async def _traced(self, oracle: Oracle) -> Tracer:
         tracer = Tracer(self._scenario, self._toolset, self._plan.suite.policies, self._columns)
@@ -213,7 +223,11 @@ class _Validation:
         }
         looked_in = "looked in " + ", ".join(traced.places[:_PLACES]) + (", …" if len(traced.places) > _PLACES else "")
         for want in traced.unreachable if decided else ():
-            self.problem("unreachable", f"nothing leads to {want}; {looked_in}", f"{want.tool}.{want.path}")
+            self.problem(
+                "unreachable",
+                f"nothing leads to {want}: say it in `says` or add it to `knows` ({looked_in})",
+                f"{want.tool}.{want.path}",
+            )
         warnings = list(unasked(traced.handed_on))
         untold = map(value_text, traced.untold if decided else ())
         warnings += [f"nothing leads to {info}, which is to be told; {looked_in}" for info in untold]
@@ -252,6 +266,13 @@ def _of_calls(plan: RunPlan) -> RunPlan:
     return replace(plan, suite=suite, scenario=scenario.model_copy(update=changes))
 
 
+def _is_refusal(scenario: Scenario, toolset: Toolset) -> bool:
+    """Whether nothing is to be changed and something is forbidden: doing nothing is right there."""
+    specs = (toolset.get(want.name, want.requestor) for want in scenario.expected_calls)
+    writes = any(spec is None or spec.kind not in ("read", "generic") for spec in specs)
+    return bool(scenario.never or scenario.never_handoffs) and not writes
+
+
 def _left_open(scenario: Scenario, toolset: Toolset) -> Iterator[str]:
     """Name the arguments of each expected write that the scenario does not state, those that may be left out too."""
     for want in scenario.expected_calls if not scenario.states_whole_calls else ():
@@ -269,3 +290,110 @@ def _against(judgement: Judgement, run: Run) -> Iterator[str]:
     yield from (f"{finding.check}: {finding.message}" for finding in failed[:_FINDINGS])
     if not failed and run.error:
         yield run.error
+
+
+Told = Callable[[int, int], None]
+"""Is told how many scenarios of how many are done."""
+
+_CALLS_ONLY = "calls are not made here, so what they would change and answer is not known: calls alone are judged"
+
+
+def validate(
+    path: Path,
+    *,
+    environ: Mapping[str, str],
+    only: Sequence[str] = (),
+    seed: int = 0,
+    mutate: bool = True,
+    now: Callable[[], float] = time.monotonic,
+    told: Told = lambda _done, _total: None,
+) -> SuiteReport:
+    """Validate the suite in a file, or the scenarios `only` of it; same seed, same report but for `seconds`.
+
+    Tools that another process executes are those that it lists; a committed list that differs is a problem. Raise
+    `SuiteError` where the suite cannot be read, its tools cannot be loaded, or it has no such scenario.
+    """
+    begun = now()
+    suite = load_suite(path, environ=environ)
+    try:
+        toolset = load_toolset(suite.environment, suite.root, recorded=suite.agent.kind == "transcripts")
+        drifted: list[Problem] = []
+        if remote_parts(suite.environment) and suite.agent.kind != "transcripts":
+            toolset, drifted = _listed(suite, toolset)
+    except AgentBenchError as error:
+        raise SuiteError([Problem(file=path, key="environment", message=str(error))]) from error
+    chosen = _chosen(suite, only)
+    with tempfile.TemporaryDirectory(prefix="agentbench-") as directory:
+        shared = Shared(isolation=IsolationGate(Path(directory), starts_ahead=True), now=now, seed=seed, mutate=mutate)
+        scenarios = asyncio.run(_validated(suite, chosen, toolset, shared, told))
+    return SuiteReport(
+        name=suite.name,
+        path=str(path),
+        seed=seed,
+        problems=tuple(str(problem) for problem in [*drifted, *_suite_problems(suite, toolset)]),
+        unlabelled=tuple(one.told(Path.cwd()) for one in unlabelled(suite, toolset, chosen)),
+        skipped=tuple(_skipped(suite, toolset, scenarios)),
+        scenarios=tuple(scenarios),
+        seconds=now() - begun,
+    )
+
+
+def _listed(suite: Suite, known: Toolset) -> tuple[Toolset, list[Problem]]:
+    """Give the tools as what executes them lists them, and where a committed list differs: the list is what is used."""
+    with tempfile.TemporaryDirectory(prefix="agentbench-") as directory:
+        real = asyncio.run(real_toolset(suite.environment, suite.root, IsolationGate(Path(directory))))
+    if not known:
+        return real, []
+    hint = "`agentbench tools SUITE -o FILE` lists them anew"
+    return known, [
+        Problem(file=suite.path, key="environment.tools", message=message, hint=hint) for message in drift(known, real)
+    ]
+
+
+async def _validated(
+    suite: Suite, scenarios: Sequence[Scenario], toolset: Toolset, shared: Shared, told: Told
+) -> list[ScenarioReport]:
+    reports: list[ScenarioReport] = []
+    variant = next(iter(suite.variants), "")
+    silent = suite.environment.model_copy(update={"reads": (), "writes": ()})
+    for scenario in scenarios:
+        plan = RunPlan(suite=suite, suite_key=str(suite.path), scenario=scenario, variant=variant, toolset=toolset)
+        alone = {"scenarios": (scenario,), "policies": (), "environment": silent}
+        problems = check_calls(suite.model_copy(update=alone), toolset)
+        reports.append(_refused(scenario, problems) if problems else await validate_scenario(plan, shared))
+        told(len(reports), len(scenarios))
+    return reports
+
+
+def _chosen(suite: Suite, only: Sequence[str]) -> tuple[Scenario, ...]:
+    names = [scenario.id for scenario in suite.scenarios]
+    if missing := [name for name in only if name not in names]:
+        message = f"there is no scenario {missing[0]!r}; there are {listing(names)}"
+        raise SuiteError([Problem(file=suite.path, message=message, hint=suggestion(missing[0], names))])
+    return tuple(scenario for scenario in suite.scenarios if not only or scenario.id in only)
+
+
+def _suite_problems(suite: Suite, toolset: Toolset) -> list[Problem]:
+    """Give what is wrong in the suite itself and in its policies."""
+    problems = check_calls(suite.model_copy(update={"scenarios": ()}), toolset)
+    if names := unknown_kinds(suite.environment, toolset):
+        problems.append(Problem(file=suite.path, key="environment", message=ask_for_kinds(names)))
+    return problems
+
+
+def _refused(scenario: Scenario, problems: Sequence[Problem]) -> ScenarioReport:
+    skipped = Skipped(what="everything else", why="the expected calls cannot be made as they are")
+    issues = tuple(Issue(kind="static", message=str(problem)) for problem in problems)
+    return ScenarioReport.of(scenario, issues=issues, skipped=(skipped,))
+
+
+def _skipped(suite: Suite, toolset: Toolset, scenarios: Sequence[ScenarioReport]) -> Iterator[Skipped]:
+    if all(scenario.mode == "played" for scenario in scenarios):
+        return
+    described = [Path(tools.target).name for tools in suite.environment.providers if tools.kind == "schema"]
+    why = f"the tools are only described ({', '.join(described)})" if described else "some tools cannot be called"
+    if not toolset:
+        why = "the suite names no tools (its agent brings its own)"
+    if suite.agent.kind == "transcripts":
+        why = "recorded conversations are judged without an environment"
+    yield Skipped(what="ids, replay, results of tools", why=f"{why}: {_CALLS_ONLY}")

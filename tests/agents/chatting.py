@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_agentbench.agents.openai_chat import OpenAIChatAgent
+from pytest_agentbench.agents.chat_model import OpenAIChatAgent
 from pytest_agentbench.core.conversation import Stop
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.run import RunKey
@@ -15,10 +15,10 @@ from pytest_agentbench.core.termination import Limits
 from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.llm.chat import Ways
 from pytest_agentbench.llm.models import Models
-from pytest_agentbench.llm.seams import Caller
+from pytest_agentbench.llm.protocols import Caller
 from pytest_agentbench.simulation.clock import Stopwatch
 from pytest_agentbench.simulation.conversation import Conversation
-from pytest_agentbench.simulation.recording import Recording
+from pytest_agentbench.simulation.transcript_builder import Recording
 from pytest_agentbench.users.scripted import ScriptedUser
 from tests.environment.support import environment, python_only
 

@@ -10,16 +10,16 @@ import pytest
 from pytest_agentbench.agents.callables import adapt
 from pytest_agentbench.core.conversation import Reply, Turn
 from pytest_agentbench.core.errors import AgentError, SuiteFaultError
+from pytest_agentbench.core.protocols import RunSync
 from pytest_agentbench.core.tool import ToolCall, ToolSpec
 from pytest_agentbench.core.transcript import Message
-from pytest_agentbench.environment.runner import Runner
 
 HELLO = Message(role="user", content="hello")
 CALL = ToolCall(name="look", arguments={"id": 1}, id="c1")
 TURN = Turn(message="hello", messages=(HELLO,), session_id="s1", context={"user": "u1"}, tools=(ToolSpec(name="look"),))
 
 
-async def said(agent: Any, run_sync: Runner, turn: Turn = TURN) -> str:
+async def said(agent: Any, run_sync: RunSync, turn: Turn = TURN) -> str:
     """Give the text of the agent's answer."""
     return (await adapt(agent, run_sync=run_sync).reply(turn)).messages[-1].text
 
@@ -77,12 +77,12 @@ class Takes:
         ("turn", "s1"),
     ],
 )
-async def test_parameters_get_what_they_name(name: str, expected: str, run_sync: Runner) -> None:
+async def test_parameters_get_what_they_name(name: str, expected: str, run_sync: RunSync) -> None:
     """Each parameter is filled by its name; one of another name gets the text."""
     assert await said(getattr(Takes(), name), run_sync) == expected
 
 
-async def test_sync_code_runs_in_the_runs_thread_and_async_code_on_the_loop(run_sync: Runner) -> None:
+async def test_sync_code_runs_in_the_runs_thread_and_async_code_on_the_loop(run_sync: RunSync) -> None:
     """Only sync code leaves the loop's thread; what it returns is awaited on the loop."""
 
     def sync(message: str) -> str:
@@ -98,7 +98,7 @@ async def test_sync_code_runs_in_the_runs_thread_and_async_code_on_the_loop(run_
     assert await said(lambda message: on_loop(message), run_sync) == here  # noqa: PLW0108 - a sync function that gives a coroutine
 
 
-async def test_objects_with_reply_or_call_are_agents(run_sync: Runner) -> None:
+async def test_objects_with_reply_or_call_are_agents(run_sync: RunSync) -> None:
     """An object's `reply` wins over its `__call__`."""
 
     class Speaks:
@@ -118,7 +118,7 @@ async def test_objects_with_reply_or_call_are_agents(run_sync: Runner) -> None:
     assert await said(Both(), run_sync) == "reply"
 
 
-async def test_functions_that_python_cannot_describe_get_the_text(run_sync: Runner) -> None:
+async def test_functions_that_python_cannot_describe_get_the_text(run_sync: RunSync) -> None:
     """A builtin without a signature is called with the text."""
     assert await said("{}!".format, run_sync) == "hello!"
 
@@ -150,13 +150,13 @@ def requires_more(message: str, history: list[str]) -> str:
         ({"reply": 1}, "is no agent"),
     ],
 )
-def test_what_cannot_be_called_is_refused_before_the_first_turn(made: object, says: str, run_sync: Runner) -> None:
+def test_what_cannot_be_called_is_refused_before_the_first_turn(made: object, says: str, run_sync: RunSync) -> None:
     """The error says what is wrong with the function, and what it may declare."""
     with pytest.raises(SuiteFaultError, match=says):
         adapt(made, run_sync=run_sync)
 
 
-def test_an_object_whose_attributes_raise_is_refused(run_sync: Runner) -> None:
+def test_an_object_whose_attributes_raise_is_refused(run_sync: RunSync) -> None:
     """Looking at the user's object is guarded too."""
 
     class Hostile:
@@ -168,7 +168,7 @@ def test_an_object_whose_attributes_raise_is_refused(run_sync: Runner) -> None:
         adapt(Hostile(), run_sync=run_sync)
 
 
-async def test_returned_calls_come_back_with_their_results(run_sync: Runner) -> None:
+async def test_returned_calls_come_back_with_their_results(run_sync: RunSync) -> None:
     """An agent whose calls the loop runs is called again with results, in the OpenAI format."""
 
     def agent(message: str, results: list[dict[str, Any]]) -> object:
@@ -185,7 +185,7 @@ async def test_returned_calls_come_back_with_their_results(run_sync: Runner) -> 
     assert second.messages[-1].text == "it says 42 for call_1_1"
 
 
-async def test_an_agent_that_cannot_take_results_is_told_so(run_sync: Runner) -> None:
+async def test_an_agent_that_cannot_take_results_is_told_so(run_sync: RunSync) -> None:
     """Calling a text-only function again with an empty text would be a riddle, so it is an error."""
 
     def agent(message: str) -> object:
@@ -197,7 +197,7 @@ async def test_an_agent_that_cannot_take_results_is_told_so(run_sync: Runner) ->
         await adapted.reply(Turn(results=(Message(role="tool", content="42", tool_call_id="call_1_1"),)))
 
 
-async def test_calls_are_visible_when_tools_are_given_or_calls_are_shown(run_sync: Runner) -> None:
+async def test_calls_are_visible_when_tools_are_given_or_calls_are_shown(run_sync: RunSync) -> None:
     """Text alone shows nothing; tools that were given, returned calls, and lists of messages do."""
 
     def text(message: str) -> str:
@@ -224,7 +224,7 @@ async def test_calls_are_visible_when_tools_are_given_or_calls_are_shown(run_syn
     assert await visible(calling)
 
 
-async def test_an_agent_may_declare_whether_its_calls_show(run_sync: Runner) -> None:
+async def test_an_agent_may_declare_whether_its_calls_show(run_sync: RunSync) -> None:
     """A bool attribute `calls_visible` is believed."""
 
     class Declares:
@@ -238,7 +238,7 @@ async def test_an_agent_may_declare_whether_its_calls_show(run_sync: Runner) -> 
         assert adapt(Declares(declared), run_sync=run_sync).calls_visible is declared
 
 
-async def test_streams_are_refused_with_what_is_allowed(run_sync: Runner) -> None:
+async def test_streams_are_refused_with_what_is_allowed(run_sync: RunSync) -> None:
     """An async generator is no reply."""
 
     async def streaming(message: str) -> AsyncIterator[str]:

@@ -11,10 +11,9 @@ from pytest_agentbench.agents.callables import adapt
 from pytest_agentbench.agents.frameworks.agent import FrameworkAgent
 from pytest_agentbench.core.conversation import Turn
 from pytest_agentbench.core.errors import AgentError, ProviderError
-from pytest_agentbench.environment.invoke import Invoker
+from pytest_agentbench.core.protocols import RunSync
+from pytest_agentbench.environment.python_calls import Invoker, Wrapper
 from pytest_agentbench.environment.python_tools import PythonTool
-from pytest_agentbench.environment.runner import Runner
-from pytest_agentbench.environment.wrapped import Wrapper
 
 
 def raised(module: str, name: str, base: type[Exception] = Exception, **members: object) -> Exception:
@@ -109,7 +108,7 @@ def raising_async(error: Exception) -> object:
     return reply
 
 
-def replied(agent: object, run_sync: Runner) -> None:
+def replied(agent: object, run_sync: RunSync) -> None:
     """Let an agent, or the session of a framework, reply."""
     made = (
         FrameworkAgent(agent, framework="Frame", run_sync=run_sync)  # type: ignore[arg-type]
@@ -128,7 +127,7 @@ AGENTS = {
 
 
 @pytest.mark.parametrize("made", AGENTS)
-def test_every_agents_client_is_told_apart(run_sync: Runner, made: str) -> None:
+def test_every_agents_client_is_told_apart(run_sync: RunSync, made: str) -> None:
     """A function, an object and a framework's agent alike: a server's failure is the provider's."""
     with pytest.raises(ProviderError, match="the agent's client: APIConnectionError: said"):
         replied(AGENTS[made](raised("openai", "APIConnectionError")), run_sync)
@@ -137,7 +136,7 @@ def test_every_agents_client_is_told_apart(run_sync: Runner, made: str) -> None:
 
 
 @pytest.mark.parametrize("error", PROVIDERS, ids=lambda error: f"{type(error).__module__}.{type(error).__name__}")
-def test_a_servers_failure_is_the_providers(run_sync: Runner, error: Exception) -> None:
+def test_a_servers_failure_is_the_providers(run_sync: RunSync, error: Exception) -> None:
     """Connections, time limits, rate limits and 5xx, also where the agent raised its own exception from them."""
     for one in (error, wrapped(error), ExceptionGroup("many", [error])):
         with pytest.raises(ProviderError):
@@ -145,14 +144,14 @@ def test_a_servers_failure_is_the_providers(run_sync: Runner, error: Exception) 
 
 
 @pytest.mark.parametrize("error", OWN, ids=lambda error: f"{type(error).__module__}.{type(error).__name__}")
-def test_what_the_agent_asked_wrongly_is_its_own(run_sync: Runner, error: Exception) -> None:
+def test_what_the_agent_asked_wrongly_is_its_own(run_sync: RunSync, error: Exception) -> None:
     """Refused requests, misuse of a client, and exceptions that only look like a client's."""
     for one in (error, wrapped(error)):
         with pytest.raises(AgentError):
             replied(raising(one), run_sync)
 
 
-def test_what_a_tool_of_the_environment_raised_is_no_providers(run_sync: Runner) -> None:
+def test_what_a_tool_of_the_environment_raised_is_no_providers(run_sync: RunSync) -> None:
     """An HTTP error inside a tool is the tool's answer, which the agent let out, wrapped or not."""
 
     def look() -> str:

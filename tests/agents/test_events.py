@@ -7,17 +7,16 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.agents.callables import adapt
-from pytest_agentbench.agents.frameworks.langgraph import LangGraphSession
-from pytest_agentbench.agents.frameworks.langgraph_agents import marked
-from pytest_agentbench.agents.http.answer import read_answer
-from pytest_agentbench.agents.replies import to_reply
+from pytest_agentbench.agents.frameworks.langgraph import LangGraphSession, marked
+from pytest_agentbench.agents.http.answers import AnswerReader
 from pytest_agentbench.core.conversation import Reply, Turn
 from pytest_agentbench.core.errors import AgentError, ProviderError
 from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.suite import HttpAgentSpec
 from pytest_agentbench.core.tool import ToolCall, ToolResult
 from pytest_agentbench.core.transcript import Message
-from pytest_agentbench.simulation.recording import Recording
+from pytest_agentbench.simulation.transcript_builder import Recording
+from tests.agents.replying import to_reply
 from tests.tables import each
 
 
@@ -202,7 +201,6 @@ def test_a_call_that_was_observed_is_told_its_agent_and_what_came_before() -> No
 def test_an_endpoint_s_answer_may_hold_a_typed_one() -> None:
     """Where the suite says it stands; one that is not there this time is none."""
     spec = HttpAgentSpec(url="http://localhost", output="result.typed")
-    assert read_answer({"reply": "ok", "result": {"typed": {"decision": "block"}}}, spec).output == {
-        "decision": "block"
-    }
-    assert read_answer({"reply": "ok"}, spec).output is None
+    reader = AnswerReader(spec)
+    assert reader.read({"reply": "ok", "result": {"typed": {"decision": "block"}}}).output == {"decision": "block"}
+    assert reader.read({"reply": "ok"}).output is None

@@ -7,18 +7,16 @@ from typing import Any
 
 import pytest
 
-from pytest_agentbench.agents.callables import AdaptedAgent
+from pytest_agentbench.agents.callables import AdaptedAgent, declares_tools, parameters
 from pytest_agentbench.agents.factory import base_url_default, build_agent, factory_arguments
-from pytest_agentbench.agents.signature import declares_tools
 from pytest_agentbench.core.conversation import Turn
 from pytest_agentbench.core.errors import AgentBenchError, AgentError, ImportPathError, SuiteFaultError
 from pytest_agentbench.core.model import ModelSpec
-from pytest_agentbench.core.seams import Agent
+from pytest_agentbench.core.protocols import Agent, RunSync
 from pytest_agentbench.core.suite import AgentSpec, HttpAgentSpec, OpenAIAgentSpec
 from pytest_agentbench.core.transcript import Message
-from pytest_agentbench.environment.runner import Runner
 from pytest_agentbench.llm.models import Models
-from pytest_agentbench.llm.seams import Caller, Chat
+from pytest_agentbench.llm.protocols import Caller, Chat
 from pytest_agentbench.testing import ModelServer
 from tests.agents.http_endpoint import endpoint
 from tests.tables import each
@@ -73,7 +71,7 @@ Build = Callable[..., Awaitable[AdaptedAgent]]
 
 
 @pytest.fixture
-def build(tmp_path: Path, run_sync: Runner, monkeypatch: pytest.MonkeyPatch) -> Build:
+def build(tmp_path: Path, run_sync: RunSync, monkeypatch: pytest.MonkeyPatch) -> Build:
     """Give a function that builds `name` of a module written for this test."""
     module = f"agents_of_{tmp_path.name}"
     (tmp_path / f"{module}.py").write_text(AGENTS)
@@ -150,9 +148,11 @@ def test_positional_only_parameters_and_missing_signatures_are_planned() -> None
 
     def factory(tools: object, /, depth: int = 1) -> None: ...
 
-    arguments = factory_arguments(factory, "m:factory", keywords={"tools": "mine"}, offered={"tools": "theirs"})
+    arguments = factory_arguments(
+        parameters(factory), "m:factory", keywords={"tools": "mine"}, offered={"tools": "theirs"}
+    )
     assert arguments == {"tools": "mine"}
-    assert factory_arguments(dict, "m:dict", keywords={"a": 1}, offered={"tools": 2}) == {"a": 1}
+    assert factory_arguments(parameters(dict), "m:dict", keywords={"a": 1}, offered={"tools": 2}) == {"a": 1}
     assert declares_tools(factory)
     assert not declares_tools(dict)
 
@@ -189,7 +189,7 @@ class Offer:
 
 
 @pytest.fixture
-def build_based(tmp_path: Path, run_sync: Runner) -> Build:
+def build_based(tmp_path: Path, run_sync: RunSync) -> Build:
     """Give a function that builds an agent which may be offered a base URL."""
     module = f"based_of_{tmp_path.name}"
     (tmp_path / f"{module}.py").write_text(BASED)
@@ -264,7 +264,7 @@ class Opened:
         return self.models.chat(spec, Caller(role="agent"))
 
 
-async def test_a_chat_model_is_built_as_its_variant_says(run_sync: Runner, tmp_path: Path) -> None:
+async def test_a_chat_model_is_built_as_its_variant_says(run_sync: RunSync, tmp_path: Path) -> None:
     """Keywords of the variant reach the model that is asked, whose calls are always visible."""
     with ModelServer(lambda request: f"{request.model} {request.system}") as server:
         chat = OpenAIAgentSpec(model=ModelSpec(model="big", base_url=server.base_url), system="Be kind.")
@@ -285,7 +285,7 @@ async def test_a_chat_model_is_built_as_its_variant_says(run_sync: Runner, tmp_p
     assert agent.calls_visible is True  # type: ignore[attr-defined]  # both adapters have it, the seam does not
 
 
-async def test_an_endpoint_is_built_as_its_variant_says(run_sync: Runner, tmp_path: Path) -> None:
+async def test_an_endpoint_is_built_as_its_variant_says(run_sync: RunSync, tmp_path: Path) -> None:
     """Keywords of the variant reach the request; the context offered fills it."""
     async with endpoint({"reply": "Hello."}) as there:
         http = HttpAgentSpec(url="http://127.0.0.1:1", headers={"X-Token": "$context.token"})
@@ -314,7 +314,7 @@ async def test_an_endpoint_is_built_as_its_variant_says(run_sync: Runner, tmp_pa
     ],
 )
 async def test_what_no_model_or_endpoint_takes_is_the_suites_fault(
-    spec: AgentSpec, keywords: dict[str, object], says: str, run_sync: Runner, tmp_path: Path
+    spec: AgentSpec, keywords: dict[str, object], says: str, run_sync: RunSync, tmp_path: Path
 ) -> None:
     """An unknown keyword names the one that was meant; a model that cannot be reached from here says so."""
     with pytest.raises(SuiteFaultError, match=says):

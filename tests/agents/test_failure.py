@@ -8,7 +8,7 @@ import pytest
 
 from pytest_agentbench.agents.failure import failure, guard, guard_sync
 from pytest_agentbench.core.errors import AgentError, EnvironmentFaultError
-from pytest_agentbench.environment.runner import Runner
+from pytest_agentbench.core.protocols import RunSync
 from tests.tables import each
 
 
@@ -55,7 +55,7 @@ async def test_async_code_that_raises_is_an_agent_error(error: BaseException) ->
 
 
 @pytest.mark.parametrize("error", [*EXITS, StopIteration()], ids=lambda error: type(error).__name__)
-async def test_sync_code_that_raises_is_an_agent_error(error: BaseException, run_sync: Runner) -> None:
+async def test_sync_code_that_raises_is_an_agent_error(error: BaseException, run_sync: RunSync) -> None:
     """What sync code raises in the run's thread arrives as an `AgentError`, and the thread goes on."""
 
     def work() -> str:
@@ -69,7 +69,7 @@ async def test_sync_code_that_raises_is_an_agent_error(error: BaseException, run
     assert await guard_sync(lambda: "alive", run_sync) == "alive"
 
 
-async def test_endless_recursion_is_an_agent_error(run_sync: Runner) -> None:
+async def test_endless_recursion_is_an_agent_error(run_sync: RunSync) -> None:
     """A RecursionError is reported like any other exception."""
     with pytest.raises(AgentError, match="RecursionError"):
         await guard_sync(deep, run_sync)
@@ -128,7 +128,7 @@ def test_closing_a_guarded_coroutine_is_silent() -> None:
     asyncio.run(begun()).close()
 
 
-async def test_faults_of_the_environment_keep_their_type(run_sync: Runner) -> None:
+async def test_faults_of_the_environment_keep_their_type(run_sync: RunSync) -> None:
     """An environment fault that surfaces inside an agent is not blamed on the agent."""
 
     def work() -> None:

@@ -14,9 +14,9 @@ from pytest_agentbench.agents.frameworks.recognition import framework_of
 from pytest_agentbench.agents.frameworks.session import Answered
 from pytest_agentbench.core.conversation import Turn
 from pytest_agentbench.core.errors import AgentError, SuiteFaultError
+from pytest_agentbench.core.protocols import RunSync
 from pytest_agentbench.core.suite import AgentSpec
 from pytest_agentbench.core.transcript import Message
-from pytest_agentbench.environment.runner import Runner
 from tests.tables import each
 
 
@@ -93,7 +93,7 @@ def build():
 
 
 @pytest.fixture
-def build(run_sync: Runner, tmp_path: Path) -> Callable[..., object]:
+def build(run_sync: RunSync, tmp_path: Path) -> Callable[..., object]:
     """Give what builds an agent of a module with a stand-in for a graph."""
     module = f"graph_{abs(hash(tmp_path))}"
     (tmp_path / f"{module}.py").write_text(GRAPH)
@@ -144,7 +144,7 @@ class Session:
         return self._given
 
 
-def replied(given: Answered, run_sync: Runner) -> object:
+def replied(given: Answered, run_sync: RunSync) -> object:
     """Give what an agent on such a session replies."""
     agent = FrameworkAgent(Session(given), framework="Frame", run_sync=run_sync)
     return asyncio.run(agent.reply(Turn(message="Hello")))
@@ -159,7 +159,7 @@ def replied(given: Answered, run_sync: Runner) -> object:
         ([Message(role="tool", content="found")], "", "its last message is the tool result 'found'"),
     ],
 )
-def test_silence_is_a_crash_with_its_reason(run_sync: Runner, messages: list[Message], reason: str, said: str) -> None:
+def test_silence_is_a_crash_with_its_reason(run_sync: RunSync, messages: list[Message], reason: str, said: str) -> None:
     """An empty answer never reaches the user as one."""
     with pytest.raises(AgentError, match=f"the Frame run ended without an answer: {said}"):
         replied(Answered(messages=messages, reason=reason), run_sync)

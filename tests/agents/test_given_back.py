@@ -10,7 +10,7 @@ import pytest
 from pytest_agentbench.core.conversation import View
 from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.core.transcript import Message
-from pytest_agentbench.llm.reading import read_reply
+from pytest_agentbench.llm.completion import read_reply
 from pytest_agentbench.testing import ModelServer, fault
 from pytest_agentbench.users.llm.user import LlmUser
 from tests.agents.chatting import Chatting

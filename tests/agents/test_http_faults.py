@@ -3,6 +3,7 @@
 import asyncio
 import socket
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from pytest_agentbench.core.errors import AgentError, EnvironmentFaultError, Sui
 from pytest_agentbench.core.suite import HttpAgentSpec
 from pytest_agentbench.environment.isolation import IsolationGate
 from tests.agents.http_endpoint import endpoint
-from tests.agents.test_http import CONNECTIONS, agent_at, turn
+from tests.agents.test_http import CONNECTIONS, FIND, agent_at, turn
 from tests.tables import each
 
 
@@ -85,11 +86,6 @@ FAULTS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "too much, packed": (bomb, {}, r"more than 8388608 bytes: '\"xxx"),
     "reset in the body": (half, {}, r"gave no whole answer: "),
     "hang": (hang, {"seconds": 0.2}, r"has not answered within 0.2 s \(`seconds` bounds it\)"),
-    "reply misspelt": (
-        {"answer": {"txt": "hi"}},
-        {"reply": "answer.text"},
-        r"`reply: answer.text` leads nowhere: at 'answer' there is only the key 'txt' \(did you mean 'txt'\?\)",
-    ),
     "reply elsewhere": (
         {"output": "hi"},
         {},
@@ -102,18 +98,8 @@ FAULTS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "blank reply": ({"reply": " \n"}, {}, r"which says nothing"),
     "no mapping": ([[1]], {}, r"at the top there is a list of 1"),
     "whole answer no text": ({"a": 1}, {"reply": ""}, r"`reply` is the whole answer and leads to a mapping"),
-    "calls misspelt": (
-        {"reply": "hi", "tool_call": []},
-        {"calls": "tool_calls"},
-        r"`calls: tool_calls` leads nowhere.*did you mean 'tool_call'",
-    ),
     "calls no list": ({"reply": "hi", "calls": {}}, {"calls": "calls"}, r"leads to a mapping \{\}.* to a list"),
     "call no mapping": ({"reply": "hi", "calls": ["find"]}, {"calls": "calls"}, r"`call.name: name` leads nowhere"),
-    "arguments elsewhere": (
-        {"reply": "hi", "calls": [{"name": "find", "args": {}}]},
-        {"calls": "calls"},
-        r"`call.arguments: arguments` leads nowhere: at the top there are the keys 'name', 'args'",
-    ),
     "nameless call": ({"calls": [{"name": "", "arguments": {}}]}, {"calls": "calls"}, r"to the name of a tool"),
     "results and no text": (
         {"reply": "", "calls": [{"name": "find", "arguments": {}, "out": "x"}]},
@@ -138,6 +124,184 @@ async def test_a_fault_of_the_endpoint_is_the_agents(fault: str) -> None:
     assert "secret" not in str(caught.value)
 
 
+CALL = {"name": "find", "arguments": {"id": "W1"}, "out": "x"}
+
+MISSPELT: dict[str, tuple[Any, dict[str, Any], str]] = {
+    "reply": (
+        {"answer": {"txt": "hi"}},
+        {"reply": "answer.text"},
+        r"^agent.http.reply: 'answer.text' leads nowhere .* at 'answer' there is only the key 'txt' \(write `reply: a",
+    ),
+    "reply in other case": ({"Reply": "hi"}, {}, r"only the key 'Reply' \(write `reply: Reply`\)$"),
+    "reply a level deeper": ({"data": {"reply": "hi"}}, {}, r"write `reply: data.reply`"),
+    "reply within a list": (
+        {"messages": [{"content": "hi"}]},
+        {"reply": "messages.content"},
+        r"at 'messages' there is a list of 1 \(write `reply: messages.-1.content`\)$",
+    ),
+    "calls": ({"reply": "hi", "tool_call": []}, {"calls": "tool_calls"}, r"\(write `calls: tool_call`\)$"),
+    "calls elsewhere": (
+        {"reply": "hi", "trace": {"steps": [CALL]}},
+        {"calls": "calls", "call": {"result": "out"}},
+        r"write `calls: trace.steps`; where these are none of its calls: an answer without calls has an empty list at",
+    ),
+    "calls of other keys elsewhere": (
+        {"reply": "hi", "steps": [{"tool": "find", "args": {}}]},
+        {"calls": "calls"},
+        r"write `calls: steps`",
+    ),
+    "name of a call": (
+        {"reply": "hi", "calls": [{"tool": "find", "arguments": {}}]},
+        {"calls": "calls"},
+        r"^agent.http.call.name: 'name' leads nowhere in a call of the agent's answer: .* \(write `name: tool`\)$",
+    ),
+    "arguments of a call": (
+        {"reply": "hi", "calls": [{"name": "find", "args": {}}]},
+        {"calls": "calls"},
+        r"'arguments' leads nowhere in a call .* are the keys 'name', 'args' \(write `arguments: args`\)$",
+    ),
+    "result of a call": (
+        {"reply": "hi", "calls": [CALL]},
+        {"calls": "calls", "call": {"result": "outt"}},
+        r"write `result: out`",
+    ),
+    "stop": ({"reply": "hi", "isDone": True}, {"stop": "is_done"}, r"write `stop: isDone`"),
+}
+
+
+@each("misspelt", MISSPELT)
+async def test_a_path_that_the_suite_misspells_is_the_suites_fault(misspelt: str) -> None:
+    """Where another spelling leads to what the key is for, the error names it; nobody blames the agent."""
+    answer, parts, says = MISSPELT[misspelt]
+    async with endpoint(answer) as there:
+        agent = agent_at(there.url, **parts)
+        await agent.reply(turn("Hi", tools=(FIND,)))
+
+    with pytest.raises(SuiteFaultError, match=says):
+        agent.check_answers()
+
+
+@each(
+    ("answer", "parts", "says"),
+    [
+        ({"reply": "hi", "steps": [CALL]}, {"calls": "calls", "call": {"result": "out"}}, "write `calls: steps`"),
+        ({"reply": "hi", "steps": [{"tool": "find", "args": {}}]}, {"calls": "calls"}, "write `calls: steps`"),
+        (
+            {"reply": "hi", "steps": [{"do": "find-it", "with": {}}]},
+            {"calls": "x", "call": {"name": "do", "arguments": "with"}},
+            "write `calls: steps`",
+        ),
+    ],
+)
+async def test_calls_elsewhere_are_seen_where_nobody_describes_tools(
+    answer: Any, parts: dict[str, Any], says: str
+) -> None:
+    """What is written as the suite writes calls is one, and so is whatever names a tool that the suite names."""
+    async with endpoint(answer) as there:
+        agent = HttpAgent(HttpAgentSpec(url=there.url, **parts), context={}, connections=CONNECTIONS, names=("find",))
+        await agent.reply(turn("Hi"))
+
+    with pytest.raises(SuiteFaultError, match=says):
+        agent.check_answers()
+
+
+@each("answer", [{"sources": [{"name": "a.md", "arguments": {}}]}, {"messages": [{"role": "assistant", "meta": {}}]}])
+async def test_what_is_no_call_is_none_where_nobody_describes_tools(answer: Any) -> None:
+    """Neither a file nor a message is taken for a call."""
+    async with endpoint({"reply": "hi", **answer}) as there:
+        agent = agent_at(there.url, calls="calls")
+        await agent.reply(turn("Hi"))
+    agent.check_answers()
+
+
+@each("answers", [[{"reply": "a"}, {"Reply": "b"}], [{"Reply": "b"}, {"reply": "a"}]])
+async def test_an_agent_that_spells_its_answers_in_two_ways_is_to_blame_whatever_comes_first(answers: Any) -> None:
+    """The path of the suite led somewhere, so it is right, and an answer without it is not."""
+
+    async def converse(agent: HttpAgent) -> None:
+        for _ in answers:
+            await agent.reply(turn("Hi"))
+        agent.check_answers()
+
+    for _ in range(2):  # what another run heard changes nothing
+        async with endpoint(answers) as there:
+            with pytest.raises(AgentError, match="`reply: reply` leads nowhere"):
+                await converse(agent_at(there.url))
+
+
+async def test_a_path_is_looked_for_within_bounds() -> None:
+    """An answer of megabytes takes no longer than it takes to read it."""
+    wide = {f"a{n}": {f"b{m}": {f"c{i}": {"x": 1} for i in range(50)} for m in range(50)} for n in range(40)}
+    flat = {f"key_{n}": n for n in range(100_000)}
+    async with endpoint({"reply": "hi", "all": wide, **flat}) as there:
+        agent = agent_at(there.url, calls="calls")
+        started = process_time()
+        await agent.reply(turn("Hi", tools=(FIND,)))
+        agent.check_answers()
+
+    assert process_time() - started < 2
+
+
+REFUSALS: dict[int, str] = {
+    422: r"agent.http.body: the endpoint does not take the request of the suite, .* 422 .*field required",
+    400: "agent.http.body: .* answered 400",
+    404: "agent.http.url: the endpoint does not take the address of the suite",
+    405: "agent.http.url: ",
+}
+
+
+@each("status", REFUSALS)
+async def test_a_request_that_was_never_taken_is_the_suites_fault(status: int) -> None:
+    """Once the endpoint has taken one, or within a conversation, what it refuses is the agent's affair."""
+    answers = []
+
+    async def answer(_: web.Request) -> web.Response:
+        return answers.pop(0)
+
+    answers += [web.json_response({"detail": "field required"}, status=status)]
+    async with endpoint(answer) as there:
+        with pytest.raises(SuiteFaultError, match=REFUSALS[status]):
+            await agent_at(there.url).reply(turn("Hi"))
+        answers += [web.json_response({"reply": "hi"}), web.json_response({}, status=status)]
+        agent = agent_at(there.url)
+        await agent.reply(turn("Hi"))
+        with pytest.raises(AgentError, match=f"answered {status}"):
+            await agent.reply(turn("Hi"))
+
+
+LACKING: dict[str, tuple[Any, dict[str, Any]]] = {
+    "a number beside": ({"reply": "hi", "tool_calls_count": 3}, {"calls": "tool_calls"}),
+    "other lists": ({"reply": "hi", "sources": [{"name": "a.md", "arguments": {}}]}, {"calls": "calls"}),
+    "what waits for its user": ({"pending": [CALL]}, {"calls": "calls", "approvals": "pending"}),
+    "calls that were planned": ({"reply": "hi", "plan": [CALL], "calls": []}, {"calls": "calls"}),
+}
+
+
+@each("lacking", LACKING)
+async def test_an_answer_that_has_no_calls_made_none(lacking: str) -> None:
+    """Neither another kind of value, nor a list of something else, nor what asks for approval are misplaced calls."""
+    answer, parts = LACKING[lacking]
+    async with endpoint(answer) as there:
+        agent = agent_at(there.url, **parts)
+        reply = await agent.reply(turn("Hi", tools=(FIND,)))
+
+    assert not any(message.tool_calls for message in reply.messages)
+    agent.check_answers()
+
+
+async def test_a_path_that_has_led_somewhere_is_not_misspelt() -> None:
+    """What an answer lacks then is the agent's affair."""
+    answers = [{"reply": "hi", "calls": [CALL]}, {"reply": "hi", "steps": [CALL]}, {"Reply": "hi"}]
+    async with endpoint(answers) as there:
+        agent = agent_at(there.url, calls="calls", call={"result": "out"})
+        replies = [await agent.reply(turn("Hi", tools=(FIND,))) for _ in range(2)]
+        with pytest.raises(AgentError, match=r"`reply: reply` leads nowhere: .* \(did you mean 'Reply'\?\)"):
+            await agent.reply(turn("Hi"))
+        agent.check_answers()
+
+    assert [len(reply.messages) for reply in replies] == [3, 1]
+
+
 async def test_an_endpoint_that_is_not_there_is_asked_after() -> None:
     """A refused connection names the address without its query, which may hold a key."""
     with socket.socket() as taken:
@@ -156,7 +320,11 @@ async def test_an_endpoint_that_is_not_there_is_asked_after() -> None:
     ("status", "reset", "says"),
     [
         (401, "", r"/chat answered 401: 'xxx.*it has let nobody in so far"),
-        (401, "POST /reset", r"agent.http.reset: POST /reset: 401 Unauthorized: 'xxx"),
+        (
+            401,
+            "POST /reset",
+            r"agent.http.reset: POST /reset: http://127.0.0.1:\d+/reset answered 401 Unauthorized: 'xxx",
+        ),
         (200, "POST /reset", r"agent.http.reset: POST /reset: answered with more than 8388608 bytes: 'xxx"),
     ],
 )

@@ -21,7 +21,7 @@ from pytest_agentbench.testing import ModelRequest, ModelServer, text
 pytest.importorskip("openai")
 
 RUNS = 64
-ROUNDS = 3
+ROUNDS = 2
 
 ASYNC = """
 from openai import AsyncOpenAI

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_agentbench.agents.replies import to_reply
 from pytest_agentbench.core.conversation import Reply, Turn
 from pytest_agentbench.core.errors import AgentError
 from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.transcript import Message
+from tests.agents.replying import to_reply
 from tests.tables import each
 
 
@@ -251,7 +251,7 @@ CYCLE["args"] = CYCLE
 
 
 UNUSABLE: list[tuple[object, str]] = [
-    (None, "got NoneType None"),
+    (None, "the agent gave None"),
     ("", "neither text nor a tool call"),
     (" \n", "neither text nor a tool call"),
     (b"hi", "got bytes b'hi'"),

@@ -6,13 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
 
-from pytest_agentbench.environment.runner import Runner
+from pytest_agentbench.core.protocols import RunSync
 
 T = TypeVar("T")
 
 
 @contextmanager
-def run_thread() -> Iterator[Runner]:
+def run_thread() -> Iterator[RunSync]:
     """Give a runner with one thread, whose name starts with `the-run`."""
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="the-run") as pool:
 

@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ import pytest
 from pytest_agentbench import SuiteError, run_suite, run_suite_async, simulate, simulate_async
 from pytest_agentbench.core.errors import ResultsError
 from pytest_agentbench.results.document import comparable, read
+from tests.forking import Worker, session
 
 AGENT = """
 from pathlib import Path
@@ -52,8 +51,7 @@ def test_what_is_left_out_is_in_no_plan_gate_and_count(suite: Callable[..., Path
     """As in pytest, which writes the same results."""
     file = suite(GOOD, {**BAD, "skip": "broken"}, {**BAD, "id": "worse", "xfail": "known"}, gates=["success >= 1"])
     played = run_suite(file)
-    command = "-m pytest -q -p no:randomly --agentbench --agentbench-json=theirs.json"
-    subprocess.run([sys.executable, *command.split()], check=False, capture_output=True)
+    Worker(session, Path.cwd(), "--agentbench-json=theirs.json").result()
     theirs, ours = (comparable(read(one)) for one in (Path("theirs.json"), played.write("here")))
 
     assert [one.result.key.scenario for one in played] == ["good"]
@@ -87,11 +85,10 @@ def test_a_suite_is_held_against_a_baseline(suite: Callable[..., Path]) -> None:
     assert not before.passed
     assert run_suite(suite(GOOD, gates=gates), baseline=kept).passed
     assert asyncio.run(run_suite_async(suite(GOOD, gates=gates), baseline=before.document)).passed
-    Path("options_agent.py").write_text(AGENT.replace('"OK"', '"no"'))
-    Path("played").unlink()
-    command = "import sys, pytest_agentbench as ab; sys.exit(not ab.run_suite('agentbench.yaml', baseline='{}').passed)"
-    worse = [sys.executable, "-c", command.format(kept.as_posix())]
-    assert subprocess.run(worse, check=False).returncode == 1
+    Path("worse_agent.py").write_text(AGENT.replace('"OK"', '"no"'))
+    worse = run_suite(suite(GOOD, gates=gates, agent="worse_agent:build"), baseline=kept)
+    assert not worse.passed
+    assert [gate.label for gate in worse.gates if gate.failed] == ["success >= 1 * baseline"]
     Path("played").unlink()
     with pytest.raises(ResultsError, match=r"none.json cannot be read"):
         run_suite(suite(), baseline="none.json")

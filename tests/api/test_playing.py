@@ -28,6 +28,7 @@ from pytest_agentbench import (
 from pytest_agentbench.plugin import hookspecs
 from pytest_agentbench.results.document import comparable, read
 from pytest_agentbench.testing import ModelRequest, ModelServer, structured
+from tests.forking import Worker, session
 from tests.tables import each
 
 AGENT = """
@@ -124,8 +125,7 @@ def test_a_suite_is_played_as_pytest_plays_it(bench: Callable[..., Path]) -> Non
     suite = load_suite(bench(gates=["success >= 0.5"], trials=2))
     played = run_suite(suite, variants=("all",))
     again = asyncio.run(run_suite_async(suite, variants=("all",)))
-    command = "-m pytest -q -p no:randomly --agentbench --agentbench-variant=all --agentbench-json=theirs.json"
-    subprocess.run([sys.executable, *command.split()], check=False, capture_output=True)
+    Worker(session, Path.cwd(), "--agentbench-variant=all", "--agentbench-json=theirs.json").result()
 
     assert [one.result.key.variant for one in played] == ["careful", "careful", "hasty", "hasty"]
     assert (played[0].passed, played[2].passed, played.passed) == (True, False, False)

@@ -12,13 +12,13 @@ import sys
 from pathlib import Path
 
 from pytest_agentbench.calibration.calibrate import calibrate, seeded_splits
-from pytest_agentbench.calibration.labelled import read_all
+from pytest_agentbench.calibration.dataset import read_all
 from pytest_agentbench.cli.calibrate import add_arguments, contenders_of
-from pytest_agentbench.cli.recording import recording
+from pytest_agentbench.cli.model_options import recording
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.llm.cassette.file import read_cassette, write_cassette
 from pytest_agentbench.llm.models import Models
-from pytest_agentbench.llm.seams import Caller
+from pytest_agentbench.llm.protocols import Caller
 
 HERE = Path(__file__).parent
 CASSETTE = HERE / "cassettes" / "language-model.jsonl"

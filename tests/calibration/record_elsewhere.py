@@ -13,17 +13,17 @@ from collections.abc import Callable, Mapping, Sequence
 from random import Random
 
 from pytest_agentbench.calibration.calibrate import Contender, seeded_splits
-from pytest_agentbench.calibration.labelled import Labelled, read_all
-from pytest_agentbench.calibration.learning import Parts, Scope, Spur
-from pytest_agentbench.cli.recording import recording
+from pytest_agentbench.calibration.dataset import Labelled, read_all
+from pytest_agentbench.calibration.rubric_learning import Parts, Scope, Spur
+from pytest_agentbench.cli.model_options import recording
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.rubric import Label
-from pytest_agentbench.llm.asked_once import AskedOnce
 from pytest_agentbench.llm.cassette.file import read_cassette, write_cassette
 from pytest_agentbench.llm.cassette.modes import Mode
-from pytest_agentbench.llm.cassette.recorder import CassetteRecorder
+from pytest_agentbench.llm.cassette.record_replay import CassetteRecorder
 from pytest_agentbench.llm.models import Models
-from pytest_agentbench.llm.seams import Caller, Chat
+from pytest_agentbench.llm.protocols import Caller, Chat
+from pytest_agentbench.llm.structured import AskedOnce
 from pytest_agentbench.results.calibration import Agreement, agreement, spread
 from pytest_agentbench.results.intervals import wilson
 from tests.calibration.record import CASSETTE as LEARNED

@@ -14,13 +14,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from pytest_agentbench.calibration.generate import Wish, generate
-from pytest_agentbench.calibration.worded import worded
-from pytest_agentbench.cli.recording import recording
+from pytest_agentbench.calibration.rewording import worded
+from pytest_agentbench.cli.model_options import recording
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.llm.cassette.file import read_cassette, write_cassette
 from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.models import Models
-from pytest_agentbench.llm.seams import Caller
+from pytest_agentbench.llm.protocols import Caller
 
 HERE = Path(__file__).parent
 CASSETTE = HERE / "cassettes" / "worded.jsonl"

@@ -11,13 +11,13 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from pytest_agentbench.calibration.labelled import Folder, Labelled
-from pytest_agentbench.calibration.written import Written, commissions, offers, written
-from pytest_agentbench.cli.recording import recording
+from pytest_agentbench.calibration.dataset import Folder, Labelled
+from pytest_agentbench.calibration.model_conversations import Written, commissions, offers, written
+from pytest_agentbench.cli.model_options import recording
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.llm.cassette.file import read_cassette, write_cassette
 from pytest_agentbench.llm.models import Models
-from pytest_agentbench.llm.seams import Caller, Chat
+from pytest_agentbench.llm.protocols import Caller, Chat
 
 HERE = Path(__file__).parent
 CASSETTE = HERE / "cassettes" / "written.jsonl"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_agentbench.calibration.labelled import Folder
+from pytest_agentbench.calibration.dataset import Folder
 from pytest_agentbench.cli.calibrate import add_arguments, run
 from pytest_agentbench.core.errors import AgentBenchError, BudgetSpentError
 from pytest_agentbench.testing import ModelServer

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_agentbench.calibration.asking import shown
-from pytest_agentbench.calibration.checking import check
+from pytest_agentbench.calibration.dataset import Folder, shown, situations
 from pytest_agentbench.calibration.generate import Wish, generate, masked
-from pytest_agentbench.calibration.labelled import Folder, situations
+from pytest_agentbench.calibration.situation_check import check
 from pytest_agentbench.cli import main
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import SuiteError

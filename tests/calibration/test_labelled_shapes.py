@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_agentbench.calibration.labelled import Folder
+from pytest_agentbench.calibration.dataset import Folder
 from pytest_agentbench.checks.judges.evidence import Goal
 from pytest_agentbench.core.errors import SuiteError
 

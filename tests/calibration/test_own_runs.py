@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from pytest_agentbench.calibration.labelled import Folder, Labelled
+from pytest_agentbench.calibration.dataset import Folder, Labelled
 from pytest_agentbench.testing import ModelRequest, ModelServer
 from tests.calibration.service import conversations
 from tests.calibration.test_command import calibrated

@@ -8,16 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from pytest_agentbench.calibration.asking import signals
-from pytest_agentbench.calibration.labelled import read_all
-from pytest_agentbench.calibration.written import Written
+from pytest_agentbench.calibration.dataset import read_all, signals
+from pytest_agentbench.calibration.model_conversations import Written
 from pytest_agentbench.checks.judges.signals import labelled_by
 from pytest_agentbench.cli.calibrate import add_arguments, run
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.llm.cassette.modes import Mode
-from pytest_agentbench.llm.cassette.recorder import CassetteRecorder
+from pytest_agentbench.llm.cassette.record_replay import CassetteRecorder
 from pytest_agentbench.llm.models import Models
-from pytest_agentbench.llm.seams import Caller, Chat
+from pytest_agentbench.llm.protocols import Caller, Chat
 from tests.calibration import record_elsewhere, record_state, record_written
 from tests.calibration.record import ARGUMENTS, CASSETTE
 

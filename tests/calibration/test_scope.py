@@ -9,14 +9,14 @@ from random import Random
 from typing import Any, TypeVar
 
 from pytest_agentbench.calibration.calibrate import baseline, calibrate, folds, seeded_splits
-from pytest_agentbench.calibration.learning import Parts, Scope, Spur
+from pytest_agentbench.calibration.rubric_learning import Parts, Scope, Spur
 from pytest_agentbench.cli.calibrate import rubric_text
+from pytest_agentbench.core.file_models import read_form
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.rubric import Rubric, WrittenRubric
-from pytest_agentbench.core.written import read_form
-from pytest_agentbench.llm.asked_once import AskedOnce
 from pytest_agentbench.llm.models import Models
-from pytest_agentbench.llm.seams import Caller, Chat
+from pytest_agentbench.llm.protocols import Caller, Chat
+from pytest_agentbench.llm.structured import AskedOnce
 from pytest_agentbench.suites.suite_file import load_suite
 from pytest_agentbench.testing import ModelRequest, ModelServer
 from tests.calibration.service import conversations

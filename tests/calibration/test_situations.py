@@ -6,7 +6,7 @@ from typing import get_args
 import pytest
 from pydantic import ValidationError
 
-from pytest_agentbench.calibration.labelled import (
+from pytest_agentbench.calibration.dataset import (
     Behaviour,
     Satisfaction,
     Situation,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from pytest_agentbench.calibration.labelled import Folder, Labelled, read_all, situations
+from pytest_agentbench.calibration.dataset import Folder, Labelled, read_all, situations
 from pytest_agentbench.cli.situations import add_arguments, run
 from pytest_agentbench.core.errors import SuiteError
 from pytest_agentbench.testing import ModelRequest, ModelServer

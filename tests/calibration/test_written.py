@@ -7,13 +7,20 @@ import re
 from pathlib import Path
 from random import Random
 
-from pytest_agentbench.calibration.labelled import Folder, situations
-from pytest_agentbench.calibration.written import UNWRITTEN, Commission, commissions, offers, tool_groups, written
+from pytest_agentbench.calibration.dataset import Folder, situations
+from pytest_agentbench.calibration.model_conversations import (
+    UNWRITTEN,
+    Commission,
+    commissions,
+    offers,
+    tool_groups,
+    written,
+)
 from pytest_agentbench.cli.situations import add_arguments, run
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.llm.models import Models
-from pytest_agentbench.llm.seams import Caller
+from pytest_agentbench.llm.protocols import Caller
 from pytest_agentbench.testing import ModelRequest, ModelServer
 from tests.calibration.service import conversations, suite
 

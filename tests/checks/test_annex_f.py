@@ -6,7 +6,7 @@ whatever the printed recalls leave room for and marked. `end_simulation` closes 
 
 import pytest
 
-from pytest_agentbench.checks.decide import judge
+from pytest_agentbench.checks.verdict import judge
 from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.tool import Toolset, ToolSpec

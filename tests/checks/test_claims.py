@@ -4,7 +4,7 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from pytest_agentbench.checks.decide import judge
+from pytest_agentbench.checks.verdict import judge
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.transcript import Message

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pytest_agentbench.checks.metrics import coherence, redundant_calls
+from pytest_agentbench.checks.verdict import coherence, redundant_calls
 from pytest_agentbench.core.acts import Act
 from pytest_agentbench.core.run import Run, RunKey
 from pytest_agentbench.core.scenario import Scenario, Task

@@ -1,6 +1,6 @@
 """What must be said may be said in number words, in the language of the scenario."""
 
-from pytest_agentbench.checks.decide import judge
+from pytest_agentbench.checks.verdict import judge
 from tests.checks.builders import agent, run_of, user
 from tests.tables import each
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from pytest_agentbench.checks import identifying
-from pytest_agentbench.checks.decide import judge
+from pytest_agentbench.checks import identifiers
 from pytest_agentbench.checks.policies import PolicyReport, check_policies
+from pytest_agentbench.checks.verdict import judge
 from pytest_agentbench.core.acts import Act, ActKind, GoalItem
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.tool import ToolCall, Toolset, ToolSpec
@@ -347,7 +347,7 @@ def test_keys_of_rows_and_declared_formats_identify_whatever_the_argument_is_cal
 
 def test_a_strategy_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without names, an argument called `order_id` is like any other."""
-    monkeypatch.delitem(identifying.STRATEGIES, "name")
+    monkeypatch.delitem(identifiers.STRATEGIES, "name")
 
     assert kept(WISH, agent("Shall I?"), user("Yes", "confirm"), REFUND) is True
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_agentbench.checks.decide import NOWHERE, judge
+from pytest_agentbench.checks.verdict import NOWHERE, judge
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.scenario import InitialState

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from pytest_agentbench.checks.decide import judge
+from pytest_agentbench.checks.verdict import judge
 from pytest_agentbench.core.events import Event, ExpectedHandoff
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Judgement, Run

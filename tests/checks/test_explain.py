@@ -1,9 +1,8 @@
 """What became of expected calls, and what other calls were."""
 
 from pytest_agentbench.checks.calls import keeps_order
-from pytest_agentbench.checks.decide import judge
-from pytest_agentbench.checks.explain import explain
-from pytest_agentbench.checks.matching import match_run
+from pytest_agentbench.checks.matching import explain, match_run
+from pytest_agentbench.checks.verdict import judge
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.tool import Toolset, ToolSpec

@@ -1,6 +1,6 @@
 """Whose fault it is that a run under a fault did not get there."""
 
-from pytest_agentbench.checks.decide import judge
+from pytest_agentbench.checks.verdict import judge
 from pytest_agentbench.core.fault import FaultHit, FaultSpec
 from pytest_agentbench.core.verdict import Blame, Verdict
 from tests.checks.builders import agent, call, run_of, user, want

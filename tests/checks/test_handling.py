@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from pytest_agentbench.checks.decide import judge
-from pytest_agentbench.checks.handling import settled
+from pytest_agentbench.checks.fault_outcomes import settled
+from pytest_agentbench.checks.verdict import judge
 from pytest_agentbench.core.fault import FaultHit, FaultSpec
 from pytest_agentbench.core.run import Judgement
 from pytest_agentbench.core.transcript import Message

@@ -75,7 +75,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=500)
+@settings(max_examples=150)
 @given(value=VALUES, actual=SMALL)
 def test_matchers_that_load_can_be_compared(value: Any, actual: Any) -> None:
     """A matcher that the grammar admits decides about any value."""

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_agentbench.checks.matching import match_calls
-from pytest_agentbench.checks.pairing import longest_in_order, maximum_matching
+from pytest_agentbench.checks.maximum_matching import longest_in_order, maximum_matching
 from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.transcript import CallRecord

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pytest_agentbench.checks.decide import judge
+from pytest_agentbench.checks.verdict import judge
 from pytest_agentbench.core.conversation import UserFault
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Judgement, Run

@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 
-from pytest_agentbench.checks.decide import judge
+from pytest_agentbench.checks.verdict import judge
 from pytest_agentbench.core.run import Judgement
 from pytest_agentbench.core.spoken import says
 from pytest_agentbench.core.verdict import Verdict

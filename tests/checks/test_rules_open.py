@@ -17,7 +17,6 @@ from tests.checks.builders import TOOLS, agent, call, run_of, user
 from tests.checks.test_events import by
 from tests.checks.test_rules import gave
 
-DEFINITIONS = file_schema("suite")["$defs"]
 NOW = datetime(2026, 11, 22, 10, tzinfo=UTC)
 TOOL_NAMES = st.sampled_from(["refund", "get_order", "cancel_order"])
 ARGUMENTS = st.sampled_from(["order_id", "amount"])
@@ -45,7 +44,7 @@ VALUES = st.recursive(
 def _of(schema: dict[str, Any], key: str, depth: int) -> st.SearchStrategy[Any]:
     """Give values for a part of the schema; what it leaves open is a value with references and dates."""
     if "$ref" in schema:
-        return _of(DEFINITIONS[schema["$ref"].removeprefix("#/$defs/")], key, depth)
+        return _of(file_schema("suite")["$defs"][schema["$ref"].removeprefix("#/$defs/")], key, depth)
     if key in ("calls", "first"):
         return st.lists(TOOL_NAMES, min_size=1, max_size=2) | st.sampled_from([["refund"], "writes", "any"])
     if key in ("same", "per", "stating"):
@@ -97,7 +96,7 @@ def _mapping(schema: dict[str, Any], depth: int) -> st.SearchStrategy[dict[str, 
     )
 
 
-RULES = _of(DEFINITIONS["RuleForm"], "", 3)
+RULES = st.deferred(lambda: _of(file_schema("suite")["$defs"]["RuleForm"], "", 3))
 HANDED = Event.model_validate({"kind": "handoff", "from": "triage", "to": "W1"})
 STEPS = st.lists(
     st.sampled_from(

@@ -100,7 +100,7 @@ def test_where_nothing_was_written_any_more_the_final_state_tells() -> None:
 
 def test_without_known_kinds_only_what_was_observed_counts() -> None:
     """A call of an unknown tool may have written, so what follows it is not known."""
-    first = call("look_around", wrote=None)
+    first = call("frobnicate", wrote=None)
 
     assert judged(PENDING, first, cancel("W1"), toolset=Toolset())[0] is None
 

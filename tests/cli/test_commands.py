@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pytest_agentbench.cli import main
-from pytest_agentbench.results.json_schema import json_schema
+from pytest_agentbench.cli.schema import json_schema
 from pytest_agentbench.suites.json_schemas import file_schema
 
 SUITE = "agent: a:b\ncontext: {token: '${TOKEN}'}\nscenarios:\n  - {id: one, says: ['Hi ${NAME}'], expect: [look]}\n"
@@ -123,3 +123,16 @@ def test_other_shells_get_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.startswith("autoload -U +X bashcompinit && bashcompinit\n_agentbench() {")
     assert main(["completion", "fish"]) == 0
     assert "'__fish_seen_subcommand_from init' -l skill -d 'write only instructions" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [(["valdate", "s.yaml"], "'validate'"), (["validate", "s.yaml", "--jsn"], "'--json'"), (["xyzzy"], "")],
+)
+def test_what_is_mistyped_is_probably_something_else(
+    arguments: list[str], meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command or the option that is nearest is named; nothing is where nothing is near."""
+    assert main(arguments) == 2
+    told = capsys.readouterr().err
+    assert f"(did you mean {meant}?)" in told if meant else "did you mean" not in told

@@ -8,9 +8,10 @@ from typing import ClassVar
 
 import pytest
 
-from pytest_agentbench.cli import main
+from pytest_agentbench.cli import main, progress
 from pytest_agentbench.testing import ModelServer, text
 
+MCP_SERVER = Path(__file__).parent.parent / "environment" / "mcp" / "server.py"
 SUITE = """
 agent: my_agent:build
 scenarios:
@@ -143,6 +144,38 @@ def test_a_server_that_remembers_by_another_key_than_the_session_leaks(
     assert "note state cannot be read: verdicts rest on the calls alone -> it lies behind the endpoint" in told
 
 
+class Resettable(Nosy):
+    """The same server, whose memory a request empties."""
+
+    kept: ClassVar[dict[str, list[str]]] = {}
+
+    def do_POST(self) -> None:
+        """Forget everything where it is asked to."""
+        if self.path != "/reset":
+            return super().do_POST()
+        self.kept.clear()
+        self.send_response(200)
+        return self.end_headers()
+
+
+@pytest.mark.parametrize(("key", "expected"), [("user", True), ("session_id", False)])
+def test_a_leak_that_the_reset_hides_is_told(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, key: str, expected: bool
+) -> None:
+    """Runs are reset and are right; the service's users are not, so it is a note."""
+    monkeypatch.setattr(Resettable, "key", key)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Resettable) as serving:
+        Thread(target=serving.serve_forever, daemon=True).start()
+        agent = f"{{http: {{url: 'http://127.0.0.1:{serving.server_port}/chat', reset: POST /reset}}}}"
+        status, told = doctor(capsys, str(write(folder, "", SUITE.replace("my_agent:build", agent))))
+        serving.shutdown()
+
+    assert status == 0
+    assert "ok leaks two sessions, one after the other" in told
+    leak = "note leaks two sessions, interleaved, without the reset: what one was told (NUMBAT-5087) showed up in an"
+    assert (leak in told) == expected
+
+
 def test_an_agent_that_keeps_to_its_session_is_not_accused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It repeats everything, but only what this session told it."""
     kept = LEAKY.replace("HEARD = []\n", "").replace("def build():\n", "def build():\n    HEARD = []\n")
@@ -250,6 +283,22 @@ def test_a_service_that_is_reset_for_each_run_is_had_by_one_at_a_time(
     assert "write scenarios: agentbench generate agentbench.yaml" in told
 
 
+def test_an_agent_and_tools_that_are_both_reset_are_no_leak(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without the agent's reset the tools' one still lets one session in at a time: nobody waits for it in vain."""
+    (folder / "api.json").write_text(json.dumps(API))
+    (folder / "service.py").write_text(SERVICE)
+    serve = '{command: ["{python}", service.py, "{port}"], ready: /, share: session}'
+    with ThreadingHTTPServer(("127.0.0.1", 0), Resettable) as serving:
+        Thread(target=serving.serve_forever, daemon=True).start()
+        agent = f"{{http: {{url: 'http://127.0.0.1:{serving.server_port}/chat', reset: POST /reset}}}}"
+        suite = RESETTING.replace("SERVICE", serve).replace("my_agent:build", agent)
+        status, told = doctor(capsys, str(write(folder, "", suite)))
+        serving.shutdown()
+
+    assert status == 0, told
+    assert "interleaved" not in told
+
+
 def test_a_models_calls_are_counted_and_bounded(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """No more calls pass than were allowed, and the one that did not is named."""
     with ModelServer(lambda _: text("Hello.")) as server:
@@ -328,3 +377,19 @@ def test_a_factory_that_gets_no_tools_though_it_takes_some_is_told(
     assert status == 1
     assert "the agent's factory takes `tools`, and the suite names none" in shown
     assert "def build(tools)" not in shown
+
+
+def test_tools_of_a_server_are_told_of_what_can_read_them(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their state lies in another process, and the servers that are started take a while."""
+    pytest.importorskip("mcp")
+    monkeypatch.setattr(progress, "PAUSE", 0.0)
+    served = f"environment: {{tools: {{mcp: {{command: ['{{python}}', '{MCP_SERVER}']}}}}}}\n"
+    suite = write(folder, "def build():\n    return lambda message: 'Yes.'\n", served + SUITE)
+
+    main(["doctor", str(suite)])
+
+    told = capsys.readouterr()
+    assert "environment: {state: {tools: [get_notes]}}" in " ".join(told.out.split())
+    assert "agentbench doctor: playing two sessions at once, each with a server of its own" in told.err

@@ -2,14 +2,14 @@
 
 import os
 import pty
-import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from pytest_agentbench.cli import main
-from pytest_agentbench.cli.fix import QUESTION
+from pytest_agentbench.cli.validate import QUESTION
 from tests.validation.worlds import TOOLS
 
 SUITE = """\
@@ -33,6 +33,10 @@ MORE = """\
 STATE = '{"people": {}, "tickets": {"T1": {"status": "open"}, "T2": {"status": "open"}}}'
 
 
+Ran = tuple[int, str, str]
+"""Status, what was shown on the terminal, and what stdout got."""
+
+
 @pytest.fixture
 def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A suite with a line that agrees and one that does not, neither of which says so."""
@@ -44,29 +48,32 @@ def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "agentbench.yaml"
 
 
-def at_a_terminal(typed: str) -> tuple[int, str, str]:
-    """Run `validate --fix` at a terminal on which `typed` is typed; give status, what was shown there, and stdout."""
-    ours, theirs = pty.openpty()
-    code = "import sys; from pytest_agentbench.cli import main; sys.exit(main())"
-    command = [sys.executable, "-c", code, "validate", "agentbench.yaml", "--no-mutants", "--fix"]
-    process = subprocess.Popen(command, stdin=theirs, stdout=subprocess.PIPE, stderr=theirs, text=True)
-    os.close(theirs)
-    os.write(ours, typed.encode())
+@pytest.fixture
+def at_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Ran]:
+    """Give what runs `validate --fix` at a terminal on which a text is typed."""
+
+    def run(typed: str) -> Ran:
+        ours, theirs = pty.openpty()
+        os.write(ours, f"{typed}\x04".encode())  # who asks for more than was typed gets the end of input
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "stdin", os.fdopen(theirs, closefd=False))
+            patch.setattr(sys, "stderr", os.fdopen(theirs, "w", buffering=1, closefd=False))
+            status = main(["validate", "agentbench.yaml", "--no-mutants", "--fix"])
+        os.close(theirs)
+        shown = b""
+        while part := _read(ours):
+            shown += part
+        os.close(ours)
+        return status, shown.decode(), capsys.readouterr().out
+
+    return run
+
+
+def _read(terminal: int) -> bytes:
     try:
-        printed, _ = process.communicate(timeout=60)
-    finally:
-        process.kill()  # it asked for more than was typed
-    shown = b""
-    while True:
-        try:
-            part = os.read(ours, 65536)
-        except OSError:  # the other end is closed, and all was read
-            break
-        if not part:
-            break
-        shown += part
-    os.close(ours)
-    return process.returncode, shown.decode(), printed
+        return os.read(terminal, 65536)
+    except OSError:  # the other end is closed, and all was read
+        return b""
 
 
 def test_lines_are_listed_with_their_places(suite: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -92,7 +99,7 @@ def test_nothing_is_listed_where_no_script_is_played(suite: Path, capsys: pytest
         assert "do not say what they mean" not in capsys.readouterr().out
 
 
-def test_answers_are_written_into_the_files(suite: Path) -> None:
+def test_answers_are_written_into_the_files(suite: Path, at_a_terminal: Callable[[str], Ran]) -> None:
     """By number or word; a wrong answer is asked for again. What follows is about the suite as it is then."""
     _, shown, printed = at_a_terminal("3\nleave\ndecline\nclose\n")
 
@@ -108,21 +115,17 @@ def test_answers_are_written_into_the_files(suite: Path) -> None:
     assert "do not say what they mean" not in printed
 
 
-@pytest.mark.parametrize(
-    ("typed", "told"),
-    [
-        ("q\n", "--fix: nothing was changed, 3 left as they are"),
-        ("\n\n\n", "--fix: nothing was changed, 3 left as they are"),
-        ("\x04", "--fix: nothing was changed, 3 left as they are"),
-    ],
-)
-def test_without_an_answer_nothing_changes(suite: Path, typed: str, told: str) -> None:
+def test_without_an_answer_nothing_changes(suite: Path, at_a_terminal: Callable[[str], Ran]) -> None:
     """Enter skips a line; q and the end of input stop."""
-    _, shown, printed = at_a_terminal(typed)
+    for typed in ("q\n", "\n\n\n", "\x04"):
+        _, shown, printed = at_a_terminal(typed)
 
-    assert QUESTION in shown
-    assert printed.startswith(told)
-    assert (suite.read_text(), (suite.parent / "more.yaml").read_text()) == (SUITE, MORE.replace("|-", "thanks a lot"))
+        assert QUESTION in shown
+        assert printed.startswith("--fix: nothing was changed, 3 left as they are"), typed
+        assert (suite.read_text(), (suite.parent / "more.yaml").read_text()) == (
+            SUITE,
+            MORE.replace("|-", "thanks a lot"),
+        )
 
 
 def test_without_a_terminal_nothing_changes(suite: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -134,7 +137,7 @@ def test_without_a_terminal_nothing_changes(suite: Path, capsys: pytest.CaptureF
     assert suite.read_text() == SUITE
 
 
-def test_a_block_of_text_is_left_to_people(suite: Path) -> None:
+def test_a_block_of_text_is_left_to_people(suite: Path, at_a_terminal: Callable[[str], Ran]) -> None:
     """The reason is told, and what to write."""
     (suite.parent / "more.yaml").write_text("id: other\nsays:\n- Close T2\n- |-\n  thanks\n  a lot\nexpect: []\n")
 

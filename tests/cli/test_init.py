@@ -478,3 +478,34 @@ def test_the_tools_beside_a_factory_that_takes_them_are_named(
     assert yaml.safe_load((project / "agentbench.yaml").read_text()).get("environment") == named
     assert status == (0 if has_state else 1), text
     assert ("it was given an empty list" in " ".join(text.split())) is not has_state
+
+
+ORDERS = '{"orders": {"W1": {"status": "open"}}}'
+
+
+@pytest.mark.parametrize(
+    ("files", "tools", "state"),
+    [
+        ({"orders.json": ORDERS, "package.json": '{"name": "shop"}'}, TOOLS, {"json": "orders.json"}),
+        ({"orders.json": ORDERS, "stock.json": ORDERS}, TOOLS + '\nFILE = "stock.json"\n', {"json": "stock.json"}),
+        ({"shop.sql": "CREATE TABLE orders (id TEXT PRIMARY KEY);"}, TOOLS, {"sqlite": {"schema": "shop.sql"}}),
+        ({"orders.json": ORDERS, "stock.json": ORDERS}, TOOLS, None),
+    ],
+)
+def test_the_one_file_that_can_be_the_state_is_taken(
+    project: Path, init: Init, files: dict[str, str], tools: str, state: dict[str, object] | None
+) -> None:
+    """What the tools name goes first; between two nobody guesses, and both are named."""
+    name = f"desk_{project.name.replace('-', '_')}"
+    (project / f"{name}.py").write_text("def build(tools):\n    return lambda message: f'{len(tools)} tools'\n")
+    for file, held in {f"{name}_tools.py": tools, **files}.items():
+        (project / file).write_text(held)
+    (project / "gone.json").symlink_to("nowhere")
+
+    _, printed = init(f"{name}.py")
+
+    written = (project / "agentbench.yaml").read_text()
+    named = {"tools": f"{name}_tools", "state": state} if state else None
+    assert yaml.safe_load(written).get("environment") == named
+    assert ("Several files here could be the state: orders.json, stock.json." in written) is (state is None)
+    assert (json.dumps(named) in printed) is (state is not None)

@@ -69,7 +69,7 @@ def test_generate_says_that_what_it_finished_is_kept(tmp_path: Path) -> None:
 def test_a_service_ends_with_the_command_that_started_it(tmp_path: Path) -> None:
     """Also where the command is told to end while it waits for the service."""
     (tmp_path / "service.py").write_text(SERVICE)
-    tools = "{openapi: 'http://127.0.0.1:{port}/x', serve: {command: ['{python}', service.py]}}"
+    tools = "{openapi: 'http://127.0.0.1:{port}/x', serve: {command: ['{python}', service.py, '{port}']}}"
     (tmp_path / "agentbench.yaml").write_text(
         f"agent: a:b\nenvironment: {{tools: {tools}}}\nscenarios: [{{id: a, says: [x]}}]\n"
     )

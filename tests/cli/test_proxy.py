@@ -14,8 +14,9 @@ import pytest
 
 from pytest_agentbench.cli import main
 from pytest_agentbench.testing.answers import text
-from pytest_agentbench.testing.request import ModelRequest
+from pytest_agentbench.testing.script import ModelRequest
 from pytest_agentbench.testing.server import ModelServer
+from tests.forking import Command
 from tests.testing import http
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a process cannot be sent SIGINT there")
@@ -26,8 +27,7 @@ KEY = "sk-planted-1234567890abcdef"
 class Running:
     """A proxy that runs: its base URL, and how it ended."""
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        assert process.stdout
+    def __init__(self, process: Command) -> None:
         self._process = process
         self.base_url = process.stdout.readline().strip()
         self.told = process.stdout.readline().strip()
@@ -42,25 +42,19 @@ class Running:
 
     def end(self) -> None:
         """Interrupt it, as Ctrl-C does."""
-        self._process.send_signal(signal.SIGINT)
-        self.printed, errors = self._process.communicate(timeout=20)
-        self.status = self._process.returncode
+        self._process.interrupt()
+        self.status, self.printed, errors = self._process.end()
         assert "Traceback" not in errors
 
 
 @contextmanager
 def proxy(*arguments: object) -> Iterator[Running]:
     """Start the command, and interrupt it at the end."""
-    code = "import sys; from pytest_agentbench.cli import main; sys.exit(main())"
-    command = [sys.executable, "-X", "utf8", "-c", code, "proxy", *map(str, arguments)]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8"
-    ) as process:
-        running = Running(process)
-        try:
-            yield running
-        finally:
-            running.end()
+    running = Running(Command(main, ["proxy", *map(str, arguments)]))
+    try:
+        yield running
+    finally:
+        running.end()
 
 
 def echo(request: ModelRequest) -> Any:

@@ -69,7 +69,7 @@ def test_without_files_the_last_session_is_shown(
 def test_the_same_shard_twice_is_refused(shards: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """A run never counts twice."""
     assert main(["report", shards[0], shards[0]]) == 2
-    assert "stands in two of the results files" in capsys.readouterr().err
+    assert "is in two of the results files" in capsys.readouterr().err
 
 
 def test_a_file_that_is_no_results_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

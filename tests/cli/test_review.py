@@ -159,7 +159,7 @@ def test_an_edit_that_breaks_the_file_is_told_and_cannot_be_accepted(
     shown = review("--by", "Ann", keys="e\na\nq\n")
 
     assert "sais" in shown
-    assert "the edit stands in the file as it is; press e to mend it: " in shown
+    assert "the edit is in the file; press e to correct it: " in shown
     assert "not changed: " in shown
     assert "accepted" not in shown.splitlines()[-1]
     assert "accepted" not in (project / "generated/scenarios/a.yaml").read_text()

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_agentbench.cli import main
 from pytest_agentbench.environment.schema_tools import read_schema_tools
-from pytest_agentbench.validation.suite import validate
+from pytest_agentbench.validation.scenario import validate
 
 pytest.importorskip("mcp")
 

@@ -28,10 +28,24 @@ def test_a_vacuous_scenario_is_named(tmp_path: Path, capsys: pytest.CaptureFixtu
 
     text = capsys.readouterr().out
     assert status == 1
-    assert "vacuous scenarios, and who passes them (1)" in text
+    assert "scenarios that a weak agent passes (1): add `communicate`, or a call" in text
     assert "  idle (does nothing, echoes the user, uses wrong arguments)" in text
     assert "1 of 2 scenarios valid" in text
     assert text.rstrip().endswith("FAILED, since 1 not valid and too many wrong runs pass")
+
+
+def test_doing_nothing_is_right_where_something_is_forbidden(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No weak agent is held against a scenario that wants nothing changed and says what must not be called."""
+    refusal = scenario("refusal", expect=[], never=["close_ticket"])
+
+    status = main(["validate", "--no-mutants", str(write_suite(tmp_path, scenario(), refusal))])
+
+    text = capsys.readouterr().out
+    assert status == 0
+    assert "weak agents fail           1   1  100.0  1 left out: doing nothing is right there" in text
+    assert "scenarios that a weak agent passes" not in text
 
 
 def test_the_threshold_decides_over_survivors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -110,3 +124,15 @@ def test_recordings_are_not_read(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
     assert main(["validate", str(file)]) == 0
     assert "recorded conversations are judged without an environment" in capsys.readouterr().out.replace("\n", " ")
+
+
+def test_a_question_that_only_the_agent_answers_is_told_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The scenarios that it is about stand before it, the first ones by name."""
+    asked = {"expect": [CLOSE], "replies": [{"contains": "closed"}]}
+
+    main(["validate", str(write_suite(tmp_path, *(scenario(f"s{number}", **asked) for number in range(7))))])
+
+    text = " ".join(capsys.readouterr().out.split())
+    assert "not asked (1) s0, s1, s2, s3, s4 and 2 more: what the agent replies, puts out and hands over: only" in text

@@ -5,7 +5,7 @@ from difflib import SequenceMatcher
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_agentbench.core.alike import echoes, normal, similar
+from pytest_agentbench.core.text_similarity import echoes, normal, similar
 from tests.tables import each
 
 JAPANESE = "どちらまで行かれますか、今日のご予定は何でしょうか、教えてください。"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_agentbench.checks.matching import match_calls
-from pytest_agentbench.checks.metrics import measure
+from pytest_agentbench.checks.verdict import measure
 from pytest_agentbench.core.expression import METRICS, check_expression, holds
 from tests.checks.builders import run_of
 from tests.tables import each

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_agentbench.core.errors import GateError
-from pytest_agentbench.core.gates import parse_gate, parse_gates
+from pytest_agentbench.core.gate_grammar import parse_gate, parse_gates
 from tests.tables import each
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from pytest_agentbench.core.locks import ProcessLock
+from pytest_agentbench.core.files import ProcessLock
 
 HOLDER = """
 import multiprocessing, os, subprocess, sys, time
 from pathlib import Path
-from pytest_agentbench.core.locks import ProcessLock
+from pytest_agentbench.core.files import ProcessLock
 
 lock = ProcessLock(Path(sys.argv[1]))
 assert lock.try_acquire()

@@ -45,7 +45,7 @@ def test_two_dollars_keep_a_known_name() -> None:
             {"body": {"text": ["$mesage"]}},
             [
                 (
-                    "body.text[0]: '$mesage' stands for nothing; there are $message, $messages, $session_id, $session, "
+                    "body.text[0]: '$mesage' is no placeholder; there are $message, $messages, $session_id, $session, "
                     "$context, $tools, $results, $decisions, $now (did you mean '$message'?)"
                 ),
                 "body: the endpoint is never told what the user says (put $message or $messages into it)",
@@ -55,7 +55,7 @@ def test_two_dollars_keep_a_known_name() -> None:
             {"headers": {"X-Said": "so: $message"}},
             [
                 (
-                    "headers.X-Said: '$message' stands for nothing in headers; there are $session_id, $session, "
+                    "headers.X-Said: '$message' is no placeholder in headers; there are $session_id, $session, "
                     "$context, $now (a literal $ can come from a ${VARIABLE})"
                 )
             ],
@@ -64,11 +64,21 @@ def test_two_dollars_keep_a_known_name() -> None:
             {"url": "http://host/$USER"},
             [
                 (
-                    "url: '$USER' stands for nothing; there are $session_id, $session, $context, $now "
+                    "url: '$USER' is no placeholder; there are $session_id, $session, $context, $now "
                     "(a literal $ can come from a ${VARIABLE})"
                 )
             ],
         ),
+        (
+            {"url": "http://127.0.0.1:{prot}/chat"},
+            [
+                (
+                    "url: '{prot}' is no placeholder of an address; '{port}' is where `serve` listens "
+                    "(did you mean '{port}'?)"
+                )
+            ],
+        ),
+        ({"url": "http://127.0.0.1:{port}/${PATH}"}, []),
         (
             {"reply": "a..b", "call": {"name": ".name"}, "calls": "calls.", "body": {"all": "$messages"}},
             [

@@ -9,7 +9,7 @@ Each page of `docs/` is a project of its own, and its fenced blocks are read fro
   line of `…` alone says nothing, and spaces count once. The command must succeed, unless the lines shown hold *failed*,
   *error* or *missed*, or `$ echo $?` follows and tells the status.
 - `yaml scenario` and `yaml suite` mark parts of such files: they must fit the schema. `needs=package` passes over a
-  block where the package is missing, `server=…` one that another test runs, which starts such a server.
+  block where the package is missing.
 - Every other `python`, `yaml` and `json` block must at least parse.
 """
 
@@ -27,8 +27,8 @@ from typing import Any
 import pytest
 import yaml
 
-from pytest_agentbench.core.gates import KINDS, parse_gate
-from pytest_agentbench.core.written import form_misfits
+from pytest_agentbench.core.file_models import form_misfits
+from pytest_agentbench.core.gate_grammar import KINDS, parse_gate
 from pytest_agentbench.spec.scenario import ScenarioForm
 from pytest_agentbench.spec.suite import SuiteFile
 from pytest_agentbench.suites.json_schemas import file_schema
@@ -45,16 +45,7 @@ _INI = "[pytest]\nasyncio_default_fixture_loop_scope = function\n"
 @pytest.mark.parametrize("page", PAGES)
 def test_what_a_page_shows_happens(page: str, tmp_path: Path) -> None:
     """Files are written, commands run, and what they print is what the page says."""
-    project = tmp_path / "project"
-    project.mkdir()
-    (project / "pytest.ini").write_text(_INI)
-    for block in blocks(PAGES[page]):
-        if missing(block):
-            continue
-        if block.file is not None:
-            write(project / block.file, block.text)
-        if block.language == "console":
-            run_all(block, project)
+    show(PAGES[page], tmp_path / "project")
 
 
 @each("page", PAGES)
@@ -97,6 +88,41 @@ def test_every_gate_is_documented_and_no_other() -> None:
     assert {parse_gate(cell).metric for cell in cells} == set(KINDS)
 
 
+def test_the_readme_opens_with_a_failure_that_it_makes_later() -> None:
+    """Each line of the failure at its top is printed by a command below."""
+    found = blocks(PAGES["README"])
+    [opening] = [block for block in found if block.language == "text"]
+    printed = {line for block in found if block.language == "console" for line in block.text.splitlines()}
+
+    assert [line for line in opening.text.splitlines() if line not in printed] == []
+
+
+def test_each_cell_about_another_tool_has_a_source() -> None:
+    """A cell of the comparison links to a page, unless nothing was found on the pages that the head links to."""
+    text = PAGES["README"].read_text(encoding="utf-8").partition("\n## Beside other tools\n")[2].partition("\n## ")[0]
+    head, _, *rows = [line.strip("|").split("|") for line in text.splitlines() if line.startswith("|")]
+    sources = dict(re.findall(r"(?m)^\[([^]]+)\]: (\S+)$", text))
+    parts = {part.strip() for _, *row in rows for cell in row for part in cell.split("; ")} - {"not found", "–"}
+    linked = {part: re.findall(r"\]\[([\w-]+)\]", part) for part in parts}
+
+    assert [name for name in head[2:] if name.strip(" []") not in sources] == []
+    assert [part for part, names in linked.items() if not names] == []
+    assert {name for names in linked.values() for name in names} <= sources.keys()
+
+
+def show(page: Path, project: Path) -> None:
+    """Write the files of a page into a new project and run its commands, in order."""
+    project.mkdir()
+    (project / "pytest.ini").write_text(_INI)
+    for block in blocks(page):
+        if missing(block):
+            continue
+        if block.file is not None:
+            write(project / block.file, block.text)
+        if block.language == "console":
+            run_all(block, project)
+
+
 def anchors(text: str) -> set[str]:
     """The addresses of a page's headings."""
     headings = re.findall(r"^#+ (.*)$", prose(text), re.MULTILINE)
@@ -109,8 +135,8 @@ def everything() -> str:
 
 
 def missing(block: Block) -> bool:
-    """Whether a package that the block needs is not installed, or a server that only another test starts."""
-    return "server" in block.words or not all(map(installed, block.packages))
+    """Whether a package that the block needs is not installed."""
+    return not all(map(installed, block.packages))
 
 
 def installed(package: str) -> bool:

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from pytest_agentbench.checks.auditor.findings import ROWS
-from pytest_agentbench.core.written import Written
+from pytest_agentbench.core.file_models import Written
 from pytest_agentbench.spec.scenario import ScenarioForm
 from pytest_agentbench.spec.suite import SuiteFile
 from tests.docs.pages import DOCS, ROOT, pages

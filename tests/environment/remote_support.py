@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,12 @@ def remote_environment(
     reads: tuple[str, ...] = (),
     writes: tuple[str, ...] = (),
     context: dict[str, Any] | None = None,
+    now: datetime | None = None,
 ) -> LocalEnvironment:
     """Give the environment of one run with remote tools."""
     kind = "openapi" if isinstance(remote, OpenApiSpec) else "mcp"
-    spec = EnvironmentSpec(tools=(ToolsSpec(kind=kind, target="test", remote=remote),), reads=reads, writes=writes)
+    tools = (ToolsSpec(kind=kind, target="test", remote=remote),)
+    spec = EnvironmentSpec(tools=tools, reads=reads, writes=writes, now=now)
     return LocalEnvironment(
         spec,
         root=root,

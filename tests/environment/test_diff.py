@@ -6,9 +6,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_agentbench.core.json_values import same
 from pytest_agentbench.core.state import Difference
 from pytest_agentbench.core.text import printable
-from pytest_agentbench.core.values import same
 from pytest_agentbench.environment.diff import arranged, describe, diff
 
 _VALUES = st.recursive(

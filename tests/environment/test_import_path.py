@@ -1,5 +1,6 @@
 """Import paths: where they resolve from, what is said when they lead nowhere, and fresh modules."""
 
+import subprocess
 import sys
 import textwrap
 import threading
@@ -28,6 +29,44 @@ def folder(root: Path, files: dict[str, str]) -> Path:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(textwrap.dedent(text))
     return root
+
+
+AT_ONCE = """
+import gc, sys, threading, time
+from pathlib import Path
+from pytest_agentbench.environment.import_path import load_fresh_module
+
+class Slow:
+    def __init__(self):
+        self.me = self
+
+    def __del__(self):
+        time.sleep(0)
+
+def load(number, depth):
+    if depth:
+        return load(number, depth - 1)
+    for place in range(20):
+        Slow()
+        load_fresh_module(f"part_{number}_{place}", Path(sys.argv[1]), f"{number}-{place}")
+
+gc.set_threshold(50)
+threads = [threading.Thread(target=load, args=(number, 3 * number)) for number in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
+
+def test_modules_that_several_runs_load_at_once_are_parsed_one_after_the_other(tmp_path: Path) -> None:
+    """Some versions of Python fail where a thread parses while another one is interrupted in the middle of it."""
+    code = "\n".join(f"a{line} = [{line}, {line}]" for line in range(300))
+    root = folder(tmp_path, {f"part_{number}_{place}.py": code for number in range(4) for place in range(20)})
+
+    ended = subprocess.run([sys.executable, "-c", AT_ONCE, str(root)], capture_output=True, text=True, check=False)
+
+    assert ended.stderr == ""
 
 
 def test_objects_come_from_the_suites_folder_first(tmp_path: Path) -> None:

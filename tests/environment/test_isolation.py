@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from pytest_agentbench.core.locks import ProcessLock
-from pytest_agentbench.core.seams import Isolation
+from pytest_agentbench.core.files import ProcessLock
+from pytest_agentbench.core.protocols import Isolation
 from pytest_agentbench.environment.isolation import IsolationGate
 
 HOLDER = """
 import sys
 from pathlib import Path
-from pytest_agentbench.core.locks import ProcessLock
+from pytest_agentbench.core.files import ProcessLock
 lock = ProcessLock(Path(sys.argv[1]))
 assert lock.try_acquire()
 print("held", flush=True)

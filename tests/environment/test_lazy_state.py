@@ -20,7 +20,7 @@ from pytest_agentbench.environment.diff import diff
 from pytest_agentbench.environment.fresh_values import words
 from pytest_agentbench.environment.json_state import LARGE, JsonState
 from pytest_agentbench.environment.lazy_state import LazyDict, shared
-from pytest_agentbench.environment.shared_parts import changes, plain
+from pytest_agentbench.environment.structural_sharing import changes, plain
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from([0.0, 1.0, "a", "b", float("nan")]),
@@ -97,7 +97,7 @@ def scribble(value: Any) -> None:
         value.append("scribbled")
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(state=STATES, data=st.data())
 def test_it_behaves_as_a_copy_of_ones_own(state: dict[str, Any], data: st.DataObject) -> None:
     """Whatever a tool does with it, and with what it got out of it, the base stays and the content is the copy's."""
@@ -136,7 +136,7 @@ def test_it_behaves_as_a_copy_of_ones_own(state: dict[str, Any], data: st.DataOb
     assert digest(changes(lazy, state)) == digest(changes(plain(lazy), state))
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(STATES, STATES)
 def test_differences_of_states_that_share_parts_are_those_of_copies(
     left: dict[str, Any], right: dict[str, Any]
@@ -215,7 +215,7 @@ def test_a_large_file_that_changed_is_read_again(large: Path) -> None:
     assert provider.open({}, "again")["users"]["U7"]["name"] == "Nome 77"
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(STATES, STATES, st.integers(0, 3))
 def test_a_copy_by_use_may_be_changed_throughout(state: dict[str, Any], other: dict[str, Any], small: int) -> None:
     """As a check of the user's may do with the states of a run, which others share."""

@@ -15,9 +15,8 @@ import trustme
 
 from pytest_agentbench.core.errors import EnvironmentFaultError, SendError
 from pytest_agentbench.environment.openapi.request import Request
-from pytest_agentbench.environment.openapi.sending import Sender
-from pytest_agentbench.llm.direct import DirectTransport
-from pytest_agentbench.llm.openai_client import OpenAITransport
+from pytest_agentbench.environment.openapi.transport import Sender
+from pytest_agentbench.llm.transport import DirectTransport, OpenAITransport
 
 ANSWER = json.dumps({"choices": []}).encode()
 NAMES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
@@ -25,8 +24,8 @@ NAMES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 ASKING = """
 import asyncio, sys
 from pytest_agentbench.environment.openapi.request import Request
-from pytest_agentbench.environment.openapi.sending import Sender
-from pytest_agentbench.llm.direct import DirectTransport
+from pytest_agentbench.environment.openapi.transport import Sender
+from pytest_agentbench.llm.transport import DirectTransport
 
 async def main():
     transport = DirectTransport(sys.argv[1], "", seconds=20)

@@ -267,7 +267,7 @@ _JSON = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.dictionaries(st.sampled_from([*FULL, "limit", "state", "x"]) | st.text(max_size=3), _JSON))
 def test_any_arguments_are_taken_or_refused_in_words(arguments: dict[str, Any]) -> None:
     """Whatever a model invents is either bound, and then fits the schema's names, or an `ArgumentsError`."""
@@ -288,7 +288,7 @@ _TYPES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.data())
 def test_values_of_the_declared_types_fit_the_schema_and_arrive_unchanged(data: st.DataObject) -> None:
     """What the types admit, the schema admits and the function receives."""

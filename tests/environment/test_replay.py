@@ -7,8 +7,8 @@ import pytest
 
 from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.suite import EnvironmentSpec
+from pytest_agentbench.environment.call_replay import Replay, Wanted, replay
 from pytest_agentbench.environment.diff import diff
-from pytest_agentbench.environment.replay import Replay, Wanted, replay
 from tests.environment.support import environment, shop
 
 

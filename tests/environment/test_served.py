@@ -10,11 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_agentbench.core.locks import ProcessLock
+from pytest_agentbench.core.files import ProcessLock
 from pytest_agentbench.core.remote import ServiceSpec
 from pytest_agentbench.environment.isolation import IsolationGate
-from pytest_agentbench.environment.served import serve
-from pytest_agentbench.environment.service import start_service
+from pytest_agentbench.environment.service import serve, start_service
 
 SERVICE = """
 import http.server, os, pathlib, sys
@@ -38,7 +37,7 @@ http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Desk).serve_forever()
 
 HELPER = """
 import pathlib, signal, time
-from pytest_agentbench.core.locks import ProcessLock
+from pytest_agentbench.core.files import ProcessLock
 
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 lock = ProcessLock(pathlib.Path("lock"))
@@ -53,7 +52,7 @@ import asyncio, os, pathlib
 from contextlib import AsyncExitStack
 from pytest_agentbench.core.remote import ServiceSpec
 from pytest_agentbench.environment.isolation import IsolationGate
-from pytest_agentbench.environment.served import serve
+from pytest_agentbench.environment.service import serve
 
 
 async def main():

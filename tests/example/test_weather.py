@@ -15,7 +15,7 @@ from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.runs.plan import plans
 from pytest_agentbench.runs.runner import Services, run_scenario
 from pytest_agentbench.suites.suite_file import load_suite
-from pytest_agentbench.validation.suite import validate
+from pytest_agentbench.validation.scenario import validate
 
 SUITE = Path(__file__).parents[2] / "example_project" / "weather.agentbench.yaml"
 
@@ -83,14 +83,16 @@ async def test_swapped_coordinates_are_caught_with_the_argument_named(suite: Sui
         ("http://127.0.0.1:{port}/v1", ["{python}", "-c", "raise SystemExit('out of memory')"], "out of memory"),
     ],
 )
-async def test_an_outage_is_the_environments(
+async def test_an_outage_is_never_the_agents(
     suite: Suite, tmp_path: Path, base_url: str, command: list[str] | None, told: str
 ) -> None:
-    """Nobody listens, or the service ends when it is started: no run is the agent's fault, and each says why."""
+    """Nobody listens, or the service that the suite starts never comes up: each run says why, or which one says it."""
     judged = await played(with_service(suite, base_url, command), tmp_path)
 
-    assert {(one.verdict, one.blame) for one in judged.values()} == {(Verdict.ERROR, Blame.ENVIRONMENT)}
-    assert all(told in str(one.error) for one in judged.values())
+    blame = Blame.SCENARIO if command else Blame.ENVIRONMENT
+    assert {(one.verdict, one.blame) for one in judged.values()} == {(Verdict.ERROR, blame)}
+    assert any(told in str(one.error) for one in judged.values())
+    assert all(told in str(one.error) or "the same as" in str(one.error) for one in judged.values())
 
 
 async def test_a_broken_geocoder_fails_whoever_needs_a_place(suite: Suite, tmp_path: Path) -> None:

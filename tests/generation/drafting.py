@@ -141,13 +141,14 @@ async def drafted(suite: Suite, name: str, turns: Sequence[Say], **more: Any) ->
             Wanted(label=label_of(path), text=str(at(calls[number].answer, path)), call=number, path=path)
             for number, path in say.wanted
         )
+        concerned = [one for call in bare.turns[place].refused for one in call.call.arguments.values()]
         finished.append(
             bare.turns[place].model_copy(
                 update={
                     "states": tuple(states),
                     "references": tuple(references),
                     "wanted": wanted,
-                    "about": tuple(say.about),
+                    "about": tuple(say.about or (concerned if say.act == "request" else ())),
                 }
             )
         )

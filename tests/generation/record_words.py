@@ -13,7 +13,7 @@ from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
-from pytest_agentbench.cli.recording import recording
+from pytest_agentbench.cli.model_options import recording
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.environment.toolset import load_toolset
@@ -22,14 +22,14 @@ from pytest_agentbench.generation.draft import Draft
 from pytest_agentbench.generation.language.critic import Critic, Opinion
 from pytest_agentbench.generation.language.wording import ConversationBrief, PlainWording
 from pytest_agentbench.generation.produce import Production
+from pytest_agentbench.generation.recipe_folder import Store
 from pytest_agentbench.generation.report import Report
 from pytest_agentbench.generation.roles import RoleModels
-from pytest_agentbench.generation.store import Store
-from pytest_agentbench.llm.asked_once import AskedOnce
 from pytest_agentbench.llm.cassette.file import read_cassette, write_cassette
 from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.models import Models
-from pytest_agentbench.llm.seams import Caller, Chat
+from pytest_agentbench.llm.protocols import Caller, Chat
+from pytest_agentbench.llm.structured import AskedOnce
 from tests.generation.draft import right
 from tests.generation.draft.spoiling import SPOILT
 from tests.generation.drafting import Listed

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from pytest_agentbench.cli import main
-from pytest_agentbench.generation.tools.stage_files import CARDS, GRAPH, load
-from pytest_agentbench.generation.tools.values import Cards, Graph
+from pytest_agentbench.generation.tools.artifacts import CARDS, GRAPH, load
+from pytest_agentbench.generation.tools.data_types import Cards, Graph
 
 RECORDED = Path(__file__).parent / "recorded" / "prober"
 

@@ -9,6 +9,7 @@ from pytest_agentbench.cli import main
 from pytest_agentbench.suites.suite_file import load_suite
 from tests.generation.policies.airline import airline
 from tests.generation.tools.making import suite_in
+from tests.plugin.project import Project
 
 
 def written(folder: Path, inner: str = "generated") -> dict[str, bytes]:
@@ -33,12 +34,36 @@ def test_what_an_earlier_session_saw_changes_no_byte(tmp_path: Path) -> None:
     assert written(tmp_path / "generated", "scenarios") == first
 
 
-def test_with_the_shape_of_react_the_user_speaks_once(tmp_path: Path) -> None:
-    """Each call behind the first takes what an earlier one gave; two calls are enough for a scenario."""
-    file = suite_in(tmp_path, "hotel", "count: 4, seed: 7, shape: react")
+PLAYER = """
+from pathlib import Path
+
+import yaml
+
+
+def build(tools, does=True):
+    files = sorted(Path("generated/scenarios").glob("*.yaml"))
+    found = {one["says"][0]["request"]: one for one in map(yaml.safe_load, map(Path.read_text, files))}
+    call = {tool.__name__: tool for tool in tools}
+
+    def reply(message):
+        for step in found[message]["expect"] if does else ():
+            call[step["name"]](**step["arguments"])
+        return "; ".join(found[message].get("communicate", ["It is done."])) if does else "It is done."
+
+    return reply
+"""
+
+
+def test_with_the_shape_of_react_the_user_speaks_once(pytester: pytest.Pytester) -> None:
+    """Each call behind the first takes what an earlier one gave; a right agent passes, one that does nothing fails."""
+    recipe = "count: 4, seed: 7, shape: react, review: off"
+    file = suite_in(pytester.path, "hotel", recipe, more="variants: {right: {}, idle: {does: false}}")
+    (pytester.path / "hotel_agent.py").write_text(PLAYER, encoding="utf-8")
 
     assert main(["generate", str(file)]) == 0
 
+    played = Project(pytester=pytester).run("--agentbench-variant", "all", "agentbench.yaml")
+    played.assert_outcomes(passed=4, failed=4)
     scenarios = load_suite(file, environ={}).scenarios
     assert len(scenarios) == 4
     for one in scenarios:

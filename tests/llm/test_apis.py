@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from pytest_agentbench.llm.apis.api import ANTHROPIC, OPENAI, Api
 from pytest_agentbench.llm.apis.registry import APIS, api_at, api_named
+from pytest_agentbench.llm.completion import tokens_of
 from pytest_agentbench.llm.proxy.relay import Events
-from pytest_agentbench.llm.reading import tokens_of
 from pytest_agentbench.results.redact import Redactor
 from tests.tables import each
 

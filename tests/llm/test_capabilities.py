@@ -11,8 +11,8 @@ from pydantic import BaseModel
 from pytest_agentbench.core.errors import SendError
 from pytest_agentbench.core.model import ModelSpec, Usage
 from pytest_agentbench.llm.models import Models
-from pytest_agentbench.llm.request import OUTPUT_BOUND
-from pytest_agentbench.llm.seams import Caller
+from pytest_agentbench.llm.protocols import Caller
+from pytest_agentbench.llm.reply import OUTPUT_BOUND
 from pytest_agentbench.llm.structured import structured
 from pytest_agentbench.testing import ModelRequest, ModelServer, call, fault, text
 from pytest_agentbench.testing.script import Given

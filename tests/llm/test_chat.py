@@ -10,11 +10,11 @@ import pytest
 from pytest_agentbench.core.errors import BudgetSpentError, CassetteMissError, KeyMissingError, SendError
 from pytest_agentbench.core.model import ModelSpec, Price, Usage
 from pytest_agentbench.core.run import RunKey
+from pytest_agentbench.llm.capabilities import Paused
 from pytest_agentbench.llm.chat import Ways
 from pytest_agentbench.llm.ledger import Ledger
 from pytest_agentbench.llm.models import Models
-from pytest_agentbench.llm.seams import Caller, Recorded
-from pytest_agentbench.llm.turns import Paused
+from pytest_agentbench.llm.protocols import Caller, Recorded
 from pytest_agentbench.testing import ModelRequest, ModelServer, fault, text
 from pytest_agentbench.testing.script import Given
 from tests.llm.virtual import Pauses, Time

@@ -17,8 +17,8 @@ from pytest_agentbench.core.run import RunKey
 from pytest_agentbench.llm.chat import Ways
 from pytest_agentbench.llm.ledger import Ledger
 from pytest_agentbench.llm.models import Models
+from pytest_agentbench.llm.protocols import Caller
 from pytest_agentbench.llm.reply import ChatReply
-from pytest_agentbench.llm.seams import Caller
 from pytest_agentbench.testing import ModelServer, call, fault, text
 from pytest_agentbench.testing.script import Given
 from tests.llm.virtual import Pauses, Time

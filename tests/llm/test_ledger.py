@@ -12,9 +12,9 @@ import pytest
 
 from pytest_agentbench.core.errors import BudgetSpentError, NotRunError, ResultsError
 from pytest_agentbench.core.run import RunKey
-from pytest_agentbench.llm.ledger import Ledger
-from pytest_agentbench.llm.reserving import reserve_when_free
-from pytest_agentbench.llm.seams import Caller
+from pytest_agentbench.llm.ledger import Ledger, reserve_when_free
+from pytest_agentbench.llm.protocols import Caller
+from tests.forking import Worker
 from tests.tables import each
 
 RUN = RunKey(suite="bench/agentbench.yaml", scenario="a")
@@ -190,7 +190,7 @@ def test_what_a_lost_process_had_in_flight_is_charged(tmp_path: Path, ledger: Le
 _HOLDER = """
 import os, sys
 from pathlib import Path
-from pytest_agentbench.llm.seams import Caller
+from pytest_agentbench.llm.protocols import Caller
 from pytest_agentbench.llm.ledger import Ledger
 Ledger(Path(sys.argv[1]), process="gw0").reserve(Caller(role="user"), 0.75)
 os._exit(9)
@@ -232,43 +232,27 @@ def test_a_continued_session_remembers(tmp_path: Path) -> None:
     again.close()
 
 
-_WORKER = """
-import sys
-from pathlib import Path
-from pytest_agentbench.core.errors import BudgetSpentError
-from pytest_agentbench.core.run import RunKey
-from pytest_agentbench.llm.seams import Caller
-from pytest_agentbench.llm.ledger import Ledger
-ledger = Ledger(Path(sys.argv[1]), process=sys.argv[2])
-caller = Caller(role="user", run=RunKey(suite="s", scenario=sys.argv[2]))
-sys.stdin.readline()
-made = 0
-while True:
-    try:
-        held = ledger.reserve(caller, 0.003)
-    except BudgetSpentError as refused:
-        if refused.later:
-            continue
-        break
-    ledger.settle(held, 0.001)
-    made += 1
-print(made)
-"""
+def spend(file: Path, process: str) -> int:
+    """Make calls until the budget is spent; give how many there were."""
+    ledger = Ledger(file, process=process)
+    caller = user(RunKey(suite="s", scenario=process))
+    made = 0
+    while True:
+        try:
+            held = ledger.reserve(caller, 0.003)
+        except BudgetSpentError as refused:
+            if refused.later:
+                continue
+            return made
+        ledger.settle(held, 0.001)
+        made += 1
 
 
 def test_four_processes_spend_exactly_the_budget(tmp_path: Path, ledger: Ledger) -> None:
     """Four processes at once make exactly the calls that the budget holds, and every one is accounted for."""
     ledger.start(cost_usd=1.202)
-    command = [sys.executable, "-c", _WORKER, str(tmp_path / "ledger.sqlite")]
-    workers = [
-        subprocess.Popen([*command, f"gw{number}"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        for number in range(4)
-    ]
-    for worker in workers:
-        assert worker.stdin
-        worker.stdin.write("go\n")
-        worker.stdin.flush()
-    made = [int(worker.communicate()[0]) for worker in workers]
+    workers = [Worker(spend, tmp_path / "ledger.sqlite", f"gw{number}") for number in range(4)]
+    made = [worker.result() for worker in workers]
 
     spent = ledger.spent()
     assert sum(made) == spent.calls == 1200

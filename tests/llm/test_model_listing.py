@@ -7,9 +7,9 @@ import pytest
 
 from pytest_agentbench.core.errors import SendError
 from pytest_agentbench.core.model import ModelSpec
-from pytest_agentbench.llm.model_listing import listed
+from pytest_agentbench.llm.http_errors import listed
 from pytest_agentbench.llm.models import Models
-from pytest_agentbench.llm.seams import Caller
+from pytest_agentbench.llm.protocols import Caller
 from pytest_agentbench.testing import ModelServer, fault, text
 from pytest_agentbench.testing.script import Script
 from tests.tables import each

@@ -16,16 +16,16 @@ from pytest_agentbench.core.model import Price
 from pytest_agentbench.core.run import RunKey
 from pytest_agentbench.llm.cassette.merge import merge as merge_shards
 from pytest_agentbench.llm.cassette.modes import Mode
-from pytest_agentbench.llm.cassette.recorder import CassetteRecorder
+from pytest_agentbench.llm.cassette.record_replay import CassetteRecorder
 from pytest_agentbench.llm.ledger import Ledger
+from pytest_agentbench.llm.protocols import Caller
 from pytest_agentbench.llm.proxy.server import Proxy
-from pytest_agentbench.llm.seams import Caller
 from pytest_agentbench.llm.wire import LONGEST_REPLY
 from pytest_agentbench.results.redact import Redactor
 from pytest_agentbench.runs.loop_thread import LoopThread
 from pytest_agentbench.testing import fault
 from pytest_agentbench.testing.answers import Answer, call, calls, text
-from pytest_agentbench.testing.request import ModelRequest
+from pytest_agentbench.testing.script import ModelRequest
 from pytest_agentbench.testing.server import ModelServer
 from tests.tables import each
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_agentbench.core.errors import ProviderError
-from pytest_agentbench.llm.reading import read_reply, tokens_of
+from pytest_agentbench.llm.completion import read_reply, tokens_of
 from pytest_agentbench.llm.reply import RequestedCall, TokenCount
 from tests.tables import each
 

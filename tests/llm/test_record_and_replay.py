@@ -15,9 +15,9 @@ from pytest_agentbench.core.run import RunKey
 from pytest_agentbench.llm.cassette.file import read_cassette
 from pytest_agentbench.llm.cassette.merge import merge
 from pytest_agentbench.llm.cassette.modes import Mode
-from pytest_agentbench.llm.cassette.recorder import CassetteRecorder
+from pytest_agentbench.llm.cassette.record_replay import CassetteRecorder
 from pytest_agentbench.llm.models import Models
-from pytest_agentbench.llm.seams import Caller
+from pytest_agentbench.llm.protocols import Caller
 from pytest_agentbench.llm.structured import structured
 from pytest_agentbench.testing import ModelRequest, ModelServer, fault, truncated
 from pytest_agentbench.testing.script import Given

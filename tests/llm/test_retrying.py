@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_agentbench.core.errors import SendError
+from pytest_agentbench.llm.chat import Retries
 from pytest_agentbench.llm.http_errors import embedded_error, retry_after, status_error
-from pytest_agentbench.llm.retrying import Retries
 from tests.llm.virtual import Time
 from tests.tables import each
 

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pytest_agentbench.llm.apis.chat import ChatAssembly
+from pytest_agentbench.llm.apis.chat_completions import ChatAssembly
 from pytest_agentbench.llm.proxy.relay import Events
 from tests.tables import each
 

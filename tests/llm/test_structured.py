@@ -17,7 +17,7 @@ from pytest_agentbench.core.errors import CassetteMissError, SendError, TokenLim
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.llm.answer_text import UnreadableAnswerError, read_answer
 from pytest_agentbench.llm.models import Models
-from pytest_agentbench.llm.seams import Caller
+from pytest_agentbench.llm.protocols import Caller
 from pytest_agentbench.llm.strict_schema import schema_of
 from pytest_agentbench.llm.structured import structured
 from pytest_agentbench.testing import ModelRequest, ModelServer, call, calls, fault, refusal, text, truncated

@@ -7,9 +7,8 @@ import pytest
 from aiohttp import web
 
 from pytest_agentbench.core.errors import SendError
-from pytest_agentbench.llm.direct import DirectTransport, endpoint
-from pytest_agentbench.llm.openai_client import OpenAITransport
-from pytest_agentbench.llm.request import ChatRequest
+from pytest_agentbench.llm.reply import ChatRequest
+from pytest_agentbench.llm.transport import DirectTransport, OpenAITransport, endpoint
 from pytest_agentbench.llm.wire import where
 from pytest_agentbench.testing import ModelServer, text
 

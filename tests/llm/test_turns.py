@@ -8,10 +8,10 @@ from pydantic import BaseModel
 
 from pytest_agentbench.core.errors import SendError
 from pytest_agentbench.core.model import ModelSpec
+from pytest_agentbench.llm.capabilities import Turns
 from pytest_agentbench.llm.models import Models
-from pytest_agentbench.llm.seams import Caller
+from pytest_agentbench.llm.protocols import Caller
 from pytest_agentbench.llm.structured import structured
-from pytest_agentbench.llm.turns import Turns
 from pytest_agentbench.testing import ModelRequest, ModelServer, fault, text
 from pytest_agentbench.testing.script import Given
 from tests.llm.virtual import Pauses

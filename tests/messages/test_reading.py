@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pytest_agentbench.core.approvals import ApprovalRequest, Decision
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.messages.content import UnreadableError
-from pytest_agentbench.messages.reading import read
+from pytest_agentbench.messages.reader import read
 from tests.messages.shapes import SHAPES, Talk, talks
 from tests.tables import each
 

@@ -126,14 +126,31 @@ def test_no_script_holds_an_expression_and_every_input_is_used(runner: Runner) -
     assert (refused.returncode, "letters, digits" in refused.stdout) == (1, True)
 
 
-def test_gates_decide_and_the_report_is_kept(runner: Runner) -> None:
-    """A held gate is status 0, a failure on a selection without gates is not; the files are there in any case."""
+def test_gates_decide_and_the_report_is_kept_and_told(runner: Runner) -> None:
+    """A held gate is status 0, a failure on a selection without gates is not; the files are there in any case.
+
+    One comment is written and then written anew: it is found by its mark; without the permission the job goes on.
+    """
     outputs = runner.play()
 
     folder = Path(outputs["folder"])
     assert (outputs["status"], outputs["keep"]) == ("0", "false")
     assert {path.name for path in folder.iterdir()} == {"results.json", "report.html", "report.md", "junit.xml"}
     assert (runner.temporary / "summary").read_text() == (folder / "report.md").read_text()
+
+    assert "is in a comment" in runner.comment().stdout
+    assert "is in a comment" in runner.comment(GH_FOUND="41\n42\n").stdout
+    refused = runner.comment(GH_STATUS="1")
+
+    called = [line for line in (runner.temporary / "gh").read_text().splitlines() if not line.startswith("api user")]
+    body = (runner.temporary / "gh.body").read_text()
+    assert body.startswith("<!-- agentbench:bench -->\n")
+    assert body.partition("\n")[2] == (runner.temporary / "agentbench-bench" / "report.md").read_text()
+    assert "api -X POST repos/team/agent/issues/7/comments" in called[1]
+    assert "api -X PATCH repos/team/agent/issues/comments/41 " in called[3]
+    assert (refused.returncode, "::notice::no comment was written" in refused.stdout) == (0, True)
+    assert len(called) == 5
+
     assert runner.play(arguments="-m \"agentbench(scenario='price')\"")["status"] == "1"
     assert runner.step("Gate", STATUS="1").returncode == 1
     assert runner.step("Gate", STATUS="0").returncode == 0
@@ -164,21 +181,3 @@ def test_a_session_that_broke_off_is_no_green_job(runner: Runner) -> None:
     assert "No report of agentbench: pytest ended with status 0. not complete" in (
         runner.temporary / "summary"
     ).read_text(encoding="utf-8")
-
-
-def test_one_comment_is_written_and_then_written_anew(runner: Runner) -> None:
-    """It is found by its mark; without the permission the job goes on."""
-    runner.play()
-
-    assert "is in a comment" in runner.comment().stdout
-    assert "is in a comment" in runner.comment(GH_FOUND="41\n42\n").stdout
-    refused = runner.comment(GH_STATUS="1")
-
-    called = [line for line in (runner.temporary / "gh").read_text().splitlines() if not line.startswith("api user")]
-    body = (runner.temporary / "gh.body").read_text()
-    assert body.startswith("<!-- agentbench:bench -->\n")
-    assert body.partition("\n")[2] == (runner.temporary / "agentbench-bench" / "report.md").read_text()
-    assert "api -X POST repos/team/agent/issues/7/comments" in called[1]
-    assert "api -X PATCH repos/team/agent/issues/comments/41 " in called[3]
-    assert (refused.returncode, "::notice::no comment was written" in refused.stdout) == (0, True)
-    assert len(called) == 5

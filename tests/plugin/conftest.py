@@ -15,9 +15,3 @@ def project(pytester: pytest.Pytester) -> Project:
 def anywhere(request: pytest.FixtureRequest, pytester: pytest.Pytester) -> Project:
     """A user's project, run in one process and, with the slow tests, in two: the same assertions must hold."""
     return Project(pytester=pytester, arguments=(request.param,))
-
-
-@pytest.fixture(params=["-n0", "-n2"])
-def everywhere(request: pytest.FixtureRequest, pytester: pytest.Pytester) -> Project:
-    """A user's project, always run in one process and in two: for what two processes must put together."""
-    return Project(pytester=pytester, arguments=(request.param,))

@@ -243,7 +243,7 @@ ENDING: dict[str, str] = {
     "segfault": "import ctypes; ctypes.string_at(0)",
     "user-signal": "os.kill(os.getpid(), signal.SIGUSR1); time.sleep(3_600)",
     "quit": "os.kill(os.getpid(), signal.SIGQUIT); time.sleep(3_600)",
-    "cpu-limit": "resource.setrlimit(resource.RLIMIT_CPU, (1, 1))\nwhile True: pass",
+    "cpu-used-up": "resource.setrlimit(resource.RLIMIT_CPU, (1, 1))\nwhile True: pass",
     "exits-in-a-thread": "threading.Thread(target=os._exit, args=(0,)).start(); time.sleep(3_600)",
     "exits-in-a-signal": ("os.kill(os.getpid(), signal.SIGUSR2); time.sleep(3_600)"),
     "exec": "os.execv('/bin/true', ['true'])",
@@ -309,6 +309,7 @@ def kinds() -> list[str]:
 def agent_source() -> str:
     """Write the module of an agent that does what the scenario's context names, and otherwise what is asked."""
     parts = [PREAMBLE]
+    assert ENDING.keys().isdisjoint([*SYNC, *CHANGING])  # else one kind would do what another does
     for where, lines in (("sync", {**SYNC, **CHANGING, **ENDING}), ("async", ASYNC), ("factory", FACTORY)):
         for name, body in lines.items():
             function = f"{where}_{name}".replace("-", "_")

@@ -1,12 +1,10 @@
 """A user's project in a temporary folder, written and run in a few words."""
 
 import json
-import multiprocessing
 import os
 import sys
 import textwrap
 import time
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +12,9 @@ from typing import Any, Literal
 
 import pytest
 
-from pytest_agentbench.environment.module_search import SuiteFolder
+from pytest_agentbench.environment.import_path import SuiteFolder
 from pytest_agentbench.results.document import Document, comparable, read
+from tests.forking import CAN_FORK, CONTEXT, begin, start
 
 TWO_WORKERS = pytest.param("-n2", marks=pytest.mark.slow)
 """The argument of a session in two workers: each costs the start of three processes, so most are slow tests."""
@@ -57,14 +56,12 @@ Where = Literal["this", "forked", "fresh"]
 
 def forked(pytester: pytest.Pytester, arguments: Sequence[str], timeout: float) -> pytest.RunResult:
     """Run pytest in a copy of this process: a fresh one costs a second for its imports alone."""
-    if "fork" not in multiprocessing.get_all_start_methods():
+    if not CAN_FORK:
         return pytester.runpytest_subprocess(*arguments, timeout=timeout)
     written = [pytester.path / f"{name}.{len(list(pytester.path.glob('stdout.*')))}" for name in ("stdout", "stderr")]
-    child = multiprocessing.get_context("fork").Process(target=_session, args=(arguments, *written))
+    child = CONTEXT.Process(target=_session, args=(arguments, *written))
     started = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of 3.12 on: threads of this process are not in the copy
-        child.start()
+    start(child)
     child.join(timeout)
     is_late = child.is_alive()
     child.kill()
@@ -76,11 +73,11 @@ def forked(pytester: pytest.Pytester, arguments: Sequence[str], timeout: float) 
 
 def _session(arguments: Sequence[str], stdout: Path, stderr: Path) -> None:
     """Run pytest, and write to files what it would write to its streams."""
+    begin()
     for number, name, path in ((1, "stdout", stdout), (2, "stderr", stderr)):
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         os.dup2(file, number)
         setattr(sys, name, os.fdopen(number, "w", encoding="utf-8", errors="backslashreplace", closefd=False))
-    warnings.resetwarnings()
     sys.path.insert(0, "")
     sys.exit(int(pytest.main(list(arguments))))
 

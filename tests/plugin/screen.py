@@ -1,7 +1,6 @@
 """A terminal to run pytest on: a pseudo-terminal, and what its screen shows after every byte."""
 
 import fcntl
-import multiprocessing
 import os
 import pty
 import re
@@ -9,12 +8,13 @@ import signal
 import struct
 import sys
 import termios
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+
+from tests.forking import CONTEXT, begin, start
 
 _ESCAPE = re.compile(r"\x1b\[(\d*)([A-Za-z])|\x1b\[[\d;?]*[A-Za-z]")
 
@@ -82,11 +82,11 @@ def run_on_terminal(
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, width, 0, 0))
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "CI", "COLUMNS"))}
     environment = {**kept, "TERM": "xterm", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **(environ or {})}
-    command = ["-p", "agentbench", "-p", "xdist", "-p", "no:cacheprovider", *arguments]
-    process = multiprocessing.get_context("fork").Process(target=_session, args=(folder, theirs, environment, command))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of 3.12 on: threads of this process are not in the copy
-        process.start()
+    # this process froze its objects: a session leaves them alone then, but counting them takes long
+    quick = ["-p", "no:agentbench-garbage", "-p", "no:cacheprovider"]
+    command = ["-p", "agentbench", "-p", "xdist", *quick, *arguments]
+    process = CONTEXT.Process(target=_session, args=(folder, theirs, environment, command))
+    start(process)
     os.close(theirs)
     written = b""
     while part := _read(ours):
@@ -103,6 +103,7 @@ def run_on_terminal(
 
 def _session(folder: Path, terminal: int, environment: Mapping[str, str], command: Sequence[str]) -> None:
     """Run pytest in a copy of the test's process, on the terminal alone."""
+    begin()
     os.setsid()
     os.chdir(folder)
     os.environ.clear()
@@ -113,7 +114,6 @@ def _session(folder: Path, terminal: int, environment: Mapping[str, str], comman
         os.fdopen(number, "w" if number else "r", buffering=1, encoding="utf-8", closefd=False) for number in range(3)
     )
     signal.signal(signal.SIGINT, signal.default_int_handler)  # who has Ctrl-C ignored hands that down
-    warnings.resetwarnings()
     sys.path.insert(0, "")
     sys.exit(int(pytest.main([*command])))
 

@@ -8,8 +8,8 @@ import pytest
 
 from pytest_agentbench.cli import main
 from pytest_agentbench.core.scenario import Quarantine
-from pytest_agentbench.results.history import FILE, history
-from pytest_agentbench.runs.gates import expired
+from pytest_agentbench.results.document import FILE, history
+from pytest_agentbench.runs.forecast import expired
 from pytest_agentbench.suites.suite_file import load_suite
 from tests.plugin.project import Project
 from tests.plugin.test_gates import ONE_WRONG

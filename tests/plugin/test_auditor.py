@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_agentbench.checks.parts import LET_ANSWER
+from pytest_agentbench.checks.measurement import LET_ANSWER
 from pytest_agentbench.cli import main
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.results.document import comparable, read
@@ -116,7 +116,7 @@ def test_uncalibrated_stands_beside_every_verdict_that_rests_on_it(
         [
             "s1 failed (uncalibrated): polite, turn 2: It sounds curt.*",
             "*rests on the auditor*",
-            "*uncalibrated: `agentbench calibrate` has not held it against labelled runs*",
+            "*uncalibrated: `agentbench calibrate` has not compared it with labelled runs*",
             "    s1 *[[]uncalibrated[]]",
             "auditor *2 of 2 runs · 2 rest on it · uncalibrated: *",
         ]
@@ -147,9 +147,9 @@ def test_uncalibrated_stands_beside_every_verdict_that_rests_on_it(
             "uncalibrated: no false alarm on 60 labelled runs (at most 6 %, 95 %); it was another then",
             True,
         ),
-        ({"runs": "many"}, "uncalibrated: `agentbench calibrate` has not held it", True),
-        ({"runs": 10**400, "false_alarms": 0}, "uncalibrated: `agentbench calibrate` has not held it", True),
-        (None, "uncalibrated: `agentbench calibrate` has not held it", True),
+        ({"runs": "many"}, "uncalibrated: `agentbench calibrate` has not compared it", True),
+        ({"runs": 10**400, "false_alarms": 0}, "uncalibrated: `agentbench calibrate` has not compared it", True),
+        (None, "uncalibrated: `agentbench calibrate` has not compared it", True),
     ],
 )
 def test_it_is_calibrated_by_runs_that_the_team_labelled(
@@ -228,7 +228,7 @@ def test_its_figures_are_lines_of_every_report(project: Project) -> None:
             "satisfied yet failed *1 of 2 runs with a satisfied user*",
             "plays_agent *2 of 2 runs (100 %): the user spoke as the agent*",
             "flags of the auditor (they decide nothing)",
-            "  claim 2 in 2 runs, the first: s1, turn 2: *borne out by nothing, *",
+            "  claim 2 in 2 runs, the first: s1, turn 2: *supported by nothing, *",
         ]
     )
     root = project.pytester.path

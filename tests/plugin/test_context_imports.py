@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_agentbench.api.reading import read_suite
+from pytest_agentbench.api.suite_loader import read_suite
 from pytest_agentbench.core.errors import SuiteError
 
 

@@ -25,6 +25,21 @@ def build(tools):
 """
 
 
+BROKEN_STATE = """
+class State:
+    isolation = "per_run"
+
+    def open(self, initial, run):
+        raise OSError("the disk is full")
+
+    def snapshot(self, handle):
+        return {}
+
+    def close(self, handle):
+        pass
+"""
+
+
 def bad_at(bad: str, *numbers: int, kind: str = "") -> str:
     """Give an agent that does something bad for some orders."""
     return BAD_AT.format(bad=bad, numbers=set(numbers), kind=kind)
@@ -75,28 +90,33 @@ def test_six_hung_sync_agents_are_the_only_ones_to_time_out(anywhere: Project) -
 
 
 def test_a_process_that_dies_names_the_run_that_killed_it(pytester: pytest.Pytester) -> None:
-    """With eight runs in flight the suspects run again alone; only the one that dies again is CRASHED."""
-    project = Project(pytester=pytester, arguments=("-n2",))
-    project.suite(*SCENARIOS, agent=bad_at("os._exit(9)", 6))
+    """With eight runs in flight the suspects run again alone; only the one that dies again is CRASHED.
 
-    result = project.run("--agentbench-concurrency=8", timeout=120)
+    A crash is missed where gates decide, and stays in their denominator; a test of the user's own is red.
+    """
+    project = Project(pytester=pytester, arguments=("-n2",))
+    gates = ["success >= 0.9", "crashed <= 1"]
+    project.suite(*SCENARIOS, agent=bad_at("os._exit(9)", 6), gates=gates)
+    own = """
+    import os
+
+    def test_dying(agentbench):
+        agentbench.simulate(agent=lambda message: os._exit(9), says=["Hi"])
+    """
+    project.write("test_shop.py", own)
+
+    result = project.run("--agentbench-concurrency=8", "-v", timeout=120)
 
     results = project.document.results
-    assert [run.key.scenario for run in results] == SCENARIOS
-    assert [run.key.scenario for run in results if not run.passed] == ["s06"]
-    assert results[5].termination == "CRASHED"
+    ends = {run.key.scenario: str(run.termination) for run in results}
+    assert len(results) == len(SCENARIOS) + 1
+    assert [name for name in ends if name in SCENARIOS] == SCENARIOS
+    assert [str(run.termination) for run in results if not run.passed] == ["CRASHED"] * 2
+    assert ends["s06"] == "CRASHED"
+    result.stdout.fnmatch_lines(
+        ["*success >= 0.9*0.96*24*ok*", "*crashed <= 1*1*24*ok*", "*1 failed, 23 passed, *1 missed in*"]
+    )
     assert result.ret == 1
-
-
-def test_a_process_that_dies_is_missed_where_gates_decide(pytester: pytest.Pytester) -> None:
-    """A crash stays in the denominator of a gated suite."""
-    project = Project(pytester=pytester, arguments=("-n1",))
-    project.suite(*SCENARIOS[:10], agent=bad_at("os._exit(9)", 6), gates=["success >= 0.9", "crashed <= 1"])
-
-    result = project.run(process="forked", timeout=120)
-
-    result.stdout.fnmatch_lines(["*success >= 0.9*0.90*10*ok*", "*crashed <= 1*1*10*ok*"])
-    assert result.ret == 0
 
 
 def test_an_async_agent_that_is_cancelled_by_its_time_limit_is_a_timeout(project: Project) -> None:
@@ -131,12 +151,12 @@ def test_a_tool_that_raises_is_a_result_that_the_agent_sees(project: Project) ->
 
 def test_an_environment_that_breaks_is_not_the_agents_fault(project: Project) -> None:
     """A fault of the environment is unscored, and says what broke."""
-    project.suite("a", environment={"tools": "shop_tools", "state": {"sqlite": {"schema": "broken.sql"}}})
-    project.write("bench/broken.sql", "CREATE TABEL orders (id)")
+    project.suite("a", environment={"tools": "shop_tools", "state": {"own": "shop_state:State"}})
+    project.write("bench/shop_state.py", BROKEN_STATE)
 
     result = project.run()
 
     (run,) = project.document.results
     assert (run.verdict, run.blame, run.scored) == ("error", "environment", False)
-    result.stdout.fnmatch_lines(["*blame environment*not counted against the agent*TABEL*"])
+    result.stdout.fnmatch_lines(["*blame environment*not counted against the agent*the disk is full*"])
     assert result.ret == 1

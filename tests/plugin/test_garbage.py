@@ -67,3 +67,12 @@ def test_a_session_that_only_collects_freezes_nothing(project: Project) -> None:
     project.suite("right")
     assert project.run("--collect-only").ret == 0
     assert gc.get_freeze_count() == 0
+
+
+def test_what_was_there_stays_out_of_sight_in_a_process_of_the_sessions_own(project: Project) -> None:
+    """pytest looks for garbage several times at the end, which then finds only what is newer than the items."""
+    project.suite("right")
+    project.write("conftest.py", f"{NOTED}\n    def pytest_unconfigure():\n        pytest_runtest_call(None)\n")
+    assert project.run(process="fresh").ret == 0
+    assert len(noted(project)) == 2
+    assert all(count > 1_000 for count in noted(project))

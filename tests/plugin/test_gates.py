@@ -44,14 +44,14 @@ def test_a_failing_run_is_missed_when_gates_hold(gated: Project) -> None:
 
 
 def test_a_gate_that_does_not_hold_fails_the_session_and_has_a_test_case_of_its_own(
-    everywhere: Project, capsys: pytest.CaptureFixture[str]
+    anywhere: Project, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Terminal, pytest's last line, exit status, JUnit and a later report agree."""
-    everywhere.suite("a", "b", "c", "d", agent=ONE_WRONG, gates=["success >= 0.9"])
+    anywhere.suite("a", "b", "c", "d", agent=ONE_WRONG, gates=["success >= 0.9"])
 
-    result = everywhere.run("--junitxml=junit.xml")
+    result = anywhere.run("--junitxml=junit.xml")
 
-    suite = ElementTree.parse(everywhere.pytester.path / "junit.xml").getroot()[0]
+    suite = ElementTree.parse(anywhere.pytester.path / "junit.xml").getroot()[0]
     failed = [case.get("name") for case in suite if case.find("failure") is not None]
     assert result.ret == 1
     assert (suite.get("failures"), failed) == ("1", ["gate success >= 0.9"])

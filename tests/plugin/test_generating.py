@@ -129,11 +129,14 @@ def test_the_scripted_user_plays_what_was_generated(pytester: pytest.Pytester, k
     result.assert_outcomes(passed=8)
 
 
-def test_workers_read_what_the_controller_wrote(pytester: pytest.Pytester, keys: Path) -> None:
+def test_workers_read_what_the_controller_wrote(
+    pytester: pytest.Pytester, keys: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With a worker the recipe runs once, in the controller, before it starts."""
     pytest.importorskip("xdist")
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
 
-    result = pytester.runpytest("--agentbench", "--agentbench-generate", "-n", "1")
+    result = pytester.runpytest("-p", "agentbench", "-p", "xdist", "--agentbench", "--agentbench-generate", "-n", "1")
 
     assert sum("3 of 3 scenarios" in line for line in result.outlines) == 1
     result.assert_outcomes(failed=3)

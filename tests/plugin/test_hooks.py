@@ -6,13 +6,14 @@ from typing import cast
 
 import pytest
 
-from pytest_agentbench.core.seams import OfferedEnvironment
+from pytest_agentbench.core.protocols import OfferedEnvironment
 from pytest_agentbench.core.suite import EnvironmentSpec
 from pytest_agentbench.core.tool import Toolset, ToolSpec
 from pytest_agentbench.core.verdict import Blame, Verdict
-from pytest_agentbench.environment.offered import offered_tools
+from pytest_agentbench.environment.plugin_environment import offered_tools
 from pytest_agentbench.testing import ModelServer, text
 from tests.plugin.project import Project
+from tests.tables import each
 
 BOT = """
 class Bot:
@@ -84,7 +85,7 @@ def test_checks_metrics_and_sections_are_added(anywhere: Project) -> None:
 @pytest.mark.parametrize(
     ("hook", "told"),
     [
-        ("def pytest_agentbench_checks(run):\n    1 / 0", "an implementation of pytest_agentbench_checks raised Zero"),
+        ("def pytest_agentbench_checks(run):\n    1 / 0", "the plugin conftest (pytest_agentbench_checks) raised Zero"),
         (
             "def pytest_agentbench_metrics(run):\n    return {'a': 'b'}",
             "gave 'b' for 'a'; a metric is a number or None",
@@ -220,6 +221,31 @@ def test_a_plugin_offers_an_environment_by_a_name(anywhere: Project) -> None:
     wrong.stdout.fnmatch_lines(["*:3:*environment.notebook: found 'three'*", "*:3:*unknown key 'pages'*"])
 
 
+BROKEN = {
+    "misfits=lambda form, folder: [1 / 0]": "`misfits`) raised ZeroDivisionError: division by zero",
+    "misfits=lambda form, folder: None": "`misfits`) raised TypeError: 'NoneType' object is not iterable",
+    "adapt=lambda form, folder, scenario: scenario.ids": "`adapt`) raised AttributeError: 'Scenario' object has no",
+    "adapt=lambda form, folder, scenario: 'one'": "`adapt`) raised TypeError: 'one' was given, which is str",
+}
+"""Mistakes of a plugin in what it says of its environment, and how each is told."""
+
+
+@each("mistake", BROKEN)
+def test_what_a_plugin_raises_about_a_suite_is_told_once_where_it_is_named(anywhere: Project, mistake: str) -> None:
+    """The problem names plugin, hook and error, and nothing of our own code is shown."""
+    anywhere.write("bench/conftest.py", NOTEBOOK.replace("form=Form,", f"form=Form, {mistake},"))
+    scenarios = "[{id: one, says: [Milk]}, {id: two, says: [Milk]}]"
+    suite = f"agent: desk:build\nscenarios: {scenarios}\nenvironment: {{notebook: 3}}\n"
+    anywhere.write("bench/agentbench.yaml", suite)
+
+    said = [line for line in anywhere.run().outlines if "agentbench.yaml:" in line]
+
+    assert len(said) == 1
+    assert ":3:25: environment.notebook: the plugin conftest (pytest_agentbench_environments, " in said[0]
+    assert BROKEN[mistake] in said[0]
+    assert said[0].endswith("(a mistake of the plugin, not of this file)")
+
+
 def test_a_fault_strikes_a_tool_that_a_plugin_offers(anywhere: Project) -> None:
     """Also one with an argument whose name Python has no room for."""
     odd = '"text": {"type": "string"}, "from": {"type": "string"}, "page-no": True'
@@ -275,4 +301,4 @@ def test_an_environment_of_a_plugin_that_breaks_is_not_the_agents_fault(project:
     project.write("bench/conftest.py", "def pytest_agentbench_environments():\n    raise ValueError('boom')\n")
     wrong = project.run()
 
-    wrong.stdout.fnmatch_lines(["an implementation of pytest_agentbench_environments raised ValueError: boom*"])
+    wrong.stdout.fnmatch_lines(["the plugin conftest (pytest_agentbench_environments) raised ValueError: boom*"])

@@ -155,6 +155,32 @@ def test_a_path_without_an_app_is_no_address(project: Project) -> None:
     assert "found '/chat', expected an address" in " ".join(result.stdout.str().split())
 
 
+def test_a_path_into_the_answer_that_is_misspelt_is_the_suites_fault(project: Project) -> None:
+    """The runs are unscored, and each says where the path stands in the suite file, or in its variant."""
+    project.write("bench/service.py", APP)
+    project.write(
+        "bench/agentbench.yaml",
+        """\
+        agent:
+          http:
+            app: service:app
+            reply: replay
+        variants:
+          plain: {}
+          other: {reply: repli}
+        scenarios: [{id: a, says: [Hi]}]
+        """,
+    )
+
+    result = project.run("bench", "--agentbench-variant=all")
+
+    said = " ".join(result.stdout.str().split())
+    there = "leads nowhere in the agent's answer: at the top there is only the key 'reply' (write `reply: reply`)"
+    assert f"CRASHED: bench/agentbench.yaml:4:12: agent.http.reply: 'replay' {there}" in said
+    assert f"CRASHED: bench/agentbench.yaml:7:18: variants.other.reply: 'repli' {there}" in said
+    assert {(run.verdict.value, run.blame) for run in project.document.results} == {("error", Blame.SCENARIO)}
+
+
 STARTS = {
     "raises": ('raise LookupError("no database")', "as it starts, raised LookupError: no database"),
     "says that it failed": (
@@ -360,15 +386,15 @@ def test_fixtures_and_context_variables_reach_an_app(project: Project) -> None:
     assert project.verdicts() == dict.fromkeys(names, "passed")
 
 
-def test_a_breakpoint_in_an_app_stops_there(project: Project) -> None:
+def test_a_breakpoint_in_an_app_stops_there(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """With `-s`, as in a test: who debugs sees the app's own names, and the conversation goes on afterwards."""
     play(
         project, scenario("a", "one two"), app=APP.replace("answer = self.answer", "breakpoint(); answer = self.answer")
     )
 
-    result = project.pytester.run(
-        sys.executable, "-m", "pytest", "--agentbench", "-s", "bench", stdin=b"p asked['message']\nc\n" * 2
-    )
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    command = (sys.executable, "-m", "pytest", "-p", "agentbench", "--agentbench", "-s", "bench")
+    result = project.pytester.run(*command, stdin=b"p asked['message']\nc\n" * 2)
 
     result.stdout.fnmatch_lines(["*service.py(*", "(Pdb) 'one'", "*service.py(*", "(Pdb) 'two'"])
     assert project.verdicts() == {"a": "passed"}

@@ -53,12 +53,14 @@ def test_declared_trials_show_in_ids(project: Project) -> None:
 
 def test_an_unknown_variant_is_a_usage_error_that_names_the_declared_ones(anywhere: Project) -> None:
     """A mistyped variant never runs nothing silently."""
-    anywhere.suite("late", variants={"careful": {}})
+    anywhere.suite("late", variants={"careful": {}, "hasty": {}})
 
     result = anywhere.run("--agentbench-variant", "carefull", process="forked")
 
     assert result.ret == 4
-    result.stderr.fnmatch_lines(["*no suite declares *carefull*"])
+    meant = "no suite declares 'carefull'; declared: careful, hasty (did you mean 'careful'?)"
+    assert [line for line in result.errlines if meant in line]
+    assert "no agentbench.yaml" not in result.stdout.str()
 
 
 def test_marks_select_by_policy_and_complexity(project: Project) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from pytest_agentbench.checks.parts import LET_ANSWER
+from pytest_agentbench.checks.measurement import LET_ANSWER
 from pytest_agentbench.testing import Answer, ModelRequest, ModelServer, fault, structured, text
 from tests.plugin.auditing import observations, polite
 from tests.plugin.models_project import SCRIPT, models_suite, user

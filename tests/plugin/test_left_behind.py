@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -22,34 +23,30 @@ async def stubborn():
 
 def build(tools):
     async def reply(message):
-        {bad}
+        if "W1" in message:
+            await stubborn()
+        if "W2" in message:
+            await asyncio.create_task(stubborn())
+        asyncio.create_task(stubborn())
+        await asyncio.sleep(0)
         return "It is done."
     return reply
 """
 
-STUBBORN = {
-    "in its reply": "await stubborn()",
-    "in a task that it awaits": "await asyncio.create_task(stubborn())",
-    "in a task that nobody awaits": "asyncio.create_task(stubborn()); await asyncio.sleep(0)",
-}
 
-
-@pytest.mark.parametrize("bad", STUBBORN.values(), ids=STUBBORN.keys())
-def test_an_agent_that_swallows_its_cancellation_does_not_keep_the_session_from_ending(
-    anywhere: Project, bad: str
-) -> None:
-    """Results and summary are there, and the process ends."""
-    agent = SWALLOWS.format(bad=bad)
-    anywhere.suite("a", "b", agent=agent, limits={"seconds": 0.5})
+def test_an_agent_that_swallows_its_cancellation_does_not_keep_the_session_from_ending(anywhere: Project) -> None:
+    """In its reply, in a task that it awaits, and in one that nobody does: there is a summary, the process ends."""
+    anywhere.suite("reply", "awaited", "left", agent=SWALLOWS, limits={"seconds": 0.5})
 
     result = anywhere.run(process="fresh", timeout=40)
 
     assert result.ret == 1
-    assert len(anywhere.document.results) == 2
+    ends = {one.key.scenario: str(one.termination) for one in anywhere.document.results}
+    assert (ends["reply"], ends["awaited"], len(ends)) == ("SAFETY_TIMEOUT", "SAFETY_TIMEOUT", 3)
     result.stdout.fnmatch_lines(["results: *"])
 
 
-IMPATIENT = "from pytest_agentbench.plugin import ending\n\nending.PATIENCE = 2.0\n"
+IMPATIENT = "from pytest_agentbench.plugin import shutdown\n\nshutdown.PATIENCE = 2.0\n"
 """A conftest with which pytest waits two seconds instead of ten for what agents left."""
 
 LEFT = {
@@ -68,9 +65,13 @@ LEFT = {
 }
 
 
-@pytest.mark.parametrize(("left", "named"), LEFT.values(), ids=LEFT.keys())
-def test_what_python_would_wait_for_is_named_and_left(project: Project, left: str, named: str) -> None:
-    """The summary is printed before, the exit status is the session's, and the end comes within seconds."""
+def test_what_python_would_wait_for_is_named_and_left(project: Project) -> None:
+    """The summary is printed before, the exit status is the session's, and the end comes within seconds.
+
+    Python does not wait for a process of `subprocess`, so only the summary says that it is there.
+    """
+    unwaited = f"__import__('subprocess').Popen([{sys.executable!r}, '-c', 'import time; time.sleep(8)'])"
+    left = "\n            ".join([*(code for code, _ in LEFT.values()), unwaited])
     project.suite("a", "b", agent="import threading\n" + bad_at(left, 2))
     project.write("conftest.py", IMPATIENT)
 
@@ -78,10 +79,12 @@ def test_what_python_would_wait_for_is_named_and_left(project: Project, left: st
 
     assert result.ret == 0
     assert result.duration < 40
+    result.stdout.fnmatch_lines(["left running: *process * (python* -c import time; time.sleep(8))*"])
     assert len(project.document.results) == 2
     told = result.stderr.str()
-    assert re.search(f"agentbench: waiting for .*{named}", told)
-    assert re.search(f"agentbench: ended without .*{named}.*: an agent or a tool has started it and never ended", told)
+    for _, named in LEFT.values():
+        assert re.search(f"agentbench: waiting for .*{named}", told), told
+        assert re.search(f"agentbench: ended without .*{named}.*: an agent or a tool has started", told), told
 
 
 @pytest.mark.slow
@@ -95,16 +98,6 @@ def test_a_worker_that_python_would_wait_for_does_not_keep_the_session(pytester:
     assert (result.ret, len(project.document.results)) == (0, 2)
 
 
-def test_a_process_that_goes_on_is_named_and_left_alone(project: Project) -> None:
-    """Python does not wait for it, so only the summary says that it is there."""
-    left = f"__import__('subprocess').Popen([{sys.executable!r}, '-c', 'import time; time.sleep(8)'])"
-    project.suite("a", "b", agent=bad_at(left, 2))
-
-    result = project.run(process="fresh", timeout=60)
-
-    result.stdout.fnmatch_lines(["left running: process * (python* -c import time; time.sleep(8))*"])
-
-
 def test_a_process_that_an_agent_leaves_is_no_complete_session(
     project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -113,7 +106,7 @@ def test_a_process_that_an_agent_leaves_is_no_complete_session(
     monkeypatch.chdir(project.pytester.path)
     assert main(["report", "--complete"]) == 1
     assert "not complete: .agentbench holds no session" in capsys.readouterr().out
-    assert project.run("--agentbench-concurrency=1", process="fresh", timeout=60).ret == 0
+    assert project.run("--agentbench-concurrency=1", process="forked", timeout=60).ret == 0
 
     assert main(["report", "--complete"]) == 1
     assert re.search(
@@ -142,15 +135,18 @@ def test_a_session_that_is_stopped_is_not_complete(
 
 def test_a_session_that_still_runs_is_not_cut_off(project: Project) -> None:
     """A second session beside it finds its directory held."""
-    project.suite("a", agent=bad_at("time.sleep(4); call['refund'](order_id='W1'); return 'It is refunded.'", 1))
+    waits = "while 'FIRST' in os.environ and not os.path.exists('seen'): time.sleep(0.01)"
+    project.suite("a", agent=bad_at(waits, 1))
     command = [sys.executable, "-m", "pytest", "-p", "agentbench", "--agentbench", "bench"]
-    environ = {**environment_without_pytest(), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    environ = {**environment_without_pytest(), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "FIRST": "yes"}
     with subprocess.Popen(
         command, cwd=project.pytester.path, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as first:
         journals = project.pytester.path / ".agentbench" / "runs"
         while not list(journals.glob("*/journal/main.jsonl")):
             assert first.poll() is None
+            time.sleep(0.01)  # another process is being watched
         project.run().stdout.no_fnmatch_line("*cut off*")
+        project.write("seen", "")
         first.communicate()
         assert first.returncode == 0

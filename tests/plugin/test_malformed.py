@@ -1,5 +1,6 @@
 """Hundreds of broken suites in one session: each a readable collection error, and never a traceback of ours."""
 
+import json
 import random
 import re
 from typing import Any
@@ -72,7 +73,7 @@ def broken(seed: int) -> str:
     return text
 
 
-@pytest.mark.parametrize("count", [200, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [60, pytest.param(1000, marks=pytest.mark.slow)])
 def test_broken_suites_are_as_many_readable_errors(project: Project, count: int) -> None:
     """Whatever is wrong, pytest shows file and problem, and nothing of our code."""
     for seed in range(count):
@@ -106,3 +107,62 @@ def test_any_bytes_are_a_readable_error(project: Project, content: bytes) -> Non
     assert "pytest_agentbench" not in result.stdout.str()
     assert "INTERNALERROR" not in result.stdout.str()
     result.stdout.fnmatch_lines(["*agentbench.yaml*: *"])
+
+
+TABLES = {"tools": "shop_tools", "state": {"sqlite": {"schema": "tables.sql", "rows": "rows.yaml"}}}
+
+
+@pytest.mark.parametrize(
+    ("keys", "files", "told"),
+    [
+        pytest.param(
+            {"variants": {"plain": {}, "curt": {"tols": None}}},
+            {},
+            "*agentbench.yaml:*: variants.curt.tols: *no parameter 'tols'; *(did you mean 'tools'?)",
+            id="a keyword of a variant that is not played",
+        ),
+        pytest.param(
+            {}, {"state.json": '{"orders": {},}'}, "*state.json:1:15: this is not JSON: *", id="a state that is no JSON"
+        ),
+        pytest.param(
+            {"environment": TABLES},
+            {
+                "tables.sql": "CREATE TABLE orders (id, status)",
+                "rows.yaml": "orders:\n  - {id: W1, status: open}\n  - {id: W2, stat: open}\n",
+            },
+            "*rows.yaml:3:14: orders[[]1[]].stat: there is no column 'stat'; *",
+            id="a column that the table has not",
+        ),
+        pytest.param(
+            {"environment": TABLES},
+            {"tables.sql": "CREATE TABEL orders (id)", "rows.yaml": ""},
+            "*tables.sql: near *TABEL*",
+            id="a schema that is no SQL",
+        ),
+    ],
+)
+def test_what_every_run_would_meet_is_one_error(
+    project: Project, keys: dict[str, object], files: dict[str, str], told: str
+) -> None:
+    """It is told once, with its place, before anything is played."""
+    project.suite("a", "b", **keys)
+    for name, text in files.items():
+        project.write(f"bench/{name}", text)
+
+    result = project.run()
+
+    result.stdout.fnmatch_lines([told])
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.assert_outcomes(errors=1)
+
+
+def test_variants_of_an_extended_suite_may_fit_another_agent(project: Project) -> None:
+    """A suite that names an agent of its own takes over variants, and is not wrong for those that it does not play."""
+    project.suite("a", variants={"plain": {}, "curt": {"tools": []}})
+    project.write("bench/other.py", "def build():\n    return lambda message: 'Hello.'\n")
+    own = {"extends": "agentbench.yaml", "agent": "other:build", "scenarios": [{"id": "b", "says": ["Hi"]}]}
+    project.write("bench/other.agentbench.yaml", json.dumps(own))
+
+    project.run("bench/other.agentbench.yaml")
+
+    assert set(project.verdicts().values()) == {"passed"}

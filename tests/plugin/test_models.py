@@ -9,7 +9,7 @@ import yaml
 from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.testing import Answer, ModelRequest, ModelServer, fault, text
 from tests.plugin.models_project import SCRIPT, agent, models_suite, user
-from tests.plugin.project import TOOLS, Project
+from tests.plugin.project import TOOLS, TWO_WORKERS, Project
 
 CASSETTE = "bench/agentbench.cassette.jsonl"
 
@@ -21,34 +21,47 @@ def replay(project: Project, *arguments: str) -> object:
     return project.comparable
 
 
-def test_what_was_recorded_replays_alike_however_it_is_run(project: Project) -> None:
-    """With the server gone the results are those of the recording, one by one, all at once, and in two processes."""
+def test_recordings_are_equal_and_replay_alike_however_they_are_run(project: Project) -> None:
+    """Two processes record the same bytes as one; with the server gone all replays give the results of the recording.
+
+    One by one, and all at once.
+    """
+    cassette = project.pytester.path / CASSETTE
     with ModelServer(SCRIPT) as server:
-        models_suite(project, server.base_url)
+        models_suite(project, server.base_url, gates=["success >= 1.0"])
         recording = project.run("--agentbench-cassette=record", "--agentbench-concurrency=3")
-        live = project.comparable
-    assert recording.ret == 0
-    recording.stdout.fnmatch_lines(["cassette agentbench.cassette.jsonl: 24 recorded, 0 dropped"])
+        live, alone = project.comparable, cassette.read_bytes()
+        cassette.unlink()
+        project.run("--agentbench-cassette=record", "-n2")
+        assert cassette.read_bytes() == alone
+
+        assert recording.ret == 0
+        recording.stdout.fnmatch_lines(["cassette agentbench.cassette.jsonl: 24 recorded, 0 dropped"])
 
     one_by_one = replay(project, "--agentbench-concurrency=1")
     at_once = replay(project, "--agentbench-concurrency=64")
-    distributed = replay(project, "--agentbench-concurrency=64", "-n2")
-
-    assert one_by_one == at_once == distributed == live
+    assert one_by_one == at_once == live
 
 
-def test_two_processes_record_what_one_records(project: Project) -> None:
-    """The cassette is the same file, byte by byte."""
-    cassette = project.pytester.path / CASSETTE
+@pytest.mark.parametrize("workers", ["-n0", TWO_WORKERS])
+def test_what_was_not_recorded_is_skipped_where_the_suite_says_so(project: Project, workers: str) -> None:
+    """Such runs are in no rate, gates hold of the rest, and the reason says how to record them; in two processes, too.
+
+    There the results are those of one.
+    """
     with ModelServer(SCRIPT) as server:
-        models_suite(project, server.base_url)
-        project.run("--agentbench-cassette=record")
-        alone = cassette.read_bytes()
-        cassette.unlink()
+        models_suite(project, server.base_url, gates=["success >= 1.0"], cassette={"unrecorded": "skip"})
+        project.run("--agentbench-cassette=record", "-k", "s1 or s2")
 
-        project.run("--agentbench-cassette=record", "-n2")
-
-    assert cassette.read_bytes() == alone
+    skipping = []
+    for process in dict.fromkeys(("-n0", workers)):
+        replayed = project.run("--agentbench-cassette=replay", "--agentbench-gates=auto", "-rs", process)
+        skipping.append(project.comparable)
+        replayed.assert_outcomes(passed=2, skipped=4)
+        replayed.stdout.fnmatch_lines(
+            ["all*2*2*100 %*", "*success >= 1.0*1.00*ok*", "SKIPPED*not recorded in agentbench.cassette.jsonl; --*"]
+        )
+    assert skipping[0] == skipping[-1]
 
 
 def test_no_key_gets_into_any_file(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,10 +116,8 @@ def test_half_the_budget_stops_at_half(project: Project, workers: tuple[str, ...
     assert 3 <= sum(one.passed for one in results) <= 4
     assert {one.not_run for one in stopped} == {"budget: the session's budget of 16 model calls is spent"}
     assert sum(one.passed for one in results) + len(stopped) == 8
-    for one in stopped:
-        result.stdout.fnmatch_lines(
-            [f"*{one.key.scenario} *not run: budget: the session's budget of 16 model calls is*"]
-        )
+    first = min(one.key.scenario for one in stopped)
+    result.stdout.fnmatch_lines([f"*{first}, *not run: budget: the session's budget of 16 model calls is*"])
 
 
 def test_a_budget_of_money_holds(project: Project) -> None:
@@ -344,17 +355,3 @@ def test_a_run_whose_key_is_refused_is_not_played_again(project: Project, status
         assert [request.model for request in server.requests] == ["user"] * asked
     [result] = project.document.results
     assert (str(result.verdict), str(result.blame)) == ("error", "provider")
-
-
-@pytest.mark.parametrize("processes", ["0", "2"])
-def test_a_replay_skips_what_was_not_recorded_where_the_suite_says_so(project: Project, processes: str) -> None:
-    """Those runs are in no rate, gates hold of the rest, and the reason says how to record them."""
-    with ModelServer(SCRIPT) as server:
-        models_suite(project, server.base_url, gates=["success >= 1.0"], cassette={"unrecorded": "skip"})
-        project.run("--agentbench-cassette=record", "-k", "s1 or s2")
-    replayed = project.run("--agentbench-cassette=replay", "--agentbench-gates=auto", "-rs", "-n", processes)
-
-    replayed.assert_outcomes(passed=2, skipped=4)
-    replayed.stdout.fnmatch_lines(
-        ["all*2*2*100 %*", "*success >= 1.0*1.00*ok*", "SKIPPED*not recorded in agentbench.cassette.jsonl; --*"]
-    )

@@ -57,6 +57,19 @@ def test_the_output_is_that_of_a_session_without_the_plugin(project: Project) ->
     assert not (project.pytester.path / ".agentbench").exists()
 
 
+def test_a_suite_that_is_asked_for_without_agentbench_names_the_option(project: Project) -> None:
+    """Pytest alone would only say that it found nothing there; other files are not spoken of."""
+    project.suite("a")
+    project.write("notes.yaml", "a: b")
+
+    suite = project.pytest("bench/agentbench.yaml::a")
+    other = project.pytest("notes.yaml")
+
+    assert suite.ret == other.ret == pytest.ExitCode.USAGE_ERROR
+    assert "ERROR: bench/agentbench.yaml is a suite of scenarios: add --agentbench to play it" in suite.errlines
+    assert "--agentbench" not in other.stderr.str()
+
+
 def test_options_without_agentbench_are_named_in_one_line(project: Project) -> None:
     """Somebody who forgets the switch is told; settings in a file are not."""
     project.suite("a")
@@ -137,9 +150,9 @@ def test_modules_load_as_any_others_do(project: Project) -> None:
     project.suite("a")
     project.write(
         "conftest.py",
-        "import sys\nimport pytest\npytest.register_assert_rewrite('pytest_agentbench.plugin.session')\n\n"
+        "import sys\nimport pytest\npytest.register_assert_rewrite('pytest_agentbench.plugin.run_store')\n\n"
         "def pytest_unconfigure():\n"
-        "    loaded = sys.modules['pytest_agentbench.plugin.session'].__spec__.loader\n"
+        "    loaded = sys.modules['pytest_agentbench.plugin.run_store'].__spec__.loader\n"
         "    print('\\nloaded by', type(loaded).__name__)\n",
     )
 

@@ -1,18 +1,22 @@
 """The live line, on a terminal: there while runs are played, gone in the end, and never where nobody watches."""
 
+import io
 import os
 import re
 import sys
 
 import pytest
 
+from pytest_agentbench.plugin.progress import is_wanted
 from tests.plugin.project import Project
 from tests.plugin.screen import run_on_terminal
+from tests.tables import each
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 
-IDS = [f"r{number}" for number in range(60)]
-"""As many as fill two rows of dots on a terminal of 50 columns."""
+WIDTH = 50
+IDS = [f"r{number}" for number in range(36)]
+"""As many as fill two rows of dots on a terminal of so many columns."""
 
 ENDLESS = """
 import asyncio
@@ -27,13 +31,16 @@ def build():
 @pytest.mark.parametrize("arguments", [(), pytest.param(("-n2",), marks=pytest.mark.slow), ("-q",)])
 def test_a_watched_session_shows_the_line_and_leaves_no_trace(project: Project, arguments: tuple[str, ...]) -> None:
     """The screen is in the end what it is without the line, several rows of dots included."""
-    project.suite(*IDS, orders=61)
+    project.suite(*IDS)
+    options = ("--agentbench", *arguments)
 
-    written, screen = run_on_terminal(project.pytester.path, "--agentbench", *arguments, width=50)
-    _, plain = run_on_terminal(project.pytester.path, "--agentbench", *arguments, width=50, environ={"TERM": "dumb"})
+    written, screen = run_on_terminal(project.pytester.path, *options, width=WIDTH)
+    unwatched, plain = run_on_terminal(project.pytester.path, *options, width=WIDTH, environ={"TERM": "dumb"})
 
-    assert re.search(r"done \d+/60", written)
+    assert re.search(r"done \d+/36", written)
     assert not re.search(r"done \d+/\d+", screen)
+    assert "done " not in unwatched
+    assert "\x1b[J" not in unwatched
     assert without_times(screen) == without_times(plain)
     assert "[100%]" in screen
 
@@ -59,29 +66,45 @@ def test_ctrl_c_takes_the_line_away(project: Project) -> None:
     assert "done 0/1" not in screen
 
 
-@pytest.mark.parametrize(
-    ("arguments", "environ"),
+class Terminal(io.StringIO):
+    """What a person reads."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@each(
+    ("arguments", "environ", "wanted"),
     [
-        (("-v",), {}),
-        (("-s",), {}),
-        (("-qq",), {}),
-        (("--capture=tee-sys",), {}),
-        (("--collect-only",), {}),
-        (("-o", "log_cli=true"), {}),
-        ((), {"CI": "true"}),
-        ((), {"TERM": "dumb"}),
+        ((), {}, True),
+        (("-q",), {}, True),
+        (("-v",), {}, False),
+        (("-s",), {}, False),
+        (("-qq",), {}, False),
+        (("--capture=tee-sys",), {}, False),
+        (("--collect-only",), {}, False),
+        (("-o", "log_cli=true"), {}, False),
+        (("--log-cli-level=INFO",), {}, False),
+        (("-p", "no:terminal"), {}, False),
+        ((), {"CI": "true"}, False),
+        ((), {"TERM": "dumb"}, False),
     ],
 )
 def test_nobody_is_shown_a_line_who_does_not_watch(
-    project: Project, arguments: tuple[str, ...], environ: dict[str, str]
+    pytester: pytest.Pytester,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+    environ: dict[str, str],
+    wanted: bool,
 ) -> None:
     """Where something else writes to the terminal meanwhile, or no person reads it."""
-    project.suite("a")
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    config = pytester.parseconfigure("-p", "agentbench", *arguments)
 
-    written, _ = run_on_terminal(project.pytester.path, "--agentbench", *arguments, environ=environ)
-
-    assert "done " not in written
-    assert "\x1b[J" not in written
+    assert not is_wanted(config, {"TERM": "xterm", **environ}), "a pipe"
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    assert is_wanted(config, {"TERM": "xterm", **environ}) is wanted
+    monkeypatch.undo()
 
 
 def test_a_pipe_gets_no_line(project: Project) -> None:

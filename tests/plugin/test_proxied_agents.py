@@ -5,7 +5,7 @@ import pytest
 from pytest_agentbench.core.model import Usage
 from pytest_agentbench.core.run import Result, RunKey
 from pytest_agentbench.core.verdict import Verdict
-from pytest_agentbench.report.spending import live_parties
+from pytest_agentbench.report.model_costs import live_parties
 from pytest_agentbench.testing import ModelServer, fault
 from tests.plugin.models_project import SCRIPT, models_suite
 from tests.plugin.project import Project
@@ -134,7 +134,9 @@ def test_replay_names_who_stays_live(project: Project) -> None:
 
         result = project.run("--agentbench-cassette=replay")
 
-    result.stdout.fnmatch_lines(["model calls*user 6 replayed*agent not observed", "*live all the same: the agent*"])
+    result.stdout.fnmatch_lines(
+        ["model calls*user 6 replayed*agent not observed", "*live despite the replay: the agent*"]
+    )
 
 
 def test_replay_names_every_party_that_stays_live() -> None:

@@ -155,3 +155,30 @@ def test_no_secret_reaches_anything_that_is_written(
             assert secret not in text, (name, secret)
         assert "\u200b" not in text, name
     assert "token_count" in texts["page.html"]
+
+
+@pytest.mark.parametrize("workers", ["-n0", TWO_WORKERS])
+def test_no_secret_of_a_command_is_written_or_shown(
+    project: Project, monkeypatch: pytest.MonkeyPatch, workers: str
+) -> None:
+    """Also one that a shell would quote, and one that stands where a long command, or what it said, is cut."""
+    monkeypatch.setenv("DESK_KEY", "s3cr'et-of-the-desk")
+    monkeypatch.setenv("DESK_PIN", "Tr0ub4dor&3-horse")
+    told = f"import sys; print('{'x' * 280} u:' + sys.argv[2]); sys.exit(3)"
+    commands = {"short": ["{python}", "-c", told], "long": ["{python}", "-c", told, "y" * 150]}
+    for name, command in commands.items():
+        serve = {"command": [*command[:3], "${DESK_KEY}", "${DESK_PIN}", *command[3:], "--dsn=u:${DESK_PIN}"]}
+        http = {"url": "http://127.0.0.1:{port}/", "serve": {**serve, "env": {"PORT": "{port}"}}}
+        scenarios = [{"id": f"s{number}", "says": ["Hi"], "communicate": ["Hi"]} for number in range(2)]
+        form = {"agent": {"http": http}, "scenarios": scenarios}
+        project.write(f"bench/{name}.agentbench.yaml", json.dumps(form))
+
+    files = [f"--agentbench-{kind}=report.{kind}" for kind in ("json", "html", "markdown")]
+    result = project.run("bench", workers, "--junitxml=report.xml", *files)
+
+    assert {run.blame for run in project.document.results} == {"scenario"}
+    written = {str(path): path.read_bytes() for path in project.pytester.path.rglob("*") if path.is_file()}
+    shown = {"the terminal": (result.stdout.str() + result.stderr.str()).encode()}
+    for place, held in (written | shown).items():
+        for part in (b"s3cr", b"et-of-the-desk", b"Tr0ub"):
+            assert part not in held, (place, part)

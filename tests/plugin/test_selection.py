@@ -57,8 +57,12 @@ def test_a_mistyped_name_is_met_with_what_was_probably_meant(project: Project) -
 
 
 def test_a_file_that_no_suite_uses_is_left_to_others(project: Project) -> None:
-    """Other plugins have YAML files, too."""
+    """Other plugins have YAML files, too; where none takes it, the names of suites are told."""
     with_files(project)
     project.write("bench/other.yaml", "- {id: x}\n")
 
-    project.run("bench/other.yaml").assert_outcomes()
+    result = project.run("bench/other.yaml")
+
+    result.assert_outcomes()
+    told = "bench/other.yaml is neither a suite (agentbench.yaml, NAME.agentbench.yaml) nor a scenario file of one"
+    assert f"ERROR: {told}" in result.errlines

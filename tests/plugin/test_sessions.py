@@ -108,8 +108,8 @@ def test_an_exported_task_reads_back_as_the_same_sessions(project: Project) -> N
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ({"says": ["Hello"]}, "'says' stands here and in sessions (leave it in the sessions)"),
-        ({"expect": []}, "'expect' stands here and in sessions (write all of it here, or each part in its session)"),
+        ({"says": ["Hello"]}, "'says' is both here and in sessions (leave it in the sessions)"),
+        ({"expect": []}, "'expect' is both here and in sessions (write all of it here, or each part in its session)"),
         ({"sessions": [{"says": ["Hello"]}]}, "sessions: found a list of 1, expected a list of two or more sessions*"),
         ({"sessions": [{"after": "1d"}, {}]}, "sessions[[]0[]].after: nothing comes before the first session*"),
         ({"sessions": [{}, {"after": "tomorrow"}]}, "after: found 'tomorrow', expected the time since the session*"),

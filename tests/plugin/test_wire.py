@@ -1,8 +1,9 @@
 """What agents say survives the way from a worker to the controller, whatever it is."""
 
-import pytest
+from xml.etree import ElementTree
 
 from tests.plugin.project import Project
+from tests.plugin.test_review import generated
 
 ODD = """
 import enum, re, sys
@@ -70,14 +71,26 @@ def test_a_failing_ordinary_test_with_a_lone_surrogate_does_not_end_the_session(
     result.assert_outcomes(passed=1, failed=1)
 
 
-def test_results_are_equal_in_one_process_and_in_two(pytester: pytest.Pytester) -> None:
-    """The same suite gives the same results JSON but for times and places, ids of workers included."""
-    project = Project(pytester=pytester)
-    project.suite(*[f"s{number}" for number in range(12)], "wrong", agent=ODD, gates=["success >= 0.5"])
+def test_results_are_equal_in_one_process_and_in_two(project: Project) -> None:
+    """The same suite gives the same results JSON but for times and places, ids of workers included.
 
-    project.run("-n0")
-    alone = project.comparable
-    project.run("-n2")
+    So are exit status and JUnit, gates that hold, fail or wait for runs that nobody has reviewed, and what is counted.
+    """
+    pending = [generated("pending", "W2"), generated("waits", "W1", tags=["waits"])]
+    gates = ["success >= 0.5", "success >= 0.99", "tag.waits >= 1"]
+    project.suite(*[f"s{number}" for number in range(12)], *pending, agent=ODD, gates=gates)
+    told = []
 
-    assert project.comparable == alone
-    assert len(alone["results"]) == 13
+    for workers in ("-n0", "-n2"):
+        result = project.run(workers, "--junitxml=junit.xml")
+        cases = ElementTree.parse(project.pytester.path / "junit.xml").getroot()[0]
+        failed = [case.get("name") for case in cases if case.find("failure") is not None]
+        last = result.outlines[-1].strip("= ").partition(" in ")[0].split(", ")
+        told.append((result.ret, sorted(last), failed, cases.get("failures"), project.comparable))
+
+    assert told[0] == told[1]
+    status, last, failed, failures, results = told[0]
+    assert (status, failed, failures) == (1, ["gate success >= 0.99"], "1")
+    assert last == ["1 gate failed", "1 missed", "11 passed", "2 pending review"]
+    assert [one["passed"] for one in results["gates"]] == [True, False, None, True]  # the last is that of errors
+    assert len(results["results"]) == 14

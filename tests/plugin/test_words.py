@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.core.transcript import Transcript
-from pytest_agentbench.results.store import read_transcript
+from pytest_agentbench.results.run_directory import read_transcript
 from pytest_agentbench.testing import Answer, ModelRequest, ModelServer, fault, text, truncated
 from pytest_agentbench.testing.script import Given
 from tests.plugin.models_project import REACH, SCRIPT, agent, models_suite

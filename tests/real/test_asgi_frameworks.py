@@ -172,15 +172,20 @@ FAULTS = {
 }
 
 
+REFUSED = {"/refuses", "/strict"}
+"""Endpoints that take no first message: the suite sends what they do not take."""
+
+
 @pytest.mark.parametrize("path", FAULTS)
-def test_faults_of_an_endpoint_are_the_agents(project: Project, path: str) -> None:
+def test_whose_fault_an_endpoint_is_tells_what_it_does(project: Project, path: str) -> None:
     """What it raises is shown with its own line, and no more than a status where the framework answered for it."""
     play(project, FASTAPI, {"app": "served:app", "url": path}, {"id": "a", "says": ["one"]})
 
     result = project.run("bench", process="fresh", timeout=60)
 
     [run] = project.document.results
-    assert (run.termination.value, run.blame) == ("CRASHED", Blame.AGENT)
+    blame = Blame.SCENARIO if path in REFUSED else Blame.AGENT
+    assert (run.termination.value, run.blame) == ("CRASHED", blame)
     assert FAULTS[path] in " ".join(result.stdout.str().split())
 
 

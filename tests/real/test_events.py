@@ -15,7 +15,7 @@ from pytest_agentbench.agents.factory import agent_of
 from pytest_agentbench.core.approvals import Decision as Decided
 from pytest_agentbench.core.conversation import Turn
 from pytest_agentbench.core.errors import AgentError
-from pytest_agentbench.core.seams import Agent
+from pytest_agentbench.core.protocols import Agent
 from pytest_agentbench.core.transcript import Message, Transcript, awaiting
 from pytest_agentbench.testing import Answer, Fault, ModelRequest, ModelServer, call, calls, fault, text
 from tests.agents.threads import run_thread

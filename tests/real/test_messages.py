@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from pytest_agentbench.agents.replies import to_reply
 from pytest_agentbench.cli import main
 from pytest_agentbench.core.conversation import Turn
 from pytest_agentbench.core.transcript import Transcript
-from pytest_agentbench.messages.reading import read
+from pytest_agentbench.messages.reader import read
 from pytest_agentbench.suites.transcripts import read_recordings
+from tests.agents.replying import to_reply
 
 pytestmark = pytest.mark.real
 

@@ -169,8 +169,8 @@ def test_thoughts_are_kept_apart() -> None:
     """Whatever a provider calls them, they are no words of the answer."""
     from pydantic_ai.messages import ModelResponse, TextPart, ThinkingPart
 
+    from pytest_agentbench.llm.completion import read_reply
     from pytest_agentbench.llm.pydantic_ai_form import completion
-    from pytest_agentbench.llm.reading import read_reply
 
     response = ModelResponse(parts=[ThinkingPart(content="Hm."), TextPart(content="Yes.")], finish_reason="length")
 

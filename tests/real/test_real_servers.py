@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from pytest_agentbench.cli import main
-from pytest_agentbench.generation.tools.probing.probing import probe
+from pytest_agentbench.generation.tools.probing.prober import probe
 from pytest_agentbench.generation.tools.probing.session import Budget
 from pytest_agentbench.generation.tools.world import world_of
 from tests.generation.tools.making import read

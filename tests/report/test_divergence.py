@@ -3,7 +3,7 @@
 from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.verdict import CallExplanation, Finding
-from pytest_agentbench.report.divergence import from_baseline, from_expected
+from pytest_agentbench.report.failures import from_baseline, from_expected
 from tests.results.make import result
 from tests.tables import each
 

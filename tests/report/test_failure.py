@@ -140,3 +140,30 @@ def test_what_an_expected_call_left_open_is_told_in_full_texts():
     )
     shown = failure_text(result("x", "failed", calls=(refunded,)), None, verbose=True)
     assert 'matched   refund(order_id="W1")  left open: amount = 9999' in shown
+
+
+def test_calls_that_break_a_policy_alike_share_a_line():
+    """The first is shown with how many are like it and their turns; `-vv` shows each."""
+    why = "was called without asking the user for confirmation"
+    broken = [
+        Finding(check="policy", kind="policy", policy="ask", tool=tool, passed=False, turn=turn, message=message)
+        for tool, turn, message in [
+            ("refund", 2, f"refund(order_id='W1') {why}"),
+            ("refund", 2, f"refund(order_id='W2') {why}"),
+            ("refund", 6, f"refund(order_id='W3') {why}"),
+            ("refund", 6, "refund(order_id='W3') was called after the user declined"),
+            ("cancel", 8, f"cancel(order_id='W4') {why}"),
+            ("cancel", 8, f"cancel(order_id='W5') {why}"),
+        ]
+    ]
+    run = result("several", "failed", findings=tuple(broken))
+
+    lines = failure_text(run, None).splitlines()
+
+    assert lines[0] == f"several failed: ask, turn 2: refund(order_id='W1') {why}, and 2 more like it (turns 2, 6)"
+    assert lines[lines.index("also") + 1 :][:3] == [
+        "    ask, turn 6: refund(order_id='W3') was called after the user declined",
+        f"    ask, turn 8: cancel(order_id='W4') {why}, and 1 more like it (turn 8)",
+        "",
+    ]
+    assert failure_text(run, None, verbose=True).count("ask, turn") == len(broken)

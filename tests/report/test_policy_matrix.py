@@ -4,8 +4,8 @@ import pytest
 
 from pytest_agentbench.cli import main
 from pytest_agentbench.core.run import PolicyOutcome
-from pytest_agentbench.report.glyphs import ASCII, UNICODE
-from pytest_agentbench.report.policy_matrix import matrices, matrix_lines
+from pytest_agentbench.report.breakdown import matrices, matrix_lines
+from pytest_agentbench.report.table import ASCII, UNICODE
 from pytest_agentbench.results.document import Document, PolicyRecord, SuiteRecord, write
 from tests.results.make import SUITE, result
 

@@ -4,10 +4,9 @@ import json
 from pathlib import Path
 
 from pytest_agentbench.report.breakdown import rows_by
-from pytest_agentbench.report.glyphs import UNICODE
 from pytest_agentbench.report.summary import summary_lines
-from pytest_agentbench.report.table import Layout
-from pytest_agentbench.results.history import history
+from pytest_agentbench.report.table import UNICODE, Layout
+from pytest_agentbench.results.document import history
 from tests.results.make import document, result
 from tests.tables import each
 

@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_agentbench.report.glyphs import cells
-from pytest_agentbench.report.table import table, wrap
+from pytest_agentbench.report.table import cells, table, wrap
 
 
 def test_columns_are_aligned():

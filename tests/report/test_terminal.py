@@ -8,10 +8,10 @@ import pytest
 from pytest_agentbench.core.run import PolicyOutcome
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.verdict import Finding
-from pytest_agentbench.report.glyphs import cells
+from pytest_agentbench.report.failures import failed_findings
 from pytest_agentbench.report.markdown import markdown_report
+from pytest_agentbench.report.table import cells
 from pytest_agentbench.report.terminal import terminal_report
-from pytest_agentbench.report.worst import failed_findings
 from tests.results.make import SUITE, document, result, support_runs, unconfirmed, wrong_refund
 from tests.tables import each
 
@@ -127,6 +127,36 @@ def test_a_rerun_names_the_variant_that_does_not_run_by_itself():
     rerun = f"rerun: pytest --agentbench --agentbench-variant hasty --agentbench-seed 7 '{SUITE}::a[hasty]' -vv"
     assert rerun in text(document(runs))
     assert f"rerun: pytest --agentbench --agentbench-seed 7 '{SUITE}::a[hasty]' -vv" in text(document(runs[1:]))
+
+
+def test_equal_names_in_two_suites_are_told_apart():
+    """What each suite broke stands under its name, and the command explains a run that there is once."""
+    one, other = SUITE, "bench/z.agentbench.yaml"
+    runs = [wrong_refund("a"), wrong_refund("a")]
+    runs[1] = runs[1].model_copy(update={"key": runs[1].key.model_copy(update={"suite": other})})
+    alone = document(runs[:1])
+    both = alone.model_copy(
+        update={
+            "results": tuple(runs),
+            "suites": (*alone.suites, alone.suites[0].model_copy(update={"path": other, "name": "z"})),
+        }
+    )
+
+    assert "why: agentbench explain a\n" in text(alone)
+    assert "  wrong write: 1 run\n" in text(alone)
+    told = text(both)
+    assert f"why: agentbench explain {one}::a\n" in told
+    assert "  support, wrong write: 1 run\n" in told
+    assert "  z, wrong write: 1 run\n" in told
+
+
+def test_a_session_that_played_nothing_has_one_line_and_no_table():
+    """Pytest stops where a suite cannot be read; what the other suites would have played is only counted."""
+    runs = [result(name, "error", "environment", not_run="not run: stopped") for name in "ab"]
+
+    lines = text(document(runs)).splitlines()[1:]
+
+    assert lines == ["2 runs not played: stopped"]
 
 
 def test_gates_that_were_not_evaluated_say_why():

@@ -1,9 +1,8 @@
 """Variants, comparisons and trials as text: within the width, in plain characters, hostile names inert."""
 
 from pytest_agentbench.report.comparison import comparison_lines
-from pytest_agentbench.report.glyphs import ASCII, UNICODE, glyphs
 from pytest_agentbench.report.sections import correlation_lines, trials_lines
-from pytest_agentbench.report.table import Layout
+from pytest_agentbench.report.table import ASCII, UNICODE, Layout, glyphs
 from pytest_agentbench.report.terminal import terminal_report
 from pytest_agentbench.report.variants import variants_lines
 from pytest_agentbench.results.comparison import compare_results

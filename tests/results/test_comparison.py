@@ -14,7 +14,7 @@ from pytest_agentbench.core.run import PolicyOutcome
 from pytest_agentbench.results.comparison import compare_results, losses_against
 from pytest_agentbench.results.correlate import correlate
 from pytest_agentbench.results.gates import evaluate_gates
-from pytest_agentbench.results.paired import compare_paired
+from pytest_agentbench.results.significance import compare_paired
 from tests.results.make import SUITE, mcnemar_exact, result
 from tests.tables import each
 

@@ -7,11 +7,11 @@ import jsonschema
 import pytest
 
 import pytest_agentbench.results as folder
+from pytest_agentbench.cli.report import merge
+from pytest_agentbench.cli.schema import json_schema
 from pytest_agentbench.core.errors import ResultsError
 from pytest_agentbench.core.verdict import CallExplanation
 from pytest_agentbench.results.document import comparable, players_of, read, write
-from pytest_agentbench.results.json_schema import json_schema
-from pytest_agentbench.results.merge import merge
 from tests.results.make import document, result, support_runs, wrong_refund
 
 GATES = ["success >= 0.8", "policy.confirm-writes >= 0.9"]

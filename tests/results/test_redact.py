@@ -237,3 +237,17 @@ def test_names_of_agents_in_a_result_are_redacted():
     call = CallExplanation(status="matched", tool="pay", by=key)
 
     assert key not in Redactor([key]).result(result(calls=(call,), agents=(key,))).model_dump_json()
+
+
+def test_the_beginning_of_an_escaped_secret_that_was_cut_is_hidden():
+    """`p"w…` stands as `p\\"w…` in JSON that was shortened."""
+    redactor = Redactor(['p"w-x7Kqx7Kqx7Kq'])
+
+    assert redactor.text('said {"key": "p\\"w-x7Kqx…') == 'said {"key": "***…'
+
+
+def test_the_beginning_of_a_secret_that_was_cut_is_hidden():
+    """Texts are shortened before they are redacted; a few characters that happen to begin a secret are not enough."""
+    redactor = Redactor(["Tr0ub4dor&3-horse"])
+    assert redactor.text("db://u:Tr0ub4dor&… and more") == "db://u:***… and more"
+    assert redactor.text("ends with Tr0… and Tr0ub…") == "ends with Tr0… and ***…"

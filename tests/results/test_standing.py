@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
-from pytest_agentbench.calibration.labelled import Folder
+from pytest_agentbench.calibration.dataset import Folder
 from pytest_agentbench.cli.calibrate import add_arguments, run
 from pytest_agentbench.core.errors import SuiteError
-from pytest_agentbench.results.standing import objections
+from pytest_agentbench.results.calibration import objections
 from pytest_agentbench.suites.suite_file import load_suite
 from pytest_agentbench.testing import ModelRequest, ModelServer
 from tests.calibration.service import conversations

@@ -33,19 +33,16 @@ def judged(project: Project, suite: dict[str, Any], agent: str = IDLE, **files: 
 
 
 @pytest.mark.parametrize(
-    ("agent", "variants", "says"),
+    ("agent", "says"),
     [
-        (IDLE, {"a": {"modle": "x"}}, "has no parameter 'modle'"),
-        ("def build():\n    return None\n", {}, "NoneType None is no agent"),
-        ("def build():\n    return lambda: 'hi'\n", {}, "takes no message"),
-        ("def build(model):\n    return lambda message: 'hi'\n", {}, "requires model"),
+        ("def build():\n    return None\n", "gave None (does it return the agent that it builds?)"),
+        ("def build():\n    return lambda: 'hi'\n", "takes no message"),
+        ("def build(model):\n    return lambda message: 'hi'\n", "requires model"),
     ],
 )
-def test_a_factory_that_does_not_fit_is_the_suites_fault(
-    project: Project, agent: str, variants: dict[str, Any], says: str
-) -> None:
+def test_a_factory_that_does_not_fit_is_the_suites_fault(project: Project, agent: str, says: str) -> None:
     """Nothing is known about the agent then: the run is not scored."""
-    result = judged(project, {"variants": variants} if variants else {}, agent)
+    result = judged(project, {}, agent)
 
     assert (result.verdict, result.blame) == (Verdict.ERROR, Blame.SCENARIO)
     assert says in (result.error or "")

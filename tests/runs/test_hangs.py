@@ -16,11 +16,11 @@ from pytest_agentbench.core.verdict import Blame, Verdict
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.runs.plan import RunPlan, plans
-from pytest_agentbench.runs.recorded import judge_recorded
-from pytest_agentbench.runs.replaying import RecordedWorlds
 from pytest_agentbench.runs.runner import Services, run_scenario
-from pytest_agentbench.suites.recording import Recording
+from pytest_agentbench.runs.transcript_replay import RecordedWorlds
+from pytest_agentbench.runs.transcript_runs import judge_recorded
 from pytest_agentbench.suites.suite_file import load_suite
+from pytest_agentbench.suites.transcripts import Recording
 
 HANG = "import threading\nhang = threading.Event().wait\n"
 TOOLS = HANG + textwrap.dedent("""

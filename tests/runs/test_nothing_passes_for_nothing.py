@@ -75,7 +75,8 @@ def test_an_expected_write_that_fails_in_any_world_scores_nobody(project: Projec
     tried = judged(project, environment, wanted, agent=trying, **{"shop_tools.py": tools})
 
     assert [(one.verdict, one.blame) for one in (idle, tried)] == [("error", "scenario")] * 2
-    assert "cancel(order_id='W9') fails on a fresh environment too: KeyError: 'W9'" in tried.findings[0].message
+    told = [finding.message for finding in tried.findings]
+    assert any("cancel(order_id='W9') fails on a fresh environment too: KeyError: 'W9'" in one for one in told), told
 
 
 def test_a_predicate_of_the_users_decides_about_an_argument(project: Project) -> None:

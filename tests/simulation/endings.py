@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from pytest_agentbench.checks.decide import judge
+from pytest_agentbench.checks.verdict import judge
 from pytest_agentbench.core.conversation import Reply, Turn, UserTurn, View
 from pytest_agentbench.core.errors import EnvironmentFaultError, NotRunError, ProviderError
 from pytest_agentbench.core.model import ModelSpec, Usage
@@ -22,7 +22,7 @@ from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.llm.reply import ChatReply
 from pytest_agentbench.simulation.clock import Stopwatch
 from pytest_agentbench.simulation.conversation import Conversation, crashed
-from pytest_agentbench.simulation.recording import Recording
+from pytest_agentbench.simulation.transcript_builder import Recording
 from pytest_agentbench.users.llm.user import LlmUser
 
 Ending = tuple[str, str]

@@ -9,7 +9,7 @@ from pytest_agentbench.core.tool import ToolCall, Toolset
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.verdict import Verdict
 from pytest_agentbench.results.redact import Redactor
-from pytest_agentbench.results.store import read_transcript, write_transcript
+from pytest_agentbench.results.run_directory import read_transcript, write_transcript
 from pytest_agentbench.simulation.views import agent_turn
 
 AGREED = UserTurn(text="Do that.", acts=(Act(kind="confirm", about=("W1",)), Act(kind="inform", facts={"zip": 75001})))

@@ -12,12 +12,11 @@ from pytest_agentbench.core.transcript import Message, Transcript, asking, await
 from pytest_agentbench.core.verdict import Blame, Verdict
 from pytest_agentbench.report.failure import failure_text
 from pytest_agentbench.results.redact import Redactor
-from pytest_agentbench.results.store import read_transcript, write_transcript
+from pytest_agentbench.results.run_directory import read_transcript, write_transcript
 from pytest_agentbench.simulation.conversation import decided
 from pytest_agentbench.simulation.views import agent_turn
 from pytest_agentbench.suites.message_log import StopCalls, read_log
-from pytest_agentbench.suites.personal.fakes import Fakes
-from pytest_agentbench.suites.personal.masking import Masker
+from pytest_agentbench.suites.personal.masking import Fakes, Masker
 from pytest_agentbench.suites.record import Record
 from tests.tables import each
 

@@ -6,14 +6,14 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_agentbench.checks.metrics import echo_rate
+from pytest_agentbench.checks.verdict import echo_rate
 from pytest_agentbench.core.acts import Act, GoalItem
-from pytest_agentbench.core.alike import similar
 from pytest_agentbench.core.termination import Thresholds
+from pytest_agentbench.core.text_similarity import similar
 from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.verdict import Blame
-from pytest_agentbench.simulation.progress import Progress
+from pytest_agentbench.simulation.stall import Progress
 from tests.shared_data import SHARED, needs_shared
 from tests.tables import each
 
@@ -242,7 +242,7 @@ def test_the_echo_rate_is_the_share_of_user_texts_that_echo() -> None:
     assert echo_rate(Transcript()) is None
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["user", "assistant", "tool"]), st.text(max_size=100)), max_size=12))
 def test_any_conversation_is_judged_and_twice_the_same_way(talk: list[tuple[Any, str]]) -> None:
     """No text raises, and the same conversation gives the same reason."""

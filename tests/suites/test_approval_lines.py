@@ -97,7 +97,7 @@ def test_a_suite_s_key_holds_where_a_scenario_says_nothing(tmp_path: Path) -> No
         ("says: [{edit: refund}]", "2:15: says[0].edit: found 'refund', expected {tool: {argument: new value}}"),
         ("approvals: ask", "2:12: approvals: found 'ask', allowed: 'approve', 'reject'"),
         ("expect: [{approval: {refund: {amount: {$rgx: a}}}}]", "unknown matcher '$rgx'"),
-        ("expect_any: [[{approval: {refund: {}}}]]", "an approval stands under expect or never"),
+        ("expect_any: [[{approval: {refund: {}}}]]", "an approval belongs under expect or never"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, line: str, message: str) -> None:

@@ -15,6 +15,7 @@ from pytest_agentbench.suites.call_check import check_calls
 from pytest_agentbench.suites.suite_file import load_suite
 from tests.shared_data import SHARED, needs_shared
 from tests.suites.toolsets import tau2_toolset, tool
+from tests.tables import each
 
 TOOLS = Toolset(specs=(tool("refund", "order_id"), tool("look", requestor="user")))
 
@@ -46,7 +47,7 @@ scenarios:
         ),
         (
             "agentbench.yaml:5:37: scenarios[0].expect[1].refund.order: the tool 'refund' has no argument 'order';"
-            " it has order_id"
+            " it has order_id (did you mean 'order_id'?)"
         ),
         (
             "agentbench.yaml:5:77: scenarios[0].expect[2].arguments.ordr_id: the tool 'refund' has no argument"
@@ -99,7 +100,7 @@ def test_a_value_that_the_tool_refuses_is_found_at_its_place(tmp_path: Path) -> 
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("schema", "fitting", "refused"),
     [
         (STRING, ["''", "x", "{$any: true}"], ["1", "true", "null", "[x]", "{a: 1}"]),
@@ -356,15 +357,19 @@ def test_a_tool_that_is_called_handoff_must_be_written_in_full(tmp_path: Path) -
 
 
 def test_kinds_of_the_agents_own_tools_may_be_declared(tmp_path: Path) -> None:
-    """Where the suite names no tools, nobody knows which there are; what it declares of them holds."""
+    """Where the suite names no tools, nobody knows which there are; what it declares of them holds.
+
+    One that a scenario expects and that is named like a write is one; a name alone says nothing.
+    """
     text = (
         "agent: a:b\nenvironment: {reads: [look], writes: [refund]}\nscenarios: [{id: x, says: [Hi], expect: [pay]}]\n"
     )
     assert check(tmp_path, text, Toolset()) == []
 
     found = load_toolset(load_suite(tmp_path / "agentbench.yaml", environ={}).environment, tmp_path)
-    kinds = [spec.kind if (spec := found.get(name)) else None for name in ("look", "refund", "pay")]
-    assert kinds == ["read", "write", None]
+    names = ("look", "refund", "pay", "cancel")
+    kinds = [(spec.kind, spec.kind_from) if (spec := found.get(name)) else None for name in names]
+    assert kinds == [("read", "declared"), ("write", "declared"), ("write", "name"), None]
     assert not found
 
 

@@ -10,6 +10,7 @@ from pytest_agentbench.core.events import ExpectedHandoff
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.suites.scenario_files import load_scenarios
 from pytest_agentbench.tau2.tasks import scenario_to_task, task_to_scenario
+from tests.tables import each
 
 FORM = r"""
 - id: a
@@ -54,7 +55,7 @@ def test_an_export_says_the_same(tmp_path: Path) -> None:
     assert [one.json_schema for one in again.replies] == [one.json_schema for one in scenario.replies]
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "said"),
     [
         (
@@ -66,10 +67,10 @@ def test_an_export_says_the_same(tmp_path: Path) -> None:
         ("expect: [{refund: 3, by: 7}]", "by: found 7, expected the agent, of several, that makes the call (put it in"),
         ("expect: [{by: x}]", "the key 'name' is missing (or write {tool: {argument: value}, by: agent})"),
         ("never: [{handoff: 3}]", "found 3, expected the agent that it goes to, or {from: agent, to: agent}"),
-        ("expect_any: [[{handoff: {to: x}}]]", "[0].expect_any[0][0].handoff: a handoff stands under expect or never"),
+        ("expect_any: [[{handoff: {to: x}}]]", "[0].expect_any[0][0].handoff: a handoff belongs under expect or never"),
         (
             "sessions: [{says: [a]}, {says: [b], expect: [{approval: refund}]}]",
-            "3:49: [0].sessions[1].expect[0].approval: an approval stands under expect or never of a scenario",
+            "3:49: [0].sessions[1].expect[0].approval: an approval belongs under expect or never of a scenario",
         ),
         ("output: {risk: {$gtee: 3}}", "unknown matcher '$gtee'"),
         ("replies: [{contain: x}]", "3:14: [0].replies[0].contain: unknown key 'contain'"),

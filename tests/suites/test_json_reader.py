@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pytest_agentbench.core.errors import SuiteError
-from pytest_agentbench.spec.json_text import read_json
+from pytest_agentbench.spec.document import read_json
 from tests.tables import each
 
 FILE = Path("f.json")
@@ -26,7 +26,7 @@ def test_places_are_found_by_path() -> None:
 @each(
     ("text", "message"),
     [
-        ('{"a": 1, "a": 2}', "'a' stands twice"),
+        ('{"a": 1, "a": 2}', "'a' is repeated in one object"),
         ('{"a": NaN}', "NaN is not a JSON number"),
         ("[1,\n]", "f.json:2:1: this is not JSON"),
         ("[" * 100_000, "nested deeper than 100 levels"),

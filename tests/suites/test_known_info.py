@@ -83,8 +83,8 @@ def test_without_known_info_nothing_is_known() -> None:
 @each("unit", ["a", "1", "a@", "A ", "#", "a1 ", "_", "id is "])
 def test_a_huge_text_is_read_at_once(unit: str) -> None:
     """Time stays bounded whatever a file holds."""
-    started = time.monotonic()
+    started = time.thread_time()
 
     known(unit * (1_000_000 // len(unit)), tools(user_id="Such as 'a1'."))
 
-    assert time.monotonic() - started < 5
+    assert time.thread_time() - started < 5

@@ -104,7 +104,7 @@ def _loads_or_says_why(path: Path) -> Suite | None:
 
 
 relaxed = settings(
-    max_examples=340,
+    max_examples=120,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.core.errors import SuiteError
+from pytest_agentbench.core.file_models import form_misfits, read_form
 from pytest_agentbench.core.rubric import Criterion, Rubric, WrittenRubric
-from pytest_agentbench.core.written import form_misfits, read_form
-from pytest_agentbench.spec.roles import JudgeForm
+from pytest_agentbench.spec.suite import JudgeForm
 from pytest_agentbench.suites.suite_file import load_suite
 from tests.tables import each
 

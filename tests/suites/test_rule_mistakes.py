@@ -54,7 +54,7 @@ def problems(folder: Path, rule: str, toolset: Toolset = TOOLS, more: str = "") 
     return [str(problem).replace(f"{folder}/", "") for problem in found]
 
 
-@pytest.mark.parametrize(
+@each(
     ("rule", "key", "said"),
     [
         (
@@ -75,7 +75,7 @@ def problems(folder: Path, rule: str, toolset: Toolset = TOOLS, more: str = "") 
         (
             "{when: {calls: [look]}, then: {must_say: {$result: ^'*.name'}}}",
             "then.must_say.$result",
-            "'*' stands for nothing: a reference leads to one value, such as items.0.name",
+            "'*' has no meaning here: a reference leads to one value, such as items.0.name",
         ),
         (
             "{when: {calls: [get_order], result: {statsu: ^open}}, then: {must_say: x}}",
@@ -217,7 +217,7 @@ class _Any(dict[str, str]):
         return True
 
 
-@pytest.mark.parametrize(
+@each(
     ("rule", "key", "said"),
     [
         (
@@ -330,7 +330,7 @@ def test_counts_and_sums_that_cannot_be_meant(tmp_path: Path, rule: str, key: st
         (
             "{never: {calls: [refund], where: {when: {$lt: ^{$today: 1d, plus: 1d}}}}}",
             "never.where.when.$lt",
-            "$today stands beside another key: a moment stands alone",
+            "$today has another key beside it: a moment is a mapping with one key",
         ),
         (
             "{never: {calls: [refund], where: {when: {$lt: {$today: ^-999999w}}}}}",
@@ -385,7 +385,7 @@ def test_counts_and_sums_that_cannot_be_meant(tmp_path: Path, rule: str, key: st
         (
             "{when: {calls: [look]}, then: {never: {calls: any, where: {amount: {$lt: ^{$result: a, minus: 2}}}}}}",
             "then.never.where.amount.$lt",
-            "$result stands beside 'minus': beside a reference stand only times, plus",
+            "$result has 'minus' beside it: a reference takes only times, plus",
         ),
     ],
 )

@@ -111,12 +111,12 @@ def test_long_forms_stand_in_yaml_too(tmp_path: Path) -> None:
     assert scenario.expected_calls[0].action_id == "x"
 
 
-@pytest.mark.parametrize(
+@each(
     ("keys", "message"),
     [
-        ({"goal": "x", "user_scenario": {}}, "s.yaml:2:3: [0].goal: 'goal' and 'user_scenario' both stand here"),
-        ({"expect": [], "evaluation_criteria": {"actions": []}}, "'expect' and 'evaluation_criteria.actions' both"),
-        ({"state": {}, "initial_state": {}}, "'state' and 'initial_state' both stand here"),
+        ({"goal": "x", "user_scenario": {}}, "s.yaml:2:3: [0].goal: 'goal' and 'user_scenario' are two forms"),
+        ({"expect": [], "evaluation_criteria": {"actions": []}}, "'expect' and 'evaluation_criteria.actions' are two"),
+        ({"state": {}, "initial_state": {}}, "'state' and 'initial_state' are two forms of the same thing"),
         ({"evaluation_criteria": {"actions": [{"name": 5}]}}, "[0].evaluation_criteria.actions[0].name: found 5"),
         ({"evaluation_criteria": {"actions": [{}]}}, "the key 'name' is missing"),
         ({"user_scenario": {"instructions": 5}}, "found 5, expected"),
@@ -125,7 +125,7 @@ def test_long_forms_stand_in_yaml_too(tmp_path: Path) -> None:
         ({"expect": [{"refund": {"a": {"$regex": "["}}}]}, "'[' is not a regular expression"),
         ({"expect": [{"refund": {"a": [{"$any": 1}]}}]}, "[0].expect[0].refund.a[0].$any: found 1, allowed: true"),
         ({"expect": [{"refund": {"a": {"$approx": "1"}}}]}, "found '1', expected a number"),
-        ({"expect": [{"refund": {"a": {"$approx": 1, "tl": 1}}}]}, "$approx stands beside 'tl'"),
+        ({"expect": [{"refund": {"a": {"$approx": 1, "tl": 1}}}]}, "$approx has 'tl' beside it"),
         ({"expect": [{"refund": {"a": {"$call": "x"}}}]}, "expected an import path"),
         ({"expect": [{"refund": {}, "list": {}}]}, "expected a call: {tool: {argument: value}}"),
         ({"expect": [{"name": "a", "argument": {}}]}, "unknown key 'argument'"),

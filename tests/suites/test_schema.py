@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import pytest_agentbench.suites as floor
-from pytest_agentbench.core.written import form_misfits
+from pytest_agentbench.core.file_models import form_misfits
 from pytest_agentbench.spec.loading import read_document
 from pytest_agentbench.spec.rule import RuleForm
 from pytest_agentbench.spec.scenario import ScenarioFile
@@ -48,7 +48,7 @@ def test_what_a_suite_extends_may_give_its_agent() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_reader_and_json_schema_agree(kind: str, data: st.DataObject) -> None:
     """What our own check of the form refuses, a JSON Schema validator refuses, and the other way round."""

@@ -9,6 +9,7 @@ from pytest_agentbench.core.errors import Problem, SuiteError
 from pytest_agentbench.core.suite import Suite, ToolsSpec, UserSpec
 from pytest_agentbench.suites.suite_file import load_suite
 from tests.suites.forms import lay_out
+from tests.tables import each
 
 Write = Callable[..., Path]
 
@@ -149,7 +150,7 @@ scenarios:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         ("enviroment: {}", "unknown key 'enviroment' (did you mean 'environment'?), allowed: agent"),
@@ -169,7 +170,7 @@ scenarios:
         ("environment: {tools: none.json}", "there is no file 'none.json'"),
         ("environment: {state: {json: none}}", "there is no file 'none'"),
         ("environment: {state: {sqlite: {rows: rows.yaml}}}", "the key 'schema' is missing"),
-        ("environment: {reads: [a], writes: [a]}", "'a' stands in reads and in writes"),
+        ("environment: {reads: [a], writes: [a]}", "'a' is both in reads and in writes"),
         ("gates: ['errors < x']", "the gate 'errors < x' compares with 'x', expected a share from 0 to 1"),
         ("gates: ['errors > 0.1']", "compares with '>', allowed: <= and <, since fewer is better"),
         ("gates: ['crashed <= 0.5']", "compares with '0.5', expected a number of runs"),
@@ -177,7 +178,7 @@ scenarios:
         ("gates: ['policy.x > 0.1']", "the gate 'policy.x > 0.1' names the policy 'x', which is not listed"),
         ("gates: ['complexity.many < 1']", "names the complexity 'many', expected a whole number"),
         ("policies: none.yaml", "there is no file 'none.yaml'"),
-        ("policies: [{id: a, text: x}, {id: a, text: y}]", "the policy 'a' stands twice"),
+        ("policies: [{id: a, text: x}, {id: a, text: y}]", "the policy 'a' is listed twice"),
         ("policies: [{id: a, text: x, rule: {befor: {}}}]", "unknown key 'befor' (did you mean 'before'?)"),
         ("policies: [{id: a, text: x, rule: {}}]", "found an empty mapping, expected exactly one of before, never"),
         ("policies: [{id: a, text: x, rule: {never: {calls: [b], where: {c: {$ny: 1}}}}}]", "unknown matcher '$ny'"),
@@ -206,7 +207,7 @@ def test_wrong_parts_are_told_in_words(write: Write, text: str, message: str) ->
         ("5", "found 5, expected an import path such as package.module:name, {factory: …}"),
         ("my_agent", "found 'my_agent', expected an import path such as package.module:name"),
         ("{factry: a:b}", "unknown key 'factry' (did you mean 'factory'?), allowed: factory, serial, upstream, price"),
-        ("{openai: {model: m, system: a, system_file: b}}", "'system' and 'system_file' both stand here"),
+        ("{openai: {model: m, system: a, system_file: b}}", "'system' and 'system_file' are both given"),
         ("{openai: {model: m, system_file: none.md}}", "there is no file 'none.md'"),
         ("{openai: {system: x}}", "the key 'model' is missing (name a model here or in the suite's `llm`)"),
         ("{http: {reply: answer}}", "agent.http: one of the keys 'url', 'app' is missing"),

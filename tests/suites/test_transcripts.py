@@ -13,9 +13,8 @@ from pytest_agentbench.core.scenario import Scenario, Task
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.transcript import Message
-from pytest_agentbench.suites.recording import Recording, ScenarioIndex
 from pytest_agentbench.suites.suite_file import load_suite
-from pytest_agentbench.suites.transcripts import read_recordings
+from pytest_agentbench.suites.transcripts import Recording, ScenarioIndex, read_recordings
 from tests.shared_data import SHARED, needs_shared
 
 TRANSCRIPTS = SHARED / "data" / "tau2" / "transcripts"

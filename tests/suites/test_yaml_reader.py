@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from pytest_agentbench.core.errors import Problem, SuiteError
-from pytest_agentbench.spec.loading import read_document
-from pytest_agentbench.spec.yaml_text import read_yaml
+from pytest_agentbench.spec.loading import read_document, read_yaml
 from tests.tables import each
 
 FILE = Path("f.yaml")
@@ -91,7 +90,7 @@ def test_deep_nesting_is_refused(text: str) -> None:
 @each(
     ("text", "line", "column", "message"),
     [
-        ("a: 1\nb: 2\na: 3\n", 3, 1, "the key 'a' stands twice, first on line 1"),
+        ("a: 1\nb: 2\na: 3\n", 3, 1, "the key 'a' is repeated, first on line 1"),
         ("a: [1\n", 2, 1, "this is not YAML"),
         ("a: *b\n", 1, 4, "the alias *b has no anchor before it"),
         ("a: &b [*b]\n", 1, 8, "the alias *b contains itself"),
@@ -102,6 +101,7 @@ def test_deep_nesting_is_refused(text: str) -> None:
         ("? [a]\n: b\n", 1, 3, "a key must be plain text"),
         ("a: " + "1" * 5000, 1, 4, "this number has too many digits"),
         ("a:\n\t- x\n", 2, 1, "this is not YAML"),
+        ('a: 1\nb: "x\nc: 2\n', 2, 4, "this is not YAML: while scanning a quoted scalar"),
     ],
 )
 def test_what_is_not_read_says_where_and_why(text: str, line: int, column: int, message: str) -> None:

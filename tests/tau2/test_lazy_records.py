@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from pytest_agentbench.tau2.lazy_records import LazyRecords, copied, fingerprint, over, same_content
-from pytest_agentbench.tau2.world import World
+from pytest_agentbench.tau2.world import LazyRecords, World, copied, fingerprint, over, same_content
 from tests.tables import each
 
 

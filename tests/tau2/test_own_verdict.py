@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.environment.toolset import load_toolset
-from pytest_agentbench.runs.recorded import Scored, look_over, score
+from pytest_agentbench.runs.transcript_runs import Scored, look_over, score
 from pytest_agentbench.suites.suite_file import load_suite
-from pytest_agentbench.tau2.source import find_source
+from pytest_agentbench.tau2.checkout import find_source
+from pytest_agentbench.tau2.convert import read_tau_bench
 from pytest_agentbench.tau2.tasks import export_tasks
-from pytest_agentbench.tau2.tau_bench import read_tau_bench
 from tests.shared_data import SHARED, needs_shared
 
 DATA = SHARED / "data/tau2"

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_agentbench.cli import main
 from pytest_agentbench.core.errors import EnvironmentFaultError
-from pytest_agentbench.tau2.source import find_source
+from pytest_agentbench.tau2.checkout import find_source
 from tests.shared_data import SHARED, needs_shared
 
 DATA = SHARED / "data/tau2"

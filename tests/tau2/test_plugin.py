@@ -165,7 +165,7 @@ def test_without_tau2_nothing_is_played(project: Project, monkeypatch: pytest.Mo
     [
         ({"tau2": "notes", "tools": "mine"}, "tau2: notes brings its own tools"),
         ({"tau2": "notes", "state": {"json": "x.json"}}, "tau2: notes brings its own state"),
-        ({"checkout": "."}, "checkout stands beside tau2"),
+        ({"checkout": "."}, "checkout belongs beside tau2"),
         ({"tau2": "notes", "checkout": "nowhere"}, "there is no folder 'nowhere'"),
     ],
 )

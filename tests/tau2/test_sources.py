@@ -8,8 +8,7 @@ import pytest
 
 from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.scenario import InitialState, Task
-from pytest_agentbench.tau2.checkout import CheckoutSource
-from pytest_agentbench.tau2.source import find_source
+from pytest_agentbench.tau2.checkout import CheckoutSource, find_source
 from pytest_agentbench.tau2.world import READ_LOG, beginning
 
 

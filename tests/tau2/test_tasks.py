@@ -17,6 +17,7 @@ from pytest_agentbench.tau2.tasks import export_tasks, task_to_scenario
 from tests.shared_data import SHARED, needs_shared
 from tests.suites.forms import SCENARIO, TASK
 from tests.suites.test_malformed import JSON, mutated
+from tests.tables import each
 
 DOMAINS = SHARED / "data" / "tau2" / "domains"
 
@@ -63,7 +64,7 @@ def test_one_task_is_a_file_too(tmp_path: Path) -> None:
     assert (scenario.knows, scenario.policies, scenario.complexity) == ({"order id": "W1"}, ("late",), 3)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(task=mutated({**TASK, "agentbench": {}}) | st.fixed_dictionaries({"id": st.text(min_size=1), "x": JSON}))
 def test_whatever_loads_round_trips(task: Any) -> None:
     """Unknown keys anywhere in a task survive."""
@@ -150,7 +151,7 @@ def test_json_may_hold_our_own_form(tmp_path: Path) -> None:
         read(tmp_path, '{"id": "a", "says": ["Hi"], "tag": []}')
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         ("[]", "found an empty list, expected at least one scenario"),

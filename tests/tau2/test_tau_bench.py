@@ -7,7 +7,7 @@ import pytest
 
 from pytest_agentbench.core.errors import SuiteError
 from pytest_agentbench.core.scenario import Scenario
-from pytest_agentbench.tau2.tau_bench import read_tau_bench
+from pytest_agentbench.tau2.convert import read_tau_bench
 
 MODULE = """
 from tau_bench.types import Task, Action

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pytest_agentbench.validation.report import SuiteReport
-from pytest_agentbench.validation.suite import validate
+from pytest_agentbench.validation.scenario import validate
 from tests.shared_data import needs_shared
 from tests.validation.recorded_world import write_described, write_recorded
 

@@ -12,29 +12,28 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
 
-from pytest_agentbench.checks.handling import settled
+from pytest_agentbench.checks.fault_outcomes import settled
 from pytest_agentbench.core.acts import Line
 from pytest_agentbench.core.conversation import Reply, Turn, UserTurn, View
+from pytest_agentbench.core.protocols import User
 from pytest_agentbench.core.run import Judgement, Run
-from pytest_agentbench.core.seams import User
 from pytest_agentbench.core.spoken import states
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import ToolCall, Toolset
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.core.verdict import Blame, Verdict
+from pytest_agentbench.environment.call_replay import prepare
 from pytest_agentbench.environment.isolation import IsolationGate
-from pytest_agentbench.environment.replay import prepare
 from pytest_agentbench.environment.toolset import load_toolset
-from pytest_agentbench.runs.expected import ExpectedStates
+from pytest_agentbench.runs.expected_state import ExpectedStates
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.roles import Roles
 from pytest_agentbench.runs.runner import RunContext, Services
 from pytest_agentbench.suites.suite_file import load_suite
 from pytest_agentbench.users.script import ANSWERS
-from pytest_agentbench.validation.oracle import NoExampleError, Oracle, Writer
-from pytest_agentbench.validation.rules import Rules
-from pytest_agentbench.validation.values import Columns, scalars
+from pytest_agentbench.validation.oracle import NoExampleError, Oracle, Rules, Writer
+from pytest_agentbench.validation.world_values import Columns, scalars
 
 Manner = Literal["confirms", "offers an extra", "asks two things", "no question mark", "a turn early"]
 MANNERS: tuple[Manner, ...] = get_args(Manner)
@@ -84,7 +83,7 @@ class _Listening(Roles):
 
 
 class Polite:
-    """The agent (`core.seams.Agent`); what it does next depends on what it heard and did."""
+    """The agent (`core.protocols.Agent`); what it does next depends on what it heard and did."""
 
     calls_visible = True
 

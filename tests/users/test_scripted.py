@@ -16,8 +16,8 @@ from pytest_agentbench.core.tool import Toolset, ToolSpec
 from pytest_agentbench.core.transcript import Message, asking
 from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.suites.language import language_of, shipped_languages
+from pytest_agentbench.users.knowledge import wants_of
 from pytest_agentbench.users.scripted import ScriptedUser
-from pytest_agentbench.users.values import wants_of
 from tests.tables import each
 
 REASONS = {"reason": {"enum": ["ordered_by_mistake", "no_longer_needed"]}}
@@ -536,6 +536,20 @@ def test_a_no_stands_where_not_all_that_is_wanted_is_asked(expect: dict[str, Any
     assert [talk.hear(question), talk.hear(question)] == ["No, leave it", "No, leave it"]
 
 
+@each("kind", ["decline", "withdraw"])
+@each("question", ["Okay, anything else?", "What do you need?"])
+def test_a_no_is_not_taken_back(kind: str, question: str) -> None:
+    """After its own no the user agrees to nothing: it leaves, and says no again to the same."""
+    talk = opened("Cancel R3", {kind: "No, leave it."})
+    assert talk.hear("Shall I cancel R3?") == "No, leave it."
+    assert talk.close(question).blame is None
+
+    talk = opened("Cancel R3", {kind: "No, leave it."})
+    assert talk.hear("Shall I cancel R3?") == "No, leave it."
+    assert talk.hear("So R3 goes away now, yes?") != "Yes, please."
+    assert talk.meant == [("decline", ("R3",))]
+
+
 def test_what_the_user_had_said_is_said_again() -> None:
     """By its whole name at once, else to who insists; with a yes where the same comes again: it may ask for one."""
     talk = opened("Rent me B1", expect={"bike": "B1"})
@@ -621,7 +635,7 @@ def test_what_was_said_before_the_run_is_no_line_of_the_script() -> None:
     assert Talk("Where is my parcel?", begun=2, messages=history).open() == "Where is my parcel?"
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.text(max_size=200), min_size=1, max_size=4), st.text(max_size=200), st.text(max_size=80), st.text())
 def test_any_text_is_answered_and_twice_the_same_way(agent: list[str], known: str, goal: str, line: str) -> None:
     """No text raises, and the same conversation gives the same replies."""

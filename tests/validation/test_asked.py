@@ -7,7 +7,7 @@ import pytest
 
 from pytest_agentbench.validation.reachable import is_free
 from pytest_agentbench.validation.report import ScenarioReport
-from pytest_agentbench.validation.suite import validate
+from pytest_agentbench.validation.scenario import validate
 from tests.tables import each
 from tests.validation.worlds import write_suite
 

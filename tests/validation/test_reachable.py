@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_agentbench.validation.known import Known, way_to
-from pytest_agentbench.validation.values import Columns
+from pytest_agentbench.validation.world_values import Columns
 from tests.tables import each
 from tests.validation.worlds import kinds, one, scenario
 
@@ -126,7 +126,7 @@ def test_a_value_that_nobody_can_know_is_told_with_where_was_looked(tmp_path: Pa
 
     assert kinds(report) == ["unreachable"]
     assert report.issues[0].about == "create_ticket.person_id"
-    assert "looked in line 1" in report.issues[0].message
+    assert ": say it in `says` or add it to `knows` (looked in line 1" in report.issues[0].message
 
 
 def test_an_argument_that_does_not_count_need_not_be_known(tmp_path: Path) -> None:

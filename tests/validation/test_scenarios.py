@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_agentbench.validation.suite import validate
+from pytest_agentbench.validation.scenario import validate
 from tests.validation.worlds import CLOSE, CONFIRM, IDENTIFY, kinds, one, scenario, validated, write_suite
 
 
@@ -241,7 +241,7 @@ def test_replies_and_typed_answers_are_asked_of_weak_agents_alone(tmp_path: Path
     report = one(tmp_path, scenario(**answers))
 
     assert report.issues == ()
-    assert [skipped.what for skipped in report.skipped] == ["replies, output and agents of a right run"]
+    assert [skipped.what for skipped in report.skipped] == ["what the agent replies, puts out and hands over"]
     alone = one(tmp_path, {"id": "a", "says": ["Close T1"], "replies": [{"contains": "closed"}]})
     assert alone.issues == ()
 

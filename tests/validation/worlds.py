@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_agentbench.validation.report import ScenarioReport, SuiteReport
-from pytest_agentbench.validation.suite import validate
+from pytest_agentbench.validation.scenario import validate
 
 TOOLS = '''
 """Tools of a ticket desk."""

@@ -12,8 +12,8 @@ from pytest_agentbench.agents.frameworks.session import Answered, Choosy, Decidi
 from pytest_agentbench.agents.replies import Returned, settle, typed
 from pytest_agentbench.core.conversation import Reply, Turn
 from pytest_agentbench.core.errors import AgentBenchError, AgentError
+from pytest_agentbench.core.protocols import RunSync
 from pytest_agentbench.core.transcript import Message
-from pytest_agentbench.environment.runner import Runner
 from pytest_agentbench.messages.content import shown
 
 
@@ -31,7 +31,7 @@ class FrameworkAgent:
         framework: str,
         context: Any = None,
         takes_tools: bool = False,
-        run_sync: Runner,
+        run_sync: RunSync,
         root: Path | None = None,
     ) -> None:
         self.framework = framework

@@ -5,9 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_agentbench.agents.frameworks.context import values_of
-from pytest_agentbench.agents.frameworks.marking import Marked
-from pytest_agentbench.agents.frameworks.session import Answered
-from pytest_agentbench.agents.frameworks.waiting import Waiting
+from pytest_agentbench.agents.frameworks.session import Answered, Marked, Waiting
 from pytest_agentbench.agents.refusals import ended, filtered, filtered_ending, refusal
 from pytest_agentbench.agents.replies import read
 from pytest_agentbench.core.approvals import ApprovalRequest, Decision, DecisionKind

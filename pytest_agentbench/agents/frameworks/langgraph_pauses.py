@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_agentbench.core.approvals import DECISIONS, ApprovalRequest, Decision, DecisionKind
-from pytest_agentbench.core.values import same, to_json
+from pytest_agentbench.core.json_values import same, to_json
 from pytest_agentbench.messages.content import field, result_text, text_field
 
 _INBOX: dict[str, DecisionKind] = {

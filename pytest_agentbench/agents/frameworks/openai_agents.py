@@ -4,9 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar, get_args
 
 from pytest_agentbench.agents.frameworks.context import fitted, lacking
-from pytest_agentbench.agents.frameworks.marking import Marked
-from pytest_agentbench.agents.frameworks.session import Answered
-from pytest_agentbench.agents.frameworks.waiting import Waiting
+from pytest_agentbench.agents.frameworks.session import Answered, Marked, Waiting
 from pytest_agentbench.agents.refusals import filtered, refusal
 from pytest_agentbench.agents.replies import read
 from pytest_agentbench.core.approvals import ApprovalRequest, Decision

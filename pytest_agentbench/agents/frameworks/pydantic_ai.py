@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pytest_agentbench.agents.frameworks.context import fitted
-from pytest_agentbench.agents.frameworks.session import Answered
-from pytest_agentbench.agents.frameworks.waiting import Waiting
+from pytest_agentbench.agents.frameworks.session import Answered, Waiting
 from pytest_agentbench.agents.refusals import filtered, refusal
 from pytest_agentbench.agents.replies import read
 from pytest_agentbench.core.approvals import ApprovalRequest, Decision

@@ -1,31 +1,34 @@
 """Which framework made an object, told by the modules of its type's bases; no framework is imported for it."""
 
-from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
-from pytest_agentbench.agents.frameworks.agent import FrameworkAgent
-from pytest_agentbench.agents.frameworks.google_adk import AdkSession
-from pytest_agentbench.agents.frameworks.langgraph import LangGraphSession
-from pytest_agentbench.agents.frameworks.openai_agents import OpenAIAgentsSession
-from pytest_agentbench.agents.frameworks.pydantic_ai import PydanticAISession
-from pytest_agentbench.agents.frameworks.session import Session
-from pytest_agentbench.agents.frameworks.smolagents import SmolagentsSession
 from pytest_agentbench.core.errors import SuiteFaultError
-from pytest_agentbench.environment.runner import Runner
+from pytest_agentbench.core.protocols import RunSync
 
-_Open = Callable[[Any, str, Any], Session]
+if TYPE_CHECKING:
+    from pytest_agentbench.agents.frameworks.agent import FrameworkAgent
 
-_FRAMEWORKS: dict[tuple[str, str], tuple[str, _Open]] = {
-    ("langgraph", "Pregel"): ("LangGraph", LangGraphSession),
-    ("pydantic_ai", "AbstractAgent"): ("pydantic-ai", PydanticAISession),
-    ("agents.agent", "Agent"): ("OpenAI Agents SDK", OpenAIAgentsSession),
-    ("smolagents", "MultiStepAgent"): ("smolagents", SmolagentsSession),
-    ("google.adk", "BaseAgent"): ("Google ADK", AdkSession),
-    ("google.adk", "App"): ("Google ADK", AdkSession),
+
+class _Framework(NamedTuple):
+    """A framework by its name, and the module of this folder and the class that open a session of its agents."""
+
+    name: str
+    module: str
+    session: str
+
+
+_FRAMEWORKS = {
+    ("langgraph", "Pregel"): _Framework("LangGraph", "langgraph", "LangGraphSession"),
+    ("pydantic_ai", "AbstractAgent"): _Framework("pydantic-ai", "pydantic_ai", "PydanticAISession"),
+    ("agents.agent", "Agent"): _Framework("OpenAI Agents SDK", "openai_agents", "OpenAIAgentsSession"),
+    ("smolagents", "MultiStepAgent"): _Framework("smolagents", "smolagents", "SmolagentsSession"),
+    ("google.adk", "BaseAgent"): _Framework("Google ADK", "google_adk", "AdkSession"),
+    ("google.adk", "App"): _Framework("Google ADK", "google_adk", "AdkSession"),
 }
-"""The module in which a base class lies, or its package, and the name of the class."""
+"""The module in which a base class lies, or its package, and the name of the class; ours is loaded once it is met."""
 
 _UNFINISHED = {("langgraph", "StateGraph"): "a LangGraph StateGraph that is not compiled; name `builder.compile()`"}
 
@@ -36,7 +39,7 @@ def framework_of(made: object) -> str | None:
     Raise `SuiteFaultError` for what a framework makes an agent of, and is none yet.
     """
     known = _known(made)
-    return known[0] if known else None
+    return known.name if known else None
 
 
 def framework_agent(
@@ -45,9 +48,9 @@ def framework_agent(
     session_id: str,
     context: Any = None,
     takes_tools: bool = False,
-    run_sync: Runner,
+    run_sync: RunSync,
     root: Path | None = None,
-) -> FrameworkAgent | None:
+) -> "FrameworkAgent | None":
     """Give the agent of one run for what a framework made, None where it is no framework's.
 
     Raise `SuiteFaultError` where the object cannot hold a conversation, or needs what `context` does not give.
@@ -55,11 +58,15 @@ def framework_agent(
     known = _known(made)
     if known is None:
         return None
-    name, opened = known
-    session = opened(made, session_id or uuid4().hex, context)
-    return FrameworkAgent(
-        session, framework=name, context=context, takes_tools=takes_tools, run_sync=run_sync, root=root
+    session = getattr(_loaded(known.module), known.session)(made, session_id or uuid4().hex, context)
+    agent: FrameworkAgent = _loaded("agent").FrameworkAgent(
+        session, framework=known.name, context=context, takes_tools=takes_tools, run_sync=run_sync, root=root
     )
+    return agent
+
+
+def _loaded(module: str) -> Any:
+    return import_module(f"{__package__}.{module}")
 
 
 def is_of_framework(made: object) -> bool:
@@ -67,7 +74,7 @@ def is_of_framework(made: object) -> bool:
     return _known(made) is not None
 
 
-def _known(made: object) -> tuple[str, _Open] | None:
+def _known(made: object) -> _Framework | None:
     bases = [(base.__module__ or "", base.__name__) for base in type(made).__mro__]
     if callable(getattr(type(made), "reply", None)):
         return None

@@ -1,11 +1,13 @@
 """What a framework's conversation is to us: it answers one message with messages of the turn, and keeps the rest."""
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
-from pytest_agentbench.core.approvals import Decision
-from pytest_agentbench.core.transcript import Message
+from pytest_agentbench.core.approvals import ApprovalRequest, Decision
+from pytest_agentbench.core.events import Event
+from pytest_agentbench.core.tool import ToolCall
+from pytest_agentbench.core.transcript import Message, asking
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +58,6 @@ class Session(Protocol):
 
     def answer(self, message: str) -> Answered | Awaitable[Answered]:
         """Answer the user; whatever it raises ends the run."""
-        ...
 
 
 def answered_only(messages: Sequence[Message]) -> list[Message]:
@@ -76,7 +77,6 @@ class Deciding(Protocol):
 
     def decide(self, decisions: Sequence[Decision], message: str) -> Answered | Awaitable[Answered]:
         """Go on with what the user decided, and said with it."""
-        ...
 
 
 @runtime_checkable
@@ -85,4 +85,104 @@ class Choosy(Protocol):
 
     async def fitting(self) -> Session:
         """Give the session that holds the conversation: itself, or another."""
-        ...
+
+
+class Marked:
+    """Collects the messages of one turn; what happens is held by the message that follows, else by the last one."""
+
+    def __init__(self) -> None:
+        self._messages: list[Message] = []
+        self._events: list[Event] = []
+
+    def happened(self, event: Event) -> None:
+        """Note an event."""
+        self._events.append(event)
+
+    def handed_over(self, source: str, to: str) -> None:
+        """Note that an agent gave the conversation, or a task of it, to another."""
+        self.happened(Event(kind="handoff", **{"from": source, "to": to}))
+
+    def add(self, message: Message, by: str | None) -> None:
+        """Append a message of the agent `by`, or what a call of it gave."""
+        if message.role == "assistant":
+            calls = tuple(call.model_copy(update={"by": by}) for call in message.tool_calls)
+            events = (*self._events, *message.events)
+            message = message.model_copy(update={"by": by, "tool_calls": calls, "events": events})
+            self._events = []
+        self._messages.append(message)
+
+    @property
+    def messages(self) -> list[Message]:
+        """All messages so far, with every event."""
+        places = [at for at, message in enumerate(self._messages) if message.role == "assistant"]
+        if self._events and places:
+            last = self._messages[places[-1]]
+            events = (*last.events, *self._events)
+            self._messages[places[-1]] = last.model_copy(update={"events": events})
+            self._events = []
+        return list(self._messages)
+
+
+class Waiting:
+    """The calls of one conversation that wait. A call that the user refused was never made, so it is not shown."""
+
+    def __init__(self) -> None:
+        self.requests: tuple[ApprovalRequest, ...] = ()
+        self._calls: dict[str, ToolCall] = {}
+
+    def hold(self, messages: Iterable[Message], requests: Sequence[ApprovalRequest]) -> list[Message]:
+        """Give the messages without the calls that are asked about, and what stands in the place of their results.
+
+        Where something is asked, the last message asks it; what came with the calls comes with it.
+        """
+        self.requests = tuple(requests)
+        ids = {request.id for request in requests}
+        self._calls = {}
+        kept: list[Message] = []
+        held: list[Message] = []
+        by = None
+        for message in messages:
+            self._calls |= {call.id: call for call in message.tool_calls if call.id in ids}
+            left = _without(message, ids)
+            kept += left
+            if message.role == "assistant":
+                by = message.by
+                held += [] if left else [message]
+        if not requests:
+            return kept
+        events = tuple(event for message in held for event in message.events)
+        thoughts = "\n".join(message.thoughts for message in held if message.thoughts)
+        asked = {"by": by, "events": events, "thoughts": thoughts or None}
+        return [*kept, asking(requests).model_copy(update=asked)]
+
+    def decided(self, messages: Iterable[Message], decisions: Iterable[Decision]) -> list[Message]:
+        """Give the messages that followed the decisions: calls as they were made, none that was refused."""
+        by_id = {decision.id: decision for decision in decisions}
+        refused = {id_ for id_, decision in by_id.items() if not decision.runs}
+        kept: list[Message] = []
+        shown: set[str] = set()
+        for message in messages:
+            shown |= {call.id for call in message.tool_calls}
+            for one in _without(message, refused):
+                calls = tuple(_as_made(call, by_id) for call in one.tool_calls)
+                kept.append(one.model_copy(update={"tool_calls": calls}) if calls else one)
+        made = tuple(
+            _as_made(call, by_id) for id_, call in self._calls.items() if id_ not in shown | refused and id_ in by_id
+        )
+        self.requests, self._calls = (), {}
+        return [*([Message(role="assistant", tool_calls=made, by=made[0].by)] if made else []), *kept]
+
+
+def _as_made(call: ToolCall, by_id: dict[str, Decision]) -> ToolCall:
+    decision = by_id.get(call.id)
+    return call.model_copy(update={"arguments": decision.arguments}) if decision and decision.kind == "edit" else call
+
+
+def _without(message: Message, ids: set[str]) -> list[Message]:
+    """Give the message without calls of these ids; nothing of it where nothing else is in it."""
+    if message.role == "tool":
+        return [] if message.tool_call_id in ids else [message]
+    calls = tuple(call for call in message.tool_calls if call.id not in ids)
+    if len(calls) == len(message.tool_calls):
+        return [message]
+    return [message.model_copy(update={"tool_calls": calls})] if calls or message.text.strip() else []

@@ -1,19 +1,25 @@
 """The `Agent` of one run behind an HTTP endpoint, or behind an ASGI app in this process."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
-from pytest_agentbench.agents.http.answer import read_answer
-from pytest_agentbench.agents.http.connections import AppSender, HttpConnections, Poster, is_address
-from pytest_agentbench.agents.pairing import paired
-from pytest_agentbench.agents.replies import typed, with_output
+from pytest_agentbench.agents.http.answers import AnswerReader, Faulty, unplaced
+from pytest_agentbench.agents.http.connections import (
+    AppSender,
+    HttpConnections,
+    Poster,
+    RequestRefusedError,
+    is_address,
+)
+from pytest_agentbench.agents.replies import paired, typed, with_output
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.conversation import Reply, Turn
 from pytest_agentbench.core.errors import AgentError, EnvironmentFaultError, SuiteFaultError
+from pytest_agentbench.core.json_values import JsonValue, to_json
 from pytest_agentbench.core.placeholders import fill, fill_text
 from pytest_agentbench.core.suite import HttpAgentSpec
-from pytest_agentbench.core.values import JsonValue, to_json
 from pytest_agentbench.environment.http_client import fits_header
 from pytest_agentbench.environment.service import Service
 
@@ -35,13 +41,20 @@ class HttpAgent:
         connections: HttpConnections | AppSender,
         now: datetime | None = None,
         service: Service | None = None,
+        names: Sequence[str] = (),
+        faulty: Faulty = unplaced,
     ) -> None:
-        """Raise `SuiteFaultError` where the address is none, or the context lacks what the request needs."""
+        """Raise `SuiteFaultError` where the address is none, or the context lacks what the request needs.
+
+        `names` are tools that the suite names.
+        """
         self.calls_visible = bool(spec.calls)
         self.shows = frozenset({"output"} if spec.output else ())
         self.log: list[str] = []
         self._spec = spec
         self._service = service
+        self._faulty = faulty
+        self._reader = AnswerReader(spec, names=names, faulty=faulty)
         self._poster = Poster(connections, seconds=spec.seconds)
         self._session: JsonValue = None
         self._number = 0
@@ -51,7 +64,8 @@ class HttpAgent:
     async def reply(self, turn: Turn) -> Reply:
         """Post the turn; raise `AgentError` where no answer comes, or one that cannot be read.
 
-        What the service behind it said last is told, too.
+        What the service behind it said last is told, too. Raise `SuiteFaultError` where an endpoint that never took a
+        request refuses the first message of the run: the request does not fit.
         """
         values = self._values(turn)
         url = fill_text(self._spec.address, values, escape=lambda text: quote(text, safe="", errors="replace"))
@@ -59,11 +73,19 @@ class HttpAgent:
         headers |= {name: fill_text(text, values) for name, text in self._spec.headers.items()}
         try:
             answer = await self._poster.post(url, headers, dumps(fill(self._spec.body, values)))
+        except RequestRefusedError as error:
+            if self._number:
+                raise
+            key, what = ("url", "address") if error.is_of_address else ("body", "request")
+            hint = f"say it at `{key}`, as the endpoint wants it"
+            message = f"the endpoint does not take the {what} of the suite, and has taken none so far: {error}"
+            raise self._faulty(("agent", "http", key), message, hint) from error
         except (AgentError, EnvironmentFaultError) as error:
             if self._service is None:
                 raise
             raise await self._service.blamed(error) from error
-        heard = read_answer(answer.value(text_too=not self._spec.reply), self._spec)
+        tools = [tool.name for tool in turn.tools]
+        heard = self._reader.read(answer.value(text_too=not self._spec.reply), tools)
         if not self._number and heard.unnamed and not heard.stop:
             raise AgentError(f"unusable reply: {heard.unnamed}; the first answer must name it")
         self._session = self._session if heard.session is None else heard.session
@@ -73,6 +95,10 @@ class HttpAgent:
         if messages and messages[-1].role == "tool" and not heard.stop:
             raise AgentError("unusable reply: it has calls with their results, and no text for the user")
         return Reply(messages=with_output(messages, typed(heard.output)), stop=heard.stop)
+
+    def check_answers(self) -> None:
+        """Raise `SuiteFaultError` or `AgentError` for what the answers of the run, taken together, show to be wrong."""
+        self._reader.check()
 
     def _values(self, turn: Turn) -> dict[str, JsonValue]:
         return {

@@ -10,12 +10,11 @@ from typing import Protocol
 
 import httpx2
 
-from pytest_agentbench.agents.http.app import Apps, InProcessApp
-from pytest_agentbench.agents.http.asgi import AppRequest
+from pytest_agentbench.agents.http.app import AppRequest, Apps, InProcessApp
 from pytest_agentbench.core.errors import AgentError, EnvironmentFaultError
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.suite import HttpAgentSpec
 from pytest_agentbench.core.text import printable, raised_text, shorten
-from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.environment.http_client import HttpClient, failure_text, http_request, is_unconnected, shown_url
 from pytest_agentbench.llm.per_loop import PerLoop
 
@@ -29,12 +28,24 @@ _KEY_REFUSED = (401, 403, 407)
 """Statuses by which an endpoint says that it does not take the key of who asks (RFC 9110 §15.5)."""
 
 
+_ADDRESS_REFUSED = (404, 405)
+_REQUEST_REFUSED = (400, 415, 422, *_ADDRESS_REFUSED)
+"""Statuses by which an endpoint says that a request is not as it must be (RFC 9110 §15.5)."""
+
+
+class RequestRefusedError(AgentError):
+    """An endpoint that has taken no request so far refuses one; `is_of_address` tells that it is not the body's."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.is_of_address = status in _ADDRESS_REFUSED
+
+
 class Sender(Protocol):
     """Sends requests, over a network or to an app in this process."""
 
     def send(self, request: httpx2.Request) -> AbstractAsyncContextManager[httpx2.Response]:
         """Send a request and give its answer, whose body is still to be read."""
-        ...
 
 
 @dataclass
@@ -42,7 +53,7 @@ class Known:
     """Which endpoints have been reached, and which have let somebody in, since the process began.
 
     One that never was reached is not there: nothing says that the agent is to blame. The same holds for a key that no
-    request ever passed with.
+    request ever passed with, and for a request that was never taken.
     """
 
     reached: set[str] = field(default_factory=set)
@@ -164,6 +175,8 @@ class Poster:
                 if response.status_code in _KEY_REFUSED and origin not in known.admitted:
                     raise EnvironmentFaultError(await _refused(response, endpoint))
                 self._cookies.extract_cookies(response)
+                if response.status_code in _REQUEST_REFUSED and origin not in known.admitted:
+                    raise RequestRefusedError(response.status_code, await _refusal(response, endpoint))
                 answer = await _read(response, endpoint)
                 known.admitted.add(origin)
                 return answer
@@ -181,6 +194,11 @@ class Poster:
 def origin_of(route: HttpConnections | AppSender, url: str) -> str:
     """Name the server of an address, or the app, whatever path of it is asked."""
     return route.shown(str(httpx2.URL(url).copy_with(path="/", query=None, fragment=None)))
+
+
+async def _refusal(response: httpx2.Response, endpoint: str) -> str:
+    reason = f" {printable(response.reason_phrase)}" if response.reason_phrase else ""
+    return f"{endpoint} answered {response.status_code}{reason}: {quoted(await read_body(response))}"
 
 
 async def _refused(response: httpx2.Response, endpoint: str) -> str:

@@ -9,14 +9,13 @@ import httpx2
 
 from pytest_agentbench.agents.http.connections import MAX_BODY, AppSender, HttpConnections, origin_of, quoted, read_body
 from pytest_agentbench.core.errors import AgentError, EnvironmentFaultError, ProviderError
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.placeholders import fill_text
 from pytest_agentbench.core.suite import HttpAgentSpec
 from pytest_agentbench.core.text import printable, raised_text
-from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.environment.http_client import failure_text, http_request
 from pytest_agentbench.environment.isolation import IsolationGate
-from pytest_agentbench.environment.served import Endpoint, serve
-from pytest_agentbench.environment.service import filled
+from pytest_agentbench.environment.service import Endpoint, filled, on_clock, serve
 
 
 @asynccontextmanager
@@ -33,9 +32,10 @@ async def endpoint_of_run(
     Runs that share what is reset take turns. Raise `EnvironmentFaultError` where it does not start, or is not reset.
     """
     async with AsyncExitStack() as stack:
-        service = None
+        service, now = None, values.get("now")
         if spec.serve is not None:
-            service = await serve(spec.serve, root, gate, stack)
+            started = on_clock(spec.serve, now if isinstance(now, str) else None)
+            service = await serve(started, root, gate, stack, ("agent", "http", "serve"))
             spec = spec.model_copy(update={"url": filled(spec.url, {"port": str(service.port)})})
         if spec.reset:
             if spec.takes_turns:
@@ -58,14 +58,14 @@ async def _reset(spec: HttpAgentSpec, route: HttpConnections | AppSender, values
     except TimeoutError:
         raise EnvironmentFaultError(f"{place}: no answer within {spec.seconds:g} s") from None
     except httpx2.HTTPError as error:
-        raise EnvironmentFaultError(f"{place}: {route.shown(spec.address)} {failure_text(error)}") from error
+        raise EnvironmentFaultError(f"{place}: {route.shown(url)} {failure_text(error)}") from error
     except (AgentError, ProviderError) as error:  # an app raised
         raise EnvironmentFaultError(f"{place}: {error}") from error
     except (OSError, ValueError) as error:
         raise EnvironmentFaultError(f"{place}: {raised_text(error)}") from error
     if not response.is_success:
-        reason = printable(response.reason_phrase)
-        raise EnvironmentFaultError(f"{place}: {response.status_code} {reason}: {quoted(said)}")
+        status = f"{response.status_code} {printable(response.reason_phrase)}"
+        raise EnvironmentFaultError(f"{place}: {route.shown(url)} answered {status}: {quoted(said)}")
     if len(said) > MAX_BODY:
         raise EnvironmentFaultError(f"{place}: answered with more than {MAX_BODY} bytes: {quoted(said)}")
     route.known.reached.add(origin_of(route, spec.address))

@@ -13,8 +13,8 @@ from typing import TypeVar
 from pydantic import Field
 
 from pytest_agentbench.checks.effects import is_write_tool
-from pytest_agentbench.checks.judges.asking import Answer, ask
 from pytest_agentbench.checks.judges.evidence import Evidence, Party, plain_marks
+from pytest_agentbench.checks.judges.rubric_judge import Answer, ask
 from pytest_agentbench.core.audit import (
     Audit,
     Claim,
@@ -30,7 +30,7 @@ from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.transcript import CallRecord
-from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.llm.protocols import Chat
 
 TEMPLATE = "auditor.v1"
 """The template in force; a changed prompt is a new file, since recorded answers belong to the old one."""

@@ -16,10 +16,10 @@ from pytest_agentbench.checks.judges.evidence import plain_marks, ways_of
 from pytest_agentbench.checks.known_values import tokens
 from pytest_agentbench.core.audit import Claim, Consent, UserTurnObservation
 from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.json_values import decoded, leaves, same, to_json
 from pytest_agentbench.core.run import Judgement, Run
 from pytest_agentbench.core.spoken import states
 from pytest_agentbench.core.transcript import CallRecord
-from pytest_agentbench.core.values import decoded, leaves, same, to_json
 from pytest_agentbench.core.verdict import CallExplanation
 
 Lack = tuple[str, object]

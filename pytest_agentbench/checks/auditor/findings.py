@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pytest_agentbench.checks.auditor.facts import Lack, StructuralFacts
-from pytest_agentbench.checks.decide import Decided, as_before, rejudged
+from pytest_agentbench.checks.fault_outcomes import SUFFERS, settled
 from pytest_agentbench.checks.findings import cut, finding, not_measured
-from pytest_agentbench.checks.handling import SUFFERS, settled
 from pytest_agentbench.checks.judges.evidence import is_quoted
 from pytest_agentbench.checks.matchers import Resolver
-from pytest_agentbench.checks.parts import ADD_RULE
+from pytest_agentbench.checks.measurement import ADD_RULE
 from pytest_agentbench.checks.policies import PolicyReport, check_policies
-from pytest_agentbench.checks.rules_values import Heard
+from pytest_agentbench.checks.rule_arguments import Heard
+from pytest_agentbench.checks.verdict import Decided, as_before, rejudged
 from pytest_agentbench.core.audit import Audit, Claim, Consent, ConsentKind, GoalItem, PolicyObservation, Quoted
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Judgement, PolicyOutcome, Run
@@ -158,7 +158,7 @@ def observed(
     policies: Sequence[Policy] | None = None,
     resolve: Resolver | None = None,
 ) -> Judgement:
-    """Add to the judgement of `checks.decide.judge` what the auditor saw; `decides` as the suite's `auditor: decide`.
+    """Add to the judgement of `checks.verdict.judge` what the auditor saw; `decides` as the suite's `auditor: decide`.
 
     `policies` are those that it was asked about (None: all of the run without a rule).
     """
@@ -257,7 +257,7 @@ def _claims(audit: Audit, facts: StructuralFacts) -> Iterator[Hit]:
         yield Hit("value-denied", claim, f"{info!r} is said only where it is denied")
     for claim in audit.claims:
         if claim.support not in ("call", "told") and not any(claim is one for one, _ in denied):
-            shown = "is shown to be false" if claim.support == "against" else "is borne out by nothing"
+            shown = "is shown to be false" if claim.support == "against" else "is supported by nothing"
             row, message = _claim_row(claim, facts)
             yield Hit(row, claim, f"the agent's statement {shown}{message}")
 

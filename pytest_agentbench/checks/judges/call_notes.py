@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterable, Iterator
 
 from pytest_agentbench.checks.effects import is_write_tool
+from pytest_agentbench.core.json_values import JsonValue, decoded, leaves
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.transcript import CallRecord, Transcript
-from pytest_agentbench.core.values import JsonValue, decoded, leaves
 
 _LONGEST = 80
 """Characters of a value that a note shows."""

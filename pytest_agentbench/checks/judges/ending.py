@@ -9,12 +9,12 @@ from random import Random
 
 from pydantic import Field
 
-from pytest_agentbench.checks.judges.asking import Answer, Citation, ask, citation_faults, render
 from pytest_agentbench.checks.judges.evidence import of_ending
+from pytest_agentbench.checks.judges.rubric_judge import Answer, Citation, ask, citation_faults, render
 from pytest_agentbench.core.errors import ProviderError
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.transcript import Transcript
-from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.llm.protocols import Chat
 
 TEMPLATE = "ending.v1"
 """The template in force; a changed prompt is a new file, since recorded answers belong to the old one."""

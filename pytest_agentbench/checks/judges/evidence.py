@@ -41,13 +41,13 @@ from typing import Literal
 
 from pytest_agentbench.checks.judges.call_notes import call_notes
 from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.json_values import JsonValue, to_json
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.scenario import Instructions, Scenario
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.transcript import Transcript
-from pytest_agentbench.core.values import JsonValue, to_json
 from pytest_agentbench.environment.diff import diff
 
 MOST = 6_000

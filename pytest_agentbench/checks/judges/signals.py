@@ -12,12 +12,12 @@ from pytest_agentbench.checks.claims import claims_without_source
 from pytest_agentbench.checks.judges.call_notes import EMPTY, FROM_NOWHERE, IDLE, REPEATED, call_notes
 from pytest_agentbench.checks.judges.evidence import Evidence, Goal, Piece, of_run
 from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.json_values import decoded
 from pytest_agentbench.core.rubric import Label
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.text import flat, printable, shorten
 from pytest_agentbench.core.transcript import CallRecord
-from pytest_agentbench.core.values import decoded
 from pytest_agentbench.environment.diff import diff
 
 Shown = Literal["none", "state", "notes", "signals"]

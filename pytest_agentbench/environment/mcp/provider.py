@@ -1,24 +1,85 @@
 """An MCP server as a source of tools: one process for each run, or one connection for all runs of a session."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from pytest_agentbench.core.codec import digest, dumps
+from pytest_agentbench.core.errors import EnvironmentFaultError
+from pytest_agentbench.core.json_values import decoded
 from pytest_agentbench.core.placeholders import fill_text
 from pytest_agentbench.core.remote import McpSpec
 from pytest_agentbench.core.tool import ToolKind, ToolResult, ToolSpec
-from pytest_agentbench.core.values import decoded
-from pytest_agentbench.environment.ahead import Ahead
 from pytest_agentbench.environment.mcp.connection import Connection
-from pytest_agentbench.environment.remote import Opening, listed_tools, offered
-from pytest_agentbench.environment.shared import SharedByLoop
+from pytest_agentbench.environment.remote_tools import Opening, listed_tools, offered
+from pytest_agentbench.environment.service import on_clock
+from pytest_agentbench.environment.session_resources import Closable, SharedByLoop
+
+T = TypeVar("T", bound=Closable)
+
+_SPARE = 2
+"""Processes that are started ahead: about as many as there is room for beside the work."""
+
+
+class Ahead(Generic[T]):
+    """Starts what `make` makes ahead, on one event loop: starting and ending take seconds, and go on beside.
+
+    For work that opens one environment after the other, such as generating and validating.
+    """
+
+    def __init__(self, make: Callable[[], Awaitable[T]]) -> None:
+        self._make = make
+        self._spare: list[asyncio.Task[T]] = []
+        self._unused: list[T] = []
+        self._ending: list[tuple[T, asyncio.Task[None]]] = []
+        self._times = 0
+
+    async def take(self) -> T:
+        """Give one in which nothing has been done, and start others: who needed two will need more."""
+        if self._unused:
+            return self._unused.pop()
+        spare = self._spare.pop(0) if self._spare else None
+        try:
+            made = await (spare or self._make())
+        except EnvironmentFaultError:
+            if spare is None:
+                raise
+            made = await self._make()  # it may start now
+        self._times += 1
+        while self._times > 1 and len(self._spare) < _SPARE:
+            self._spare.append(asyncio.create_task(self._started(), name="agentbench-ahead"))
+        return made
+
+    def give_back(self, made: T) -> None:
+        """Keep one of which nothing was asked that leaves a trace."""
+        self._unused.append(made)
+
+    def leave(self, made: T) -> None:
+        """Let one end beside."""
+        self._ending = [(one, task) for one, task in self._ending if not task.done() or task.cancelled()]
+        self._ending.append((made, asyncio.create_task(made.aclose(), name="agentbench-ending")))
+
+    async def aclose(self) -> None:
+        """End all that was started, and wait for it, also where the loop has cut off what was ending."""
+        spare, self._spare = self._spare, []
+        while self._unused:
+            self.leave(self._unused.pop())
+        for one in await asyncio.gather(*spare, return_exceptions=True):
+            if not isinstance(one, BaseException):
+                self.leave(one)
+        await asyncio.gather(*(task for _, task in self._ending), return_exceptions=True)
+        await asyncio.gather(*(one.aclose() for one, _ in self._ending), return_exceptions=True)
+
+    async def _started(self) -> T:
+        return await self._make()
+
 
 _AHEAD = SharedByLoop()
 """Servers that are started ahead: they outlive the gate of the run that asked for the first one."""
 
 
 class McpTools:
-    """The tools of a server, for one run (`environment.remote.RemoteTools`)."""
+    """The tools of a server, for one run (`environment.wrapped_remote.RemoteTools`)."""
 
     def __init__(
         self, connection: Connection, specs: tuple[ToolSpec, ...], *, own: bool, ahead: Ahead[Connection] | None = None
@@ -52,6 +113,7 @@ class McpTools:
 
 async def open_server(spec: McpSpec, opening: Opening) -> McpTools:
     """Connect to a server for one run; raise `EnvironmentFaultError` where it does not start or answer."""
+    spec = on_clock(spec, opening.now)
     told = {"context": dict(opening.context), "session_id": opening.session_id}
     headers = {name: fill_text(text, told) for name, text in spec.headers.items()}
 

@@ -10,19 +10,17 @@ from urllib.parse import urlsplit
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.placeholders import fill_text
-from pytest_agentbench.core.remote import OpenApiSpec
+from pytest_agentbench.core.remote import OpenApiSpec, is_web_address
 from pytest_agentbench.core.secret_keys import hide
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import ToolResult, ToolSpec
 from pytest_agentbench.environment.http_client import shown_url
-from pytest_agentbench.environment.openapi.auth import Authoriser
 from pytest_agentbench.environment.openapi.document import Document, parse_document, read_document
 from pytest_agentbench.environment.openapi.operations import Operation, operations_of
 from pytest_agentbench.environment.openapi.request import Request, UnfitArgumentsError, request_of
-from pytest_agentbench.environment.openapi.sending import Answer, Sender
-from pytest_agentbench.environment.remote import Now, Opening, is_address, listed_tools, offered
-from pytest_agentbench.environment.served import serve
-from pytest_agentbench.environment.service import Service, filled
+from pytest_agentbench.environment.openapi.transport import Answer, Authoriser, Sender
+from pytest_agentbench.environment.remote_tools import Now, Opening, listed_tools, offered
+from pytest_agentbench.environment.service import Service, filled, on_clock, serve
 
 _OUTAGES = {
     429: "is asked too often (a lower --agentbench-concurrency helps)",
@@ -37,7 +35,7 @@ _MOVED = frozenset({301, 302, 307, 308})
 
 
 class RestTools:
-    """The operations of a service as tools, for one run (`environment.remote.RemoteTools`)."""
+    """The operations of a service as tools, for one run (`environment.wrapped_remote.RemoteTools`)."""
 
     def __init__(
         self,
@@ -110,7 +108,10 @@ def read_tools(spec: OpenApiSpec, opening: Opening) -> tuple[ToolSpec, ...]:
 async def open_service(spec: OpenApiSpec, opening: Opening, now: Now = time.monotonic) -> RestTools:
     """Open a service for one run: start it, read its document, reset it; raise `EnvironmentFaultError` on the way."""
     async with AsyncExitStack() as stack:
-        service = await serve(spec.service, opening.root, opening.gate, stack) if spec.service else None
+        service = None
+        if spec.service:
+            started = on_clock(spec.service, opening.now)
+            service = await serve(started, opening.root, opening.gate, stack, ("environment", "tools", "serve"))
         values = {"port": str(service.port)} if service else {}
         told = {"context": dict(opening.context), "session_id": opening.session_id}
         headers = {name: fill_text(text, told) for name, text in spec.headers.items()}
@@ -154,7 +155,7 @@ async def _reset(tools: RestTools, reset: str) -> None:
 async def _document(
     spec: OpenApiSpec, opening: Opening, sender: Sender, authoriser: Authoriser, values: dict[str, str]
 ) -> Document:
-    if not is_address(spec.document):
+    if not is_web_address(spec.document):
         return _read(opening.root / spec.document)
     address = filled(spec.document, values)
     parts = urlsplit(address)

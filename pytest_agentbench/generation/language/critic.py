@@ -12,18 +12,18 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.text import shorten
 from pytest_agentbench.core.tool import ToolCall, Toolset, ToolSpec
-from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.draft import Draft
 from pytest_agentbench.generation.language.guard import scalars_of, stated
-from pytest_agentbench.generation.language.made_values import from_nowhere, resolved
+from pytest_agentbench.generation.language.result_values import from_nowhere, resolved
 from pytest_agentbench.generation.language.wording import TEMPLATES
 from pytest_agentbench.generation.roles import ask
 from pytest_agentbench.generation.solver import differing_writes
-from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.llm.protocols import Chat
 from pytest_agentbench.suites.language import language_name
 
 PROMPT, REPAIR = "critic.v2", "critic_repair.v1"

@@ -8,11 +8,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from pytest_agentbench.core.json_values import JsonValue, decoded
 from pytest_agentbench.core.spoken import counts, numbers_in_words, plain, says, states
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.generation.draft import Draft, Turn
+from pytest_agentbench.generation.draft import Draft, Reference, Turn
 from pytest_agentbench.generation.language.plain import words_of
+from pytest_agentbench.generation.tools.labels import is_identifier
 
 _TOKEN = re.compile(
     r"(?:[^\W\d_]|[#€$£%+-])*+[\d@_](?:(?:[.,:/@#+-]*+\w)++(?:[.,:/@#+-]*+[%€$£])?|[.,:/@#+-]*+[%€$£])|\d"
@@ -28,6 +29,8 @@ _MOST_DATES = 200
 """Dates and times of earlier answers that a line may say in its own way (*the one of 14 May*)."""
 _EDGES = ".,:;!?()[]"
 _LONGEST = 2_000
+_TELLING = 80
+"""Characters up to which a person says what tells a thing apart."""
 _POLICY_WORDS = 8
 """Words in a row of a policy's text that a user would not say by chance."""
 
@@ -65,6 +68,27 @@ def _from_nowhere(line: str, turn: Turn, draft: Draft) -> Iterator[str]:
             yield f"the line states {number} in words, which is no value of this turn"
 
 
+def telling(draft: Draft, one: Reference) -> dict[str, str]:
+    """Give what only the entry that a reference points at has in its list, as people know it: `{first name: Ada}`."""
+    return told_apart(decoded(draft.calls[one.source].answer), one) if one.source < len(draft.calls) else {}
+
+
+def told_apart(value: JsonValue, one: Reference) -> dict[str, str]:
+    """Give what only the entry that a reference points at has in its list, of the answer that it stands in."""
+    for part in one.path.split("."):
+        if isinstance(value, list) and len(value) == one.count and part == str(one.position):
+            rows = [row if isinstance(row, Mapping) else {} for row in value]
+            return {
+                words_of(name): item
+                for name, item in rows[one.position].items()
+                if isinstance(item, str) and 0 < len(item) <= _TELLING and not re.search(r"[\d_]", item)
+                if not is_identifier(name)
+                if sum(row.get(name) == item for row in rows) == 1
+            }
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return {}
+
+
 @dataclass
 class _Known:
     """The values that may be in a line, and texts in which its codes and figures may stand."""
@@ -80,6 +104,7 @@ class _Known:
         self.values: list[JsonValue] = [
             *(value for one in turns[: at + 1] for said in one.states for value in scalars_of(said.value)),
             *(value for one in turns[: at + 1] for value in one.about),
+            *(value for one in turns[: at + 1] for of in one.references for value in telling(self.draft, of).values()),
             *list(dates)[:_MOST_DATES],
         ]
         labels = [one.label for one in (*turn.states, *turn.references, *turn.wanted)]

@@ -14,9 +14,9 @@ from typing import Any
 from pytest_agentbench.core.acts import ActKind
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.errors import SuiteFaultError
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.names import listing
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.draft import ANSWERS, Draft, Reference
 
 PLAIN = "plain"
@@ -29,6 +29,10 @@ _FIXED: tuple[ActKind, ...] = ("confirm", "condition", "decline", "withdraw", "c
 """Acts that a phrase of their own says."""
 _CAMEL = re.compile(r"(?<=[a-zà-ÿ0-9])(?=[A-ZÀ-Ý])|(?<=[A-Z])(?=[A-Z][a-z])")
 _SPLIT = re.compile(r"[\W_]+")
+_CURRENCIES = frozenset({
+    "AUD", "BRL", "CAD", "CHF", "CNY", "CZK", "DKK", "EUR", "GBP", "INR", "JPY", "NOK", "PLN", "SEK", "USD",
+})  # fmt: skip
+"""Codes of currencies that columns of amounts end with, and that are no words."""
 _LONGEST_NAME = 200
 _LONGEST_VALUE = 2_000
 _TITLE = 40
@@ -155,6 +159,12 @@ class Phrases:
             text = "" if value is None else shorten(printable(str(value)), _LONGEST_VALUE)
         return text or self("nothing")
 
+    def measured(self, label: str) -> str:
+        """Name an amount: *limit in EUR* for the label *limit eur*."""
+        name, _, unit = label.rpartition(" ")
+        is_amount = name and unit.upper() in _CURRENCIES
+        return self("measured", name=name, unit=unit.upper()) if is_amount else label
+
     def value(self, label: str, value: JsonValue) -> str:
         """Say a value under its label."""
         return self("value", label=label, value=self.spelt(value))
@@ -193,7 +203,8 @@ def _sentences(turn: SaidTurn, phrases: Phrases) -> Iterator[str]:
         said |= {(label, str(value)) for label, value in call.values}
         yield from (_reference(one, phrases) for one in call.references)
     if turn.wanted:
-        labels = [phrases("of", name=label, thing=thing) if thing else label for label, thing in turn.wanted]
+        named = [(phrases.measured(label), thing) for label, thing in turn.wanted]
+        labels = [phrases("of", name=name, thing=thing) if thing else name for name, thing in named]
         yield phrases("wanted", labels=", ".join(labels))
 
 

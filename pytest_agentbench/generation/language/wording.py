@@ -11,16 +11,16 @@ from typing import Any, Protocol
 from pydantic import BaseModel
 
 from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.text import shorten
 from pytest_agentbench.core.tool import ToolSpec
-from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.draft import Draft, Persona, Stage, Turn
-from pytest_agentbench.generation.language.cutting import cut, is_cuttable, spoilt_by_cut, uncuttable
-from pytest_agentbench.generation.language.guard import line_faults, scalars_of, stated
+from pytest_agentbench.generation.language.guard import line_faults, scalars_of, stated, telling
 from pytest_agentbench.generation.language.plain import PLAIN, label_of, phrases_of, said, worded, words_of
+from pytest_agentbench.generation.language.turn_cuts import cut, is_cuttable, spoilt_by_cut, uncuttable
 from pytest_agentbench.generation.roles import ask
 from pytest_agentbench.generation.tools.hydration.rules import SuiteRules
-from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.llm.protocols import Chat
 from pytest_agentbench.llm.templates import Templates
 from pytest_agentbench.suites.language import language_name
 
@@ -249,4 +249,8 @@ def _pointed(draft: Draft, place: int, number: int) -> str:
     calls = draft.calls
     answer = f"the answer to {words_of(calls[one.source].call.name)}" if one.source < len(calls) else "an answer"
     which = f"entry {one.position + 1} of {one.count}" if one.count > 1 else "the only one"
-    return f"{label_of(one.argument)}: {one.label}, {which} in {answer} (at {one.path})"
+    known = " or ".join(f"{name} {value!r}" for name, value in telling(draft, one).items())
+    if known and one.count > 1 and one.source >= sum(len(turn.calls) for turn in draft.turns[:place]):
+        which = f"one of {one.count} that the person has not seen"  # so that its place says nothing
+    apart = f"; say which by {known}, as far as the person knows that" if known else ""
+    return f"{label_of(one.argument)}: {one.label}, {which} in {answer} (at {one.path}){apart}"

@@ -16,12 +16,12 @@ from pydantic import Field
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.errors import SuiteError
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.generation.policies.asking import Answer, ask_twice
+from pytest_agentbench.generation.policies.data_types import Challenge, ExtractedPolicy
 from pytest_agentbench.generation.policies.facts import Facts
 from pytest_agentbench.generation.policies.identity import key_of
-from pytest_agentbench.generation.policies.values import Challenge, ExtractedPolicy
-from pytest_agentbench.llm.seams import Chat
-from pytest_agentbench.spec.yaml_text import read_yaml
+from pytest_agentbench.generation.policies.model_question import Answer, ask_twice
+from pytest_agentbench.llm.protocols import Chat
+from pytest_agentbench.spec.loading import read_yaml
 
 _BATCH = 8
 """Entries in one question."""

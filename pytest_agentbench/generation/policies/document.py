@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from pytest_agentbench.generation.policies.values import Span
+from pytest_agentbench.generation.policies.data_types import Span
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

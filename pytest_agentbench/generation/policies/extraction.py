@@ -15,11 +15,11 @@ from pydantic import Field
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import digest
-from pytest_agentbench.generation.policies.asking import Answer, ask
+from pytest_agentbench.generation.policies.data_types import ExtractedPolicy, Extraction, Flow, LeftOut, Span
 from pytest_agentbench.generation.policies.document import Block, blocks
 from pytest_agentbench.generation.policies.identity import carried_ids, ids_for, ids_for_titles, key_of
-from pytest_agentbench.generation.policies.values import ExtractedPolicy, Extraction, Flow, LeftOut, Span
-from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.generation.policies.model_question import Answer, ask
+from pytest_agentbench.llm.protocols import Chat
 
 GENERAL = "general"
 """The flow of rules that stand above every part: they hold in any conversation."""

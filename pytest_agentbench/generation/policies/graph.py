@@ -1,9 +1,7 @@
 """The policy graph (§3.1.1): which policies matter in one conversation, and how hard each is to keep.
 
 Weights come from what policies share (headings, tools, columns), or from a model, in blocks: one question scores up to
-144 pairs, where IntellAgent asks one for each. Real conversations correct weights, and earlier results challenges. The
-paper names the first as future work (§5). What a few of them show is weighed against the graph as it was, as if that
-rested on some conversations too, so that a pair never seen together is not thereby impossible.
+144 pairs, where IntellAgent asks one for each.
 """
 
 import asyncio
@@ -17,13 +15,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from pytest_agentbench.core.base import Model
-from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.tool import ToolSpec
-from pytest_agentbench.core.transcript import Transcript
-from pytest_agentbench.generation.drawing import Drawing, DrawnEdge, DrawnNode
-from pytest_agentbench.generation.policies.asking import Answer, ask
-from pytest_agentbench.generation.policies.extraction import GENERAL
-from pytest_agentbench.generation.policies.values import (
+from pytest_agentbench.generation.policies.data_types import (
     MOST_LIKELY,
     NEVER,
     ExtractedPolicy,
@@ -31,7 +24,9 @@ from pytest_agentbench.generation.policies.values import (
     PolicyEdge,
     PolicyGraph,
 )
-from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.generation.policies.extraction import GENERAL
+from pytest_agentbench.generation.policies.model_question import Answer, ask
+from pytest_agentbench.llm.protocols import Chat
 
 if TYPE_CHECKING:
     import networkx
@@ -59,14 +54,6 @@ BLOCK = 12
 """Policies on each side of one question."""
 
 _ITSELF = -1
-
-PRIOR = 5.0
-"""Conversations that the graph as it was counts for; as many real ones weigh the same."""
-
-PRIOR_RUNS = 4.0
-"""Runs that a challenge as it was counts for."""
-
-_MIDDLING = 3
 
 Pair = tuple[int, int]
 
@@ -202,60 +189,6 @@ def _faults(answer: ScoreRows, first: Sequence[int], second: Sequence[int]) -> l
     return faults[:20]
 
 
-def learn_weights(graph: PolicyGraph, conversations: Iterable[Collection[str]], *, prior: float = PRIOR) -> PolicyGraph:
-    """Correct weights by conversations, each as the ids of the policies that mattered in it.
-
-    What is seen of a pair is the share of the conversations about one of the two, whichever is rarer, that were about
-    both, times 10.
-    """
-    names = [policy.id for policy in graph.policies]
-    seen = [set(one).intersection(names) for one in conversations]
-    alone = Counter(policy for one in seen for policy in one)
-    both = Counter(frozenset(pair) for one in seen for pair in combinations(one, 2))
-    known = {frozenset((edge.source, edge.target)): edge for edge in graph.edges}
-    edges = []
-    for one, other in combinations(names, 2):
-        pair = frozenset((one, other))
-        before = known.get(pair, PolicyEdge(source=one, target=other, weight=0))
-        count = min(alone[one], alone[other])
-        weight = (prior * before.weight + MOST_LIKELY * both[pair]) / (prior + count)
-        edges.append(before.model_copy(update={"weight": round(min(weight, MOST_LIKELY), 2)}))
-    return graph.model_copy(update={"edges": tuple(edges), "weights": "conversations"})
-
-
-def policies_of_results(results: Iterable[Result]) -> list[tuple[str, ...]]:
-    """Give for each scored run the policies that it exercised, as its checks saw; those of which none is known are out.
-
-    What nobody reviewed, or somebody else than the agent spoilt, says nothing of what conversations are about.
-    """
-    found = [tuple(one.policy for one in result.policies if one.exercised) for result in results if result.scored]
-    return [one for one in found if one]
-
-
-def policies_of_transcripts(graph: PolicyGraph, transcripts: Iterable[Transcript]) -> list[tuple[str, ...]]:
-    """Give for each conversation the policies about a tool that was called in it."""
-    called = [{record.call.name for record in transcript.trajectory} for transcript in transcripts]
-    return [tuple(one.id for one in graph.policies if names & set(graph.tools.get(one.id, ()))) for names in called]
-
-
-def reestimate_challenges(graph: PolicyGraph, results: Sequence[Result], *, prior: float = PRIOR_RUNS) -> PolicyGraph:
-    """Rate challenges by how often policies were broken in scored runs that exercised them.
-
-    A challenge stands for a failure rate of (challenge − 0.5) / 5, so that the five split 0–1 evenly; what was seen is
-    weighed against the rate that the challenge so far stands for, or a middling one where it had none. A policy that no
-    run exercised keeps its challenge.
-    """
-    judged = [one for result in results if result.scored for one in result.policies]
-    runs = Counter(one.policy for one in judged if one.exercised and one.kept is not None)
-    broken = Counter(one.policy for one in judged if one.exercised and one.kept is False)
-    policies = []
-    for one in graph.policies:
-        rate = (prior * ((one.challenge or _MIDDLING) - 0.5) / 5 + broken[one.id]) / (prior + runs[one.id])
-        challenge = min(5, 1 + int(rate * 5)) if runs[one.id] else one.challenge
-        policies.append(one.model_copy(update={"challenge": challenge}))
-    return graph.model_copy(update={"policies": tuple(policies), "challenges": "results"})
-
-
 def as_networkx(graph: PolicyGraph) -> "networkx.Graph[str]":
     """Give the graph as networkx has it: nodes with `challenge`, `category`, `text`, edges with `weight`, no zeros."""
     import networkx  # noqa: PLC0415 - only graphs need it
@@ -266,22 +199,3 @@ def as_networkx(graph: PolicyGraph) -> "networkx.Graph[str]":
     met = (edge for edge in graph.edges if edge.weight > 0 and edge.source != edge.target)
     net.add_weighted_edges_from((edge.source, edge.target, edge.weight) for edge in met)
     return net
-
-
-def drawing_of(graph: PolicyGraph, *, at_least: float = 5.0) -> Drawing:
-    """Give the graph to draw: policies framed by flow, edges of at least a weight, since all would hide each other."""
-    nodes = tuple(
-        DrawnNode(
-            id=one.id,
-            label=one.text,
-            group=one.flows[0] if one.flows else "",
-            note=f"{one.id}, challenge {one.challenge or '–'}",
-        )
-        for one in graph.policies
-    )
-    edges = tuple(
-        DrawnEdge(source=edge.source, target=edge.target, label=f"{edge.weight:g}", strength=edge.weight / MOST_LIKELY)
-        for edge in graph.edges
-        if edge.weight >= at_least
-    )
-    return Drawing(name="policies", nodes=nodes, edges=edges, directed=False)

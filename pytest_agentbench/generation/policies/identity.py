@@ -13,7 +13,7 @@ from typing import Literal
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.text import ascii_slug
-from pytest_agentbench.generation.policies.values import ExtractedPolicy, Extraction
+from pytest_agentbench.generation.policies.data_types import ExtractedPolicy, Extraction
 
 _FEWEST = 5
 """Words in an id, where a rule has as many."""

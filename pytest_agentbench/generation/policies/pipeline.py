@@ -10,16 +10,22 @@ from random import Random
 from pytest_agentbench.core.errors import SuiteFaultError
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import Toolset
+from pytest_agentbench.generation.policies.data_types import PolicyGraph, PolicySet, covered_pairs, exercised
 from pytest_agentbench.generation.policies.graph import GraphInput, model_graph, shared_graph
-from pytest_agentbench.generation.policies.reading import PoliciesRead, PolicyFolder, Roles, read_policies
+from pytest_agentbench.generation.policies.loader import PoliciesRead, PolicyFolder, Roles, read_policies
+from pytest_agentbench.generation.policies.run_evidence import (
+    learn_weights,
+    other_challenges,
+    policies_of_results,
+    results_in,
+)
 from pytest_agentbench.generation.policies.sampling import LIKELY, overshoot
 from pytest_agentbench.generation.policies.source import levels_of, policy_source, sets_of
-from pytest_agentbench.generation.policies.values import PolicyGraph, PolicySet, covered_pairs, exercised
 from pytest_agentbench.generation.produce import Production
 from pytest_agentbench.generation.recipe import Outcome, Told, hashes_of, recipe_of
+from pytest_agentbench.generation.recipe_folder import Store
 from pytest_agentbench.generation.report import CoverageRow, document_of, lines_of
-from pytest_agentbench.generation.store import Store
-from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.llm.protocols import Chat
 
 
 def _today() -> date:
@@ -50,12 +56,19 @@ async def run(
     inputs, weigher = GraphInput(extraction=read.extraction, tools=toolset.of("assistant")), roles.chat("weigher")
     nonces = Random(f"weigher/{recipe.seed}")  # noqa: S311 - a nonce
     graph = shared_graph(inputs) if weigher is None else await model_graph(inputs, weigher, nonces)
+    learnt: list[str] = []
+    if recipe.traces:
+        results = results_in(recipe.traces)
+        conversations = policies_of_results(results)
+        graph = learn_weights(graph, conversations)
+        several = "s" * (len(conversations) != 1)
+        learnt = [f"weights corrected by {len(conversations)} run{several}", *other_challenges(graph, results)]
     folder.save_graph(graph)
     if until == "graph":
-        return stopped(*read.lines, f"{len(graph.policies)} policies, {len(graph.edges)} edges")
+        return stopped(*read.lines, *learnt, f"{len(graph.policies)} policies, {len(graph.edges)} edges")
     (low, high), line = levels_of(recipe, graph)
     first = sets_of(recipe, graph, recipe.count, seed=recipe.seed)
-    lines = [*read.lines, *filter(None, [line]), *([overshoot(first)] if recipe.walk == "paper" else [])]
+    lines = [*read.lines, *learnt, *filter(None, [line]), *([overshoot(first)] if recipe.walk == "paper" else [])]
     if not first.sets:
         raise SuiteFaultError(f"generate.levels: no set of policies has a level from {low} to {high}")
     made_from = hashes_of(suite, toolset).all
@@ -82,6 +95,8 @@ async def run(
     sets = [one for one in source.sets if one.id in used]
     folder.save_sets(sets, production.made_from)
     left = [f"{policy} is in no set: {reason}" for policy, reason in source.left_out.items()]
+    if source.passed_over:
+        left.append(f"{source.passed_over} sets passed over: no person's requests are about all their policies")
     all_lines = (*lines, *source.not_called, *left, *_to_add(read, suite, folder))
     report = replace(report, coverage=_coverage(source.graph, sets), lines=all_lines)
     production.store.save_report(document_of(report))

@@ -15,7 +15,7 @@ import yaml
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.errors import SuiteError
 from pytest_agentbench.core.files import write_atomic
-from pytest_agentbench.generation.policies.values import ExtractedPolicy
+from pytest_agentbench.generation.policies.data_types import ExtractedPolicy
 from pytest_agentbench.spec.loading import read_document, read_part
 from pytest_agentbench.spec.suite import Policies
 from pytest_agentbench.suites.rule_check import rule_misfits

@@ -7,14 +7,13 @@ that no set falls short and none goes beyond. `paper_sample` is the original, fo
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from itertools import combinations
 from random import Random
 from typing import Any, TypeVar
 
+from pytest_agentbench.generation.policies.data_types import PolicyGraph, PolicySet, Sampling, WalkMode
 from pytest_agentbench.generation.policies.graph import as_networkx
-from pytest_agentbench.generation.policies.values import Cell, Infeasible, PolicyGraph, PolicySet, Sampling, WalkMode
 
 LIKELY = 5
 """The weight from which a pair of policies is one to cover: half of the highest."""
@@ -45,29 +44,37 @@ def sample(
     walk: WalkMode = "weighted",
     cover: bool = True,
     taken: Sequence[PolicySet] = (),
+    lost: Collection[str] = (),
 ) -> Sampling:
     """Sample `count` sets with levels from `low` to `high`, both included; the same input gives the same sets.
 
     With `cover` a walk goes first to policies that no set has yet, then to likely pairs that none has. A set is given
-    again only where its level has no other left to exchange for it. Cells that no set reaches are in `infeasible`;
-    where there is no other the result has no sets. `taken` are sets sampled before from the same graph: they count as
-    covered and as given, and numbers go on behind them. A policy without a challenge counts 1: where none has one,
-    levels are numbers of policies. Raise ValueError for a negative count or an empty range.
+    again only where no other of its level has its first policy. Without a level that some set reaches there are no
+    sets. `taken` are sets sampled before from the same graph: they count as covered and as given, and numbers go on
+    behind them; those in `lost` became nothing, and cover nothing. A policy without a challenge counts 1: where none
+    has one, levels are numbers of policies. Raise ValueError for a negative count or an empty range.
     """
     if count < 0 or low > high or low < 1:
         raise ValueError(f"need count >= 0 and 1 <= low <= high, found {count!r}, {low!r}, {high!r}")
     random = Random(seed)  # noqa: S311 - a seeded draw, no secret
     net = _Net(graph)
-    feasible, infeasible, undecided = net.cells(low, high)
+    cells = [
+        (first, level)
+        for first in range(len(net.names))
+        for level in range(low, high + 1)
+        if net.way(net.meet[first], level - net.challenges[first]) is not None
+    ]
     sampler = _Sampler(net, random, walk, cover)
     for one in taken:
-        sampler.keep(one)
-    jobs = _allocated(feasible, count, random)
+        sampler.keep(one, covers=one.id not in lost)
+    jobs = _allocated(cells, count, random)
     random.shuffle(jobs)
-    for first, level in jobs:
-        sampler.add(first, level)
-    sets = tuple(sampler.sets())
-    return Sampling(sets=sets, infeasible=tuple(infeasible), undecided=tuple(undecided), seed=seed, low=low, high=high)
+    width = len(str(len(taken) + len(jobs)))
+    sets = [
+        sampler.drawn(first, level, f"c{level}-{number:0{width}}")
+        for number, (first, level) in enumerate(jobs, len(taken) + 1)
+    ]
+    return Sampling(sets=tuple(sets), high=high)
 
 
 def paper_sample(
@@ -91,7 +98,6 @@ def paper_sample(
     net = as_networkx(graph)
     challenges = {one.id: one.challenge or 1 for one in graph.policies}
     firsts = [one for one in challenges if net.degree(one)]
-    alone = [one for one in challenges if one not in firsts]
     seen = Counter(frozenset(one.policies) for one in taken)
     sets: list[PolicySet] = []
     width = len(str(len(taken) + count))
@@ -117,8 +123,7 @@ def paper_sample(
             )
         )
         seen[key] += 1
-    lonely = (Infeasible(cell=Cell(first=one, level=low), reason="it never meets another policy") for one in alone)
-    return Sampling(sets=tuple(sets), infeasible=tuple(lonely), seed=seed, low=low, high=high)
+    return Sampling(sets=tuple(sets), high=high)
 
 
 def overshoot(sampling: Sampling) -> str:
@@ -187,41 +192,13 @@ class _Net:
             self._classes[challenge] |= 1 << index
         self._steps, self._left = 0, _MOST_STEPS_IN_ALL
 
-    def cells(self, low: int, high: int) -> tuple[list[tuple[int, int]], list[Infeasible], list[Cell]]:
-        """Tell the cells that some set reaches from those that none does, and from those that took too long."""
-        feasible: list[tuple[int, int]] = []
-        infeasible: list[Infeasible] = []
-        undecided: list[Cell] = []
-        for first, name in enumerate(self.names):
-            nearest = None
-            for level in range(1, high + 1):
-                cell, rest = Cell(first=name, level=level), level - self.challenges[first]
-                try:
-                    way = self.reach(self.meet[first], rest)
-                except _UndecidedError:
-                    undecided += [cell] if level >= low else []
-                    continue
-                nearest = level if way is not None else nearest
-                if way is not None and level >= low:
-                    feasible.append((first, level))
-                elif level >= low:
-                    add_up = f"no policies that may all meet it add up to {rest}"
-                    why = add_up if self.meet[first] else "it never meets another policy"
-                    reason = why if rest >= 0 else f"its own challenge is {self.challenges[first]}"
-                    infeasible.append(Infeasible(cell=cell, reason=reason, nearest=nearest))
-        return feasible, infeasible, undecided
-
     def way(self, candidates: int, rest: int) -> int | None:
-        """Give what `reach` gives, None where it gives up."""
+        """Give some of `candidates` that may all meet and sum to `rest`; None where none do, or it takes too long."""
+        self._steps = 0
         try:
-            return self.reach(candidates, rest)
+            return self._find(candidates, rest) if rest >= 0 else None
         except _UndecidedError:
             return None
-
-    def reach(self, candidates: int, rest: int) -> int | None:
-        """Give some of `candidates` that may all meet and sum to `rest`; None where none do."""
-        self._steps = 0
-        return self._find(candidates, rest) if rest >= 0 else None
 
     def _find(self, candidates: int, rest: int) -> int | None:
         if rest == 0:
@@ -257,74 +234,48 @@ class _Net:
         return None
 
 
-@dataclass
-class _Draft:
-    """One set that is being drawn: `order` are positions; one that is `fixed` was drawn before, and stays."""
-
-    first: int
-    level: int
-    order: list[int] = field(default_factory=list)
-    repeat: int = 0
-    fixed: bool = False
-
-    @property
-    def mask(self) -> int:
-        return sum(1 << index for index in self.order)
-
-
 class _Sampler:
     """Walks, and keeps account of what is taken and covered."""
 
     def __init__(self, net: _Net, random: Random, walk: WalkMode, cover: bool) -> None:
         self._net, self._random, self._walk, self._cover = net, random, walk, cover
-        self._drafts: list[_Draft] = []
-        self._owners: dict[int, dict[int, _Draft]] = defaultdict(dict)
-        self._times: Counter[int] = Counter()
+        self._times: dict[int, Counter[int]] = defaultdict(Counter)
         self._spent: set[tuple[int, int]] = set()
         self._seen: set[int] = set()
         self._pairs: set[tuple[int, int]] = set()
-        self._before = 0
 
-    def keep(self, one: PolicySet) -> None:
-        """Count a set of an earlier sample, which is not given again and not exchanged."""
+    def keep(self, one: PolicySet, *, covers: bool) -> None:
+        """Count a set of an earlier sample, which is not given again."""
         where = {name: index for index, name in enumerate(self._net.names)}
-        self._before += 1
         if all(name in where for name in one.policies):
-            order = [where[name] for name in one.policies]
-            self._note(_Draft(order[0], one.realised, order, fixed=True))
+            self._note([where[name] for name in one.policies], one.realised, covers=covers)
 
-    def add(self, first: int, level: int) -> None:
+    def drawn(self, first: int, level: int, name: str) -> PolicySet:
         """Draw the next set."""
-        draft = _Draft(first, level)
+        order: list[int] = []
         for _ in range(_TRIES if (first, level) not in self._spent else 0):
-            draft.order = self._walked(first, level)
-            if draft.mask not in self._owners[level]:
+            order = self._walked(first, level)
+            if not self._times[level][_mask(order)]:
                 break
         else:
-            self._settle(draft)
-        draft.repeat = self._times[draft.mask]
-        self._note(draft)
-        self._drafts.append(draft)
+            order = self._left(first, level)
+        return PolicySet(
+            id=name,
+            first=self._net.names[first],
+            policies=tuple(self._net.names[index] for index in order),
+            requested=level,
+            realised=sum(self._net.challenges[index] for index in order),
+            walk=self._walk,
+            repeat=self._note(order, level),
+        )
 
-    def _note(self, draft: _Draft) -> None:
-        self._owners[draft.level].setdefault(draft.mask, draft)
-        self._times[draft.mask] += 1
-        self._seen |= set(draft.order)
-        self._pairs |= set(combinations(sorted(draft.order), 2))
-
-    def sets(self) -> Iterator[PolicySet]:
-        """Give all sets in the order in which they were drawn."""
-        width = len(str(self._before + len(self._drafts)))
-        for number, one in enumerate(self._drafts, self._before + 1):
-            yield PolicySet(
-                id=f"c{one.level}-{number:0{width}}",
-                first=self._net.names[one.first],
-                policies=tuple(self._net.names[index] for index in one.order),
-                requested=one.level,
-                realised=sum(self._net.challenges[index] for index in one.order),
-                walk=self._walk,
-                repeat=one.repeat,
-            )
+    def _note(self, order: Sequence[int], level: int, *, covers: bool = True) -> int:
+        """Take a set; give how often it was taken before."""
+        self._times[level][_mask(order)] += 1
+        if covers:
+            self._seen |= set(order)
+            self._pairs |= set(combinations(sorted(order), 2))
+        return self._times[level][_mask(order)] - 1
 
     def _walked(self, first: int, level: int) -> list[int]:
         """Walk from `first` to exactly `level`, which can be reached.
@@ -371,36 +322,17 @@ class _Sampler:
         row = self._net.weights[index]
         return any(row[other] >= LIKELY and tuple(sorted((index, other))) not in self._pairs for other in order)
 
-    def _settle(self, draft: _Draft) -> None:
-        """Take a set that is left, exchange one with another event, else repeat the one repeated least."""
-        mask = self._freed(draft.first, draft.level, set())
-        if mask is None:
-            own = [mask for mask in self._owners[draft.level] if mask >> draft.first & 1]
-            fewest = min(self._times[mask] for mask in own)
-            mask = self._random.choice([mask for mask in own if self._times[mask] == fewest])
-        draft.order = self._ordered(draft.first, mask)
-
-    def _freed(self, first: int, level: int, tried: set[int]) -> int | None:
-        """Find a set of a cell that is not taken, or that its owner can do without (an augmenting path)."""
-        owners = self._owners[level]
+    def _left(self, first: int, level: int) -> list[int]:
+        """Give a set of a cell that is not taken, else the one repeated least."""
+        times = self._times[level]
         if (first, level) not in self._spent:
-            rest = level - self._net.challenges[first]
-            for mask in self._completions(1 << first, self._net.meet[first], rest):
-                if mask not in owners:
-                    return mask
+            for mask in self._completions(1 << first, self._net.meet[first], level - self._net.challenges[first]):
+                if not times[mask]:
+                    return self._ordered(first, mask)
             self._spent.add((first, level))
-        for mask, owner in list(owners.items()):
-            if mask in tried or not mask >> first & 1 or owner.fixed or owner.first == first or self._times[mask] > 1:
-                continue
-            tried.add(mask)
-            other = self._freed(owner.first, level, tried)
-            if other is not None:
-                owner.order = self._ordered(owner.first, other)
-                del owners[mask]
-                owners[other] = owner
-                self._times.update({mask: -1, other: 1})
-                return mask
-        return None
+        own = [mask for mask in times if mask >> first & 1 and times[mask]]
+        fewest = min(times[mask] for mask in own)
+        return self._ordered(first, self._random.choice([mask for mask in own if times[mask] == fewest]))
 
     def _completions(self, chosen: int, candidates: int, rest: int) -> Iterator[int]:
         """Give the sets that complete a level, each once, as masks."""
@@ -422,6 +354,10 @@ class _Sampler:
             order.append(best)
             left.remove(best)
         return order
+
+
+def _mask(order: Sequence[int]) -> int:
+    return sum(1 << index for index in order)
 
 
 def _bits(mask: int) -> list[int]:

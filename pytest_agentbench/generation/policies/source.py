@@ -1,6 +1,6 @@
 """The source of drafts `from: policies`: sets of exactly a level, each of which becomes one event or is refused."""
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import cast
@@ -12,8 +12,9 @@ from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import Toolset, ToolSpec
 from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.generation.draft import Draft, Loss
-from pytest_agentbench.generation.policies.events.events import EventMaker
-from pytest_agentbench.generation.policies.events.planning import Planner
+from pytest_agentbench.generation.policies.data_types import PolicyGraph, PolicySet, Sampling
+from pytest_agentbench.generation.policies.events.events import UNPLANNED, EventMaker
+from pytest_agentbench.generation.policies.events.planner import Planner
 from pytest_agentbench.generation.policies.events.requests import Request, ToolArguments
 from pytest_agentbench.generation.policies.events.right_run import RightRuns
 from pytest_agentbench.generation.policies.events.row_checks import Validator
@@ -22,12 +23,11 @@ from pytest_agentbench.generation.policies.events.rulebook import Rulebook
 from pytest_agentbench.generation.policies.events.samples import Samples
 from pytest_agentbench.generation.policies.events.schema import rows_of, schema_of
 from pytest_agentbench.generation.policies.sampling import paper_sample, sample
-from pytest_agentbench.generation.policies.values import PolicyGraph, PolicySet, Sampling
 from pytest_agentbench.generation.recipe import USUAL_LEVELS, recipe_of
-from pytest_agentbench.generation.tools.kinds_told import left_alone
+from pytest_agentbench.generation.tools.kind_report import left_alone
 from pytest_agentbench.generation.tools.probing.safety import Permission, permission, policy_of
 from pytest_agentbench.generation.tools.world import World, how_to_reset, world_of
-from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.llm.protocols import Chat
 
 _ROUNDS = 6
 """Times that sets are drawn for those that became no scenario."""
@@ -63,16 +63,22 @@ def levels_of(recipe: GenerateSpec, graph: PolicyGraph) -> tuple[tuple[int, int]
 
 
 def sets_of(
-    recipe: GenerateSpec, graph: PolicyGraph, count: int, *, seed: int, taken: Sequence[PolicySet] = ()
+    recipe: GenerateSpec,
+    graph: PolicyGraph,
+    count: int,
+    *,
+    seed: int,
+    taken: Sequence[PolicySet] = (),
+    lost: Collection[str] = (),
 ) -> Sampling:
-    """Draw sets as the recipe says; `taken` were drawn before."""
+    """Draw sets as the recipe says; `taken` were drawn before, and those in `lost` became no scenario."""
     (low, high), is_size = levels_of(recipe, graph)
     if is_size:  # a level is a number of policies or a sum of challenges, never some of both
         bare = tuple(one.model_copy(update={"challenge": None}) for one in graph.policies)
         graph = graph.model_copy(update={"policies": bare})
     if recipe.walk == "paper":
         return paper_sample(graph, count, low, high, seed=seed, steps=recipe.steps, taken=taken)
-    return sample(graph, count, low, high, seed=seed, walk=recipe.steps, taken=taken)
+    return sample(graph, count, low, high, seed=seed, walk=recipe.steps, taken=taken, lost=lost)
 
 
 @dataclass(kw_only=True)
@@ -80,7 +86,7 @@ class PolicySource:
     """Gives a draft for each set of policies, and draws others for those that were lost.
 
     `left_out` says of policies why no set has them, `not_called` which tools no event calls, and what would have them
-    called; `sets` are those that were drawn.
+    called; `sets` are those that were drawn, of which `passed_over` have no request that decides all their policies.
     """
 
     maker: EventMaker
@@ -90,24 +96,32 @@ class PolicySource:
     left_out: dict[str, str]
     not_called: Sequence[str]
     sets: list[PolicySet] = field(default_factory=list)
-    _accepted: int = 0
+    passed_over: int = 0
+    _accepted: set[str] = field(default_factory=set)
 
     async def drafts(self) -> AsyncIterator[Draft | Loss]:
         """Give drafts until as many as asked for are accepted, or nothing is left to draw."""
-        wanted = self.recipe.count
+        wanted, begun = self.recipe.count, 0
         for round_ in range(_ROUNDS):
-            drawn = sets_of(self.recipe, self.graph, wanted, seed=self.recipe.seed + round_, taken=self.sets)
+            # what the last sets lost is tried in others once more; what is lost again may have no event
+            lost = {one.id for one in self.sets[begun:]} - self._accepted
+            begun, seed = len(self.sets), self.recipe.seed + round_
+            drawn = sets_of(self.recipe, self.graph, wanted, seed=seed, taken=self.sets, lost=lost)
             for one in drawn.sets:
                 language = self.languages[len(self.sets) % len(self.languages)]
                 self.sets.append(one)
-                yield await self.maker.make(one, language=language)
-            wanted = self.recipe.count - self._accepted
+                made = await self.maker.make(one, language=language)
+                if isinstance(made, Loss) and made.reason == UNPLANNED:
+                    self.passed_over += 1  # no call was made for it, and another one is drawn
+                else:
+                    yield made
+            wanted = self.recipe.count - len(self._accepted)
             if wanted <= 0 or not drawn.sets:
                 return
 
     def accepted(self, draft: Draft) -> None:
-        """Count a draft that became a scenario."""
-        self._accepted += 1
+        """Note a draft that became a scenario."""
+        self._accepted.add(draft.id)
 
     def lost(self, loss: Loss) -> None:
         """A set that was lost is not drawn again with the same number: others are."""
@@ -135,14 +149,20 @@ async def policy_source(
         model_rows=ModelRows(rower, rows.samples, checks, rows.ground) if rower is not None else None,
     )
     kept = tuple(one for one in graph.policies if one.id not in left_out)
-    edges = tuple(one for one in graph.edges if one.source not in left_out and one.target not in left_out)
+    edges = [
+        one
+        for one in graph.edges
+        if one.source not in left_out
+        and one.target not in left_out
+        and await planner.go_together(one.source, one.target, maker.tools_of)
+    ]
     return PolicySource(
         maker=maker,
-        graph=graph.model_copy(update={"policies": kept, "edges": edges}),
+        graph=graph.model_copy(update={"policies": kept, "edges": tuple(edges)}),
         recipe=recipe,
         languages=recipe.languages or (suite.language,),
         left_out=left_out,
-        not_called=left_alone(_permissions(suite, toolset, planner.runs.world)),
+        not_called=left_alone(_permissions(suite, toolset, planner.runs.world), suite.environment),
     )
 
 
@@ -157,12 +177,22 @@ async def _left_out(
             why = await _unasked(planner, graph.tools.get(one.id, ()))
             found[one.id] = f"no request that these rows allow sets its rule off{why}"
         elif one.rule is not None and not reached[one.id]:
-            found[one.id] = "its rule is set off, and no wrong run of a request that these rows allow breaks it"
+            why = _enforced(planner, one.id) or "no wrong run of a request that these rows allow breaks it"
+            found[one.id] = f"its rule is set off, and {why}"
         elif one.rule is None and not named[one.id]:
             found[one.id] = "it has no rule and names no tool"
         elif one.rule is None and not named[one.id] & called:
             found[one.id] = "it has no rule, and no request that these rows allow calls a tool that it names"
     return found
+
+
+def _enforced(planner: Planner, policy: str) -> str:
+    """Say that the tools which a policy limits refuse by themselves what is too much, "" where they do not."""
+    for tool, refusal in sorted(planner.runs.not_twice.items()):
+        if tool in planner.runs.book.limited(policy):
+            said = shorten(printable(refusal), 100)
+            return f"enforced by the tool: {tool} refuses the same call made twice ({said})"
+    return ""
 
 
 async def _unasked(planner: Planner, tools: Iterable[str]) -> str:

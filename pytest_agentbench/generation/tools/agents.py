@@ -13,8 +13,8 @@ from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.generation.draft import Turn
 from pytest_agentbench.generation.recipe import recipe_of
-from pytest_agentbench.generation.tools.values import Walk
-from pytest_agentbench.generation.tools.walks.sampling import calls_of
+from pytest_agentbench.generation.tools.data_types import Walk
+from pytest_agentbench.generation.tools.walks.walk_sampling import calls_of
 from pytest_agentbench.generation.tools.world import world_of
 from pytest_agentbench.suites.suite_file import load_suite
 

@@ -2,32 +2,37 @@
 
 A person comes for one thing. Each way to a tool, by itself or behind the lookups whose answers it takes, is drawn for
 one person after the other: first what covers a tool or an edge that none has covered, then the shortest that was drawn
-least. Now and then a tool refuses what is asked for first, and the user asks for the nearest thing that it takes.
+least. Now and then a tool refuses what is asked for first, and the user asks for the nearest thing that it takes; the
+user says no when asked; or it asks for one more than a rule of the suite allows.
 """
 
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import ceil
 from random import Random
+from typing import Literal
 
+from pytest_agentbench.core.json_values import JsonValue, is_number, same
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.core.values import JsonValue, same
 from pytest_agentbench.generation.draft import Draft, Loss, Origin, PlannedCall, Reference, Stated, Turn
 from pytest_agentbench.generation.language.plain import words_of
-from pytest_agentbench.generation.owned_rows import CallRecord
+from pytest_agentbench.generation.owned_rows import records_of
+from pytest_agentbench.generation.tools.data_types import END_OF_SIMULATION, RUN_CONVERSATION, Graph, Walk
 from pytest_agentbench.generation.tools.flows import scalars_in
+from pytest_agentbench.generation.tools.hydration.display_names import is_name
 from pytest_agentbench.generation.tools.hydration.hydrate import hydrate
-from pytest_agentbench.generation.tools.hydration.names import is_name
 from pytest_agentbench.generation.tools.hydration.stock import HydrationError, Stock, Usage
 from pytest_agentbench.generation.tools.labels import is_identifier, name_of
-from pytest_agentbench.generation.tools.probing.reading import parsed
+from pytest_agentbench.generation.tools.probing.result_parser import parsed
 from pytest_agentbench.generation.tools.probing.schemas import read_slots
-from pytest_agentbench.generation.tools.recruiting.pool import call_key
-from pytest_agentbench.generation.tools.recruiting.proposing import is_needed
+from pytest_agentbench.generation.tools.recruiting.pool import Pool, call_key
+from pytest_agentbench.generation.tools.recruiting.proposals import is_needed
 from pytest_agentbench.generation.tools.recruiting.recruiter import slips
+from pytest_agentbench.generation.tools.ruled_deeds import RuledDeeds
 from pytest_agentbench.generation.tools.source import draft_of
-from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Graph, Walk
 from pytest_agentbench.generation.tools.walks.coverage import Covered, Step, covered_by
 from pytest_agentbench.generation.tools.walks.rehearsal import ways_to
 
@@ -37,20 +42,25 @@ _AGAIN = 3
 """Times in a row that a way gives nothing new before it is left."""
 _LOST = 2
 """Drafts with a step that may be lost, before no other one is tried with it."""
-_FIRST_REFUSAL = 2
-"""Scenarios before the first one in which a tool refuses."""
+_FIRST_OTHER = 2
+"""Scenarios before the first one in which not all is done."""
+
+Kind = Literal["done", "failure", "declined", "beyond"]
+"""What becomes of a deed: it is done; a tool refuses it first; the user says no when asked; it is more than allowed."""
 
 Way = tuple[str, ...]
 """The tools of a chain, the deed's last."""
+
+_Plan = tuple[Kind, Way]
 
 
 @dataclass
 class DeedSource:
     """Gives drafts of one deed each (`draft.Source`), the same for the same seed and the same answers about them.
 
-    `closed` edges lead nowhere, `unfit` tools cannot be called; `refusals` is the share of scenarios with one. `left`
-    says what was not rehearsed; `leading` are the tools that others take values from, `vain` the steps that
-    no person takes, with the reason.
+    `closed` edges lead nowhere, `unfit` tools cannot be called; `enriched` is the share of scenarios of each kind in
+    which not all is done. `left` says what was not rehearsed; `leading` are the tools that others take values from,
+    `vain` the steps that no person takes, with the reason.
     """
 
     graph: Graph
@@ -58,73 +68,103 @@ class DeedSource:
     seed: int
     closed: Collection[Step] = ()
     unfit: Collection[str] = ()
-    refusals: float = 0.1
+    enriched: float = 0.1
     languages: Sequence[str] = ("en",)
     left: str = ""
     leading: set[str] = field(default_factory=set, init=False)
     vain: dict[str, str] = field(default_factory=dict, init=False)
     walks: dict[str, Walk] = field(default_factory=dict)
     _usage: Usage = field(default_factory=Usage)
-    _vain: Counter[Way] = field(default_factory=Counter)
-    _drawn: Counter[Way] = field(default_factory=Counter)
+    _plans: dict[str, _Plan] = field(default_factory=dict)
+    _vain: Counter[_Plan] = field(default_factory=Counter)
+    _drawn: Counter[_Plan] = field(default_factory=Counter)
     _seen: set[tuple[str, ...]] = field(default_factory=set)
-    _lost_by: Counter[Way] = field(default_factory=Counter)
-    _refused: int = 0
+    _lost_by: Counter[_Plan] = field(default_factory=Counter)
+    _made: Counter[Kind] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
+        self.stock = replace(self.stock, pool=_asked_for(self.stock.pool))
         self._open = Covered.of_graph(self.graph)
-        self._ways = list(self._every_way())
-        self.leading = {tool for way in self._ways for tool in way[:-1]}
-        changes_first = sorted(self.graph.tools, key=lambda tool: self.stock.card(tool).writes is False)
+        self._ruled = RuledDeeds(self.stock)
+        ways = list(self._every_way())
+        self.leading = {tool for way in ways for tool in way[:-1]}
         self._persons = {key for _, key in self.stock.ownership.persons()}
-        self._failing = [(tool, tool) for tool in changes_first if self._may_refuse(tool)]
+        tools = [one for one in self.graph.tools if one not in self.unfit]
+        changes_first = sorted(tools, key=lambda tool: self.stock.card(tool).writes is False)
+        confirmed = {tool for tool in tools if self._ruled.must_confirm(tool)}
+        self._ways: dict[Kind, list[Way]] = {
+            "failure": [(tool, tool) for tool in changes_first if self._may_refuse(tool)],
+            "declined": [way for way in ways if way[-1] in confirmed],
+            "beyond": [(tool,) * (most + 1) for tool in tools if (most := self._ruled.most(tool))],
+            "done": ways,
+        }
 
     def chosen(self, count: int) -> list[Walk]:
         """Give the chains that are drawn first, as long as nothing is known of their drafts."""
-        ways = [self._next(self._ways) for _ in range(count) if self._ways]
-        return [_walk(f"d{number:02d}", way) for number, way in enumerate(filter(None, ways), start=1)]
+        plans = [self._next("done") for _ in range(count) if self._ways["done"]]
+        return [_walk(f"d{number:02d}", *plan) for number, plan in enumerate(filter(None, plans), start=1)]
 
     async def drafts(self) -> AsyncIterator[Draft | Loss]:
         """Give drafts until no way leads to a new one; a way that never led to one is a loss."""
         number = 0
         while True:
-            due = self._refused < ceil(self.refusals * (number + 1 - _FIRST_REFUSAL))
-            way = (self._next(self._failing) if due else None) or self._next(self._ways)
-            if way is None:
+            plan = self._due(number) or self._next("done")
+            if plan is None:
                 return
-            is_refusal = way in self._failing
-            walk = _walk(f"d{number + 1:02d}", way, is_refusal=is_refusal)
-            random = Random(f"{self.seed}/{walk.id}/{self._vain[way]}")  # noqa: S311 - a choice, no secret
+            kind, way = plan
+            walk = _walk(f"d{number + 1:02d}", kind, way)
+            random = Random(f"{self.seed}/{walk.id}/{self._vain[plan]}")  # noqa: S311 - a choice, no secret
             try:
-                turns = await hydrate(walk, self.stock, random, usage=self._usage)
+                turns = await self._hydrated(plan, walk, random)
             except HydrationError as error:
-                self._vain[way] = _AGAIN
-                if self._drawn[way] == 1 and not is_refusal:
+                self._vain[plan] = _AGAIN
+                if self._drawn[plan] == 1 and kind == "done":
+                    self.walks[walk.id] = walk
                     yield self._lost(walk, error)
                     number += 1
                 continue
-            if any(map(self._is_pointless, _asked(turns))):
-                self._vain[way] = _AGAIN
-                self.vain[" -> ".join(way[-2:])] = "nobody asks for it this way"
-                continue
-            needed = self._needed if not self._lost_by[way[-2:]] else lambda _: set()
-            turns = _untold(list(of_one_deed(turns, self.stock.rules.confirms, needed)))
+            turns = self._told(plan, turns)
             if not turns:
-                self._vain[way] = _AGAIN
-                self.vain[" -> ".join(way[-2:])] = "it tells what was told before"
+                self._vain[plan] = _AGAIN
                 continue
-            calls = tuple(call_key(one.call.name, dict(one.call.arguments)) for turn in turns for one in turn.calls)
+            every = [one.call for turn in turns for one in (*turn.calls, *turn.refused)]
+            calls = (kind, *(call_key(one.name, dict(one.arguments)) for one in every))
             if calls in self._seen:
-                self._vain[way] += 1
+                self._vain[plan] += 1
                 continue
             self._seen.add(calls)
-            self._vain[way] = 0
-            self._refused += is_refusal
+            self._vain[plan] = 0
+            self._made[kind] += 1
             number += 1
-            self.walks[walk.id] = walk
-            draft = draft_of(walk, turns, self.stock, {})
-            language = self.languages[len(self.walks) % len(self.languages)]
+            self._plans[walk.id] = plan
+            self.walks[walk.id] = walk if kind in ("done", "failure") else _walk(walk.id, kind, way[:-1])
+            draft = draft_of(self.walks[walk.id], turns, self.stock, {})
+            draft = draft if kind in ("done", "failure") else self._ruled.ruled(draft)
+            language = self.languages[len(self._plans) % len(self.languages)]
             yield draft.model_copy(update={"language": language})
+
+    async def _hydrated(self, plan: _Plan, walk: Walk, random: Random) -> tuple[Turn, ...]:
+        """Give the turns of a walk; every second change of a tool is one with arguments that it does not need."""
+        kind, way = plan
+        times = sum(count for (_, other), count in self._drawn.items() if other[-1] == way[-1])
+        if kind == "done" and times % 2 == 0 and way[-1] in self._fuller[0]:
+            with suppress(HydrationError):
+                return await hydrate(walk, self._fuller[1], random, usage=self._usage)
+        stock = self._ruled.unlimited if kind == "beyond" else self.stock
+        return await hydrate(walk, stock, random, usage=self._usage)
+
+    @cached_property
+    def _fuller(self) -> tuple[Collection[str], Stock]:
+        """The changes that some calls give more than they need, and the stock without their calls that do not."""
+        pool, bare, tools = self.stock.pool, set(), set()
+        for tool in self.graph.tools:
+            every = [*pool.of(tool), *pool.behind(tool)]
+            least = {one.id for one in every if self._needs(tool).issuperset(read_slots(one.arguments))}
+            if len(least) < len(every) and self.stock.card(tool).writes is not False:
+                tools.add(tool)
+                bare |= least
+        kept = tuple(one for one in pool.entries if one.id not in bare)
+        return tools, replace(self.stock, pool=Pool(entries=kept))
 
     def accepted(self, draft: Draft) -> None:
         """Use what this draft names less in later ones; what its chain covers is covered."""
@@ -133,13 +173,35 @@ class DeedSource:
 
     def lost(self, loss: Loss) -> None:
         """Have the lookup of a lost draft asked for from now on; leave all ways with it once that is lost, too."""
-        if walk := self.walks.get(loss.draft):
-            self._lost_by[_way(walk)[-2:]] += 1
+        if loss.draft in self._plans:
+            kind, way = self._plans[loss.draft]
+            self._lost_by[kind, way[-2:]] += 1
 
-    def _needed(self, call: PlannedCall) -> set[str]:
+    def _due(self, number: int) -> _Plan | None:
+        """Give the next deed that is not all done, where one of its kind is due among so many scenarios."""
+        kinds = [kind for kind in self._ways if kind != "done"]
+        for first, kind in enumerate(kinds, start=_FIRST_OTHER):
+            if self._made[kind] < ceil(self.enriched * (number + 1 - first)) and (plan := self._next(kind)):
+                return plan
+        return None
+
+    def _told(self, plan: _Plan, turns: Sequence[Turn]) -> tuple[Turn, ...]:
+        """Give the turns of a deed as a person speaks, () where nobody asks for it this way."""
+        kind, way = plan
+        if any(map(self._is_pointless, _asked(turns))):
+            self.vain[" -> ".join(way[-2:])] = "nobody asks for it this way"
+            return ()
+        needed = self._needs if not self._lost_by[kind, way[-2:]] else lambda _: set()
+        told = tuple(of_one_deed(turns, self.stock.rules.confirms, needed))
+        if kind in ("declined", "beyond"):
+            return self._ruled.declined(told) if kind == "declined" else self._ruled.beyond(told)
+        if not (told := _untold(told)):
+            self.vain[" -> ".join(way[-2:])] = "it tells what was told before"
+        return told
+
+    def _needs(self, tool: str) -> set[str]:
         """Give the arguments that a tool needs, or says that it does, which an agent looks up on its own."""
-        parameters = self.stock.card(call.call.name).parameters
-        return {one.path for one in parameters if is_needed(one) or one.declared_required}
+        return {one.path for one in self.stock.card(tool).parameters if is_needed(one) or one.declared_required}
 
     def _is_pointless(self, one: tuple[PlannedCall, Sequence[PlannedCall]]) -> bool:
         """Whether nobody would look up what a call takes: it is known before, it only says whose a thing is or what
@@ -173,7 +235,7 @@ class DeedSource:
             is_owner = str(value) in self._persons and not is_of_person
             return any(map(is_identifier, asked)) and (is_owner or (not call.writes and is_name(value)))
 
-        every = [_record(one) for one in before]
+        every = records_of(before)
         known = self.stock.ownership.plus(every)
         if any(known.about(every[at.call or 0]).listed for at, _ in read):
             return True
@@ -184,31 +246,33 @@ class DeedSource:
         pool = self.stock.pool
         is_change = self.stock.card(tool).writes is not False
         can_slip = any(True for entry in pool.of(tool) for _ in slips(entry.arguments))
-        return tool not in self.unfit and bool(pool.of(tool) and pool.failures(tool)) and (is_change or can_slip)
+        return bool(pool.of(tool) and pool.failures(tool)) and (is_change or can_slip)
 
     def _lost(self, walk: Walk, error: HydrationError) -> Loss:
-        detail = f"{' -> '.join(_way(walk))}: {shorten(printable(error.detail), 300)}"
+        way = (node for node in walk.nodes if node not in (RUN_CONVERSATION, END_OF_SIMULATION))
+        detail = f"{' -> '.join(way)}: {shorten(printable(error.detail), 300)}"
         return Loss(draft=walk.id, stage="hydration", reason=error.reason, detail=detail)
 
-    def _next(self, ways: Sequence[Way]) -> Way | None:
+    def _next(self, kind: Kind) -> _Plan | None:
         """Draw a way: one that covers most of what is open, then of the tool that was drawn least, then the shortest.
 
         Changes are drawn twice as often as questions.
         """
-        left = [way for way in ways if self._vain[way] < _AGAIN and self._lost_by[way[-2:]] < _LOST]
+        ways = self._ways[kind]
+        left = [way for way in ways if self._vain[kind, way] < _AGAIN and self._lost_by[kind, way[-2:]] < _LOST]
         if not left:
             return None
-        drawn = Counter(tool for way, count in self._drawn.items() for tool in way[-1:] * count)
+        drawn = Counter(tool for (_, way), count in self._drawn.items() for tool in way[-1:] * count)
 
         def rank(way: Way) -> tuple[float, ...]:
-            found = covered_by(way)
-            new = 2 * (way[-1] in self._open.tools) + len(self._open.edges & found.edges) if ways is self._ways else 0
+            found, times = covered_by(way), self._drawn[kind, way]
+            new = 2 * (way[-1] in self._open.tools) + len(self._open.edges & found.edges) if kind == "done" else 0
             share = 1 if self.stock.card(way[-1]).writes is not False else 2
-            return -new * (self._drawn[way] == 0), share * (drawn[way[-1]] + 1), self._drawn[way], len(way)
+            return -new * (times == 0), share * (drawn[way[-1]] + 1), times, len(way)
 
         way = min(left, key=rank)
-        self._drawn[way] += 1
-        return way
+        self._drawn[kind, way] += 1
+        return kind, way
 
     def _every_way(self) -> Iterator[Way]:
         """Yield the ways to each tool: by itself or behind what it needs, and behind lookups that it takes from."""
@@ -227,14 +291,27 @@ class DeedSource:
                 yield from ways
 
 
-def _walk(name: str, way: Way, *, is_refusal: bool = False) -> Walk:
-    between = (RUN_CONVERSATION,) if is_refusal else ()
-    nodes = (RUN_CONVERSATION, *way[:1], *between, *way[1:], RUN_CONVERSATION, END_OF_SIMULATION)
-    return Walk(id=name, nodes=nodes, enriched="1: failure" if is_refusal else "")
+def _asked_for(pool: Pool) -> Pool:
+    """Leave out the calls with less than none of something, where a tool takes other calls: nobody asks for them."""
+    odd = {entry.id for entry in pool.entries if any(map(_is_below_none, read_slots(entry.arguments).values()))}
+    others = {entry.tool for entry in pool.entries if entry.id not in odd}
+    needed = {entry.after for entry in pool.entries}
+    kept = [one for one in pool.entries if one.id not in odd or one.tool not in others or one.id in needed]
+    return Pool(entries=tuple(kept))
 
 
-def _way(walk: Walk) -> Way:
-    return tuple(node for node in walk.nodes if node not in (RUN_CONVERSATION, END_OF_SIMULATION))
+def _is_below_none(value: JsonValue) -> bool:
+    """Whether a value is a negative whole number, as probes try it; degrees of a place have decimals."""
+    return is_number(value) and value < 0 and value == int(value)
+
+
+def _walk(name: str, kind: Kind, way: Way) -> Walk:
+    """Give the walk of a deed; one that is asked for more than once begins anew each time."""
+    nodes = [RUN_CONVERSATION]
+    for place, tool in enumerate(way):
+        nodes += [RUN_CONVERSATION] * (place > 0 and kind in ("failure", "beyond")) + [tool]
+    enriched = "1: failure" if kind == "failure" else ""
+    return Walk(id=name, nodes=(*nodes, RUN_CONVERSATION, END_OF_SIMULATION), enriched=enriched)
 
 
 def _asked(turns: Sequence[Turn]) -> Iterator[tuple[PlannedCall, Sequence[PlannedCall]]]:
@@ -244,7 +321,7 @@ def _asked(turns: Sequence[Turn]) -> Iterator[tuple[PlannedCall, Sequence[Planne
 
 
 def of_one_deed(
-    turns: Sequence[Turn], confirms: Callable[[PlannedCall], bool], needed: Callable[[PlannedCall], set[str]]
+    turns: Sequence[Turn], confirms: Callable[[PlannedCall], bool], needed: Callable[[str], set[str]]
 ) -> Iterator[Turn]:
     """Give the turns of one chain as a person speaks: what they choose from is a request of its own, before the deed.
 
@@ -311,7 +388,7 @@ def _implied(
     calls: Sequence[PlannedCall],
     states: Sequence[Stated],
     references: Sequence[Reference],
-    needed: Callable[[PlannedCall], set[str]],
+    needed: Callable[[str], set[str]],
 ) -> set[int]:
     """Give the lookups that nobody has to ask for: an agent knows from names alone what it needs their answers for."""
     found = set()
@@ -320,8 +397,8 @@ def _implied(
         own = [one.argument for one in references if one.call == place]
         own += [one.argument for one in states if one.call == place]
         is_plain = all(one.count < 2 and _is_called(one.path, one.argument, call.call.name) for one in taken)
-        is_plain = is_plain and all(one.argument in needed(calls[one.call]) for one in taken)
-        is_plain = is_plain and all(one in needed(call) for one in own)  # nobody filters what is not shown
+        is_plain = is_plain and all(one.argument in needed(calls[one.call].call.name) for one in taken)
+        is_plain = is_plain and all(one in needed(call.call.name) for one in own)  # nobody filters what is not shown
         is_after_refusal = any(one.fails for one in calls[:place])  # else what was refused may be meant again
         if call.asked and not call.writes and taken and is_plain and not is_after_refusal:
             found.add(place)
@@ -360,8 +437,3 @@ def _nouns(tool: str) -> set[str]:
     """Give the last word of a tool's name, as it stands and as of one thing."""
     last = words_of(tool).rpartition(" ")[2]
     return {last, last.removesuffix("s")}
-
-
-def _record(call: PlannedCall) -> CallRecord:
-    sources = frozenset(one.call for one in call.origins.values() if one.call is not None)
-    return CallRecord(call.call.name, call.call.arguments, parsed(call.answer), call.writes, sources)

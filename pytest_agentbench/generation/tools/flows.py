@@ -1,6 +1,7 @@
 """How values flow: read out of a result where a semantic type says it stands, and put into the arguments of a call.
 
-Paths are dotted; `*` stands for any entry of a list or mapping, and a text on the way that is JSON is read as JSON.
+Paths are dotted; `*` stands for any entry of a list or mapping, `~` for the keys of one that holds things by their
+names, and a text on the way that is JSON is read as JSON.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,15 +9,13 @@ from dataclasses import dataclass, field, replace
 
 from pytest_agentbench.core import patterns
 from pytest_agentbench.core.codec import dumps
-from pytest_agentbench.core.values import JsonValue, same
-from pytest_agentbench.generation.tools.graph.names import words
+from pytest_agentbench.core.json_values import JsonValue, same
+from pytest_agentbench.generation.tools.data_types import Card, Place, SemanticType, Taxonomy
+from pytest_agentbench.generation.tools.graph.name_match import words
 from pytest_agentbench.generation.tools.labels import name_of
-from pytest_agentbench.generation.tools.probing.reading import inner
-from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
-from pytest_agentbench.generation.tools.values import Card, Place, SemanticType, Taxonomy
+from pytest_agentbench.generation.tools.probing.result_parser import KEYS, inner, keys_of_things
+from pytest_agentbench.generation.tools.probing.schemas import build
 
-ARGUMENT = "@"
-"""What a path begins with that leads into the arguments of a call instead of its result."""
 _MOST = 50
 """Assignments that are looked at of one result."""
 
@@ -62,6 +61,10 @@ def _walk(at: Found, parts: Sequence[str]) -> Iterator[Found]:
         yield at
         return
     value, first = inner(at.value), parts[0]
+    if first == KEYS and isinstance(value, Mapping):
+        keys = Found(keys_of_things(value), f"{at.path}.{KEYS}" if at.path else KEYS, at.indexes, at.records)
+        yield from _walk(keys, parts[1:] or ["*"])
+        return
     steps: list[tuple[str, JsonValue, tuple[int, ...]]] = []
     if isinstance(value, list):
         every: list[tuple[str, JsonValue, tuple[int, ...]]]
@@ -82,16 +85,12 @@ def assignments(
     source: str,
     result: JsonValue,
     target: Card,
-    *,
-    arguments: Mapping[str, JsonValue] | None = None,
 ) -> list[Assignment]:
     """Give the arguments that a result of `source` gives `target`, one assignment for each record of the result.
 
     What stands in one record goes together: the values of an assignment are from the same entries of the lists. Values
-    take the type that the argument declares; those that cannot are left out. `arguments` are those that the result
-    was given for: what is made under a given name goes by that name.
+    take the type that the argument declares; those that cannot are left out.
     """
-    given = read_slots(dict(arguments or {}))
     declared = {parameter.path: parameter.schema_ for parameter in target.parameters}
     columns: dict[str, list[Found]] = {}
     for one in types:
@@ -99,8 +98,6 @@ def assignments(
         takes = [place for place in one.consumed if place.tool == target.tool]
         for taken, made in _paired(makes, takes):
             found = found_at(result, made.path, made.pattern)
-            if made.origin == "argument":
-                found = iter([Found(given[made.path], f"{ARGUMENT}{made.path}")] if made.path in given else [])
             typed = (_typed(one, declared.get(taken.path, {}).get("type")) for one in found)
             columns.setdefault(taken.path, []).extend(one for one in typed if one is not None)
     lead = max(columns.values(), key=lambda column: (len({found.indexes for found in column}), len(column)), default=[])
@@ -121,12 +118,10 @@ def connecting(taxonomy: Taxonomy, source: str, target: str) -> tuple[SemanticTy
     )
 
 
-def handed_on(
-    taxonomy: Taxonomy, source: str, result: JsonValue, target: Card, *, arguments: Mapping[str, JsonValue]
-) -> list[Assignment]:
+def handed_on(taxonomy: Taxonomy, source: str, result: JsonValue, target: Card) -> list[Assignment]:
     """Give the arguments that a call of `source` with this result gives `target`, [] where no type connects them."""
     types = connecting(taxonomy, source, target.tool)
-    return assignments(types, source, result, target, arguments=arguments) if types else []
+    return assignments(types, source, result, target) if types else []
 
 
 def is_same_value(left: JsonValue, right: JsonValue) -> bool:

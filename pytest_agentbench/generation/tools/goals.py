@@ -19,13 +19,15 @@ from pydantic import BaseModel
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps, loads
 from pytest_agentbench.core.errors import EnvironmentFaultError, UnusableAnswerError
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.draft import Draft, Loss, PolicyPart, Turn, WrongRun
 from pytest_agentbench.generation.language.critic import signature
 from pytest_agentbench.generation.ownership import About, conflicts
 from pytest_agentbench.generation.roles import ask
+from pytest_agentbench.generation.tools.artifacts import hash_of
+from pytest_agentbench.generation.tools.data_types import END_OF_SIMULATION, RUN_CONVERSATION, Graph, Walk
 from pytest_agentbench.generation.tools.hydration.arguments import traced
 from pytest_agentbench.generation.tools.hydration.hydrate import OF_ONE, TRIES, Attempt
 from pytest_agentbench.generation.tools.hydration.rules import SuiteRules
@@ -34,15 +36,13 @@ from pytest_agentbench.generation.tools.hydration.turns import numbered, turns_o
 from pytest_agentbench.generation.tools.labels import is_identifier, is_role, name_of
 from pytest_agentbench.generation.tools.probing.schemas import read_slots
 from pytest_agentbench.generation.tools.recruiting.pool import call_key
-from pytest_agentbench.generation.tools.recruiting.proposing import is_sayable
+from pytest_agentbench.generation.tools.recruiting.proposals import is_sayable
 from pytest_agentbench.generation.tools.source import draft_of
-from pytest_agentbench.generation.tools.stage_files import hash_of
 from pytest_agentbench.generation.tools.template import TEMPLATES
-from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Graph, Walk
 from pytest_agentbench.generation.tools.walks.coverage import Covered, Step, covered_by, handed_on
-from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.llm.protocols import Chat
 from pytest_agentbench.suites.language import language_name
-from pytest_agentbench.validation.values import scalars
+from pytest_agentbench.validation.world_values import scalars
 
 PLAYER = "player"
 """The role that plays the right agent."""
@@ -315,7 +315,8 @@ class _Play:
         """End the turn of the user whose calls were made since the last one."""
         attempt = self.attempt
         if len(attempt.made) > self._first:
-            attempt.turns += turns_of_calls(attempt.made[self._first :], await attempt.wanted(), self.source.stock)
+            made = attempt.made[self._first :]
+            attempt.turns += turns_of_calls(made, await attempt.wanted(), self.source.stock, self._first)
             self._first = len(attempt.made)
 
     def _faults(self, step: PlayedStep) -> Iterator[str]:
@@ -452,5 +453,5 @@ def _wrong_runs(draft: Draft, rules: SuiteRules) -> Iterator[WrongRun]:
     for number, (before, after) in enumerate(pairwise(range(len(names)))):
         needed = [several for call in draft.calls[after:] for several in rules.first_of(call)]
         if any(names[before] in several and names.count(names[before]) == 1 for several in needed):
-            yield WrongRun(kind="skipped", change=f"{names[before]} is left out", skip=number)
+            yield WrongRun(kind="skipped", change=f"{names[before]} is left out", number=number)
             break

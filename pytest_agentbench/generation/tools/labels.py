@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from pytest_agentbench.core.names import IDENTIFIERS
 from pytest_agentbench.generation.language.plain import words_of
-from pytest_agentbench.generation.tools.graph.names import words
+from pytest_agentbench.generation.tools.graph.name_match import words
 
 NAMES = frozenset({"name", "nom", "surname", "firstname", "lastname", "prenom"})
 """Words of columns that hold what people are called."""

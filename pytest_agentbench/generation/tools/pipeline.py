@@ -9,37 +9,22 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
-from math import ceil
 from random import Random
 from typing import Literal
 
 from pytest_agentbench.core.errors import EnvironmentFaultError, SuiteFaultError
 from pytest_agentbench.core.state import State
-from pytest_agentbench.core.suite import GenerateSpec, Suite
+from pytest_agentbench.core.suite import EnvironmentSpec, GenerateSpec, Suite
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.generation.draft import Draft
 from pytest_agentbench.generation.language.plain import phrases_of
 from pytest_agentbench.generation.produce import Production
 from pytest_agentbench.generation.recipe import Outcome, Told, hashes_of, recipe_of
+from pytest_agentbench.generation.recipe_folder import Store
 from pytest_agentbench.generation.report import document_of, lines_of
 from pytest_agentbench.generation.roles import Chats, RoleModels
-from pytest_agentbench.generation.store import Store
 from pytest_agentbench.generation.tools.agents import agents_of
-from pytest_agentbench.generation.tools.deeds import DeedSource
-from pytest_agentbench.generation.tools.goals import PLAYER, GoalFile, GoalSource
-from pytest_agentbench.generation.tools.graph.graph import build_graph
-from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
-from pytest_agentbench.generation.tools.hydration.rules import SuiteRules
-from pytest_agentbench.generation.tools.hydration.stock import Stock
-from pytest_agentbench.generation.tools.kinds_told import kinds_told, left_alone, seen_writing
-from pytest_agentbench.generation.tools.probing.probing import probe, probing_hash
-from pytest_agentbench.generation.tools.probing.safety import policy_of
-from pytest_agentbench.generation.tools.probing.seeding import hints_of, state_of
-from pytest_agentbench.generation.tools.probing.session import Budget
-from pytest_agentbench.generation.tools.recruiting.pool import FAILURE, distinct
-from pytest_agentbench.generation.tools.recruiting.recruiter import Recruiter
-from pytest_agentbench.generation.tools.source import WalkSource
-from pytest_agentbench.generation.tools.stage_files import (
+from pytest_agentbench.generation.tools.artifacts import (
     CARDS,
     GOALS,
     GRAPH,
@@ -54,14 +39,28 @@ from pytest_agentbench.generation.tools.stage_files import (
     resumed,
     save,
 )
-from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Cards, Graph, Taxonomy
+from pytest_agentbench.generation.tools.data_types import Cards, Graph, Taxonomy
+from pytest_agentbench.generation.tools.deeds import DeedSource
+from pytest_agentbench.generation.tools.goals import PLAYER, GoalFile, GoalSource
+from pytest_agentbench.generation.tools.graph.graph import build_graph
+from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
+from pytest_agentbench.generation.tools.hydration.rules import SuiteRules
+from pytest_agentbench.generation.tools.hydration.stock import Stock
+from pytest_agentbench.generation.tools.kind_report import kinds_told, left_alone, seen_writing
+from pytest_agentbench.generation.tools.probing.prober import probe, probing_hash
+from pytest_agentbench.generation.tools.probing.safety import policy_of
+from pytest_agentbench.generation.tools.probing.seed_values import hints_of, state_of, values_of
+from pytest_agentbench.generation.tools.probing.session import Budget
+from pytest_agentbench.generation.tools.recruiting.pool import distinct
+from pytest_agentbench.generation.tools.recruiting.recruiter import Recruiter
+from pytest_agentbench.generation.tools.source import WalkSource, why_lost
 from pytest_agentbench.generation.tools.walks.coverage import coverage
-from pytest_agentbench.generation.tools.walks.judging import Scores, scored_by_chain, scored_by_model
+from pytest_agentbench.generation.tools.walks.plausibility import Scores, scored_by_chain, scored_by_model
 from pytest_agentbench.generation.tools.walks.rehearsal import Rehearsed, rehearse
-from pytest_agentbench.generation.tools.walks.sampling import CLASSES, SHARES, Sampler, Shape, drawn
+from pytest_agentbench.generation.tools.walks.walk_sampling import CLASSES, SHARES, Sampler, Shape, drawn
 from pytest_agentbench.generation.tools.walks.weights import Conditioned, weigh
 from pytest_agentbench.generation.tools.world import World, world_of
-from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.llm.protocols import Chat
 from pytest_agentbench.suites.seen_writes import note_seen
 
 Until = Literal["cards", "graph", "walks", ""]
@@ -69,8 +68,6 @@ Until = Literal["cards", "graph", "walks", ""]
 
 _Source = WalkSource | DeedSource | GoalSource
 
-_SPARED = 0.5
-"""Share of the verified calls that walks count on where some tool destroys what others need."""
 _BY_MODEL = ("prompting", "empirical")
 """Weights that only a model gives."""
 
@@ -124,27 +121,37 @@ class Pipeline:
         self._agents = await agents_of(self.suite, self.toolset, self.environ)
         state = await state_of(world_of(self.suite, toolset=self.toolset))
         hints = hints_of(self.toolset, state, self._recipe.values)
-        world = world_of(self.suite, toolset=self.toolset, hints={name: list(one) for name, one in hints.items()})
+        named = {name: list(one) for name, one in hints.items()}
+        world = world_of(self.suite, toolset=self.toolset, hints=named, rows=values_of(state))
         cards = await self._cards(world)
         if until == "cards":
             partial = [f"partial: {card.tool}: {card.partial}" for card in cards.cards if card.partial]
             return self._stopped(
-                until, [f"{len(cards.cards)} cards in {self._recipe.out}", *left_alone(cards.cards), *partial]
+                until,
+                [
+                    f"{len(cards.cards)} cards in {self._recipe.out}",
+                    *left_alone(cards.cards, self.suite.environment),
+                    *partial,
+                ],
             )
         self._learn_kinds(cards)
         world.toolset = self.toolset
         taxonomy = await self._taxonomy(cards)
         graph = await self._graph(cards, taxonomy)
         if not graph.tools:
-            raise EnvironmentFaultError(f"no call of any tool was answered as it should:\n{_reasons(cards)}")
+            raise EnvironmentFaultError(
+                f"no call of any tool was answered as it should:\n{_reasons(cards, self.suite.environment)}"
+            )
         if until == "graph":
             typed = sum(bool(edge.via) for edge in graph.edges)
             counted = f"{len(graph.tools)} tools, {len(graph.edges)} edges, {typed} of them by types"
-            return self._stopped(until, [f"{counted}, in {self._recipe.out}", *left_alone(cards.cards)])
+            return self._stopped(
+                until, [f"{counted}, in {self._recipe.out}", *left_alone(cards.cards, self.suite.environment)]
+            )
         made = await self._pool(world, cards, taxonomy, graph)
         if not made.pool.entries:
             reasons = [f"  {tool}: {reason}" for tool, reason in made.why.items()]
-            listed = "\n".join([*reasons, *left_alone(cards.cards)])
+            listed = "\n".join([*reasons, *left_alone(cards.cards, self.suite.environment)])
             raise EnvironmentFaultError(f"no call of any tool was answered as it should:\n{listed}")
         stock = Stock(
             world=world,
@@ -154,9 +161,10 @@ class Pipeline:
             rules=SuiteRules(self.suite.policies, self.toolset, self.suite.now),
             state=state,
             conditioned=self._recipe.weights == "conditioned",
+            once=self._recipe.shape == "react",
         )
         self.told("rehearsing the edges")
-        rehearsed = await rehearse(graph, stock, seed=self._recipe.seed, of_deeds=self._recipe.chains == "deeds")
+        rehearsed = await rehearse(graph, stock, seed=self._recipe.seed)
         why = _why(cards, made, rehearsed)
         if (player := self._roles.chat(PLAYER)) and not until:
             goals = self._goals(player, graph, stock, rehearsed)
@@ -170,7 +178,7 @@ class Pipeline:
                 seed=recipe.seed,
                 closed=rehearsed.closed,
                 unfit=rehearsed.unfit,
-                refusals=recipe.enriched,
+                enriched=recipe.enriched,
                 languages=self._languages,
                 left=rehearsed.left,
             )
@@ -235,14 +243,19 @@ class Pipeline:
         walks = [source.walks[draft.id] for draft in report.accepted]
         save(recipe.out / WALKS, WalkFile(walks=tuple(walks)), hash_of(graph, recipe.seed))
         offered = [card.tool for card in stock.cards.cards]
-        why = {**(source.vain if isinstance(source, DeedSource) else {}), **why}
+        vain = source.vain if isinstance(source, DeedSource) else {}
+        why = {**why_lost(report.losses, source.walks), **vain, **why}
         rows = coverage(graph, walks, why, offered=offered, drafts=report.accepted, leading=_leading(source))
         kinds = kinds_told(self.toolset.of("assistant"), stock.cards, stock.pool) if state is None else []
         named = {name for row in rows for name, _ in row.missing}
         rest = [f"no verified call of {tool}: {reason}" for tool, reason in made.why.items() if tool not in named]
         left = [source.left] if source.left else []
         left += self._few_refusals(report.accepted)
-        report = replace(report, coverage=rows, lines=(*left_alone(stock.cards.cards), *kinds, *left, *sorted(rest)))
+        report = replace(
+            report,
+            coverage=rows,
+            lines=(*left_alone(stock.cards.cards, self.suite.environment), *kinds, *left, *sorted(rest)),
+        )
         production.store.save_report(document_of(report))
         return Outcome(lines=tuple(lines_of(report)), accepted=len(report.accepted), wanted=recipe.count)
 
@@ -402,23 +415,10 @@ class Pipeline:
 
 
 def _shape(recipe: GenerateSpec, graph: Graph, stock: Stock, rehearsed: Rehearsed) -> Shape:
-    """Say what walks are like: none along closed edges, with barred pairs, or with more calls than there are."""
+    """Say what walks are like: none along closed edges, or with more calls of a tool than there are."""
     pool = stock.pool
-    # what is destroyed in a conversation is no longer there for its later calls
-    share = _SPARED if any(stock.card(tool).destructive for tool in graph.tools) else 1.0
-    capacity = {}
-    for tool in graph.tools:
-        entries = distinct(one for one in pool.entries if one.tool == tool and FAILURE not in one.id)
-        most = stock.most_of_one(tool) or len(entries)
-        capacity[tool] = 0 if tool in rehearsed.unfit else min(ceil(most * share), rehearsed.repeats.get(tool, most))
-    ends = {RUN_CONVERSATION, END_OF_SIMULATION}
-    leading = {
-        one.source
-        for one in graph.edges
-        if not {one.source, one.target} & ends
-        and (one.source, one.target) not in rehearsed.closed
-        and capacity[one.target]
-    }
+    most = {tool: stock.most_of_one(tool) or len(distinct(pool.behind(tool))) for tool in graph.tools}
+    capacity = {tool: 0 if tool in rehearsed.unfit else count for tool, count in most.items()}
     return Shape(
         shortest=recipe.shortest,
         longest=recipe.longest,
@@ -426,13 +426,8 @@ def _shape(recipe: GenerateSpec, graph: Graph, stock: Stock, rehearsed: Rehearse
         capacity=capacity,
         enriched=recipe.enriched,
         closed=frozenset(rehearsed.closed),
-        barred=rehearsed.barred,
         plannable={tool: "failure" for tool in graph.tools if pool.failures(tool)},
         behind={tool: pool.sources(tool) for tool in graph.tools if pool.behind(tool) and not pool.of(tool)},
-        destructive=frozenset(tool for tool in graph.tools if stock.card(tool).destructive),
-        fed=frozenset((one.source, one.target) for one in graph.edges if stock.feeds(one.source, one.target)),
-        owners={tool: owners for tool in graph.tools if (owners := stock.owners_of(tool))},
-        mixed=frozenset(tool for tool in graph.tools if stock.is_mixed(tool) and tool in leading),
     )
 
 
@@ -448,9 +443,9 @@ def _why(cards: Cards, made: PoolFile, rehearsed: Rehearsed) -> dict[str, str]:
     return {**partial, **made.why, **rehearsed.unfit, **closed}
 
 
-def _reasons(cards: Cards) -> str:
+def _reasons(cards: Cards, environment: EnvironmentSpec) -> str:
     why = [f"  {card.tool}: {card.partial or 'nothing was tried'}" for card in cards.cards]
-    return "\n".join([*why, *left_alone(cards.cards)])
+    return "\n".join([*why, *left_alone(cards.cards, environment)])
 
 
 def _random(seed: int, what: str) -> Random:

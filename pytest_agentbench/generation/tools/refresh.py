@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import digest
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.scenario import ExpectedCall, Scenario
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.assemble import CALLS, FACTS
 from pytest_agentbench.generation.recipe import PROVENANCE
 from pytest_agentbench.generation.tools.flows import found_at
 from pytest_agentbench.generation.tools.hydration.turns import said_at, stands_at
-from pytest_agentbench.generation.tools.probing.reading import parsed
+from pytest_agentbench.generation.tools.probing.result_parser import parsed
 from pytest_agentbench.generation.tools.probing.schemas import read_slots
 from pytest_agentbench.generation.tools.probing.verdicts import judge
 from pytest_agentbench.generation.tools.world import World
@@ -82,7 +82,7 @@ def _moved(call: ExpectedCall, origins: Mapping[str, JsonValue], results: Sequen
         where, value = str(origin.get("path", "")), slots[path]
         if not stands_at(value, where, results[place]):
             now = next((shorten(printable(repr(one.value)), 60) for one in found_at(results[place], where)), "")
-            what = f"where {now} stands now" if now else "which is not there now"
+            what = f"where {now} is now" if now else "which is not there now"
             yield f"{call.name}: {path} {value!r} was at {where} of call {place + 1}, {what}"
 
 

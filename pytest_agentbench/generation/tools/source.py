@@ -1,26 +1,28 @@
 """The source of drafts from tools: walks through the tool graph, each hydrated by real calls.
 
-Cards, semantic types, the graph and the pool come before it (`pipeline`). A walk that is lost is drawn anew, aiming at
-what it would have covered, and what it asked too much of is asked less of later ones.
+Cards, semantic types, the graph and the pool come before it (`pipeline`). A walk that the world does not bear ends
+where it stood; one that is lost is drawn anew, aiming at what it would have covered, and no later one takes the step
+that failed after the same changes.
 """
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from random import Random
 
+from pytest_agentbench.core.json_values import to_json
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.core.values import to_json
 from pytest_agentbench.generation.draft import Draft, Loss, Owner, Turn
-from pytest_agentbench.generation.owned_rows import CallRecord
+from pytest_agentbench.generation.owned_rows import records_of
 from pytest_agentbench.generation.ownership import ownership_of, people_of
 from pytest_agentbench.generation.tools.agents import handoffs_of, path_of
-from pytest_agentbench.generation.tools.hydration.hydrate import EXHAUSTED, hydrate
+from pytest_agentbench.generation.tools.data_types import RUN_CONVERSATION, Walk
+from pytest_agentbench.generation.tools.hydration.hydrate import hydrate
 from pytest_agentbench.generation.tools.hydration.stock import HydrationError, Stock, Usage
 from pytest_agentbench.generation.tools.hydration.turns import unsteady_values
-from pytest_agentbench.generation.tools.probing.reading import parsed
-from pytest_agentbench.generation.tools.values import RUN_CONVERSATION, Walk
-from pytest_agentbench.generation.tools.walks.sampling import SIMPLE, Sampler, drawn
+from pytest_agentbench.generation.tools.walks.coverage import covered_by
+from pytest_agentbench.generation.tools.walks.walk_sampling import SIMPLE, Sampler, drawn
 
 UNHEARD = "A tool refuses the first request; what the agent says of it decides nothing, unless a judge reads it."
 """The note of a scenario with a refusal: the calls are the same, whether the agent owns up to it or not."""
@@ -37,7 +39,6 @@ class WalkSource:
     stock: Stock
     seed: int
     languages: Sequence[str] = ("en",)
-    told: Callable[[str], None] = lambda _: None
     left: str = ""
     agents: Mapping[str, str] = field(default_factory=dict)
     walks: dict[str, Walk] = field(default_factory=dict)
@@ -94,31 +95,30 @@ class WalkSource:
         return draft.model_copy(update={"language": language})
 
     def _learn(self, walk: Walk, error: HydrationError) -> None:
-        """Have later walks ask less of the world where this one asked too much: rooms are booked, accounts closed.
-
-        No later one calls the tool that ran out as often, or takes the step that failed after all changes before it.
-        """
-        if error.reason not in EXHAUSTED:
-            return
+        """Have no later walk take the step that failed after all changes before it: rooms are booked."""
         source, _, target = error.detail.partition(": ")[0].rpartition(" -> ")
-        self.draws.spare(walk, target)
-        nodes, step = walk.nodes, (source or RUN_CONVERSATION, target)
-        if source:
-            self.draws.end(walk, step)
-        places = [place for place in range(1, len(nodes)) if nodes[place - 1 : place + 1] == step]
+        step = (source or RUN_CONVERSATION, target)
+        places = [place for place, several in enumerate(pairwise(walk.nodes), start=1) if several == step]
         if places:
-            before = [node for node in nodes[: places[-1]] if node != RUN_CONVERSATION]
+            before = [node for node in walk.nodes[: places[-1]] if node != RUN_CONVERSATION]
             changes = [node for node in before if self.stock.card(node).writes is not False]
             self.draws.bar(Counter(changes or before), step)  # reads alone bar it where they named somebody else
 
 
+def why_lost(losses: Sequence[Loss], walks: Mapping[str, Walk]) -> dict[str, str]:
+    """Say of each tool, and each step between two, why the first draft with it was lost."""
+    found: dict[str, str] = {}
+    for loss in losses:
+        nodes = walks[loss.draft].nodes if loss.draft in walks else ()
+        covered = covered_by(nodes)
+        for name in (*covered.tools, *(" -> ".join(step) for step in covered.edges)):
+            found.setdefault(name, f"a draft with it was lost: {loss.reason}: {shorten(loss.detail, 100)}")
+    return found
+
+
 def draft_of(walk: Walk, turns: tuple[Turn, ...], stock: Stock, agents: Mapping[str, str]) -> Draft:
     """Give the draft of turns with calls that were made, whichever source planned them."""
-    calls = [
-        CallRecord(one.call.name, one.call.arguments, parsed(one.answer), one.writes)
-        for turn in turns
-        for one in turn.calls
-    ]
+    calls = records_of(one for turn in turns for one in turn.calls)
     known = stock.ownership.plus(calls)
     owner = known.owner_of(people_of(known, calls))
     if stock.state is not None and not ownership_of([to_json(stock.state)], calls, owner).kinds_of(owner):

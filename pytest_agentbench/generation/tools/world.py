@@ -5,7 +5,7 @@ Built on the environment that runs use (`environment.local`), so that a tool ans
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -97,8 +97,8 @@ class World:
     """The environments of a suite: its tools, and `resettable`: whether each opened one starts from the same state.
 
     `without_state` names the functions that do not take the state: what they reach besides it is not reset with it.
-    `hints` are values that the user gives for arguments, by `argument` or `tool.argument`. `now` is the clock that
-    latency is measured with, in seconds.
+    `hints` are values that the user gives for arguments, by `argument` or `tool.argument`, `rows` those of its state,
+    whatever they are called. `now` is the clock that latency is measured with, in seconds.
     """
 
     spec: EnvironmentSpec
@@ -107,6 +107,7 @@ class World:
     resettable: bool
     context: dict[str, Any] = field(default_factory=dict)
     hints: dict[str, tuple[Any, ...]] = field(default_factory=dict)
+    rows: tuple[Any, ...] = ()
     redactor: Redactor = field(default_factory=Redactor)
     gate: IsolationGate = field(default_factory=lambda: IsolationGate(Path(".agentbench")))
     patience: float = PATIENCE
@@ -182,6 +183,7 @@ def world_of(
     toolset: Toolset | None = None,
     resettable: bool | None = None,
     hints: Mapping[str, Any] | None = None,
+    rows: Sequence[Any] = (),
     directory: Path | None = None,
     patience: float = PATIENCE,
     now: Callable[[], float] = time.monotonic,
@@ -201,6 +203,7 @@ def world_of(
         resettable=is_resettable(spec) if resettable is None else resettable,
         context=suite.context,
         hints=given,
+        rows=tuple(rows),
         redactor=Redactor(suite.secrets),
         gate=IsolationGate(directory or suite.root / ".agentbench", starts_ahead=True),
         patience=patience,

@@ -1,10 +1,14 @@
-"""The seam between recording and the API that was asked: one implementation for each API, in a file of its own."""
+"""The seam between recording and the API that was asked: one implementation for each API, in a file of its own.
 
-from collections.abc import Callable, Iterator, Mapping
+At its end stands what the requests and answers of all have in common.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
+from pytest_agentbench.core.json_values import JsonValue, to_json
 from pytest_agentbench.core.providers import PROVIDERS
-from pytest_agentbench.core.values import JsonValue
 
 Redact = Callable[[JsonValue], JsonValue]
 """Gives a JSON value without secrets; doing it twice changes nothing more."""
@@ -46,18 +50,16 @@ class Assembly(Protocol):
 
     def add(self, event: Mapping[str, Any], /) -> None:
         """Add one event."""
-        ...
 
     def whole(self) -> dict[str, Any] | None:
         """Give the whole answer, or None where the stream ended, or broke, before it was whole."""
-        ...
 
 
 class Api(Protocol):
     """One way to ask a model: `POST …/v1/PATH`.
 
     `items` is the list in which a request repeats the conversation so far, `known` are the fields whose names are never
-    taken for secrets. `noun` is what one answer is called.
+    taken for secrets. `noun` is what one answer is called. What has a body here is so unless an API says otherwise.
     """
 
     name: str
@@ -69,47 +71,99 @@ class Api(Protocol):
 
     def deciding(self, body: Mapping[str, Any], ids: Ids) -> dict[str, JsonValue]:
         """Give what of a request decides its answer; ids that servers made up have names that are always the same."""
-        ...
 
     def item(self, item: JsonValue, redact: Redact) -> JsonValue:
         """Give one item of the conversation without secrets; the words of its form stay."""
-        ...
 
     def reduced(self, answer: Mapping[str, Any], redact: Redact) -> dict[str, JsonValue]:
         """Give a redacted answer without volatile ids and times, so that equal answers have equal bytes."""
-        ...
 
     def restored(self, stored: Mapping[str, JsonValue], key: str) -> dict[str, JsonValue]:
         """Give the answer of which `reduced` made `stored`, with ids that follow from `key` and a time of 0."""
-        ...
 
     def ids(self, answer: Mapping[str, Any], key: str) -> dict[str, str]:
         """Map the ids of an answer that later requests may name to those that `restored` gives with this `key`.
 
         None where a request repeats all that it refers to.
         """
-        ...
+        return {}
 
     def is_whole(self, answer: Mapping[str, Any]) -> bool:
         """Whether an object is a whole answer, and nothing else that a server may send with status 200."""
-        ...
 
     def live(self, body: Mapping[str, Any], replayed: Replayed) -> dict[str, Any] | None:
         """Give a request that names what was only replayed as a server can read it; None where it names nothing."""
-        ...
+        return None
 
     def with_usage(self, body: Mapping[str, Any]) -> dict[str, Any] | None:
         """Give a streamed request that asks for its usage as well; None where the API tells it anyway."""
-        ...
+        return None
 
     def assembly(self) -> Assembly:
         """Begin to put a streamed answer together."""
-        ...
 
     def is_last(self, event: Mapping[str, Any]) -> bool:
-        """Whether an event ends a stream: nothing that comes later changes the answer."""
-        ...
+        """Whether an event ends a stream: nothing later changes the answer; chunks end with a mark that is no event."""
+        return False
 
     def events(self, answer: Mapping[str, Any], *, with_usage: bool) -> Iterator[bytes]:
         """Give a whole answer as the events of a stream; `with_usage` says whether the request asked for it."""
-        ...
+
+
+_FORM = ("type", "role", "status", "stop_reason")
+
+
+def decided(body: Mapping[str, Any], irrelevant: frozenset[str]) -> dict[str, JsonValue]:
+    """Give the fields of a request without those that decide nothing, nulls, and an empty list of tools."""
+    return {
+        name: value
+        for name, value in to_json(body).items()
+        if name not in irrelevant and value is not None and not (name == "tools" and value == [])
+    }
+
+
+def bare(item: Mapping[str, JsonValue], without: Iterable[str] = ()) -> dict[str, JsonValue]:
+    """Give an item without some members, and without what only some clients spell out: nulls and empty lists."""
+    dropped = frozenset(without)
+    return {name: value for name, value in item.items() if name not in dropped and value is not None and value != []}
+
+
+def formal(
+    item: JsonValue, redact: Redact, words: frozenset[str], inner: Mapping[str, Callable[[JsonValue], JsonValue]]
+) -> JsonValue:
+    """Redact an item but for the `words` of its form, since a secret may be an ordinary word.
+
+    Each element of a list under a name of `inner` is redacted by what stands there. Members come in order of name.
+    """
+    if not isinstance(item, dict):
+        return redact(item)
+    kept = {name: item[name] for name in _FORM if isinstance(item.get(name), str) and item[name] in words}
+    for name, redacted in inner.items():
+        if isinstance(listed := item.get(name), list):
+            kept[name] = [redacted(one) for one in listed]
+    rest = redact({name: value for name, value in item.items() if name not in kept})
+    return by_name({**rest, **kept})
+
+
+def by_name(value: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Give an object with its members in order of name."""
+    return {name: value[name] for name in sorted(value)}
+
+
+def numbers(value: JsonValue) -> JsonValue:
+    """Give the numbers of a usage alone: a secret such as 1234 must not turn a count into text."""
+    if isinstance(value, dict):
+        counts = {name: numbers(item) for name, item in sorted(value.items())}
+        return {name: item for name, item in counts.items() if item is not None}
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def dicts(value: object) -> list[dict[str, Any]]:
+    """Give the objects of a list; none where it is no list."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def written(event: Mapping[str, Any], *, named: bool = True) -> bytes:
+    """Write one server-sent event, under the name of its type where the API names its events."""
+    head = f"event: {event['type']}\n" if named else ""
+    return f"{head}data: {json.dumps(event, separators=(',', ':'))}\n\n".encode()

@@ -5,9 +5,21 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pytest_agentbench.core.codec import dumps
-from pytest_agentbench.core.values import JsonValue, to_json
-from pytest_agentbench.llm.apis.api import ANTHROPIC, Home, Ids, Redact, Replayed
-from pytest_agentbench.llm.apis.keeping import bare, by_name, decided, dicts, formal, numbers, written
+from pytest_agentbench.core.json_values import JsonValue, to_json
+from pytest_agentbench.llm.apis.api import (
+    ANTHROPIC,
+    Api,
+    Home,
+    Ids,
+    Redact,
+    bare,
+    by_name,
+    decided,
+    dicts,
+    formal,
+    numbers,
+    written,
+)
 
 _IRRELEVANT = frozenset({"stream", "metadata", "service_tier", "cache_control"})
 _VOLATILE = frozenset({"id", "type", "role", "container"})
@@ -29,7 +41,7 @@ _GROWING = {
 """What a delta brings, and the member of its block that this lengthens."""
 
 
-class MessagesApi:
+class MessagesApi(Api):
     """Implements `Api` for `POST …/v1/messages`."""
 
     name = "messages"
@@ -82,21 +94,9 @@ class MessagesApi:
         form: dict[str, JsonValue] = {"id": f"msg_{key}", "type": "message", "role": "assistant", "stop_sequence": None}
         return {**form, **stored}
 
-    def ids(self, answer: Mapping[str, Any], key: str) -> dict[str, str]:
-        """Give nothing: no later request names a message."""
-        return {}
-
     def is_whole(self, answer: Mapping[str, Any]) -> bool:
         """Whether there is a content, which may be empty, and a reason for its end."""
         return isinstance(answer.get("content"), list) and isinstance(answer.get("stop_reason"), str)
-
-    def live(self, body: Mapping[str, Any], replayed: Replayed) -> dict[str, Any] | None:
-        """Give None: messages repeat the conversation, and name nothing that a server must know."""
-        return None
-
-    def with_usage(self, body: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Give None: the first event and the last but one tell the usage."""
-        return None
 
     def assembly(self) -> "MessageAssembly":
         """Begin to put a streamed message together."""

@@ -1,7 +1,7 @@
 """The APIs whose answers are recorded, by their path and by their name in a cassette."""
 
 from pytest_agentbench.llm.apis.api import Api
-from pytest_agentbench.llm.apis.chat import ChatApi
+from pytest_agentbench.llm.apis.chat_completions import ChatApi
 from pytest_agentbench.llm.apis.messages import MessagesApi
 from pytest_agentbench.llm.apis.responses import ResponsesApi
 

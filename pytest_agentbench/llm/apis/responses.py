@@ -3,10 +3,23 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pytest_agentbench.core.values import JsonValue, to_json
-from pytest_agentbench.llm.apis.api import OPENAI, Home, Ids, Redact, Replayed
-from pytest_agentbench.llm.apis.chat import IRRELEVANT
-from pytest_agentbench.llm.apis.keeping import bare, by_name, decided, dicts, formal, numbers, written
+from pytest_agentbench.core.json_values import JsonValue, to_json
+from pytest_agentbench.llm.apis.api import (
+    OPENAI,
+    Api,
+    Home,
+    Ids,
+    Redact,
+    Replayed,
+    bare,
+    by_name,
+    decided,
+    dicts,
+    formal,
+    numbers,
+    written,
+)
+from pytest_agentbench.llm.apis.chat_completions import IRRELEVANT
 
 _PREFIXES = {"message": "msg", "function_call": "fc", "reasoning": "rs"}
 """How the ids of items begin, which some clients look at."""
@@ -41,7 +54,7 @@ _TEXTS = {
 Item = dict[str, Any]
 
 
-class ResponsesApi:
+class ResponsesApi(Api):
     """Implements `Api` for `POST …/v1/responses`."""
 
     name = "responses"
@@ -135,10 +148,6 @@ class ResponsesApi:
         items = [_real(item, invented) for item in _items(whole.get("input"))]
         told = [item for item in items if item is not None]
         return None if whole is body and told == _items(body.get("input")) else {**whole, "input": told}
-
-    def with_usage(self, body: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Give None: the last event tells the usage."""
-        return None
 
     def assembly(self) -> "ResponseAssembly":
         """Begin to put a streamed response together."""

@@ -1,17 +1,66 @@
-"""The cassette file: a header, then one line per exchange, sorted so that one changed run is one changed place."""
+"""The cassette file, a header and a line per exchange, sorted; and the shard that one process notes."""
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple, Self, cast
 
 from pytest_agentbench.core.codec import digest, dumps, loads
 from pytest_agentbench.core.errors import Problem, SuiteError
-from pytest_agentbench.core.files import write_atomic
-from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.llm.apis.registry import CHAT, api_named
-from pytest_agentbench.llm.cassette.names import RunName
-from pytest_agentbench.llm.cassette.sharing import lengthened, shortened
+from pytest_agentbench.core.files import LineLog, read_lines, write_atomic
+from pytest_agentbench.core.json_values import JsonValue
+from pytest_agentbench.core.run import RunKey
+from pytest_agentbench.core.text import ascii_slug
+from pytest_agentbench.llm.apis.registry import CHAT, GROWING, api_named
+from pytest_agentbench.llm.cassette.modes import Mode
+
+
+class RunName(NamedTuple):
+    """One attempt of a run of the cassette's suite; sorts as cassettes are sorted."""
+
+    scenario: str
+    variant: str
+    trial: int
+    attempt: int
+    fault: str = ""
+
+    @classmethod
+    def of(cls, key: RunKey | None) -> Self:
+        """Name a run; None is the session's own work."""
+        return cls("", "", 0, 0) if key is None else cls(key.scenario, key.variant, key.trial, key.attempt, key.fault)
+
+    @classmethod
+    def read(cls, value: JsonValue) -> Self:
+        """Read what `written` gave; raise `ValueError` for anything else."""
+        if value is None:
+            return cls.of(None)
+        given: dict[str, JsonValue] = value if isinstance(value, dict) else {}
+        whole = {"variant": "", "trial": 1, "attempt": 1, "fault": "", **given}
+        texts = all(isinstance(whole.get(name), str) for name in ("scenario", "variant", "fault"))
+        numbers = all(type(whole[name]) is int and whole[name] > 0 for name in ("trial", "attempt"))
+        if not texts or not numbers or not whole["scenario"] or whole.keys() - {*cls._fields}:
+            raise ValueError(
+                f"`run` is {value!r}; it must be null or hold `scenario` (text) and, where not 1 or empty, "
+                f"`variant` and `fault` (text), `trial` and `attempt` (from 1)"
+            )
+        return cls(**whole)
+
+    def written(self) -> JsonValue:
+        """Give the JSON form: null for the session, else an object without what has its usual value."""
+        if not self.scenario:
+            return None
+        usual = {"variant": "", "trial": 1, "attempt": 1, "fault": ""}
+        return {name: value for name, value in self._asdict().items() if usual.get(name) != value}
+
+    def __str__(self) -> str:
+        if not self.scenario:
+            return "the session"
+        label = "-".join(part for part in (self.variant, self.fault) if part)
+        variant = f"[{label}]" if label else ""
+        attempt = f", attempt {self.attempt}" if self.attempt > 1 else ""
+        return f"{self.scenario}{variant}, trial {self.trial}{attempt}"
+
 
 VERSION = 1
 MADE = "recorded by pytest-agentbench; edit answers by hand if you like, requests are what they answer"
@@ -214,3 +263,216 @@ def _place(value: JsonValue) -> tuple[RunName, str, int]:
     if not isinstance(value.get("response"), dict):
         raise ValueError(f"`response` is {value.get('response')!r}; it must be an object")
     return RunName.read(value.get("run")), value["role"], value["n"]
+
+
+Request = dict[str, JsonValue]
+
+
+def shortened(request: Request, before: Request | None) -> dict[str, JsonValue]:
+    """Give the members of a line that say `request`: what differs from the one before it in its conversation.
+
+    `request` holds changed fields and new messages (or items of input), `shared` counts the leading ones that are as
+    before, `dropped` names fields that are gone.
+    """
+    if before is None:
+        return {"request": _by_name(request)}
+    changed = {name: value for name, value in request.items() if name not in before or not _alike(before[name], value)}
+    line: dict[str, JsonValue] = {}
+    if name := _growing(before, request):
+        shared = _common(request[name], before[name])
+        changed[name] = request[name][shared:]
+        line["shared"] = shared
+    if dropped := sorted(before.keys() - request.keys()):
+        line["dropped"] = dropped
+    return {**line, "request": _by_name(changed)}
+
+
+def lengthened(line: dict[str, JsonValue], before: Request | None) -> Request:
+    """Give the request that `shortened` was given; raise `ValueError` where the line does not fit the one before."""
+    part = line.get("request")
+    if not isinstance(part, dict):
+        raise ValueError(f"`request` is {part!r}; it must be an object")
+    if before is None:
+        if "shared" in line:
+            raise ValueError("`shared` refers to the exchange before this one, and there is none")
+        return _by_name(part)
+    request = {**before, **part}
+    dropped = line.get("dropped", [])
+    for name in dropped if isinstance(dropped, list) else []:
+        request.pop(name, None)
+    if "shared" in line:
+        shared, name = line["shared"], _growing(before, request)
+        earlier = before[name] if name else []
+        if type(shared) is not int or not name or not 0 <= shared <= len(earlier):
+            raise ValueError(f"`shared` is {shared!r}; the exchange before has {len(earlier)} messages")
+        added = part.get(name)
+        request[name] = [*earlier[:shared], *(added if isinstance(added, list) else [])]
+    return _by_name(request)
+
+
+def _growing(before: Request, request: Request) -> str:
+    """Name the list that both requests hold and that grows with the conversation; "" where there is none."""
+    return next(
+        (name for name in GROWING if isinstance(before.get(name), list) and isinstance(request.get(name), list)), ""
+    )
+
+
+def _by_name(request: Request) -> Request:
+    return {name: request[name] for name in sorted(request)}
+
+
+def _alike(left: JsonValue, right: JsonValue) -> bool:
+    # 1, 1.0 and True are equal, but not written alike
+    return bool(left == right) and dumps(left) == dumps(right)
+
+
+def _common(left: list[JsonValue], right: list[JsonValue]) -> int:
+    count = 0
+    for one, other in zip(left, right, strict=False):
+        if not _alike(one, other):
+            break
+        count += 1
+    return count
+
+
+@dataclass(frozen=True)
+class Used:
+    """A recording that was given: the `repeat`-th (from 0) with this `identity` of its run and role in the cassette."""
+
+    identity: str
+    repeat: int
+
+
+@dataclass
+class Play:
+    """One time that a run was played: what answered each role, by the places in which it was asked."""
+
+    mode: Mode
+    run: RunName
+    answers: dict[str, dict[int, Used | Exchange]] = field(default_factory=dict)
+    finished: bool = False
+
+    @property
+    def kept(self) -> int:
+        """How many answers came live."""
+        return sum(isinstance(answer, Exchange) for placed in self.answers.values() for answer in placed.values())
+
+
+def shard_path(folder: Path, process: str) -> Path:
+    """Name the shard of a process (`main`, `gw0`, …) in the folder of one cassette's shards."""
+    return folder / f"{ascii_slug(process)}.jsonl"
+
+
+class Shard:
+    """Appends to the shard of one process; a line is on disk (in the page cache) when a method returns."""
+
+    def __init__(self, path: Path, mode: Mode) -> None:
+        """Open `path`, and close off what a killed process left unfinished in it."""
+        self._log = LineLog(path)
+        self._before: dict[tuple[int, str], Exchange] = {}
+        self._append({"opened": mode})
+
+    def used(self, play: int, run: RunName, role: str, place: int, used: Used) -> None:
+        """Note that a recording answered the request at `place`."""
+        self._append(
+            {
+                "play": play,
+                "run": run.written(),
+                "role": role,
+                "at": place,
+                "used": used.identity,
+                "repeat": used.repeat,
+            }
+        )
+
+    def kept(self, play: int, place: int, exchange: Exchange) -> None:
+        """Note an answer that came live."""
+        conversation = (play, exchange.role)
+        before = self._before.get(conversation)
+        self._append(
+            {
+                "play": play,
+                "run": exchange.run.written(),
+                "role": exchange.role,
+                "at": place,
+                "kept": exchange.key,
+                **said_api(exchange.api),
+                **shortened(exchange.request, before.request if before else None),
+                "response": exchange.response,
+            }
+        )
+        self._before[conversation] = exchange
+
+    def finished(self, play: int, run: RunName) -> None:
+        """Note that a run was played to its end."""
+        self._append({"play": play, "run": run.written(), "finished": True})
+
+    def learnt(self, model: str, facts: Sequence[str]) -> None:
+        """Note what is known of a model's server by now."""
+        self._append({"model": model, "facts": list(facts)})
+
+    def forget(self, play: int) -> None:
+        """Let go of what later lines of a play would have referred to."""
+        for conversation in [conversation for conversation in self._before if conversation[0] == play]:
+            del self._before[conversation]
+
+    def close(self) -> None:
+        """Close the file; closing twice is fine."""
+        self._log.close()
+
+    def _append(self, record: JsonValue) -> None:
+        if not self._log.closed:  # an agent that hangs may ask on when its session is over
+            self._log.append(record)
+
+
+class _Plays:
+    """Gathers the plays of one shard."""
+
+    def __init__(self) -> None:
+        self.plays: dict[tuple[int, int], Play] = {}
+        self.facts: dict[str, tuple[Mode, list[str]]] = {}
+        self._mode = Mode.RECORD
+        self._opened = 0
+        self._before: dict[tuple[int, int, str], Exchange] = {}
+
+    def read(self, record: dict[str, JsonValue]) -> None:
+        if "opened" in record:
+            self._opened += 1
+            self._mode = Mode(record["opened"])
+            return
+        if "facts" in record:
+            self.facts[record["model"]] = (self._mode, record["facts"])
+            return
+        number = (self._opened, record["play"])
+        run = RunName.read(record["run"])
+        play = self.plays.setdefault(number, Play(self._mode, run))
+        if "finished" in record:
+            play.finished = True
+            return
+        role = record["role"]
+        placed = play.answers.setdefault(role, {})
+        if "used" in record:
+            placed[record["at"]] = Used(record["used"], record["repeat"])
+            return
+        before = self._before.get((*number, role))
+        request = lengthened(record, before.request if before else None)
+        api = record.get("api", CHAT.name)
+        exchange = Exchange(run, role, 0, record["kept"], request, record["response"], api=api)
+        self._before[(*number, role)] = exchange
+        placed[record["at"]] = exchange
+
+    @classmethod
+    def of(cls, path: Path) -> Self:
+        gathered = cls()
+        for record in read_lines(path):
+            gathered.read(cast("dict[str, JsonValue]", record))
+        return gathered
+
+
+def read_shard(path: Path) -> tuple[list[Play], dict[str, tuple[Mode, list[str]]]]:
+    """Give the plays noted in a shard, in the order they began, and what was learnt of servers, in which mode.
+
+    Lines left unfinished by a killed process are none.
+    """
+    gathered = _Plays.of(path)
+    return list(gathered.plays.values()), gathered.facts

@@ -7,11 +7,20 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_agentbench.core.locks import ProcessLock
-from pytest_agentbench.llm.cassette.file import Cassette, Exchange, Roles, numbered, read_cassette, write_cassette
+from pytest_agentbench.core.files import ProcessLock
+from pytest_agentbench.llm.cassette.file import (
+    Cassette,
+    Exchange,
+    Play,
+    Roles,
+    RunName,
+    Used,
+    numbered,
+    read_cassette,
+    read_shard,
+    write_cassette,
+)
 from pytest_agentbench.llm.cassette.modes import Mode
-from pytest_agentbench.llm.cassette.names import RunName
-from pytest_agentbench.llm.cassette.shard import Play, Used, read_shard
 
 
 @dataclass(frozen=True)

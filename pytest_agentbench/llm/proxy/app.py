@@ -17,14 +17,12 @@ from pytest_agentbench.core.proxies import Proxies, http_proxy
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.llm.apis.api import ANTHROPIC, OPENAI, Api
 from pytest_agentbench.llm.apis.registry import api_at
-from pytest_agentbench.llm.direct import read_bounded
 from pytest_agentbench.llm.http_errors import refused_field
+from pytest_agentbench.llm.ledger import SetAside, Sleep
 from pytest_agentbench.llm.prices import worst_case
-from pytest_agentbench.llm.proxy.line import Line
-from pytest_agentbench.llm.proxy.relay import ClientGoneError, Exchange, Stream
-from pytest_agentbench.llm.reserving import Sleep
-from pytest_agentbench.llm.seams import Budget
-from pytest_agentbench.llm.setting_aside import SetAside
+from pytest_agentbench.llm.protocols import Budget
+from pytest_agentbench.llm.proxy.relay import ClientGoneError, Exchange, Line, Stream
+from pytest_agentbench.llm.transport import read_bounded
 from pytest_agentbench.llm.wire import LONGEST_REPLY, encode
 
 _LARGEST = 256 * 1024 * 1024

@@ -15,12 +15,12 @@ from pytest_agentbench.core.errors import AgentBenchError, ProviderError, SendEr
 from pytest_agentbench.core.model import Price, Usage
 from pytest_agentbench.core.run import RunKey
 from pytest_agentbench.llm.apis.api import ANTHROPIC, OPENAI
-from pytest_agentbench.llm.direct import Connections
+from pytest_agentbench.llm.capabilities import Paused
+from pytest_agentbench.llm.ledger import Sleep
+from pytest_agentbench.llm.protocols import Budget, Caller, Recorder
 from pytest_agentbench.llm.proxy.app import Endpoint
-from pytest_agentbench.llm.proxy.line import Line
-from pytest_agentbench.llm.reserving import Sleep
-from pytest_agentbench.llm.seams import Budget, Caller, Recorder
-from pytest_agentbench.llm.turns import Paused
+from pytest_agentbench.llm.proxy.relay import Line
+from pytest_agentbench.llm.transport import Connections
 from pytest_agentbench.llm.wire import where
 
 HOST = "127.0.0.1"

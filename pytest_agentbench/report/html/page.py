@@ -10,22 +10,18 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.run import Result, RunKey
 from pytest_agentbench.core.transcript import Transcript
-from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.report.auditor import marks_of
 from pytest_agentbench.report.comparison import compared
-from pytest_agentbench.report.divergence import Divergence, from_baseline, from_expected
-from pytest_agentbench.report.html.beyond import changes
-from pytest_agentbench.report.html.coverage import coverage, graphs_of
-from pytest_agentbench.report.html.overview import overview
-from pytest_agentbench.report.html.policies import policies
+from pytest_agentbench.report.failures import Divergence, from_baseline, from_expected, rerun_command, worst_first
+from pytest_agentbench.report.html.overview import changes, overview
+from pytest_agentbench.report.html.policies_and_tools import ToolUse, coverage, graphs_of, policies
 from pytest_agentbench.report.html.runs import details, row, without_conversation
 from pytest_agentbench.report.html.shown import script_json, shown
-from pytest_agentbench.report.html.tools import ToolUse
-from pytest_agentbench.report.worst import rerun_command, worst_first
 from pytest_agentbench.results.document import Document
-from pytest_agentbench.results.store import without_attempt
+from pytest_agentbench.results.run_directory import without_attempt
 from pytest_agentbench.results.table import complexity_groups
 
 MOST_RUNS = 5_000

@@ -4,16 +4,14 @@ import ast
 import re
 from collections.abc import Sequence
 
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.transcript import Message, Transcript
-from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.core.verdict import CallExplanation, Finding, Verdict
-from pytest_agentbench.report.divergence import Divergence
-from pytest_agentbench.report.glyphs import UNICODE
+from pytest_agentbench.report.failures import Divergence, check_name, failed_findings, finding_text, no_finding_text
 from pytest_agentbench.report.html.shown import MOST_TEXT, number, shown, shown_arguments
-from pytest_agentbench.report.measured import IN_QUARANTINE, PENDING
-from pytest_agentbench.report.sections import value_flags
-from pytest_agentbench.report.worst import check_name, failed_findings, finding_text, no_finding_text
+from pytest_agentbench.report.sections import IN_QUARANTINE, PENDING, value_flags
+from pytest_agentbench.report.table import UNICODE
 from pytest_agentbench.results.audits import auditor_flags
 
 MOST_MESSAGES = 200

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.text import printable
-from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.report.calls import value_text
-from pytest_agentbench.report.glyphs import UNICODE
+from pytest_agentbench.report.table import UNICODE
 
 MOST_TEXT = 6_000
 """Characters of one text that the page holds; the transcript file has the rest."""

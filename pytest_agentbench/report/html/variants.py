@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.run import Result
-from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.report.html.shown import number, shown
 from pytest_agentbench.results.intervals import Interval
 from pytest_agentbench.results.numbers import numbers_of

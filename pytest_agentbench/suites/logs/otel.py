@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_agentbench.core.codec import dumps, loads
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.transcript import Message
-from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.messages.content import result_text
 from pytest_agentbench.suites.message_log import merged, tells_error
 from pytest_agentbench.suites.record import read_foreign

@@ -6,7 +6,7 @@ from functools import cache
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.conversation import View
-from pytest_agentbench.core.values import JsonValue, to_json
+from pytest_agentbench.core.json_values import JsonValue, to_json
 from pytest_agentbench.llm.templates import Templates
 
 TEMPLATE = "user.v2"

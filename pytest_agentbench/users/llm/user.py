@@ -14,17 +14,14 @@ from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import ToolCall, read_arguments
 from pytest_agentbench.core.transcript import Message, Transcript, awaiting
 from pytest_agentbench.core.verdict import Blame
-from pytest_agentbench.llm.answer_text import UnreadableAnswerError, cut_off, read_answer
-from pytest_agentbench.llm.history import GivenBack, with_more
-from pytest_agentbench.llm.reply import ChatReply, RequestedCall
-from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.llm.answer_text import PARSER, UnreadableAnswerError, cut_off, read_answer
+from pytest_agentbench.llm.protocols import Chat
+from pytest_agentbench.llm.reply import ChatReply, GivenBack, RequestedCall, with_more
 from pytest_agentbench.llm.strict_schema import schema_of
 from pytest_agentbench.llm.structured import structured_reply
-from pytest_agentbench.llm.written_calls import PARSER
-from pytest_agentbench.users.llm.guards import Alarm, Draft, alarms
 from pytest_agentbench.users.llm.prompt import listed, render, system_prompt
-from pytest_agentbench.users.llm.turn import TypedTurn, flipped, said_with, words_of, written
-from pytest_agentbench.users.llm.values import ids_in, stated_values
+from pytest_agentbench.users.llm.turn import Alarm, Draft, TypedTurn, alarms, flipped, said_with, words_of, written
+from pytest_agentbench.users.llm.value_shapes import ids_in, stated_values
 from pytest_agentbench.users.modifiers.applying import Behaviour, apply, in_force, waiting
 
 _SHOWN = 200
@@ -92,7 +89,7 @@ def _unusable(why: str, **more: Any) -> _Attempt:
 
 
 class LlmUser:
-    """A simulated user played by a model; one per run (implements `core.seams.User`).
+    """A simulated user played by a model; one per run (implements `core.protocols.User`).
 
     A turn that a guard finds fault with, or that cannot be used, is given again once, with the reason shown to the
     model. What is still at fault is said, and kept in `faults`; what is still unusable closes the conversation with

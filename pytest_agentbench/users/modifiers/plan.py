@@ -7,11 +7,11 @@ from functools import cached_property
 from random import Random
 
 from pytest_agentbench.core.ids import plain_values
+from pytest_agentbench.core.json_values import JsonValue, to_json
 from pytest_agentbench.core.modifier import ModifierName, ModifierSpec
 from pytest_agentbench.core.scenario import ExpectedCall, Scenario
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.tool import ToolSpec
-from pytest_agentbench.core.values import JsonValue, to_json
 from pytest_agentbench.users.modifiers.applying import Behaviour, Swap, instruction, list_items, without
 from pytest_agentbench.users.modifiers.records import (
     Records,

@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from pytest_agentbench.core.json_values import JsonValue, to_json
 from pytest_agentbench.core.spoken import states
 from pytest_agentbench.core.state import State
-from pytest_agentbench.core.values import JsonValue, to_json
 
 Place = tuple[str, ...]
 """A path in which the keys of tables and the indices of lists are `*`; it ends in `*` for such a key itself."""

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.checks.auditor.ask import audit
-from pytest_agentbench.checks.judges.asking import render
 from pytest_agentbench.checks.judges.evidence import of_audit
+from pytest_agentbench.checks.judges.rubric_judge import render
 from pytest_agentbench.core.audit import Audit
 from pytest_agentbench.core.errors import UnusableAnswerError
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Run
-from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.llm.protocols import Chat
 from pytest_agentbench.testing import ModelRequest, text
 from pytest_agentbench.testing.script import Script
 from tests.checks.auditor.observations import DONE, answer, at, claim, heard, item, policy, user_turn

@@ -3,8 +3,8 @@
 from typing import Any
 
 from pytest_agentbench.checks.auditor.findings import ROWS, observed, unaudited
-from pytest_agentbench.checks.decide import judge
-from pytest_agentbench.checks.parts import LET_DECIDE
+from pytest_agentbench.checks.measurement import LET_DECIDE
+from pytest_agentbench.checks.verdict import judge
 from pytest_agentbench.core.acts import Act
 from pytest_agentbench.core.audit import (
     Audit,

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_agentbench.checks.auditor.findings import observed
-from pytest_agentbench.checks.decide import judge
 from pytest_agentbench.checks.judges.evidence import of_run
+from pytest_agentbench.checks.verdict import judge
 from pytest_agentbench.core.audit import (
     CONSENTS,
     SUPPORTS,

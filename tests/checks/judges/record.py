@@ -12,9 +12,9 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from pathlib import Path
 from random import Random
 
-from pytest_agentbench.checks.decide import judge
 from pytest_agentbench.checks.judges.ending import EndVerdict, critique_end
-from pytest_agentbench.checks.judges.with_models import judge_with_models
+from pytest_agentbench.checks.judges.model_judgement import judge_with_models
+from pytest_agentbench.checks.verdict import judge
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import AgentBenchError
 from pytest_agentbench.core.model import ModelSpec
@@ -22,9 +22,9 @@ from pytest_agentbench.core.run import Judgement, RunKey
 from pytest_agentbench.llm.cassette.file import read_cassette, write_cassette
 from pytest_agentbench.llm.cassette.merge import merge
 from pytest_agentbench.llm.cassette.modes import Mode
-from pytest_agentbench.llm.cassette.recorder import CassetteRecorder
+from pytest_agentbench.llm.cassette.record_replay import CassetteRecorder
 from pytest_agentbench.llm.models import Models
-from pytest_agentbench.llm.seams import Caller, Chat
+from pytest_agentbench.llm.protocols import Caller, Chat
 from tests.checks.judges.conversations import CASES, ENDINGS, POLICIES, RUBRIC, SYSTEM, Case, Ending
 from tests.checks.judges.goals import RUBRIC as BY_GOAL
 from tests.checks.judges.goals import WANTED, Wanted

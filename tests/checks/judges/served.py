@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.llm.models import Models
-from pytest_agentbench.llm.seams import Caller, Chat
+from pytest_agentbench.llm.protocols import Caller, Chat
 from pytest_agentbench.testing import ModelRequest, ModelServer
 from pytest_agentbench.testing.script import Script
 from tests.checks.builders import agent, call, run_of, user

@@ -5,7 +5,7 @@ from typing import Any
 
 from pytest_agentbench.checks.judges.ending import EndCritic
 from pytest_agentbench.core.transcript import Transcript
-from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.llm.protocols import Chat
 from pytest_agentbench.testing import ModelRequest, fault, structured, text
 from pytest_agentbench.testing.script import Script
 from tests.checks.builders import agent, call, run_of, user

@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.checks.judges.evidence import Evidence, of_run
-from pytest_agentbench.checks.judges.judge import judge_criteria
-from pytest_agentbench.checks.judges.scoring import Score
+from pytest_agentbench.checks.judges.rubric_judge import Score, judge_criteria
 from pytest_agentbench.core.errors import UnusableAnswerError
 from pytest_agentbench.core.rubric import Criterion
-from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.llm.protocols import Chat
 from pytest_agentbench.testing import Answer, ModelRequest, refusal, structured, text
 from tests.checks.builders import agent, run_of, user
 from tests.checks.judges.served import asked, refund_run, seeded

@@ -10,9 +10,9 @@ import pytest
 from pytest_agentbench.core.run import Judgement
 from pytest_agentbench.core.verdict import Finding
 from pytest_agentbench.llm.cassette.modes import Mode
-from pytest_agentbench.llm.cassette.recorder import CassetteRecorder
+from pytest_agentbench.llm.cassette.record_replay import CassetteRecorder
 from pytest_agentbench.llm.models import Models
-from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.llm.protocols import Chat
 from tests.checks.judges.conversations import CASES, ENDINGS, Case, Ending
 from tests.checks.judges.goals import WANTED, Wanted
 from tests.checks.judges.record import CASSETTE, GOALS, closed, judged, judged_by_goal, player, spec

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from pytest_agentbench.checks.judges.scoring import RubricScore, Score, rate
+from pytest_agentbench.checks.judges.rubric_judge import RubricScore, Score, rate
 from pytest_agentbench.core.rubric import Criterion, Rubric
 from tests.tables import each
 

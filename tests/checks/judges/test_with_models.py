@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from pytest_agentbench.checks.decide import judge
-from pytest_agentbench.checks.judges.with_models import judge_with_models, needs_model, without_models
-from pytest_agentbench.checks.parts import ADD_JUDGE, ADD_RULE
+from pytest_agentbench.checks.judges.model_judgement import judge_with_models, needs_model, without_models
+from pytest_agentbench.checks.measurement import ADD_JUDGE, ADD_RULE
+from pytest_agentbench.checks.verdict import judge
 from pytest_agentbench.core.errors import BudgetSpentError
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.rubric import Criterion, Rubric, Sees
 from pytest_agentbench.core.run import Judgement, PolicyOutcome, Run
 from pytest_agentbench.core.verdict import Blame, Finding, Verdict
-from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.llm.protocols import Chat
 from pytest_agentbench.testing import ModelRequest, fault, text, truncated
 from pytest_agentbench.testing.script import Script
 from tests.checks.auditor.observations import answer, claim, policy

@@ -12,7 +12,7 @@ from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.remote import AuthSpec, OpenApiSpec, ServiceSpec
 from pytest_agentbench.core.tool import ToolCall, ToolResult
 from pytest_agentbench.environment.isolation import IsolationGate
-from pytest_agentbench.environment.remote import ToolFailedError
+from pytest_agentbench.environment.remote_tools import ToolFailedError
 from tests.environment.remote_support import Notes, remote_environment, serving
 from tests.environment.support import call, thread_runner
 

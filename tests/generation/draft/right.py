@@ -77,7 +77,7 @@ def reserving(suite: Suite, name: str = "reserve") -> Draft:
             "policies": (
                 PolicyPart(
                     policy="look-up-first",
-                    wrong_runs=(WrongRun(kind="skipped", change="does not look up the member", skip=0),),
+                    wrong_runs=(WrongRun(kind="skipped", change="does not look up the member", number=0),),
                 ),
                 PolicyPart(
                     policy="ask-first",

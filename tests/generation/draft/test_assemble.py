@@ -34,12 +34,22 @@ def test_a_scenario_that_only_reads_asks_for_its_reads(tmp_path: Path) -> None:
     assert form_of(draft)["match"] == {"expected_calls": "all"}
 
 
-def test_a_refusal_or_decline_asks_for_no_reads_and_no_order(tmp_path: Path) -> None:
+def test_a_title_that_is_cut_shows_it(tmp_path: Path) -> None:
+    """The purpose stands beside it as a whole."""
+    suite = library(tmp_path)
+    draft = make(suite, "read", [Say(calls=[Do("list_loans", {"member_id": "M21"})])], owner=Owner(key="M21"))
+
+    form = form_of(draft.model_copy(update={"purpose": "A member asks. " * 20}))
+
+    assert (len(form["title"]), form["title"][-1]) == (120, "…")
+
+
+def test_a_refusal_or_decline_asks_for_no_reads(tmp_path: Path) -> None:
     """A right agent asks "Shall I?", hears no, and has nothing to look up."""
     suite = library(tmp_path)
 
     for draft in (untold(declining(suite)), untold(refusing(suite)), declining(suite)):
-        assert "match" not in form_of(draft.model_copy(update={"ordered": True}))
+        assert "match" not in form_of(draft)
 
 
 def test_a_refusal_that_nothing_decides_is_lost_as_vacuous(tmp_path: Path) -> None:

@@ -13,15 +13,15 @@ from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import ToolCall, Toolset, ToolSpec
 from pytest_agentbench.environment.toolset import load_toolset
+from pytest_agentbench.generation.argument_names import entries, slots_of
 from pytest_agentbench.generation.draft import Draft
 from pytest_agentbench.generation.language.critic import Critic, Opinion
 from pytest_agentbench.generation.language.plain import SaidReference
 from pytest_agentbench.generation.language.wording import ConversationBrief, PlainWording
-from pytest_agentbench.generation.named import entries, slots_of
 from pytest_agentbench.generation.solver import plainly
 from pytest_agentbench.generation.tools.hydration.rules import SuiteRules
 from pytest_agentbench.llm.models import Models
-from pytest_agentbench.llm.seams import Caller
+from pytest_agentbench.llm.protocols import Caller
 from pytest_agentbench.testing import ModelServer
 from tests.generation.draft import right
 from tests.generation.drafting import Do, From, Owner, Say

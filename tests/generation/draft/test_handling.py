@@ -96,6 +96,17 @@ def test_a_policy_is_decided_where_each_wrong_run_fails_by_its_finding(tmp_path:
     assert part.wrong_runs[0].finding.startswith("book_seats(row='A', seats=6)")
 
 
+def test_nothing_is_decided_for_an_agent_that_asks_first_where_the_user_says_no_yes(tmp_path: Path) -> None:
+    suite = theatre(tmp_path)
+    bare = asked(suite, 6, refused=True)
+    draft = asked(suite, 6, ("few", booked(bare)), refused=True)
+    turns = [turn.model_copy(update={"about": ()}) for turn in draft.turns]
+
+    part = handled(suite, draft.model_copy(update={"turns": tuple(turns)}))
+
+    assert (part.handling, "asks first" in part.reason) == ("exercised", True)
+
+
 def test_what_the_tool_refuses_is_enforced_by_the_tool(tmp_path: Path) -> None:
     suite = theatre(tmp_path)
     bare = asked(suite, 9, refused=True)
@@ -118,7 +129,7 @@ def test_a_sentence_left_out_decides_what_must_be_said(tmp_path: Path) -> None:
 
 def test_a_wrong_run_that_fails_by_something_else_decides_nothing(tmp_path: Path) -> None:
     suite = theatre(tmp_path)
-    skipped = WrongRun(kind="skipped", change="books nothing", skip=1)
+    skipped = WrongRun(kind="skipped", change="books nothing", number=1)
 
     part = handled(suite, asked(suite, 2, ("few", skipped), refused=False))
 

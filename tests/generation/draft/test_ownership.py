@@ -2,7 +2,7 @@
 
 import pytest
 
-from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.generation.draft import Owner
 from pytest_agentbench.generation.owned_rows import CallRecord
 from pytest_agentbench.generation.ownership import (
@@ -189,3 +189,22 @@ def test_named_rows_by_which_things_are_listed_own_before_words_in_a_column() ->
 
     assert known.people == {"people"}
     assert known.owners(("visit", "V301")) == {"people": frozenset({"P12"})}
+
+
+def test_rows_of_an_answer_belong_to_what_lists_them_though_it_does_not_repeat_that() -> None:
+    """The table says whose a proposal is; the list of one observer's proposals need not."""
+    tables: dict[str, JsonValue] = {
+        "observers": [{"observer_id": "OB-21", "name": "Ada Roy"}, {"observer_id": "OB-22", "name": "Ben Low"}],
+        "proposals": [
+            {"proposal_id": f"PR-31{at}", "observer_id": f"OB-{21 + at // 2}", "title": f"Star {at}"} for at in range(4)
+        ],
+        "runs": [{"run_id": f"RN-70{at}", "proposal_id": f"PR-31{at}"} for at in range(4)],
+    }
+    answer = [{"proposal_id": f"PR-31{at}", "title": f"Star {at}"} for at in range(2)]
+    listed = [CallRecord("list_proposals", {"observer_id": "OB-21"}, answer)]
+    known = ownership_of([tables], listed)
+    cancelled = [CallRecord("cancel_run", {"run_id": run}, {"run_id": run}) for run in ("RN-700", "RN-703")]
+
+    assert known.people == {"observer"}
+    assert known.owners(("run", "RN-703")) == {"observer": frozenset({"OB-22"})}
+    assert [place for place, _ in mixed_owners(known, cancelled)] == [1]

@@ -8,7 +8,7 @@ import pytest
 from pytest_agentbench.core.errors import SuiteFaultError
 from pytest_agentbench.generation.draft import Draft, Turn
 from pytest_agentbench.generation.language.guard import line_faults
-from pytest_agentbench.generation.language.plain import label_of, phrases_of, said, words_of
+from pytest_agentbench.generation.language.plain import SaidTurn, label_of, phrases_of, said, worded, words_of
 from pytest_agentbench.generation.language.wording import ConversationBrief, PlainWording
 from tests.generation.drafting import Do, From, Say, drafted, suite_of
 
@@ -78,6 +78,13 @@ def test_labels_are_the_words_of_identifiers_or_short_titles() -> None:
     assert label_of("address.zip_code") == "address zip code"
     assert label_of("items.0.item_id") == "items item id"
     assert label_of("x", {"title": "Order number"}) == "order number"
+
+
+def test_the_currency_of_an_amount_is_said_as_one() -> None:
+    turn = SaidTurn(wanted=(("limit eur", "account"), ("floor", "")))
+
+    assert worded(turn, phrases_of("en")) == "Please also tell me the limit in EUR of the account, floor."
+    assert "limit en EUR" in worded(turn, phrases_of("fr"))
 
 
 def test_every_plain_line_passes_the_guard(tmp_path: Path) -> None:

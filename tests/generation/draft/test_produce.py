@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
+from pytest_agentbench.core.events import ExpectedHandoff
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation.draft import Draft, Loss
 from pytest_agentbench.generation.language.wording import ConversationBrief, ConversationLines, PlainWording
 from pytest_agentbench.generation.produce import Production
+from pytest_agentbench.generation.recipe_folder import Store
 from pytest_agentbench.generation.report import Report, document_of, lines_of
-from pytest_agentbench.generation.store import Store
 from pytest_agentbench.suites.suite_file import load_suite
 from tests.generation.drafting import Do, From, Listed, Owner, Say, drafted, suite_of
 
@@ -108,6 +109,17 @@ def test_a_second_session_takes_what_the_first_one_finished(tmp_path: Path) -> N
     assert log.read_bytes().startswith(first)
     assert len(log.read_bytes().splitlines()) == 3
     assert [draft.id for draft in report.accepted] == ["d1", "d2"]
+
+
+def test_a_second_session_reads_what_hands_over(tmp_path: Path) -> None:
+    """What a first session finished of a draft with a handoff is none of the second one's work."""
+    suite = suite_of(tmp_path, "library")
+    drafts = [one.model_copy(update={"handoffs": (ExpectedHandoff(to="desk"),)}) for one in two(suite)]
+    produce(suite, drafts[:1])
+
+    report, _ = produce(suite, drafts)
+
+    assert [draft.handoffs[0].to for draft in report.accepted] == ["desk", "desk"]
 
 
 def test_the_same_drafts_give_the_same_bytes(tmp_path: Path) -> None:

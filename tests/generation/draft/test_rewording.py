@@ -15,12 +15,12 @@ from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation import produce as produce_module
 from pytest_agentbench.generation.draft import Draft
 from pytest_agentbench.generation.recipe import Outcome
+from pytest_agentbench.generation.recipe_folder import Store
 from pytest_agentbench.generation.run import Asked, generate, reword
-from pytest_agentbench.generation.store import Store
 from pytest_agentbench.llm.models import Models
-from pytest_agentbench.llm.seams import Caller
+from pytest_agentbench.llm.protocols import Caller
 from pytest_agentbench.testing import ModelServer, fault
-from pytest_agentbench.testing.request import ModelRequest
+from pytest_agentbench.testing.script import ModelRequest
 from tests.generation.draft.test_produce import TODAY, produce, two
 from tests.generation.drafting import suite_of
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pytest_agentbench.generation.store import ScenarioFile, Store
-from pytest_agentbench.spec.yaml_text import read_yaml
+from pytest_agentbench.generation.recipe_folder import ScenarioFile, Store
+from pytest_agentbench.spec.loading import read_yaml
 from pytest_agentbench.suites.review_form import accepted, rejected, with_review
 from pytest_agentbench.suites.scenario_files import load_scenarios
 

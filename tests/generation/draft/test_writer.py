@@ -14,14 +14,14 @@ from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation.draft import Draft, PolicyPart
-from pytest_agentbench.generation.language.cutting import cut, spoilt_by_cut, uncuttable
+from pytest_agentbench.generation.language.turn_cuts import cut, spoilt_by_cut, uncuttable
 from pytest_agentbench.generation.language.wording import ConversationBrief, ConversationLines, ModelWording
 from pytest_agentbench.generation.produce import Production
+from pytest_agentbench.generation.recipe_folder import Store
 from pytest_agentbench.generation.report import Report
-from pytest_agentbench.generation.store import Store
 from pytest_agentbench.generation.tools.hydration.rules import SuiteRules
 from pytest_agentbench.llm.models import Models
-from pytest_agentbench.llm.seams import Caller
+from pytest_agentbench.llm.protocols import Caller
 from pytest_agentbench.testing import ModelServer
 from tests.generation.draft.test_produce import TODAY, two
 from tests.generation.drafting import Do, From, Listed, Owner, Say, drafted, suite_of
@@ -97,6 +97,22 @@ def test_an_answer_with_faults_goes_back_once_with_them(tmp_path: Path) -> None:
     assert "line 1: the line names the tool 'list_loans'; a user knows no tools" in repair
     assert "line 2: the line does not state weeks 3" in repair
     assert "last_answer" in repair
+
+
+@pytest.mark.parametrize(
+    ("apart", "told"), [(False, "book, one of 2 that the person has not seen in"), (True, "book, entry 2 of 2 in")]
+)
+def test_a_place_is_offered_once_the_list_was_shown(apart: bool, told: str, tmp_path: Path) -> None:
+    """Nobody says *the second one* of what nobody has listed yet, where words tell it apart."""
+    suite = suite_of(tmp_path, "library")
+    search, look = Do("search_books", {"title": "Salt"}), Do("get_book", {"book_id": From(0, "1.id", "book", 1, 2)})
+    turns = [Say(calls=[search]), Say(calls=[look])] if apart else [Say(calls=[search, look])]
+    draft = asyncio.run(drafted(suite, "d1", turns, owner=Owner(key="M21")))
+
+    with ModelServer([answer(absurd="No.", lines=[], personas=[])]) as server:
+        asked(server, draft)
+
+        assert told in str(server.requests[0].messages[-1]["content"])
 
 
 def test_a_persona_knows_the_values_and_no_others(tmp_path: Path) -> None:

@@ -3,8 +3,8 @@
 from itertools import combinations
 from random import Random
 
+from pytest_agentbench.generation.policies.data_types import ExtractedPolicy, PolicyEdge, PolicyGraph
 from pytest_agentbench.generation.policies.identity import ids_for, ids_for_titles
-from pytest_agentbench.generation.policies.values import ExtractedPolicy, PolicyEdge, PolicyGraph
 from pytest_agentbench.suites.intellagent.intellagent import ForeignGraph
 
 
@@ -52,4 +52,4 @@ def of_foreign(foreign: ForeignGraph) -> PolicyGraph:
         for one, name in zip(foreign.policies, ids, strict=True)
     )
     edges = tuple(PolicyEdge(source=ids[one], target=ids[other], weight=w) for one, other, w in foreign.edges)
-    return PolicyGraph(policies=policies, edges=edges, challenges="given")
+    return PolicyGraph(policies=policies, edges=edges)

@@ -9,12 +9,12 @@ import yaml
 
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.suite import Suite
-from pytest_agentbench.environment.rows import parse
-from pytest_agentbench.environment.sqlite_rows import write_rows
+from pytest_agentbench.environment.sqlite_state import write_rows
+from pytest_agentbench.environment.state_files import parse
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation.draft import Draft, Loss
 from pytest_agentbench.generation.policies.graph import GraphInput, shared_graph
-from pytest_agentbench.generation.policies.reading import of_suite
+from pytest_agentbench.generation.policies.loader import of_suite
 from pytest_agentbench.generation.policies.source import PolicySource, policy_source
 from pytest_agentbench.suites.suite_file import load_suite
 
@@ -56,6 +56,21 @@ def ruled_support() -> Suite:
     suite = load_suite(PROJECT / "example_project" / "generated.agentbench.yaml", environ={}, generating=True)
     entries = yaml.safe_load(RULED.read_text(encoding="utf-8"))
     return suite.model_copy(update={"policies": tuple(Policy.model_validate(one) for one in entries)})
+
+
+def of_customers(suite: Suite, customers: set[str], rows: Path) -> Suite:
+    """Give the support desk with the rows of some customers alone, written to a file: each owner costs a second."""
+    options = suite.environment.state.options
+    tables = yaml.safe_load(Path(options["rows"]).read_text(encoding="utf-8"))
+    others = {one["customer_id"] for one in tables["customers"]} - customers
+    gone = others | {one["order_id"] for one in tables["orders"] if one["customer_id"] in others}
+    kept = {
+        table: [row for row in found if not gone & {row.get(key) for key in ("customer_id", "order_id", "owner")}]
+        for table, found in tables.items()
+    }
+    rows.write_text(yaml.safe_dump(kept, sort_keys=False), encoding="utf-8")
+    state = suite.environment.state.model_copy(update={"options": {**options, "rows": str(rows)}})
+    return suite.model_copy(update={"environment": suite.environment.model_copy(update={"state": state})})
 
 
 @cache

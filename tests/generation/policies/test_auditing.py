@@ -2,8 +2,7 @@
 
 import json
 
-from pytest_agentbench.suites.intellagent.auditing import audit, audit_events
-from pytest_agentbench.suites.intellagent.importing import read_intellagent
+from pytest_agentbench.suites.intellagent.reader import audit, audit_events, read_intellagent
 from tests.shared_data import SHARED, needs_shared
 
 RIGHT = {

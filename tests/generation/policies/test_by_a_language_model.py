@@ -23,9 +23,9 @@ from pytest_agentbench.generation.policies.facts import facts_of
 from pytest_agentbench.generation.policies.review import review
 from pytest_agentbench.generation.tools.world import world_of
 from pytest_agentbench.llm.cassette.modes import Mode
-from pytest_agentbench.llm.cassette.recorder import CassetteRecorder
+from pytest_agentbench.llm.cassette.record_replay import CassetteRecorder
 from pytest_agentbench.llm.models import Models
-from pytest_agentbench.llm.seams import Caller
+from pytest_agentbench.llm.protocols import Caller
 from pytest_agentbench.suites.suite_file import load_suite
 from tests.tables import each
 

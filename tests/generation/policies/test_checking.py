@@ -138,7 +138,7 @@ def test_a_validator_that_accepts_nothing_ends_in_a_reason_not_in_rows():
         maker.make(samples.cluster(("people", 0), ("bills", 0)), Random(0))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.dictionaries(
         st.sampled_from(["bill_id", "person", "state", "total", "lines", "x"]),

@@ -8,20 +8,22 @@ import yaml
 
 from pytest_agentbench.generation.draft import ANSWERS
 from tests.generation.policies.airline import airline
-from tests.generation.policies.kit import PROJECT, database_faults, planned, ruled_support
+from tests.generation.policies.kit import PROJECT, database_faults, of_customers, planned, ruled_support
 
 BENCH = PROJECT / "example_project" / "bench" / "support"
 
 
 @pytest.fixture(scope="module")
-def support():
-    """Sixty events of the support desk."""
-    return asyncio.run(planned(ruled_support(), 60, 2, 11))
+def support(tmp_path_factory):
+    """Events of the support desk, of three customers with all kinds of orders."""
+    rows = tmp_path_factory.mktemp("support") / "rows.yaml"
+    suite = of_customers(ruled_support(), {"C101", "C106", "C108"}, rows)
+    return asyncio.run(planned(suite, 30, 2, 11))
 
 
 @pytest.fixture(scope="module")
 def flown(tmp_path_factory):
-    """Sixty events of the airline."""
+    """Events of the airline."""
     folder = tmp_path_factory.mktemp("airline")
     return folder, asyncio.run(planned(airline(folder), 60, 1, 8))
 
@@ -34,6 +36,7 @@ def sets_of(found):
 @pytest.mark.slow
 def test_every_event_has_exactly_the_level_asked_for_and_few_sets_are_lost(support, flown):
     """The sum of challenges of what an event decides is the level; under a tenth of the sets becomes none."""
+    assert (len(support.drafts), len(flown[1].drafts)) == (30, 60)
     for found in (support, flown[1]):
         challenges = {one.id: one.challenge for one in found.source.graph.policies}
         sets = sets_of(found)
@@ -41,8 +44,7 @@ def test_every_event_has_exactly_the_level_asked_for_and_few_sets_are_lost(suppo
         for draft in found.drafts:
             assert sum(challenges[part.policy] for part in draft.policies) == sets[draft.id].requested
             assert [part.policy for part in draft.policies] == list(sets[draft.id].policies)
-        assert len(found.drafts) == 60
-        assert len(found.losses) <= 6
+        assert len(found.losses) <= len(found.drafts) / 10
 
 
 def test_every_policy_is_involved_by_a_wrong_run_or_a_tool_that_it_names(support, flown):

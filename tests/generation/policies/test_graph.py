@@ -1,4 +1,4 @@
-"""The policy graph: what policies share, models in blocks, real conversations, earlier results, and drawings."""
+"""The policy graph: what policies share, models in blocks, and networkx."""
 
 import json
 from random import Random
@@ -6,26 +6,17 @@ from random import Random
 import pytest
 
 from pytest_agentbench.core.errors import UnusableAnswerError
-from pytest_agentbench.core.run import PolicyOutcome
-from pytest_agentbench.core.tool import ToolCall, ToolSpec
-from pytest_agentbench.core.transcript import Message, Transcript
-from pytest_agentbench.generation.drawing import draw
+from pytest_agentbench.core.tool import ToolSpec
+from pytest_agentbench.generation.policies.data_types import ExtractedPolicy, Extraction
 from pytest_agentbench.generation.policies.extraction import PolicyDocument, extract
 from pytest_agentbench.generation.policies.graph import (
     BLOCK,
     GraphInput,
     as_networkx,
-    drawing_of,
-    learn_weights,
     model_graph,
-    policies_of_results,
-    policies_of_transcripts,
-    reestimate_challenges,
     shared_graph,
 )
-from pytest_agentbench.generation.policies.values import ExtractedPolicy, Extraction
 from tests.generation.policies.graphs import graph
-from tests.results.make import result
 from tests.tables import each
 from tests.users.llm.chat import PlayedChat
 
@@ -107,79 +98,6 @@ def test_tiny_documents_have_tiny_graphs(text):
     net = shared_graph(GraphInput(extraction=extract(PolicyDocument(text=text))))
 
     assert net.edges == ()
-    assert draw(drawing_of(net), "mermaid").startswith("flowchart")
-
-
-@each("language", ["dot", "mermaid"])
-def test_drawings_keep_hostile_labels_inside_their_quotes(language):
-    """A policy cannot end its label and add nodes, and equal graphs are drawn alike."""
-    net = shared_graph(GraphInput(extraction=extract(PolicyDocument(text='Never say "]; evil [label="x\\" -- `end`.'))))
-
-    text = draw(drawing_of(net), language)
-
-    assert text == draw(drawing_of(net), language)
-    assert sum(line.lstrip().startswith("n0") for line in text.splitlines()) == 1
-    unescaped = text.replace("\\\\", "").replace('\\"', "")
-    assert unescaped.count('"]') == (2 if language == "mermaid" else 1)
-
-
-def test_conversations_correct_weights_without_making_anything_impossible():
-    """Pairs seen together gain, pairs seen apart lose, both the more the more is seen; nothing unseen becomes zero."""
-    net = graph([1, 1, 1], {(0, 1): 4, (0, 2): 4, (1, 2): 4})
-
-    few = learn_weights(net, [("p0", "p1")] * 3)
-    many = learn_weights(net, [("p0", "p1"), ("p0", "p1", "unknown")] * 30 + [("p2",)] * 60)
-
-    assert 4 < weight(few, "p0", "p1") < weight(many, "p0", "p1") < 10
-    assert 0 < weight(many, "p0", "p2") < 4
-    assert weight(few, "p0", "p2") == 4
-
-
-def test_transcripts_tell_policies_by_tools():
-    """A conversation is about a policy when its tool is called."""
-    net = desk()
-    talk = Transcript(
-        messages=(
-            Message(role="user", content="I want a meeting room"),
-            Message(role="assistant", tool_calls=(ToolCall(id="1", name="bookRoom"),)),
-            Message(role="tool", content="booked", tool_call_id="1"),
-        )
-    )
-
-    (found,) = policies_of_transcripts(net, [talk])
-
-    assert found == (net.policies[3].id,)
-
-
-def test_challenges_follow_failures_as_far_as_runs_tell():
-    """A rule that is always broken becomes hard, one that is always kept easy, one never exercised stays."""
-    net = graph([3, 3, 3], {})
-    outcomes = (
-        PolicyOutcome(policy="p0", exercised=True, kept=False),
-        PolicyOutcome(policy="p1", exercised=True, kept=True),
-        PolicyOutcome(policy="p2", exercised=False),
-    )
-    runs = [result(f"s{number}", "failed", policies=outcomes) for number in range(30)]
-    spoilt = [result("x", "error", "environment", policies=outcomes[:1])] * 100
-
-    found = reestimate_challenges(net, [*runs, *spoilt])
-
-    assert [policy.challenge for policy in found.policies] == [5, 1, 3]
-    assert [policy.challenge for policy in reestimate_challenges(net, runs[:1]).policies] == [4, 3, 3]
-    assert policies_of_results(runs[:1]) == [("p0", "p1")]
-
-
-def test_runs_that_count_nowhere_teach_no_weights():
-    """Pending ones, those that others spoilt and those that were not run say nothing of conversations."""
-    outcomes = tuple(PolicyOutcome(policy=name, exercised=True, kept=True) for name in ("p0", "p1"))
-    counted = result("a", "passed", policies=outcomes)
-    others = [
-        result("b", "passed", policies=outcomes, pending=True),
-        result("c", "error", "environment", policies=outcomes),
-        result("d", "passed", policies=outcomes, not_run="the budget is spent"),
-    ]
-
-    assert policies_of_results([counted, *others]) == [("p0", "p1")]
 
 
 def rows(first, second, score):

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_agentbench.cli import main
 from pytest_agentbench.core.errors import SuiteError
-from pytest_agentbench.suites.intellagent.importing import read_intellagent
+from pytest_agentbench.suites.intellagent.reader import read_intellagent
 from tests.shared_data import SHARED, needs_shared
 
 SHIPPED = SHARED / "data" / "intellagent"

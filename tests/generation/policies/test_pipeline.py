@@ -5,11 +5,11 @@ import pytest
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import AgentBenchError
 from pytest_agentbench.core.suite import GenerateSpec
+from pytest_agentbench.generation.policies.data_types import ExtractedPolicy, Extraction
 from pytest_agentbench.generation.policies.graph import GraphInput, shared_graph
-from pytest_agentbench.generation.policies.reading import PolicyFolder
+from pytest_agentbench.generation.policies.loader import PolicyFolder
 from pytest_agentbench.generation.policies.review import read_forms, review
 from pytest_agentbench.generation.policies.source import levels_of, sets_of
-from pytest_agentbench.generation.policies.values import ExtractedPolicy, Extraction
 from pytest_agentbench.generation.run import Asked, Changes, generate
 from pytest_agentbench.suites.suite_file import load_suite
 from tests.generation.policies.airline import airline
@@ -27,20 +27,26 @@ def written(folder):
     return {str(one.relative_to(folder)): one.read_bytes() for one in sorted((folder / "generated").rglob("*.*"))}
 
 
-def test_scenarios_are_written_read_and_written_alike_again(tmp_path):
-    """As many as asked for, at the levels asked for, each with calls and stages; a second run changes no byte."""
-    file = airline(tmp_path, count=6)
+@pytest.fixture(scope="module")
+def flown(tmp_path_factory):
+    """The airline's suite with its scenarios generated, and what came of it."""
+    file = airline(tmp_path_factory.mktemp("airline"), count=6)
+    return file, run(file)
 
-    outcome = run(file)
-    first = written(tmp_path)
+
+def test_scenarios_are_written_read_and_written_alike_again(flown):
+    """As many as asked for, at the levels asked for, each with calls and stages; a second run changes no byte."""
+    file, outcome = flown
+    first = written(file.parent)
+
     run(file)
 
-    scenarios = load_suite(file, environ={}).scenarios
-    policies = {one.id: one for one in load_suite(file, environ={}).policies}
+    suite = load_suite(file, environ={})
+    policies = {one.id: one for one in suite.policies}
     assert outcome.is_complete
-    assert len(scenarios) == 6
-    assert written(tmp_path) == first
-    for one in scenarios:
+    assert len(suite.scenarios) == 6
+    assert written(file.parent) == first
+    for one in suite.scenarios:
         kept = one.provenance
         assert one.expected_calls
         assert one.rated_complexity(policies)[0] == kept["requested"] == kept["realised"]
@@ -48,21 +54,18 @@ def test_scenarios_are_written_read_and_written_alike_again(tmp_path):
         assert set(one.policies) == set(kept["decided_by"])
 
 
-def test_the_report_says_who_decides_about_which_policies(tmp_path):
+def test_the_report_says_who_decides_about_which_policies(flown):
     """How each policy was handled is counted, and those that no event is about are named with the reason."""
-    lines = "\n".join(run(airline(tmp_path)).lines)
+    lines = "\n".join(flown[1].lines)
 
     assert "6 of 6 scenarios" in lines
     assert "decided  exercised  enforced  judge only" in lines
     assert "no-upgrades is in no set: it has no rule and names no tool" in lines
 
 
-def test_a_wrong_run_of_each_decided_policy_fails_by_a_finding_of_it(tmp_path):
+def test_a_wrong_run_of_each_decided_policy_fails_by_a_finding_of_it(flown):
     """The scenario says of each wrong run what the checks say of it."""
-    file = airline(tmp_path)
-    run(file)
-
-    for one in load_suite(file, environ={}).scenarios:
+    for one in load_suite(flown[0], environ={}).scenarios:
         decided = {name for name, why in one.provenance["decided_by"].items() if why.startswith("decided")}
         found = {wrong["policy"]: wrong["finding"] for wrong in one.provenance["wrong_runs"]}
         assert decided <= {name for name, finding in found.items() if finding}

@@ -8,9 +8,9 @@ import yaml
 
 from pytest_agentbench.core.errors import AgentBenchError
 from pytest_agentbench.environment.toolset import load_toolset
+from pytest_agentbench.generation.policies.data_types import ExtractedPolicy
 from pytest_agentbench.generation.policies.pipeline import run
 from pytest_agentbench.generation.policies.review import read_forms, review
-from pytest_agentbench.generation.policies.values import ExtractedPolicy
 from pytest_agentbench.generation.run import Asked, generate
 from pytest_agentbench.suites.suite_file import load_suite
 from tests.generation.policies.airline import airline
@@ -67,6 +67,18 @@ def test_a_second_run_changes_no_byte(desk):
     cards(desk)
 
     assert reviewed(desk)[1] == first
+
+
+def test_a_document_of_any_language_is_written_for_review(desk):
+    """Letters that ASCII does not have are written as they are."""
+    document = "# Réservations\n\n- Annulez une réservation au plus tôt. 予約\n"
+    (desk.parent / "rules.md").write_text(document, encoding="utf-8")
+
+    cards(desk)
+    _, text, found = reviewed(desk)
+
+    assert [one["text"] for one in found.values()] == ["Annulez une réservation au plus tôt. 予約"]
+    assert "Réservations" in text
 
 
 def test_what_a_person_wrote_stays_and_the_rest_follows_the_document(desk):

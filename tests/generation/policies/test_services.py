@@ -5,6 +5,8 @@ from pathlib import Path
 
 import yaml
 
+from pytest_agentbench.environment.toolset import load_toolset
+from pytest_agentbench.generation.policies.source import planner_of
 from pytest_agentbench.generation.run import Asked, generate
 from pytest_agentbench.suites.suite_file import load_suite
 from tests.generation.policies.kit import planned
@@ -185,3 +187,63 @@ def test_what_the_recipe_allows_by_name_is_called(tmp_path: Path) -> None:
 
     assert log.exists()
     assert "not called" not in "\n".join(outcome.lines)
+
+
+async def test_keys_and_owners_of_a_database_without_references_are_told_by_its_rows(tmp_path: Path) -> None:
+    """`ausleihe_id` is the key of `ausleihen`; people own what refers to them, and devices have numbers."""
+    shutil.copytree(SERVICES.parents[2] / "benchmarks" / "labelled" / "verleih", tmp_path, dirs_exist_ok=True)
+    file = tmp_path / "made.agentbench.yaml"
+    file.write_text("extends: agentbench.yaml\nname: made\ngenerate: {from: policies, count: 4}\n", encoding="utf-8")
+    suite = load_suite(file, environ={}, generating=True)
+
+    planner = await planner_of(suite, load_toolset(suite.environment, suite.root))
+
+    assert {table for table, _ in planner.roots} == {"kunden"}
+    tables = {tool: [one.table for one in taken] for tool, taken in planner.runs.arguments.of.items()}
+    assert tables["ausleihe_anlegen"] == ["kunden", "geraete", ""]
+    assert tables["stornieren"] == ["ausleihen"]
+
+
+GIFTS = '''
+def send_gift(guest_id: str, *, state: dict) -> dict:
+    """Send a guest a gift."""
+    state["gifts"].append({"guest_id": guest_id, "wish": state["guests"][guest_id]["wish"]})
+    return {"guest_id": guest_id, "sent": len(state["gifts"])}
+
+
+def hand_key(guest_id: str, *, state: dict) -> dict:
+    """Hand a guest the key."""
+    if state["guests"][guest_id]["key"]:
+        raise ValueError(f"{guest_id} has a key")
+    state["guests"][guest_id]["key"] = True
+    return {"guest_id": guest_id, "key": True}
+'''
+
+
+def test_a_call_made_twice_breaks_a_limit_unless_the_tool_refuses_it(tmp_path: Path) -> None:
+    """Of one gift there are no two things to ask for: the wrong run sends it twice. A second key nobody gets."""
+    (tmp_path / "gift_tools.py").write_text(GIFTS, encoding="utf-8")
+    (tmp_path / "gifts.json").write_text(
+        '{"guests": {"G1": {"name": "Ira", "wish": "tea", "key": false}, "G2": {"name": "Moe", "wish": "jam",'
+        ' "key": false}}, "gifts": [{"guest_id": "G2", "wish": "jam"}]}',
+        encoding="utf-8",
+    )
+    file = tmp_path / "agentbench.yaml"
+    file.write_text(
+        "agent: gift_agent:build\n"
+        "environment: {tools: gift_tools, state: {json: gifts.json}, writes: [send_gift, hand_key]}\n"
+        "policies:\n"
+        "  - {id: one-gift, text: One gift., challenge: 1, rule: {at_most: {calls: [send_gift], times: 1}}}\n"
+        "  - {id: one-key, text: One key., challenge: 1, rule: {at_most: {calls: [hand_key], times: 1}}}\n"
+        "scenarios: [generated/scenarios/*.yaml]\ngenerate: {from: policies, count: 2, levels: {min: 1, max: 2}}\n",
+        encoding="utf-8",
+    )
+
+    found = generate(Asked(suite=file), environ={}, told=lambda _: None)
+
+    told = " ".join(" ".join(found.lines).split())
+    assert "one-key is in no set: its rule is set off, and enforced by the tool: hand_key refuses the same call" in told
+    scenarios = load_suite(file, environ={}).scenarios
+    wrong = [one for scenario in scenarios for one in scenario.provenance["wrong_runs"]]
+    assert [(one["policy"], one["change"]) for one in wrong][:1] == [("one-gift", "send_gift is called twice")]
+    assert "was call number 2, allowed 1 time at most" in wrong[0]["finding"]

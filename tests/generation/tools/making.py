@@ -11,17 +11,17 @@ from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation.draft import Turn
 from pytest_agentbench.generation.recipe import Outcome
+from pytest_agentbench.generation.tools.data_types import Graph, Walk
 from pytest_agentbench.generation.tools.graph.graph import build_graph
 from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
 from pytest_agentbench.generation.tools.hydration.hydrate import hydrate
 from pytest_agentbench.generation.tools.hydration.rules import SuiteRules
 from pytest_agentbench.generation.tools.hydration.stock import HydrationError, Stock
 from pytest_agentbench.generation.tools.pipeline import Pipeline
-from pytest_agentbench.generation.tools.probing.probing import probe
-from pytest_agentbench.generation.tools.probing.seeding import hints_of, state_of
+from pytest_agentbench.generation.tools.probing.prober import probe
+from pytest_agentbench.generation.tools.probing.seed_values import hints_of, state_of, values_of
 from pytest_agentbench.generation.tools.recruiting.recruiter import Recruiter
-from pytest_agentbench.generation.tools.values import Graph, Walk
-from pytest_agentbench.generation.tools.walks.sampling import Shape, sample
+from pytest_agentbench.generation.tools.walks.walk_sampling import Shape, sample
 from pytest_agentbench.generation.tools.world import world_of
 from pytest_agentbench.suites.suite_file import load_suite
 
@@ -65,7 +65,7 @@ async def stocked(path: Path) -> tuple[Stock, Graph]:
     plain = world_of(suite)
     state = await state_of(plain)
     hints = hints_of(plain.toolset, state, suite.generate.values if suite.generate else {})
-    world = world_of(suite, hints={name: list(values) for name, values in hints.items()})
+    world = world_of(suite, hints={name: list(one) for name, one in hints.items()}, rows=values_of(state))
     cards = await probe(world, seed=7)
     taxonomy = build_taxonomy(cards)
     graph = build_graph(cards, taxonomy)
@@ -81,8 +81,7 @@ async def turns_of(stock: Stock, nodes: tuple[str, ...], seed: int = 1) -> tuple
 
 async def hydrated(stock: Stock, graph: Graph, count: int) -> list[tuple[Turn, ...]]:
     """Hydrate walks of a graph; give the turns of those that the world bears."""
-    capacity = {tool: stock.most_of_one(tool) for tool in graph.tools}
-    capacity = {tool: (most + 1) // 2 for tool, most in capacity.items()}
+    capacity = {tool: (len(stock.pool.of(tool)) + 1) // 2 for tool in graph.tools}
     walks = sample(graph, count, Shape(capacity=capacity, shares={"simple": 1.0}), seed=3)
     found: list[tuple[Turn, ...]] = []
     for place, walk in enumerate(walks):

@@ -10,12 +10,12 @@ from typing import Any
 
 import yaml
 
-from pytest_agentbench.generation.tools.graph.graph import build_graph, connector_edges
+from pytest_agentbench.generation.tools.data_types import Card, Cards
+from pytest_agentbench.generation.tools.graph.graph import build_graph
 from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
-from pytest_agentbench.generation.tools.probing.probing import probe
+from pytest_agentbench.generation.tools.probing.prober import probe
 from pytest_agentbench.generation.tools.probing.safety import Policy
 from pytest_agentbench.generation.tools.probing.session import Budget
-from pytest_agentbench.generation.tools.values import Card, Cards
 from pytest_agentbench.generation.tools.world import World, world_of
 from pytest_agentbench.suites.suite_file import load_suite
 
@@ -40,7 +40,7 @@ def truth(service: str, what: str) -> Any:
 def edges_of(cards: Cards) -> set[Pair]:
     """Give the edges that evidence makes between tools."""
     graph = build_graph(cards, build_taxonomy(cards))
-    return {(edge.source, edge.target) for edge in connector_edges(graph)}
+    return {(edge.source, edge.target) for edge in graph.edges if edge.via}
 
 
 def written(

@@ -9,9 +9,9 @@ import pytest
 
 from pytest_agentbench.cli import main
 from pytest_agentbench.core.errors import AgentBenchError
-from pytest_agentbench.generation.tools.probing.probing import probe
+from pytest_agentbench.generation.tools.data_types import Card, Cards
+from pytest_agentbench.generation.tools.probing.prober import probe
 from pytest_agentbench.generation.tools.probing.session import Budget
-from pytest_agentbench.generation.tools.values import Card, Cards
 from pytest_agentbench.generation.tools.world import world_of
 from tests.generation.tools.making import read, run
 

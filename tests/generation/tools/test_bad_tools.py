@@ -4,15 +4,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.tool import Toolset, ToolSpec
+from pytest_agentbench.generation.tools.data_types import Cards
 from pytest_agentbench.generation.tools.graph.graph import build_graph
 from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
 from pytest_agentbench.generation.tools.probing.schemas import slots_of
 from pytest_agentbench.generation.tools.probing.session import Budget
-from pytest_agentbench.generation.tools.values import Cards
 from tests.generation.tools.probed import card, probed, written
 
 
@@ -33,7 +30,7 @@ def get_word() -> str:
 
     cards = probed(written(tmp_path, tools, patience=0.1))
 
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 60  # one call alone would take as long
     assert "no answer within 0.1 s" in card(cards, "get_stuck").partial
     assert len(card(cards, "get_stuck").probes) == 2
     assert card(cards, "get_word").partial == ""
@@ -113,20 +110,6 @@ def test_schemas_that_are_none_are_no_reason_to_stop() -> None:
     assert [len(slots_of(ToolSpec(name="odd", parameters=one))) for one in odd] == [0, 3, 3, 1]
 
 
-def test_two_tools_of_one_name_are_an_error_that_says_so(tmp_path: Path) -> None:
-    """Name collisions are refused where tools are loaded."""
-    tools = """
-def get_it() -> str:
-    return "a"
-
-other = get_it
-TOOLS = [get_it, other]
-"""
-
-    with pytest.raises(EnvironmentFaultError, match="two tools are named 'get_it'"):
-        written(tmp_path, tools)
-
-
 def test_no_tools_give_no_cards_and_an_empty_graph() -> None:
     """Nothing to probe is nothing, not an error."""
     cards = Cards()
@@ -172,4 +155,5 @@ def find_place(q: str) -> dict:
     place = card(probed(written(tmp_path, tools)), "find_place")
 
     assert [one.parameter for one in place.divergences] == ["q"]
-    assert place.partial.startswith("no call was found")
+    assert place.partial.startswith("no call was found that it accepts")
+    assert place.partial.endswith("values that exist help: `values: {q: […]}` in the recipe")

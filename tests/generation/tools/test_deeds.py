@@ -147,6 +147,47 @@ def test_each_scenario_is_one_deed_that_a_person_would_ask_for(
     assert [call["name"] for call in refused["expect"]][-1] == "book_kayak"
 
 
+def test_an_agent_that_ignores_a_no_or_a_limit_would_fail(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A user says no when asked, and one asks for a second booking and says yes; each decides its rule."""
+    once = "{id: one-booking, text: One a day., challenge: 1, rule: {at_most: {calls: [book_kayak], times: 1}}}"
+    path = desk(tmp_path, "from: tools, count: 10, seed: 7", ASK.replace("CALLS", "[book_kayak]"), once)
+
+    assert main(["generate", str(path)]) == 0, capsys.readouterr().out
+    assert main(["validate", str(path)]) == 0, capsys.readouterr().out
+
+    decided = {
+        policy: form
+        for form in forms_in(tmp_path)
+        for policy, how in form["provenance"].get("decided_by", {}).items()
+        if how.startswith("decided")
+    }
+    assert set(decided) == {"ask-first", "one-booking"}
+    declined, beyond = decided["ask-first"], decided["one-booking"]
+    assert "decline" in declined["says"][-1]
+    assert declined["communicate"]
+    assert [call["name"] for call in beyond["expect"]].count("book_kayak") == 1
+    assert beyond["says"][-1]["about"] == list(beyond["never"][0]["arguments"].values())
+
+
+def test_a_value_is_looked_up_with_what_is_said_for_it_and_optional_ones_are_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """*Pier: South* is said for a kayak there, and for none that the guest, who has one booking, booked before."""
+    path = desk(tmp_path, "from: tools, count: 16, seed: 7", ASK.replace("CALLS", "[book_kayak]"))
+    booked = {f"BK00{at}": {**STATE["bookings"]["BK001"], "guest_id": f"G{at}"} for at in (1, 2, 3)}
+    (tmp_path / "state.json").write_text(json.dumps({**STATE, "bookings": booked}), encoding="utf-8")
+    functions = TOOLS.strip().split("\n\n\n")
+    functions.insert(1, functions.pop(3))  # the bookings stand before the kayaks
+    (tmp_path / "kayak_tools.py").write_text("\n\n\n".join(functions), encoding="utf-8")
+
+    assert main(["generate", str(path)]) == 0, capsys.readouterr().out
+
+    said = [form["says"][0]["request"] for form in forms_in(tmp_path)]
+    assert any("Please book kayak. Guest id: " in one and "Pier: South." in one for one in said)
+    assert any("Hours: 3" in one for one in said)
+    assert json.loads((tmp_path / "generated" / "report.json").read_text(encoding="utf-8"))["lost"] == []
+
+
 def test_a_policy_reaches_what_is_there_for_everybody_and_optional_arguments(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -176,12 +217,14 @@ def test_a_lookup_that_a_rule_wants_is_of_what_is_changed(tmp_path: Path, capsys
     """A request that names one thing to look at and another to change leaves open which one is meant."""
     club = Path(__file__).parents[3] / "benchmarks" / "seeded" / "wines"
     shutil.copytree(club, tmp_path, dirs_exist_ok=True)
+    suite = tmp_path / "wines.agentbench.yaml"
+    suite.write_text(suite.read_text(encoding="utf-8").replace("count: 50", "count: 14"), encoding="utf-8")
 
-    assert main(["generate", str(tmp_path / "wines.agentbench.yaml")]) == 0, capsys.readouterr().out
+    assert main(["generate", str(suite)]) == 0, capsys.readouterr().out
 
     forms = forms_in(tmp_path)
     looked = [form for form in forms if "get_case" in [call["name"] for call in form["expect"]]]
-    assert len(looked) >= 20
+    assert len(looked) >= 5
     for form in looked:
         assert not [line for line in form["says"] if line.get("request", "").count("Case id:") > 1], form["says"]
         cases = [call["arguments"]["case_id"] for call in form["expect"] if "case_id" in call["arguments"]]

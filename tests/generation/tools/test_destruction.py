@@ -14,9 +14,9 @@ from aiohttp import web
 
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation.run import Asked, generate
-from pytest_agentbench.generation.tools.probing.probing import probe
+from pytest_agentbench.generation.tools.data_types import Cards
+from pytest_agentbench.generation.tools.probing.prober import probe
 from pytest_agentbench.generation.tools.probing.safety import Policy
-from pytest_agentbench.generation.tools.values import Cards
 from pytest_agentbench.generation.tools.world import world_of
 from pytest_agentbench.suites.suite_file import load_suite
 

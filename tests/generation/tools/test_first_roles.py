@@ -11,12 +11,12 @@ import pytest
 
 from pytest_agentbench.generation.recipe import Outcome
 from pytest_agentbench.generation.run import Asked, generate
-from pytest_agentbench.generation.tools.graph.taxonomy import faults
-from pytest_agentbench.generation.tools.stage_files import GRAPH, TAXONOMY, load
-from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Graph, Taxonomy
+from pytest_agentbench.generation.tools.artifacts import GRAPH, TAXONOMY, load
+from pytest_agentbench.generation.tools.data_types import END_OF_SIMULATION, RUN_CONVERSATION, Graph, Taxonomy
+from pytest_agentbench.generation.tools.graph.taxonomy import mended
 from pytest_agentbench.generation.tools.walks.weights_llm import WALKS
 from pytest_agentbench.testing import ModelServer
-from pytest_agentbench.testing.request import ModelRequest
+from pytest_agentbench.testing.script import ModelRequest
 from tests.generation.tools.making import suite_in
 from tests.generation.tools.test_graph import row_sums
 
@@ -115,7 +115,7 @@ def test_what_a_model_says_is_held_against_what_was_seen(tmp_path: Path, wrong: 
     assert player.walks >= WALKS
     assert said in "\n".join(told)
     assert types is not None
-    assert faults(types, list(TOOLS)) == []
+    assert mended(types.types, TOOLS)[1] == ()
     assert "fly_to_moon" not in (tmp_path / "generated" / TAXONOMY).read_text()
     assert bool(player.faults) == (wrong in ("tool type once", "tool type", "unknown place"))
     assert graph is not None

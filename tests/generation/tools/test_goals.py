@@ -13,7 +13,7 @@ from pytest_agentbench.generation.report import COST
 from pytest_agentbench.generation.run import Asked, generate
 from pytest_agentbench.suites.suite_file import load_suite
 from pytest_agentbench.testing import ModelServer
-from pytest_agentbench.testing.request import ModelRequest
+from pytest_agentbench.testing.script import ModelRequest
 from tests.generation.tools.making import suite_in
 
 POLICIES = """policies:
@@ -81,13 +81,15 @@ def test_what_a_model_plays_becomes_scenarios(tmp_path: Path) -> None:
     tools = ["get_member", "list_loans", "renew_loan", "get_book"]
     for one in scenarios:
         assert [made.name for made in one.expected_calls] == tools
-        assert [line.act for line in one.says] == ["request", "confirm", "request"]
+        *shown, request, answer, last = [line.act for line in one.says]
+        assert ([request, answer, last], shown in ([], ["request"])) == (["request", "confirm", "request"], True)
         assert one.provenance["goal"].startswith("You want your loans looked after")
         assert one.provenance["calls"][2]["arguments"] == {"loan_id": {"call": 1, "path": "0.loan_id"}, "weeks": "user"}
         assert {name: why.partition(":")[0] for name, why in one.provenance["decided_by"].items()} == {
             "identify": "decided",
             "confirm": "decided",
         }
+    assert {len(one.says) for one in scenarios} == {3, 4}  # one of several loans is pointed at once they are shown
     assert len({one.provenance["owner"]["key"] for one in scenarios}) == 3
     assert {len(data["aims"]) for data in player.seen} == {1, 3}
     most, tokens = COST["goals"]

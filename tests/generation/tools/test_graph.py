@@ -1,20 +1,12 @@
 """The taxonomy and the graph: rules, policies, other kinds of agents, and what is drawn of them."""
 
-import json
 import re
-import shutil
-import subprocess
-import xml.etree.ElementTree as ET
 from typing import Any
 
 import networkx
 import pytest
 
-from pytest_agentbench.core.errors import SuiteFaultError
-from pytest_agentbench.generation.tools.graph.export import FORMATS, exported
-from pytest_agentbench.generation.tools.graph.graph import build_graph, connector_edges, to_networkx
-from pytest_agentbench.generation.tools.graph.taxonomy import MOST, build_taxonomy, faults, mended
-from pytest_agentbench.generation.tools.values import (
+from pytest_agentbench.generation.tools.data_types import (
     END_OF_SIMULATION,
     RUN_CONVERSATION,
     Card,
@@ -26,6 +18,8 @@ from pytest_agentbench.generation.tools.values import (
     Probe,
     SemanticType,
 )
+from pytest_agentbench.generation.tools.graph.graph import build_graph, to_networkx
+from pytest_agentbench.generation.tools.graph.taxonomy import MOST, build_taxonomy, mended
 from tests.generation.tools.probed import NAMES, cards_of
 from tests.tables import each
 
@@ -63,7 +57,7 @@ def test_a_taxonomy_keeps_the_rules(service: str) -> None:
 
     taxonomy = build_taxonomy(given)
 
-    assert faults(taxonomy, tools) == []
+    assert mended(taxonomy.types, tools)[1] == ()
     assert all(re.fullmatch(r"[a-z][a-z0-9_]*", one.id) for one in taxonomy.types)
     for tool in tools:
         mine = [one for one in taxonomy.types if tool in {place.tool for place in (*one.produced, *one.consumed)}]
@@ -83,7 +77,7 @@ def test_types_that_break_the_rules_are_mended_and_it_is_said() -> None:
 
     taxonomy, changes = mended(types, ["get_order"])
 
-    assert faults(taxonomy, ["get_order"]) == []
+    assert mended(taxonomy.types, ["get_order"])[1] == ()
     assert {one.id for one in taxonomy.types} == {"get_order_value", "coordonnee_gps", "a", "b"}
     assert len(changes) >= 4
 
@@ -108,7 +102,7 @@ def test_every_tool_is_reached_from_the_user_and_leads_back() -> None:
         (RUN_CONVERSATION, "a"), (RUN_CONVERSATION, "b"), (RUN_CONVERSATION, END_OF_SIMULATION),
         ("a", RUN_CONVERSATION), ("b", RUN_CONVERSATION), ("a", "b"),
     }  # fmt: skip
-    assert [edge.via for edge in connector_edges(made)] == [("order_id",)]
+    assert [edge.via for edge in made.edges if edge.via] == [("order_id",)]
     assert all(total == pytest.approx(1) for total in row_sums(made).values())
 
 
@@ -121,7 +115,7 @@ def test_closing_tools_lead_to_the_end_and_nowhere_else() -> None:
 
 
 def test_results_that_must_be_read_lead_everywhere() -> None:
-    """A tool that answers questions with long prose is a wildcard, as retrieval is; the user may name others."""
+    """A tool that answers questions with long prose is a wildcard, as retrieval is."""
     prose = "The order may be sent back within thirty days of its arrival, unless it was opened. " * 6
     asked = cards("search_handbook", "b", content=prose)
     question = asked.cards[0].model_copy(update={"parameters": (ParameterCard(path="query"),)})
@@ -129,17 +123,13 @@ def test_results_that_must_be_read_lead_everywhere() -> None:
 
     assert found.wildcards == ("search_handbook",)
     assert ("search_handbook", "b") in {(edge.source, edge.target) for edge in found.edges}
-    assert graph(cards("a", "b"), wildcards=["b"]).wildcards == ("b",)
-    with pytest.raises(SuiteFaultError, match="'c' is no tool; tools: a, b"):
-        graph(cards("a", "b"), wildcards=["c"])
 
 
-def test_self_loops_are_left_out_unless_asked_for() -> None:
+def test_self_loops_are_left_out() -> None:
     """A tool that takes what it gives is paging at best."""
     given = cards("a", "b", flows=(flow("a", "a"), flow("b", "a")))
 
     assert ("a", "a") not in {(edge.source, edge.target) for edge in graph(given).edges}
-    assert ("a", "a") in {(edge.source, edge.target) for edge in graph(given, self_loops=True).edges}
 
 
 def test_an_agent_of_one_turn_ends_after_its_calls() -> None:
@@ -155,16 +145,13 @@ def test_an_agent_in_the_place_of_a_tool_is_entered_and_left_as_one() -> None:
     flows = (flow("a", "x"), flow("x", "y"), flow("y", "b"), flow("y", "z"), flow("b", "a"))
     agents = {"x": "desk", "y": "desk", "z": "bank"}
 
-    made = graph(cards("a", "b", "x", "y", "z", flows=flows), agents=agents, wildcards=["y"])
+    made = graph(cards("a", "b", "x", "y", "z", flows=flows), agents=agents)
 
     pairs = {(edge.source, edge.target) for edge in made.edges}
-    assert {(RUN_CONVERSATION, "x"), ("a", "x"), ("x", "y"), ("y", "x"), ("b", "a"), ("y", RUN_CONVERSATION)} <= pairs
+    assert {(RUN_CONVERSATION, "x"), ("a", "x"), ("x", "y"), ("b", "a"), ("y", RUN_CONVERSATION)} <= pairs
     assert pairs.isdisjoint({("y", "a"), ("y", "b"), ("y", "z")})
     assert made.agents == agents
     assert all(total == pytest.approx(1) for total in row_sums(made).values())
-    drawn = exported(made, "mermaid")
-    assert drawn.count("subgraph") == 2
-    assert '"desk"' in drawn
 
 
 def test_tools_that_never_worked_are_in_no_walk() -> None:
@@ -181,22 +168,3 @@ def test_the_graph_is_a_networkx_graph_too() -> None:
     assert made.nodes[RUN_CONVERSATION]["kind"] == "user"
     assert all(networkx.has_path(made, node, END_OF_SIMULATION) for node in made.nodes)
     assert all(0 < data["weight"] <= 1 for _, _, data in made.edges(data=True))
-
-
-def test_every_form_holds_every_tool_and_survives_hostile_names() -> None:
-    """Quotes, brackets, markup and escape sequences in names break no form."""
-    hostile = ['a"] --> x', "<script>alert(1)</script>", "b\\", "c\x1b[31m\n|{}", "d]]>"]
-    made = graph(cards(*hostile, flows=(flow(hostile[0], hostile[1]),)))
-
-    texts = {form: exported(made, form) for form in FORMATS}
-
-    assert {node["id"] for node in json.loads(texts["json"])["nodes"]} >= set(hostile)
-    assert "<script" not in texts["graphml"] + texts["mermaid"]
-    assert "\x1b" not in "".join(texts.values())
-    boxes = [one for one in ET.fromstring(texts["graphml"]).iter() if one.tag.endswith("node")]
-    assert len(boxes) == len(hostile) + 2
-    assert texts["mermaid"].count("-->") == len(made.edges)
-    if shutil.which("dot"):
-        subprocess.run(["dot", "-Tsvg"], input=texts["dot"], text=True, check=True, capture_output=True)
-    with pytest.raises(ValueError, match="must be one of json, graphml, dot, mermaid"):
-        exported(made, "png")

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.generation.tools.probed import card, edges_of, probed, written
 
 BOXES = """
@@ -178,3 +180,47 @@ def show_page(book: str, page: str) -> str:
     found = edges_of(probed(written(tmp_path, tools)))
 
     assert {("list_books", "list_pages"), ("list_books", "show_page"), ("list_pages", "show_page")} <= found
+
+
+@pytest.mark.parametrize("number", ["C26-0404", "26-0404", "R7/118", "0420/11"])
+def test_a_number_with_a_year_in_it_is_no_date(number: str, tmp_path: Path) -> None:
+    """Numbers of claims, repairs and files have dashes and slashes as dates have: they go from a list to a tool."""
+    tools = """
+def list_claims(member: str, *, state: dict) -> list[dict]:
+    "List the claims of a member."
+    found = [{"claim": one["claim"]} for one in state["claims"] if one["member"] == member]
+    if not found:
+        raise LookupError(f"no member {member}")
+    return found
+
+def read_claim(claim: str, *, state: dict) -> dict:
+    "Read a claim."
+    if claim not in [one["claim"] for one in state["claims"]]:
+        raise LookupError(f"no claim {claim}")
+    return {"peril": "theft"}
+"""
+    state = {"claims": [{"claim": number, "member": "M-48213"}, {"claim": f"{number[:-1]}9", "member": "M-48213"}]}
+
+    world = written(tmp_path, tools, state, hints={"member": "M-48213"})
+    assert edges_of(probed(world)) == {("list_claims", "read_claim")}
+
+
+@pytest.mark.parametrize("time", ["2026-11-24", "24.11.2026", "11/24", "2026-11", "10:30-11:00", "v1.20.3", "1.1204"])
+def test_a_date_a_time_and_a_version_name_nothing(time: str, tmp_path: Path) -> None:
+    """A tool that takes a value only because it is of this form is not joined to where one stands."""
+    tools = """
+import re
+
+def list_news(*, state: dict) -> list[dict]:
+    "List what is new."
+    return state["news"]
+
+def check_since(after: str) -> str:
+    "Check whether something happened."
+    if not re.fullmatch("[v0-9.:/-]+", after):
+        raise ValueError(f"no such thing as {after}")
+    return "yes"
+"""
+    state = {"news": [{"said": time, "title": "a"}]}
+
+    assert edges_of(probed(written(tmp_path, tools, state))) == set()

@@ -11,15 +11,9 @@ import pytest
 from pytest_agentbench.generation.draft import Turn
 from pytest_agentbench.generation.owned_rows import CallRecord
 from pytest_agentbench.generation.ownership import people_of
-from pytest_agentbench.generation.tools.hydration.arguments import Executed, Option
-from pytest_agentbench.generation.tools.hydration.hydrate import hydrate
-from pytest_agentbench.generation.tools.hydration.stock import HydrationError, Memory, Stock, Usage
-from pytest_agentbench.generation.tools.recruiting.pool import Pool
-from pytest_agentbench.generation.tools.recruiting.recruiter import Recruiter, slips
-from pytest_agentbench.generation.tools.values import (
+from pytest_agentbench.generation.tools.data_types import (
     END_OF_SIMULATION,
     RUN_CONVERSATION,
-    Card,
     Edge,
     Graph,
     Place,
@@ -27,6 +21,10 @@ from pytest_agentbench.generation.tools.values import (
     Taxonomy,
     Walk,
 )
+from pytest_agentbench.generation.tools.hydration.hydrate import hydrate
+from pytest_agentbench.generation.tools.hydration.stock import HydrationError, Stock
+from pytest_agentbench.generation.tools.recruiting.pool import Pool
+from pytest_agentbench.generation.tools.recruiting.recruiter import Recruiter, slips
 from pytest_agentbench.generation.tools.walks.rehearsal import rehearse
 from pytest_agentbench.suites.suite_file import load_suite
 from tests.generation.tools.making import hydrated, run, stocked, suite_in, turns_of
@@ -41,6 +39,20 @@ WRITES = (
     RUN_CONVERSATION,
     END_OF_SIMULATION,
 )
+PAPERS = """
+def list_papers(claim: str, *, state: dict) -> dict:
+    "List the papers that a claim lacks."
+    if claim not in state["claims"]:
+        raise LookupError(f"no claim {claim}")
+    return {"papers": state["claims"][claim]}
+
+def hand_in(claim: str, paper: str, *, state: dict) -> str:
+    "Note that a paper has come in."
+    if paper not in state["claims"][claim]:
+        raise ValueError(f"no paper {paper}")
+    state["claims"][claim].remove(paper)
+    return "noted"
+"""
 RULES = """policies:
   - {id: identify, text: Look the member up first., rule: {before: {calls: writes, first: [get_member]}}}
   - {id: ask, text: Ask before a change., rule: {confirm_before: {calls: writes}}}
@@ -76,6 +88,25 @@ def test_a_chain_takes_its_arguments_from_the_result_before(hotel: tuple[Stock, 
     reference = turns[0].references[0]
     assert (reference.label, reference.source, reference.argument, reference.call) == ("room", 0, "room", 1)
     assert [stated.argument for stated in turns[0].states] == ["beds"]
+
+
+def test_a_place_in_a_list_is_named_once_the_list_was_shown(tmp_path: Path) -> None:
+    """Where only its place says which one is meant, the list is asked for in a turn of its own, unless there is one."""
+    (tmp_path / "papers.py").write_text(PAPERS)
+    (tmp_path / "state.json").write_text(json.dumps({"claims": {f"C-10{n}": ["photos", "receipts"] for n in range(4)}}))
+    (tmp_path / "agentbench.yaml").write_text(
+        "agent: none:build\nenvironment: {tools: papers, state: {json: state.json}}\n"
+        "scenarios: [generated/scenarios/*.yaml]\ngenerate: {from: tools, values: {claim: [C-100, C-101]}}\n"
+    )
+    walk = (RUN_CONVERSATION, "list_papers", "hand_in", RUN_CONVERSATION, END_OF_SIMULATION)
+    stock, _ = asyncio.run(stocked(tmp_path / "agentbench.yaml"))
+
+    shown = asyncio.run(turns_of(stock, walk))
+    once = asyncio.run(turns_of(with_other(stock, once=True), walk))
+
+    assert [[call.call.name for call in turn.calls] for turn in shown] == [["list_papers"], ["hand_in"]]
+    assert [(one.source, one.call) for one in shown[1].references] == [(0, 0)]
+    assert [[call.call.name for call in turn.calls] for turn in once] == [["list_papers", "hand_in"]]
 
 
 def test_changes_are_made_one_after_the_other_in_one_world(hotel: tuple[Stock, Graph]) -> None:
@@ -187,7 +218,6 @@ def test_a_rehearsal_ends_and_says_what_it_left(hotel: tuple[Stock, Graph], boun
     assert " edges" in found.left
     assert why in found.left
     assert found.closed == {}
-    assert found.barred == frozenset()
 
 
 def test_a_walk_gives_up_after_so_many_tries(hotel: tuple[Stock, Graph]) -> None:
@@ -239,30 +269,6 @@ def test_slips_of_users_are_near_what_they_meant() -> None:
     assert list(slips({"name": "Lambert"})) == [{"name": "Lambetr"}]
     assert list(slips({"code": "BK-6001"})) == [{"code": "BK-6008"}]
     assert list(slips({"nights": 3, "room": "7"})) == []
-
-
-def test_attempts_learn_what_leads_nowhere() -> None:
-    """A call fails again after the same changes only; who named the owner is to blame where others have calls left."""
-    memory = Memory()
-    named = Executed(Card(tool="get_member", writes=False), Option({}))
-    changed = Executed(Card(tool="renew_loan", writes=True), Option({}))
-
-    memory.failed(("b",), "c")
-    memory.stuck([named, changed], "list_loans", 0)
-
-    assert not memory.may_try(2, ("b",), "c")
-    assert memory.may_try(2, (), "c")
-    assert not memory.may_try(0, (), named.key)
-    assert memory.may_try(1, (), changed.key)
-    memory.stuck([], "list_loans")
-    assert memory.is_over
-
-
-def test_values_that_were_named_are_used_less() -> None:
-    """Texts count, numbers do not."""
-    usage = Usage()
-
-    assert usage.of({"member_id": "M21", "weeks": 3}) == 0
 
 
 LAMPS = '''

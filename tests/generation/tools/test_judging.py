@@ -11,15 +11,15 @@ import pytest
 
 from pytest_agentbench.core.errors import UnusableAnswerError
 from pytest_agentbench.generation.run import Asked, generate
+from pytest_agentbench.generation.tools.artifacts import SCORES
+from pytest_agentbench.generation.tools.data_types import END_OF_SIMULATION, RUN_CONVERSATION, Walk
 from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
-from pytest_agentbench.generation.tools.stage_files import SCORES
-from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Walk
 from pytest_agentbench.generation.tools.walks.coverage import Covered, covered_by
-from pytest_agentbench.generation.tools.walks.judging import scored_by_chain
-from pytest_agentbench.generation.tools.walks.sampling import Sampler, Shape, class_of, drawn
+from pytest_agentbench.generation.tools.walks.plausibility import scored_by_chain
+from pytest_agentbench.generation.tools.walks.walk_sampling import Sampler, Shape, class_of, drawn
 from pytest_agentbench.generation.tools.walks.weights import Conditioned
 from pytest_agentbench.testing import ModelServer
-from pytest_agentbench.testing.request import ModelRequest
+from pytest_agentbench.testing.script import ModelRequest
 from tests.generation.tools.making import run, suite_in
 from tests.generation.tools.test_graph import cards, flow, graph
 

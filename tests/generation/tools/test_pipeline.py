@@ -11,7 +11,7 @@ from pytest_agentbench.cli import main
 from pytest_agentbench.core.errors import AgentBenchError, EnvironmentFaultError, SuiteFaultError
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation.recipe import staleness
-from pytest_agentbench.generation.store import DRAFTS
+from pytest_agentbench.generation.recipe_folder import DRAFTS
 from pytest_agentbench.suites.suite_file import load_suite
 from tests.generation.tools.making import PARCELS, run, suite_in
 
@@ -159,7 +159,7 @@ def test_users_speak_the_language_that_the_recipe_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("service", "policies"), [("library", LIBRARY), ("hotel", HOTEL)])
 def test_few_walks_are_lost_with_rules_of_the_suite(tmp_path: Path, service: str, policies: str) -> None:
     """They are planned by the rules: identify first, confirm first, limits, what is forbidden."""
-    path = suite_in(tmp_path, service, "count: 20, seed: 5", more=policies)
+    path = suite_in(tmp_path, service, "count: 12, seed: 5", more=policies)
 
     outcome = run(path)
 
@@ -249,7 +249,7 @@ def test_the_command_reports_and_refuses(tmp_path: Path, capsys: pytest.CaptureF
     assert "2 of 2 scenarios" in capsys.readouterr().out
     path.write_text(path.read_text().replace("count: 2", "count: 0"))
     assert main(["generate", str(path)]) == 2
-    assert "generate.count: found 0, expected how many scenarios" in capsys.readouterr().err
+    assert "generate.count: found 0, expected a number of scenarios" in capsys.readouterr().err
     path.write_text("agent: a:b\nscenarios: [{id: x, says: [Hello]}]\n")
     assert main(["generate", str(path)]) == 2
     assert "the suite has no recipe" in capsys.readouterr().err

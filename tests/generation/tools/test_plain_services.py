@@ -4,9 +4,9 @@ import asyncio
 import json
 from pathlib import Path
 
-from pytest_agentbench.generation.tools.probing.probing import probe
-from pytest_agentbench.generation.tools.probing.seeding import hints_of, state_of
-from pytest_agentbench.generation.tools.values import Cards
+from pytest_agentbench.generation.tools.data_types import Cards
+from pytest_agentbench.generation.tools.probing.prober import probe
+from pytest_agentbench.generation.tools.probing.seed_values import hints_of, state_of, values_of
 from pytest_agentbench.generation.tools.world import world_of
 from pytest_agentbench.suites.suite_file import load_suite
 from tests.generation.tools.probed import edges_of
@@ -21,8 +21,9 @@ def cards_of(service: str) -> Cards:
 
     async def probed() -> Cards:
         world = world_of(suite)
-        known = hints_of(world.toolset, await state_of(world), {})
-        return await probe(world_of(suite, hints={name: list(values) for name, values in known.items()}))
+        state = await state_of(world)
+        known = {name: list(values) for name, values in hints_of(world.toolset, state, {}).items()}
+        return await probe(world_of(suite, hints=known, rows=values_of(state)))
 
     return asyncio.run(probed())
 

@@ -9,14 +9,14 @@ from typing import Any
 
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.environment.toolset import load_toolset
-from pytest_agentbench.generation.tools.probing.probing import probe
-from pytest_agentbench.generation.tools.values import Cards
+from pytest_agentbench.generation.tools.data_types import Cards
+from pytest_agentbench.generation.tools.probing.prober import probe
 from pytest_agentbench.generation.tools.world import world_of
 from pytest_agentbench.llm.models import Models
-from pytest_agentbench.llm.seams import Caller
+from pytest_agentbench.llm.protocols import Caller
 from pytest_agentbench.suites.suite_file import load_suite
 from pytest_agentbench.testing import ModelServer
-from pytest_agentbench.testing.request import ModelRequest
+from pytest_agentbench.testing.script import ModelRequest
 from tests.generation.tools.making import suite_in
 
 DAY = 86_400.0

@@ -6,8 +6,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_agentbench.generation.tools.graph.names import likeness
-from pytest_agentbench.generation.tools.probing.reading import KEYS, at, atoms
+from pytest_agentbench.generation.tools.flows import found_at
+from pytest_agentbench.generation.tools.graph.name_match import likeness
+from pytest_agentbench.generation.tools.probing.result_parser import KEYS, atoms, parsed
 from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
 from tests.tables import each
 
@@ -39,7 +40,10 @@ def test_values_are_seen_and_found_again(content: str, value: Any) -> None:
     found = [atom for atom in atoms(content) if str(atom.value) == str(value)]
 
     assert found
-    assert all(str(value) in map(str, at(content, atom.path, atom.pattern)) for atom in found)
+    for atom in found:
+        places = list(found_at(parsed(content), atom.path, atom.pattern))
+        assert str(value) in [str(one.value) for one in places]
+        assert all(next(found_at(parsed(content), one.path)).value == one.value for one in places if not atom.pattern)
 
 
 def test_names_of_fields_are_no_values() -> None:
@@ -62,7 +66,7 @@ def test_whatever_a_tool_answers_every_place_leads_back(value: Any) -> None:
     content = value if isinstance(value, str) else json.dumps(value)
 
     for atom in atoms(content):
-        again = at(content, atom.path, atom.pattern)
+        again = [one.value for one in found_at(parsed(content), atom.path, atom.pattern)]
         assert str(atom.value) in map(str, again) or str(atom.value) in {
             str(float(one)) for one in again if is_float(one)
         }

@@ -1,5 +1,6 @@
 """Recruiting where environments are not a table of data: one at a time, empty to begin with, values of their own."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -8,19 +9,20 @@ import pytest
 import yaml
 
 from pytest_agentbench.cli import main
+from pytest_agentbench.generation.tools.artifacts import POOL, PoolFile, load
+from pytest_agentbench.generation.tools.data_types import Card, Cards, Graph, Place, PoolEntry, SemanticType
 from pytest_agentbench.generation.tools.flows import assignments
 from pytest_agentbench.generation.tools.graph.graph import build_graph
 from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
 from pytest_agentbench.generation.tools.hydration.rules import SuiteRules
 from pytest_agentbench.generation.tools.hydration.stock import Stock
-from pytest_agentbench.generation.tools.probing.probing import probe
+from pytest_agentbench.generation.tools.probing.prober import probe
 from pytest_agentbench.generation.tools.probing.session import Budget
 from pytest_agentbench.generation.tools.recruiting.pool import Pool
 from pytest_agentbench.generation.tools.recruiting.recruiter import Recruiter
-from pytest_agentbench.generation.tools.stage_files import POOL, PoolFile, load
-from pytest_agentbench.generation.tools.values import Card, Cards, Graph, Place, PoolEntry, SemanticType
 from pytest_agentbench.generation.tools.walks.rehearsal import rehearse
-from pytest_agentbench.generation.tools.world import World
+from pytest_agentbench.generation.tools.world import World, world_of
+from pytest_agentbench.suites.suite_file import load_suite
 from tests.generation.tools.making import run
 from tests.generation.tools.probed import written
 
@@ -289,3 +291,31 @@ def test_what_a_change_draws_is_not_to_be_told(tmp_path: Path) -> None:
     forms = [yaml.safe_load(file.read_text()) for file in tmp_path.glob("generated/scenarios/*.yaml")]
     told = {fact["path"] for form in forms for fact in form["provenance"]["facts"]}
     assert "receipt" not in told
+
+
+def test_a_change_that_lapses_within_a_year_is_told_with_what_helps(tmp_path: Path) -> None:
+    """A visit in some weeks can be booked on the clock of the suite, and not a year later; one in two years can."""
+    (tmp_path / "visits.py").write_text(
+        "def book_visit(state, now, visit: int) -> str:\n"
+        "    'Book a visit.'\n"
+        "    if state['visits'][str(visit)] <= str(now.date()):\n"
+        "        raise ValueError(f'visit {visit} is over')\n"
+        "    state['booked'].append(visit)\n    return 'booked'\n"
+    )
+    suite = tmp_path / "agentbench.yaml"
+    suite.write_text(
+        "agent: none:build\nnow: 2026-11-30T09:00Z\nscenarios: [generated/scenarios/*.yaml]\n"
+        "environment: {tools: visits, state: {json: state.json}, writes: [book_visit]}\n"
+        "generate: {from: tools, count: 1, values: {visit: [917]}}\n"
+    )
+
+    async def why(day: str) -> dict[str, str]:
+        (tmp_path / "state.json").write_text(json.dumps({"visits": {"917": day}, "booked": []}))
+        world = world_of(load_suite(suite, environ={}, generating=True), hints={"visit": 917})
+        cards = await probe(world, seed=7)
+        made = Recruiter(world=world, cards=cards, taxonomy=build_taxonomy(cards))
+        return (await made.recruit(["book_visit"]))[1]
+
+    helps = "rows that are good for over 366 days after `now` help"
+    assert asyncio.run(why("2027-01-08")) == {"book_visit": f"its calls do not hold 366 days later; {helps}"}
+    assert asyncio.run(why("2028-11-30")) == {}

@@ -1,5 +1,6 @@
 """`agentbench validate --refresh`: values that no longer stand where they were taken from."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,12 +10,19 @@ from tests.generation.policies.airline import airline
 from tests.generation.tools.making import run, suite_in
 
 
-@pytest.fixture
-def hotel(tmp_path: Path) -> Path:
-    """The hotel's suite with six scenarios."""
-    path = suite_in(tmp_path, "hotel", "count: 6, seed: 7")
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the hotel's suite with six scenarios."""
+    path = suite_in(tmp_path_factory.mktemp("made"), "hotel", "count: 6, seed: 7")
     run(path)
-    return path
+    return path.parent
+
+
+@pytest.fixture
+def hotel(made: Path, tmp_path: Path) -> Path:
+    """A copy of the hotel's suite: its file."""
+    shutil.copytree(made, tmp_path / "hotel")
+    return tmp_path / "hotel" / "agentbench.yaml"
 
 
 def test_a_world_as_it_was_is_fresh(hotel: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -53,3 +53,53 @@ def ship(parcel: int, mode: str | None = None, *, state: dict) -> dict:
     cards = probed(written(tmp_path, tools, {"sent": []}, writes=["ship"]))
 
     assert any(probe.verdict == "ok" and probe.arguments["mode"] == "air" for probe in card(cards, "ship").probes)
+
+
+CLAIMS = """
+def open_claim(policy: str, happened_on: str, *, state: dict) -> dict:
+    \"\"\"Open a claim.
+
+    Args:
+        policy: Policy number
+        happened_on: Day of the loss, YYYY-MM-DD, at most 90 days ago
+    \"\"\"
+    if policy not in state["policies"]:
+        raise LookupError(f"no policy {policy}")
+    if happened_on < "2026-09-01":
+        raise ValueError("The day of the loss is over 90 days ago, or before the policy began.")
+    return {"claim": "C-104"}
+"""
+
+VISITS = """
+def book_visit(claim: str, visit: str, *, state: dict) -> dict:
+    "Book a visit."
+    if claim in state["settled"]:
+        raise ValueError(f"Claim {claim} is settled; no visit can be booked.")
+    return {"day": "Monday"}
+"""
+
+
+@pytest.mark.parametrize(
+    ("tools", "hints"),
+    [
+        (
+            CLAIMS,
+            {
+                "policy": [f"HC-{number}" for number in range(20)],
+                "happened_on": [f"2025-{month:02}-11" for month in range(1, 8)] + ["2026-10-11"],
+            },
+        ),
+        (
+            VISITS,
+            {"claim": [f"C-{number}" for number in range(20, 28)], "visit": [f"V-{n}" for n in range(70)]},
+        ),
+    ],
+    ids=["description", "value"],
+)
+def test_a_name_that_is_a_word_of_the_sentence_takes_no_blame(tools: str, hints: dict, tmp_path: Path) -> None:
+    """What a refusal repeats of the call, and what shares most words with it, is to blame before a mere name."""
+    state = {"policies": hints.get("policy", []), "settled": hints.get("claim", [])[:-1]}
+
+    cards = probed(written(tmp_path, tools, state, writes=["open_claim", "book_visit"], hints=hints))
+
+    assert cards.cards[0].partial == ""

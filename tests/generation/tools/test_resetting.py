@@ -1,5 +1,10 @@
 """What shows that environments open anew, and what is advised where nothing does."""
 
+from pathlib import Path
+
+import pytest
+
+from pytest_agentbench.cli import main
 from pytest_agentbench.core.remote import McpSpec, OpenApiSpec, ServiceSpec
 from pytest_agentbench.core.suite import EnvironmentSpec, ToolsSpec
 from pytest_agentbench.generation.tools.world import how_to_reset, is_resettable
@@ -50,3 +55,23 @@ def test_one_provider_that_is_not_reset_is_enough() -> None:
     assert is_resettable(EnvironmentSpec(tools=(fresh, fresh)))
     assert not is_resettable(EnvironmentSpec(tools=(fresh, live)))
     assert "for the tools of mail, give the `command`" in how_to_reset(EnvironmentSpec(tools=(fresh, live)))
+
+
+def test_what_is_not_called_is_told_with_what_would_open_anew(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A suite may only have left out to say that each run starts anew, which is better than to allow writes."""
+    (tmp_path / "bins.py").write_text(
+        "def list_bins() -> list:\n    'List the bins.'\n    return ['B-17']\n\n"
+        "def empty_bin(number: str) -> str:\n    'Empty a bin.'\n    return 'done'\n"
+    )
+    (tmp_path / "agentbench.yaml").write_text(
+        "agent: none:build\nscenarios: [generated/scenarios/*.yaml]\ngenerate: {from: tools}\n"
+        "environment: {tools: bins, reads: [list_bins], writes: [empty_bin]}\n"
+    )
+
+    main(["generate", str(tmp_path / "agentbench.yaml"), "--until", "cards"])
+
+    told = " ".join(capsys.readouterr().out.split())
+    assert "not called: empty_bin; they change what cannot be reset: give the suite a `state`" in told
+    assert "or, if that may be, write: generate: {allow_writes: true}" in told

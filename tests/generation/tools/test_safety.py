@@ -113,5 +113,5 @@ def test_a_declared_destruction_needs_a_word_too() -> None:
     spec = ToolSpec(name="write_file", kind="write", destructive=True)
 
     assert not permission(spec, Policy(writes=True), resettable=False).called
-    assert permission(spec, Policy(destructive=True), resettable=False).called
+    assert permission(spec, Policy(allow=frozenset({"write_file"})), resettable=False).called
     assert permission(spec, Policy(), resettable=True).called

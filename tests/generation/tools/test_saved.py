@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pytest_agentbench.core.errors import ResultsError
-from pytest_agentbench.generation.tools.stage_files import CARDS, load, resumed, save
-from pytest_agentbench.generation.tools.values import Cards
+from pytest_agentbench.generation.tools.artifacts import CARDS, load, resumed, save
+from pytest_agentbench.generation.tools.data_types import Cards
 from tests.generation.tools.probed import cards_of
 
 

@@ -1,7 +1,7 @@
 """What answers mean, whatever their error flag says."""
 
+from pytest_agentbench.generation.tools.data_types import Verdict
 from pytest_agentbench.generation.tools.probing.verdicts import is_silent, judge
-from pytest_agentbench.generation.tools.values import Verdict
 from pytest_agentbench.generation.tools.world import Answer
 from tests.tables import each
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from pytest_agentbench.core.errors import SuiteError
 from pytest_agentbench.core.model import ModelSpec
+from pytest_agentbench.generation.tools.data_types import END_OF_SIMULATION, RUN_CONVERSATION, Graph
 from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
-from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Graph
 from pytest_agentbench.generation.tools.walks.weights import Conditioned, from_walks, weigh, with_rows
 from pytest_agentbench.generation.tools.walks.weights_llm import weighed_by_model
 from pytest_agentbench.llm.reply import ChatReply

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from pytest_agentbench.core.run import RunKey
+from pytest_agentbench.llm.cassette.file import shard_path
 from pytest_agentbench.llm.cassette.merge import Merged, merge
 from pytest_agentbench.llm.cassette.modes import Mode
-from pytest_agentbench.llm.cassette.recorder import CassetteRecorder
-from pytest_agentbench.llm.cassette.shard import shard_path
-from pytest_agentbench.llm.seams import Caller
+from pytest_agentbench.llm.cassette.record_replay import CassetteRecorder
+from pytest_agentbench.llm.protocols import Caller
 from pytest_agentbench.results.redact import Redactor
 
 Model = Callable[[dict[str, Any]], dict[str, Any]]

@@ -14,13 +14,13 @@ from pytest_agentbench.core.errors import SuiteError
 from pytest_agentbench.llm.cassette.file import (
     Cassette,
     Exchange,
+    RunName,
     cassette_path,
     numbered,
     read_cassette,
     write_cassette,
 )
 from pytest_agentbench.llm.cassette.modes import Mode
-from pytest_agentbench.llm.cassette.names import RunName
 from tests.llm.cassette.talk import Bench, counting, run
 from tests.tables import each
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_agentbench.core.errors import SuiteFaultError
-from pytest_agentbench.llm.cassette.key import Keys
+from pytest_agentbench.llm.cassette.record_replay import Keys
 from pytest_agentbench.results.redact import Redactor
 from tests.tables import each
 

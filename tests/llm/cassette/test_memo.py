@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_agentbench.llm.cassette.key import Memo
+from pytest_agentbench.llm.cassette.record_replay import Memo
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4),

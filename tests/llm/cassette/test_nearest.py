@@ -6,7 +6,7 @@ import pytest
 
 from pytest_agentbench.core.errors import CassetteMissError, ProviderError
 from pytest_agentbench.llm.cassette.modes import Mode
-from pytest_agentbench.llm.seams import Caller
+from pytest_agentbench.llm.protocols import Caller
 from tests.llm.cassette.talk import Bench, ask, body, counting, run, turns
 
 AGENT = Caller(role="agent", run=run())

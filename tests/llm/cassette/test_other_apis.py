@@ -9,9 +9,9 @@ import pytest
 from pytest_agentbench.core.errors import CassetteMissError, SuiteError
 from pytest_agentbench.llm.apis.registry import APIS
 from pytest_agentbench.llm.cassette.file import read_cassette
-from pytest_agentbench.llm.cassette.key import Keys
 from pytest_agentbench.llm.cassette.modes import Mode
-from pytest_agentbench.llm.seams import Caller
+from pytest_agentbench.llm.cassette.record_replay import Keys
+from pytest_agentbench.llm.protocols import Caller
 from pytest_agentbench.results.redact import Redactor
 from tests.llm.cassette.talk import Bench, body, completion, run
 from tests.tables import each

@@ -1,39 +1,29 @@
 """Several processes, killed ones, and sessions that follow each other."""
 
 import itertools
-import json
 import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from pytest_agentbench.core.errors import SuiteError
 from pytest_agentbench.llm.cassette.merge import merge
 from pytest_agentbench.llm.cassette.modes import Mode
-from pytest_agentbench.llm.seams import Caller
+from pytest_agentbench.llm.protocols import Caller
+from tests.forking import Worker
 from tests.llm.cassette.talk import Bench, ask, body, counting, refusing, run, turns
-
-ROOT = Path(__file__).resolve().parents[3]
+from tests.llm.cassette.worker import play
 
 
 def start(folder, process, mode, *scenarios, asks="live", dies=0):
     """Start a process that plays scenarios."""
-    arguments = [folder, process, mode, ",".join(scenarios), asks, dies]
-    return subprocess.Popen(
-        [sys.executable, "-W", "ignore", "-m", "tests.llm.cassette.worker", *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        cwd=ROOT,
-    )
+    return Worker(play, folder, process, mode, scenarios, asks=asks, dies=dies)
 
 
 def heard(*workers):
     """Give what processes heard, once they have ended."""
     together = {}
     for worker in workers:
-        printed, _ = worker.communicate(timeout=60)
-        together |= json.loads(printed) if worker.returncode == 0 else {}
+        together |= worker.result() or {}
     return together
 
 
@@ -69,7 +59,7 @@ def test_a_killed_process_leaves_what_was_paid_for(tmp_path):
     after = heard(start(tmp_path, "gw1", "record", "cut", "fresh"))
     bench.merge()
 
-    assert killed.returncode == 9
+    assert killed.status == 9
     assert merged.recorded == 5
     assert after["cut"] == ["gw0 said 4", "gw0 said 5", "gw1 said 1"]
     assert heard(start(tmp_path, "gw0", "replay", "done", "cut", "fresh", asks="nothing")) == {
@@ -149,10 +139,6 @@ def test_the_order_of_merging_makes_no_difference(tmp_path):
 
 def test_two_sessions_that_end_at_once_both_leave_their_runs(tmp_path):
     """Merges of two processes into one file wait for each other."""
-    code = (
-        "import sys; from pathlib import Path; from pytest_agentbench.llm.cassette.merge import merge; "
-        "sys.stdin.readline(); merge(Path(sys.argv[1]), [Path(sys.argv[2])])"
-    )
     benches = [Bench(tmp_path / str(number)) for number in range(4)]
     for number, bench in enumerate(benches):
         recorder = bench.open(Mode.RECORD)
@@ -160,19 +146,11 @@ def test_two_sessions_that_end_at_once_both_leave_their_runs(tmp_path):
             list(turns(recorder, run(f"s{scenario}-{number}"), counting(), ["a"]))
         recorder.close()
     target = tmp_path / "shared.cassette.jsonl"
-    mergers = [
-        subprocess.Popen(
-            [sys.executable, "-c", code, str(target), str(bench.shards / "main.jsonl")], stdin=subprocess.PIPE, cwd=ROOT
-        )
-        for bench in benches
-    ]
+    mergers = [Worker(merge, target, [bench.shards / "main.jsonl"]) for bench in benches]
     for merger in mergers:
-        merger.stdin.write(b"\n")
-        merger.stdin.flush()
-    for merger in mergers:
-        merger.communicate(timeout=60)
+        merger.result()
 
-    assert [merger.returncode for merger in mergers] == [0] * 4
+    assert [merger.status for merger in mergers] == [0] * 4
     assert len(target.read_text().splitlines()) == 81
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == [target.name]
 

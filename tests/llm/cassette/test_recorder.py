@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pytest_agentbench.core.errors import CassetteMissError
 from pytest_agentbench.llm.cassette.modes import Mode
-from pytest_agentbench.llm.seams import Caller, Recorder
+from pytest_agentbench.llm.protocols import Caller, Recorder
 from tests.llm.cassette.talk import Bench, body, completion, counting, refusing, run, said, turns
 
 RUNS = [run("refund"), run("refund", trial=2), run("refund", attempt=2), run("refund", variant="careful"), run("other")]

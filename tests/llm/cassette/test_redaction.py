@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pytest_agentbench.llm.apis.registry import CHAT
 from pytest_agentbench.llm.cassette.modes import Mode
-from pytest_agentbench.llm.seams import Caller
+from pytest_agentbench.llm.protocols import Caller
 from pytest_agentbench.results.redact import Redactor
 from tests.llm.cassette.talk import Bench, ask, body, completion, run
 

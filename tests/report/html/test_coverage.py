@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from pytest_agentbench.generation.tools.stage_files import save
-from pytest_agentbench.generation.tools.values import Edge, Graph
+from pytest_agentbench.generation.tools.artifacts import save
+from pytest_agentbench.generation.tools.data_types import Edge, Graph
 from pytest_agentbench.report.html.page import Reading, html_report
 from tests.report.html.page import parse
 from tests.report.html.test_page import TALK, failing

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_agentbench.results.intervals import mean_pass_at_k, mean_pass_hat_k, pass_at_k, pass_hat_k
-from pytest_agentbench.results.sequential import StopRule, unbiased_rate
+from pytest_agentbench.results.trials import StopRule, unbiased_rate
 from tests.tables import each
 
 RULE = StopRule(most=8)

@@ -21,7 +21,7 @@ LAMP: dict[str, Any] = {
 
 
 class PlayedChat:
-    """Plays replies in order (implements `llm.seams.Chat`) and remembers what it was asked."""
+    """Plays replies in order (implements `llm.protocols.Chat`) and remembers what it was asked."""
 
     spec = ModelSpec(model="played")
 

@@ -8,32 +8,38 @@ import pytest
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.results.document import read
-from pytest_agentbench.results.store import read_transcript
+from pytest_agentbench.results.run_directory import read_transcript
+from tests.forking import Worker, session
 
 HERE = Path(__file__).parent / "conversations"
 SUITES = ("agentbench.yaml", "parcel.agentbench.yaml")
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Replay both suites without a server or a key; give the folder in which it was done."""
+    folder = tmp_path_factory.mktemp("conversations")
+    shutil.copytree(HERE, folder, dirs_exist_ok=True)
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+            patch.delenv(name, raising=False)
+        assert Worker(session, folder, "--agentbench-cassette=replay", *SUITES).result() == 0
+    return folder
+
+
 @pytest.fixture
-def results(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> dict[str, Result]:
-    """Replay both suites without a server or a key; give what came of each scenario."""
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    shutil.copytree(HERE, pytester.path, dirs_exist_ok=True)
-    pytester.runpytest_subprocess(
-        "-p", "agentbench", "--agentbench", "--agentbench-cassette=replay", *SUITES, timeout=120
-    )
-    return {one.key.scenario: one for one in read(pytester.path / ".agentbench" / "results.json").results}
+def results(folder: Path) -> dict[str, Result]:
+    """What came of each scenario."""
+    return {one.key.scenario: one for one in read(folder / ".agentbench" / "results.json").results}
 
 
-def user_turns(pytester: pytest.Pytester, result: Result) -> list[Message]:
+def user_turns(folder: Path, result: Result) -> list[Message]:
     """Give what the user said in a run."""
-    (file,) = (pytester.path / ".agentbench" / "runs").glob(f"*/{result.transcript}")
+    (file,) = (folder / ".agentbench" / "runs").glob(f"*/{result.transcript}")
     return [one for one in read_transcript(file).messages if one.role == "user" and one.text]
 
 
-def test_what_a_language_model_says_as_the_user(pytester: pytest.Pytester, results: dict[str, Result]) -> None:
+def test_what_a_language_model_says_as_the_user(results: dict[str, Result]) -> None:
     """Each run closes as done and passes, the consents are known by the labels alone, and every modifier shows."""
     assert {(one.termination, one.stop_reason) for one in results.values()} == {("FINISHED", "done")}
     assert [name for name, one in results.items() if not one.passed] == []
@@ -44,10 +50,10 @@ def test_what_a_language_model_says_as_the_user(pytester: pytest.Pytester, resul
     }
 
 
-def test_its_turns_say_what_they_mean_and_how_far_it_got(pytester: pytest.Pytester, results: dict[str, Result]) -> None:
+def test_its_turns_say_what_they_mean_and_how_far_it_got(folder: Path, results: dict[str, Result]) -> None:
     """No turn is without acts; all that is wanted is open at first and done at last; yes is about what was put."""
     for result in results.values():
-        turns = user_turns(pytester, result)
+        turns = user_turns(folder, result)
         assert all(turn.acts for turn in turns)
         assert not any(item.done for item in turns[0].goal_items)
         agreed = [act.about for turn in turns for act in turn.acts or () if act.kind == "confirm"]

@@ -10,7 +10,7 @@ from pytest_agentbench.core.acts import ActKind
 from pytest_agentbench.core.conversation import View
 from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.core.transcript import Message
-from pytest_agentbench.users.llm.guards import RULES, Draft, alarms
+from pytest_agentbench.users.llm.turn import RULES, Draft, alarms
 from tests.tables import each
 from tests.users.llm.chat import LAMP
 

@@ -11,7 +11,7 @@ from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.llm.models import Models
-from pytest_agentbench.llm.seams import Caller
+from pytest_agentbench.llm.protocols import Caller
 from pytest_agentbench.testing import (
     Answer,
     Fault,

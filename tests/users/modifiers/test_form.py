@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from pytest_agentbench.core.file_models import form_misfits
 from pytest_agentbench.core.modifier import MODIFIER_NAMES, Modifiers, ModifierSpec
 from pytest_agentbench.core.suite import UserSpec
-from pytest_agentbench.core.written import form_misfits
 from tests.tables import each
 
 

@@ -6,8 +6,7 @@ from pytest_agentbench.core.acts import Act, GoalItem
 from pytest_agentbench.core.scenario import Scenario, Task
 from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.transcript import Message, Transcript
-from pytest_agentbench.users.modifiers.applying import Behaviour, Swap
-from pytest_agentbench.users.modifiers.shown import shown
+from pytest_agentbench.users.modifiers.applying import Behaviour, Swap, shown
 from tests.tables import each
 
 SCENARIO = Scenario(

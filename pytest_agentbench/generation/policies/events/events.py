@@ -5,14 +5,14 @@ event, so that the complexity that an event has is the one that was asked for.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
+from pytest_agentbench.core.json_values import JsonValue, decoded, same
 from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.core.values import JsonValue, decoded, same
 from pytest_agentbench.generation.draft import (
     Draft,
     Loss,
@@ -27,7 +27,8 @@ from pytest_agentbench.generation.draft import (
 )
 from pytest_agentbench.generation.language.guard import scalars_of
 from pytest_agentbench.generation.language.plain import label_of
-from pytest_agentbench.generation.policies.events.planning import PlanError, Planner
+from pytest_agentbench.generation.policies.data_types import PolicySet
+from pytest_agentbench.generation.policies.events.planner import PlanError, Planner
 from pytest_agentbench.generation.policies.events.requests import Request, cells_of
 from pytest_agentbench.generation.policies.events.right_run import RightRuns
 from pytest_agentbench.generation.policies.events.rows import FreshRows, ModelRows, RowMaker, RowsError
@@ -41,7 +42,6 @@ from pytest_agentbench.generation.policies.events.rulebook import (
 )
 from pytest_agentbench.generation.policies.events.samples import Place
 from pytest_agentbench.generation.policies.events.schema import personal, state_of_rows
-from pytest_agentbench.generation.policies.values import PolicySet
 from pytest_agentbench.generation.tools.hydration.turns import wanted_of
 from pytest_agentbench.generation.tools.world import Opened
 
@@ -50,6 +50,9 @@ _ATTEMPTS = 6
 
 _MOST_WRONG = 3
 """Wrong runs of one policy that a draft carries."""
+
+UNPLANNED = "no request decides it"
+"""Why a set became no event where none of its owners' requests, made before, go together so."""
 
 _STRANGER = "asks about what belongs to somebody else"
 
@@ -91,7 +94,7 @@ class EventMaker:
                 parts = tuple(event.part(policy, named.get(policy)) for policy in one.policies)
                 return event.draft(one, parts, language, attempt)
             except PlanError as error:
-                last = EventError("plan", "no request decides it", str(error))
+                last = EventError("plan", UNPLANNED, str(error))
                 break  # the same for every attempt
             except RowsError as error:
                 last = EventError("rows", "inconsistent row", str(error))
@@ -102,10 +105,12 @@ class EventMaker:
     async def _rows(self, root: Place, acts: Sequence[Act], random: Random) -> FreshRows:
         """Make rows like the owner's and those that the requests are about."""
         samples = self.runs.samples
-        own = [act.request.focus for act in acts if act.request.focus in samples.focuses(root, act.request.focus[0])]
-        cluster = samples.cluster(root, *dict.fromkeys(place for place in own if place != root))
+        named = _places(call for act in acts for call in (act.request, *act.calls))
+        about = dict.fromkeys([*(act.request.focus for act in acts), *named])
+        own = [place for place in about if place != root and place in samples.focuses(root, place[0])]
+        cluster = samples.cluster(root, *own)
         owned = {place for table in samples.owned(root[0]) for place in samples.focuses(root, table)}
-        for place in _places(call for act in acts for call in (act.request, *act.calls)):
+        for place in named:
             if place in owned and place not in cluster.rows:
                 raise EventError("rows", "not one event", f"a row of {place[0]} is not among its rows")
         fresh = self.rows.make(cluster, random)
@@ -153,7 +158,19 @@ class _Event:
                 # a booking is cancelled before: that is why it cannot be extended by too many nights
                 detail = f"{request.tool}: {executed.answer.content}"
                 raise EventError("plan", "a request is refused for what was done before it", detail)
+        self.acts = tuple(map(self._worded, self.acts))
         self.turns = self._telling(self._turns())
+        is_told = any(turn.wanted for turn in self.turns) or any(act.words for act in self.acts)
+        if not (writes or is_told) and later:
+            raise EventError("plan", "an agent that does nothing is right", self.acts[-1].request.tool)
+
+    def _worded(self, act: Act) -> Act:
+        """Give an act with what must be said of the answers on fresh rows: a receipt bears another number there."""
+        if not act.words and not act.due:
+            return act
+        done = [self.executed[call] for call in act.calls]
+        if_done = [self.executed[call] for call in replace(act, ending="done").calls if call in self.executed]
+        return replace(act, words=self.runs.words_of(done), due=self.runs.words_of(if_done))
 
     async def _call(self, opened: Opened, call: Request) -> ExecutedCall:
         rows = {place: row.values for place, row in self.fresh.items()}
@@ -196,10 +213,11 @@ class _Event:
         act = self.acts[wrong.act]
         # an act that the user answers a question about has two turns
         turn = wrong.act + sum(one.asked or one.ending == "declined" for one in self.acts[: wrong.act])
-        tool = self.calls[wrong.call].call.name if wrong.kind == "skipped" else act.request.tool
+        is_numbered = wrong.kind in ("skipped", "repeated")
+        tool = self.calls[wrong.call].call.name if is_numbered else act.request.tool
         change = CHANGES[wrong.kind].format(call=tool, text=shorten(printable(wrong.text), 80))
-        if wrong.kind == "skipped":
-            return WrongRun(kind="skipped", change=change, skip=wrong.call)
+        if is_numbered:
+            return WrongRun(kind=wrong.kind, change=change, number=wrong.call)
         if wrong.kind == "unsaid":
             return WrongRun(kind="unsaid", change=change, turn=turn, text=wrong.text)
         turn += act.asked or act.ending == "declined"
@@ -263,16 +281,18 @@ class _Event:
     def _telling(self, turns: list[Turn]) -> tuple[Turn, ...]:
         """Have the user ask for a value of an answer, where something is refused and nothing is written.
 
-        An agent that does nothing would be right without it.
+        An agent that does nothing would be right without it. Who the user is, it asks where there is nothing else.
         """
         if any(call.writes for call in self.calls) or not any(turn.refused for turn in turns):
             return tuple(turns)
-        known = [value for one in self.executed.values() for value in scalars_of(one.arguments)]
-        for number, turn in reversed(list(enumerate(turns))):
-            for at, call in reversed(list(enumerate(turn.calls if turn.act == "request" else ()))):
+        said = [value for one in self.executed.values() for value in scalars_of(one.arguments)]
+        places = [(number, at) for number, turn in enumerate(turns) for at in range(len(turn.calls))]
+        for known in ([*said, *scalars_of(dict(self.fresh[self.root].values))], said):
+            for number, at in reversed([one for one in places if turns[one[0]].act == "request"]):
+                call = turns[number].calls[at]
                 for wanted in wanted_of(decoded(call.answer), known, call.call.name, call.call.arguments):
-                    turns[number] = turn.model_copy(update={"wanted": (wanted.model_copy(update={"call": at}),)})
-                    return tuple(turns)
+                    update = {"wanted": (wanted.model_copy(update={"call": at}),)}
+                    return (*turns[:number], turns[number].model_copy(update=update), *turns[number + 1 :])
         return tuple(turns)
 
     def _path_to(self, value: JsonValue, said: Collection[JsonValue]) -> tuple[int, str] | None:
@@ -356,10 +376,10 @@ def _turns_of(act: Act, planned: Sequence[PlannedCall], stated: tuple[Stated, ..
     """Give the turns of an act: what is asked about in the first, what the user answers to in the second."""
     at = next(number for number, call in enumerate(planned) if call.asked)
     before, asked, after = tuple(planned[:at]), planned[at], tuple(planned[at + 1 :])
-    if act.ending in ("refused", "unproven"):
-        return [Turn(calls=(*before, *after), refused=(asked,), states=stated)]
+    about = tuple(one for one in scalars_of(dict(asked.call.arguments)) if one is not None)
+    if act.ending in ("refused", "unproven"):  # who wants it says yes to an agent that asks first
+        return [Turn(calls=(*before, *after), refused=(asked,), states=stated, about=about)]
     if act.ending == "declined":
-        about = tuple(one for one in scalars_of(dict(asked.call.arguments)) if one is not None)
         return [Turn(calls=before, states=stated), Turn(act="decline", refused=(asked,), about=about)]
     if act.asked:
         return [Turn(calls=before, states=stated), Turn(act="confirm", calls=(asked, *after))]

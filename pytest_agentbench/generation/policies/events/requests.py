@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from math import floor
 from typing import Any, Literal
 
+from pytest_agentbench.core.json_values import JsonValue, is_number
 from pytest_agentbench.core.matchers import is_matcher, is_reference
 from pytest_agentbench.core.names import IDENTIFIERS, readable
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.tool import ToolSpec
-from pytest_agentbench.core.values import JsonValue, is_number
 from pytest_agentbench.generation.policies.events.samples import Place, Samples
 from pytest_agentbench.generation.policies.events.schema import Table
 
@@ -241,9 +241,17 @@ class ToolArguments:
         found = schema.keyed_by(name) or (schema.get(links[0].table) if links and len(links[0].target) == 1 else None)
         if found is None:
             nouns = [word for word in words if word not in IDENTIFIERS and word.rstrip("s") not in IDENTIFIERS]
-            is_column = any(table.column(name) is not None for table in schema.tables)
-            found = schema.named(nouns) if nouns and not (is_column and len(nouns) == len(words)) else None
+            found = schema.named(nouns) if nouns else None
+            if found is not None and len(nouns) == len(words) and self._is_of_another_kind(name, found):
+                return None
         return found if found is not None and self._samples.rows.get(found.name) else None
+
+    def _is_of_another_kind(self, column: str, table: Table) -> bool:
+        """Whether a column holds something that is no key of a table."""
+        keys = {str(row.get(table.key[0])) for row in self._samples.rows.get(table.name, ())}
+        holding = [one.name for one in self._samples.schema.tables if one.column(column) is not None]
+        rows = [row for name in holding for row in self._samples.rows.get(name, ())]
+        return any(row.get(column) is not None and str(row[column]) not in keys for row in rows)
 
 
 @dataclass

@@ -13,7 +13,7 @@ from pytest_agentbench.generation.policies.events.requests import Request, Rows,
 from pytest_agentbench.generation.policies.events.rulebook import Act, ExecutedCall, Judged, Rulebook
 from pytest_agentbench.generation.policies.events.samples import Place, Samples
 from pytest_agentbench.generation.tools.world import World
-from pytest_agentbench.validation.values import scalars
+from pytest_agentbench.validation.world_values import scalars
 
 _MOST_LOOKUPS = 6
 """Calls that one request may need before it."""
@@ -51,7 +51,10 @@ def refused_otherwise(one: Tried, others: Sequence[Tried]) -> frozenset[str]:
 
 @dataclass(kw_only=True)
 class RightRuns:
-    """Finds right runs on the suite's own rows; `tried` are the requests that were."""
+    """Finds right runs on the suite's own rows; `tried` are the requests that were.
+
+    `not_twice` has what tools whose calls a rule limits say to the same call made twice.
+    """
 
     world: World
     samples: Samples
@@ -59,6 +62,7 @@ class RightRuns:
     book: Rulebook
     initial: State
     tried: list[Tried] = field(default_factory=list)
+    not_twice: dict[str, str] = field(default_factory=dict)
     _answers: dict[Request, ExecutedCall] = field(default_factory=dict)
     _found: dict[tuple[str, Place, Place], tuple[Request, ...]] = field(default_factory=dict)
 
@@ -80,7 +84,18 @@ class RightRuns:
             return None
         asked = act.ending == "done" and self.book.needs.must_confirm(executed.call)
         due = await self._words(replace(act, ending="done"))
-        return replace(act, words=await self._words(act), asked=asked, due=due)
+        repeats = act.ending == "done" and await self._repeats(act)
+        return replace(act, words=await self._words(act), asked=asked, due=due, repeats=repeats)
+
+    async def _repeats(self, act: Act) -> bool:
+        """Whether a rule limits how often a tool is called, and the tool takes the same call twice."""
+        tool = act.request.tool
+        if not any(tool in self.book.limited(policy) for policy in self.book.rules):
+            return False
+        refusal = await self.refusal([act], again=[act.request])
+        if refusal is not None:
+            self.not_twice.setdefault(tool, refusal)
+        return refusal is None
 
     async def executed(self, request: Request) -> ExecutedCall | None:
         """Make a call on the suite's own rows, in an environment of its own; None where the tool hangs or crashes."""
@@ -93,13 +108,14 @@ class RightRuns:
         answer = self._answers[request].answer
         return None if answer.hung or answer.crashed or answer.unreachable else self._answers[request]
 
-    async def works(self, acts: Sequence[Act]) -> bool:
-        """Whether the calls of acts, and what the last one asks for, succeed one after the other."""
+    async def refusal(self, acts: Sequence[Act], again: Sequence[Request] = ()) -> str | None:
+        """Give what a tool says that refuses a call of acts, what the last one asks for, or a call made again."""
         async with self.world.open() as opened:
-            for call in dict.fromkeys(call for act in acts for call in (*act.calls, act.request)):
-                if (await opened.call(call.tool, call.arguments({}, self.samples))).error:
-                    return False
-        return True
+            for call in (*dict.fromkeys(call for act in acts for call in (*act.calls, act.request)), *again):
+                answer = await opened.call(call.tool, call.arguments({}, self.samples))
+                if answer.error:
+                    return answer.content
+        return None
 
     async def judged(self, acts: Sequence[Act]) -> Judged:
         """Hold acts and their wrong runs against the rules, as they would be on the suite's own rows."""
@@ -202,7 +218,10 @@ class RightRuns:
 
     async def _words(self, act: Act) -> tuple[str, ...]:
         """Give what rules say that the agent must say in a run with these calls."""
-        executed = [one for call in act.calls if (one := await self.executed(call)) is not None]
+        return self.words_of([one for call in act.calls if (one := await self.executed(call)) is not None])
+
+    def words_of(self, executed: Sequence[ExecutedCall]) -> tuple[str, ...]:
+        """Give what rules say that the agent must say once these calls were made."""
         led = [one.led(reference) for one in executed for reference in self.book.needs.told(one.call)]
         words = self.book.needs.words([one.call for one in executed])
         return tuple(dict.fromkeys([*words, *(str(value) for one in led for _, value in scalars(one))]))

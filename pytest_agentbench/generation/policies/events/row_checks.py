@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.text import shorten
-from pytest_agentbench.environment.sqlite_rows import quote
+from pytest_agentbench.environment.sqlite_state import quote
 from pytest_agentbench.generation.policies.events.schema import Column, EventRow, Reference, Rows, Schema, Table
 
 Validator = Callable[[str, dict[str, Any], Rows], str | None]

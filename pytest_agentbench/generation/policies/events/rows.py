@@ -19,11 +19,11 @@ from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import UnusableAnswerError
 from pytest_agentbench.core.names import readable
 from pytest_agentbench.core.text import without_accents
-from pytest_agentbench.generation.policies.asking import Answer, ask
 from pytest_agentbench.generation.policies.events.row_checks import Ground, RowChecker, Validator
 from pytest_agentbench.generation.policies.events.samples import Cluster, Place, Samples
 from pytest_agentbench.generation.policies.events.schema import EventRow, Table, personal
-from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.generation.policies.model_question import Answer, ask
+from pytest_agentbench.llm.protocols import Chat
 
 _TRIES = 4
 """Fresh values that are tried for one row before it is refused with its reason."""

@@ -9,7 +9,8 @@ from datetime import datetime
 from typing import Any, Literal
 
 from pytest_agentbench.checks.matchers import every
-from pytest_agentbench.checks.reckoning import NotThereError, led_to
+from pytest_agentbench.checks.rule_arguments import Facts, NotThereError, led_to
+from pytest_agentbench.checks.rule_evaluation import judge_rule
 from pytest_agentbench.checks.rules import (
     AllOf,
     AnyOf,
@@ -24,11 +25,10 @@ from pytest_agentbench.checks.rules import (
     When,
     read_rule,
 )
-from pytest_agentbench.checks.rules_judge import judge_rule
-from pytest_agentbench.checks.rules_values import Facts
 from pytest_agentbench.core.acts import Act as UserAct
 from pytest_agentbench.core.acts import ActKind
 from pytest_agentbench.core.errors import PatternBoundError
+from pytest_agentbench.core.json_values import decoded
 from pytest_agentbench.core.names import readable
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Run, RunKey
@@ -37,12 +37,11 @@ from pytest_agentbench.core.state import State
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.tool import ToolCall, Toolset
 from pytest_agentbench.core.transcript import Message, Transcript
-from pytest_agentbench.core.values import decoded
 from pytest_agentbench.generation.draft import Event
 from pytest_agentbench.generation.policies.events.requests import Request
 from pytest_agentbench.generation.tools.world import Answer
-from pytest_agentbench.validation.rules import Rules
-from pytest_agentbench.validation.values import scalars
+from pytest_agentbench.validation.oracle import Rules
+from pytest_agentbench.validation.world_values import scalars
 
 Ending = Literal["done", "declined", "refused", "unproven"]
 """How a request ends in a right run: done, taken back by the user, refused for a rule, refused for want of a proof."""
@@ -61,6 +60,7 @@ CHANGES = {
     "unsaid": "{text} is not said",
     "skipped": "{call} is left out",
     "unasked": "{call} is called and nobody asks the user before",
+    "repeated": "{call} is called twice",
 }
 """What differs in a wrong run of each kind; the first one names the event of a policy, where several break it."""
 
@@ -96,7 +96,8 @@ class Act:
 
     `broken` are the policies that forbid it, `not_why` those of them that are not why its tool refuses it. `asked` says
     that the agent asks first, `words` what it must say, `due` what it would have to say if the request were done,
-    `proof` are the lookups for which the user of an unproven request does not know what they take.
+    `proof` are the lookups for which the user of an unproven request does not know what they take. `repeats` says that
+    a rule limits how often it is called, and its tool does not.
     """
 
     request: Request
@@ -108,6 +109,7 @@ class Act:
     words: tuple[str, ...] = ()
     due: tuple[str, ...] = ()
     proof: tuple[Request, ...] = ()
+    repeats: bool = False
     not_why: frozenset[str] = frozenset()
 
     @property
@@ -127,9 +129,9 @@ class Act:
 
 @dataclass(frozen=True, kw_only=True)
 class Deviation:
-    """One thing done wrong in a run of acts, at the act `act`; for `skipped`, `call` is its number in the run."""
+    """One thing done wrong in a run of acts, at the act `act`; `call` is the number of what is skipped or repeated."""
 
-    kind: Literal["forbidden", "skipped", "declined", "unasked", "unsaid"]
+    kind: Literal["forbidden", "skipped", "repeated", "declined", "unasked", "unsaid"]
     act: int
     call: int = -1
     text: str = ""
@@ -165,6 +167,9 @@ def deviations(acts: Sequence[Act]) -> Iterator[Deviation]:
             yield Deviation(kind="forbidden", act=at)
         elif act.asked:
             yield Deviation(kind="unasked", act=at)
+        if act.repeats and act.ending == "done":
+            own = next(number for number, call in calls if call == act.request)
+            yield Deviation(kind="repeated", act=at, call=own)
         yield from (Deviation(kind="unsaid", act=at, text=word) for word in act.words)
 
 
@@ -187,6 +192,8 @@ class Conversation:
                     self._ask(request)
                     self._answer(values, yes=kind != "declined")
                 self._call(executed[call])
+                if kind == "repeated" and call == act.request:
+                    self._call(executed[call])
             if act.ending == "declined":
                 self._ask(request)
                 self._answer(values, yes=False)
@@ -317,6 +324,11 @@ class Rulebook:
     def limits(self, policy: str) -> list[AtMost]:
         """Give the parts of a rule that limit how often calls are made."""
         return [part for part in _parts(self.rules[policy]) if isinstance(part, AtMost)]
+
+    def limited(self, policy: str) -> set[str]:
+        """Give the tools that a rule names to limit how often they are called."""
+        named = [part.about.calls for part in self.limits(policy)]
+        return {tool for tools in named if not isinstance(tools, str) for tool in tools}
 
     def wanted(self, policy: str, *, earlier: bool = True) -> list[tuple[str, ...]]:
         """Give the tools of which a rule wants one earlier, or afterwards, each alternative by itself."""

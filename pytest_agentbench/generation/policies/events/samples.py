@@ -178,8 +178,10 @@ class Samples:
     def _score(self, table: Table) -> float:
         kinds = {kind for column in table.columns if (kind := personal(column.name))}
         tied = len(self.referring(table.name))
-        # things have names too
-        return (3.0 * len(kinds - {"name"}) + len(kinds & {"name"}) + tied) if tied else 0.0
+        # things have names too, and other than people they have numbers
+        numbers = sum(one.type in ("integer", "real") and one.name not in table.key for one in table.columns)
+        least = 0.5 * bool(numbers)
+        return (3.0 * len(kinds - {"name"}) + len(kinds & {"name"}) + tied - least) if tied else 0.0
 
 
 def _reached(start: Iterable[T], following: Callable[[T], Iterable[T]], most: int | None = None) -> list[T]:

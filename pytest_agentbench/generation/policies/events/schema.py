@@ -9,7 +9,7 @@ from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.errors import SuiteFaultError
 from pytest_agentbench.core.names import words_of
 from pytest_agentbench.core.suite import Suite
-from pytest_agentbench.environment.sqlite_rows import quote, tables
+from pytest_agentbench.environment.sqlite_state import quote, tables
 
 ColumnType = Literal["text", "integer", "real", "boolean", "json", "any"]
 
@@ -19,6 +19,8 @@ Rows = dict[str, list[dict[str, Any]]]
 OUTER_KEY = "_key"
 """Stands for the key of a mapping whose rows do not hold it; it is never written into a row."""
 
+_ENDING = 3
+"""Letters that a language may add to a word for several, at most."""
 _FEW = 8
 """Distinct values up to which a text column of a state is one of a fixed set, if each stands twice on average."""
 _CHECK_IN = re.compile(r"(?P<column>\w+)\s+IN\s*\((?P<values>[^()]*)\)", re.IGNORECASE)
@@ -108,10 +110,16 @@ class Schema(Model):
         return next((one for one in self.tables if one.name == name), None)
 
     def named(self, words: Sequence[str]) -> Table | None:
-        """Find the table with one key column whose name has these words, in the singular or the plural."""
-        wanted = list(map(_singular, words))
-        keyed = [one for one in self.tables if len(one.key) == 1]
-        fitting = [one for one in keyed if list(map(_singular, words_of(one.name))) == wanted]
+        """Find the table with one key column whose name has these words, in the singular or the plural.
+
+        What a language adds to a word for several is short: *buchung* and `buchungen`, *curso* and `cursos`.
+        """
+        wanted, stem = list(map(_singular, words)), "_".join(words)
+        keyed = [(one, words_of(one.name)) for one in self.tables if len(one.key) == 1]
+        fitting = [one for one, name in keyed if list(map(_singular, name)) == wanted]
+        if not fitting and len(stem) > _ENDING:
+            longer = [(one, "_".join(name)) for one, name in keyed]
+            fitting = [one for one, name in longer if name.startswith(stem) and len(name) - len(stem) <= _ENDING]
         return fitting[0] if len(fitting) == 1 else None
 
     def keyed_by(self, column: str) -> Table | None:
@@ -134,15 +142,23 @@ def _singular(word: str) -> str:
 
 
 def schema_of(suite: Suite, state: Mapping[str, Any]) -> Schema:
-    """Read the schema of a suite's state: its DDL where it has one, else what its rows are like."""
+    """Read the schema of a suite's state: its DDL where it has one, else what its rows are like.
+
+    Where DDL declares no reference at all, rows tell which column refers to which table.
+    """
     spec = suite.environment.state
     ddl = spec.options.get("schema") if spec is not None and spec.kind == "sqlite" else None
     if ddl is None:
         return inferred_schema(state)
     try:
-        return sqlite_schema((suite.root / ddl).read_text(encoding="utf-8"))
+        schema = sqlite_schema((suite.root / ddl).read_text(encoding="utf-8"))
     except (OSError, sqlite3.Error) as error:
         raise SuiteFaultError(f"{ddl}: {error}") from error
+    if any(table.references for table in schema.tables):
+        return schema
+    found = _references(rows_of(state), {table.name: table.key for table in schema.tables})
+    own = [one.model_copy(update={"references": found.get(one.name, ())}) for one in schema.tables]
+    return schema.model_copy(update={"tables": tuple(own)})
 
 
 def sqlite_schema(ddl: str) -> Schema:
@@ -201,30 +217,41 @@ def inferred_schema(state: Mapping[str, Any]) -> Schema:
     """
     rows = rows_of(state, with_keys=True)
     keys = {name: _inferred_key(name, own, state[name]) for name, own in rows.items()}
-    values = {
-        name: {row[key[0]] for row in rows[name] if isinstance(row.get(key[0]), str | int)}
-        for name, key in keys.items()
-        if len(key) == 1
-    }
+    references = _references(rows, keys)
     found = []
     for name, own in rows.items():
         names = dict.fromkeys(column for row in own for column in row)
         columns = {column: [row[column] for row in own if row.get(column) is not None] for column in names}
-        targets = [(column, _target(held, column, {**values, name: set()}, keys)) for column, held in columns.items()]
         found.append(
             Table(
                 name=name,
                 columns=tuple(_inferred_column(*one, len(own), keys[name]) for one in columns.items()),
                 key=keys[name],
-                references=tuple(
-                    Reference(columns=(column,), table=target, target=keys[target])
-                    for column, target in targets
-                    if target
-                ),
+                references=references[name],
                 keyed=isinstance(state[name], Mapping),
             )
         )
     return Schema(tables=tuple(found))
+
+
+def _references(rows: Rows, keys: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[Reference, ...]]:
+    """Find the columns of each table whose values are keys of one other table."""
+    values = {
+        name: {row[key[0]] for row in rows.get(name, ()) if isinstance(row.get(key[0]), str | int)}
+        for name, key in keys.items()
+        if len(key) == 1
+    }
+    found = {}
+    for name, own in rows.items():
+        columns = dict.fromkeys(column for row in own for column in row)
+        held = {column: [row[column] for row in own if row.get(column) is not None] for column in columns}
+        targets = {column: _target(held[column], column, {**values, name: set()}, keys) for column in columns}
+        found[name] = tuple(
+            Reference(columns=(column,), table=target, target=keys[target])
+            for column, target in targets.items()
+            if target
+        )
+    return found
 
 
 def rows_of(state: Mapping[str, Any], *, with_keys: bool = False) -> Rows:

@@ -1,16 +1,14 @@
 """The tool graph (§4.3): tools, the user's turn and the end, joined by connector types and by what is always possible.
 
-Self-loops are left out unless asked for: calling a tool with what it gave itself is paging at best.
+Self-loops are left out: calling a tool with what it gave itself is paging at best.
 """
 
 from collections.abc import Iterable, Mapping
 
 import networkx
 
-from pytest_agentbench.core.errors import SuiteFaultError
 from pytest_agentbench.core.tool import closes_conversation
-from pytest_agentbench.generation.tools.graph.names import words
-from pytest_agentbench.generation.tools.values import (
+from pytest_agentbench.generation.tools.data_types import (
     END_OF_SIMULATION,
     RUN_CONVERSATION,
     Card,
@@ -20,6 +18,7 @@ from pytest_agentbench.generation.tools.values import (
     SemanticType,
     Taxonomy,
 )
+from pytest_agentbench.generation.tools.graph.name_match import words
 
 _PROSE = 300
 """Characters of prose from which a result must be read before anything can follow from it."""
@@ -29,31 +28,27 @@ def build_graph(
     cards: Cards,
     taxonomy: Taxonomy,
     *,
-    wildcards: Iterable[str] | None = None,
-    closing: Iterable[str] | None = None,
     react: bool = False,
-    self_loops: bool = False,
     agents: Mapping[str, str] | None = None,
 ) -> Graph:
     """Build the graph, with uniform weights.
 
     Every tool leads to `Run_Conversation`, which leads to every tool and to `End_of_Simulation`; closing tools lead
     there too. A connector type leads from each producer to each consumer, unless that refused all it was given of
-    it. `wildcards`, tools whose results need reading first, lead
-    to every tool; `closing` ends conversations; both are found by themselves where None. `react`: one user turn, then
+    it. Wildcards, tools whose results need reading first, lead to every tool. `react`: one user turn, then
     calls until the end, so that no tool leads back to the user. `agents` names the other agents that have some of the
     tools: what leads to an agent leads to its tools, and out of it goes a turn only to its end. Tools that are known
-    not to work at all are left out. Raise `SuiteFaultError` for unknown names.
+    not to work at all are left out.
     """
     usable = [card for card in cards.cards if is_usable(card)]
     tools = [card.tool for card in usable]
-    wild = _chosen("wildcards", wildcards, cards, [card.tool for card in usable if _needs_reading(card)])
-    ends = _chosen("closing", closing, cards, [tool for tool in tools if closes_conversation(tool)])
+    wild = [card.tool for card in usable if _needs_reading(card)]
+    ends = [tool for tool in tools if closes_conversation(tool)]
     agents = {tool: agent for tool, agent in (agents or {}).items() if tool in tools}
     edges: dict[tuple[str, str], Edge] = {}
 
     def add(source: str, target: str, reason: str = "", via: tuple[str, ...] = ()) -> None:
-        if source != target or self_loops:
+        if source != target:
             before = edges.get((source, target), Edge(source=source, target=target))
             types = tuple(dict.fromkeys((*before.via, *via)))
             edges[source, target] = Edge(source=source, target=target, via=types, reason=before.reason or reason)
@@ -86,29 +81,18 @@ def may_follow(agents: Mapping[str, str], source: str, target: str) -> bool:
     return source not in agents or agents[source] == agents.get(target)
 
 
-def _chosen(key: str, names: Iterable[str] | None, cards: Cards, found: list[str]) -> list[str]:
-    """Give the usable tools that are named, those that were found where none are; raise for a name of none."""
-    if names is None:
-        return found
-    every = {card.tool for card in cards.cards}
-    named = set(names)
-    if unknown := sorted(named - every):
-        raise SuiteFaultError(f"{key}: {unknown[0]!r} is no tool; tools: {', '.join(sorted(every)) or 'none'}")
-    return [card.tool for card in cards.cards if card.tool in named and is_usable(card)]
-
-
 def _typed(cards: Cards, taxonomy: Taxonomy) -> Iterable[tuple[str, str, str]]:
     """Give (type, source, target) for each pair of tools that a type joins, and nothing speaks against it."""
     observed = {(flow.source, flow.target) for flow in cards.flows}
-    unfit = {(one.source, one.source_path, one.pattern, one.origin, one.target, one.target_path) for one in cards.unfit}
+    unfit = {(one.source, one.source_path, one.pattern, one.target, one.target_path) for one in cards.unfit}
 
     def is_vain(one: SemanticType, source: str, target: str) -> bool:
         # what a form finds in prose (a hash, a path), and a name that a call was given, need not be of one kind, so
         # that only trying it joins two tools
         places = [place for place in one.produced if place.tool == source]
         takers = [place.path for place in one.consumed if place.tool == target]
-        tried = {(source, p.path, p.pattern, p.origin, target, path) for p in places for path in takers}
-        return bool(tried & unfit) or all(place.pattern or place.origin == "argument" for place in places)
+        tried = {(source, p.path, p.pattern, target, path) for p in places for path in takers}
+        return bool(tried & unfit) or all(place.pattern for place in places)
 
     for one in taxonomy.types:
         for source in dict.fromkeys(place.tool for place in one.produced):
@@ -135,11 +119,6 @@ def uniform(graph: Graph) -> Graph:
     rows = to_networkx(graph).out_degree()
     edges = tuple(one.model_copy(update={"weight": 1.0 / rows[one.source]}) for one in graph.edges)
     return graph.model_copy(update={"edges": edges, "weights": "uniform"})
-
-
-def connector_edges(graph: Graph) -> tuple[Edge, ...]:
-    """Give the edges between tools that evidence makes."""
-    return tuple(one for one in graph.edges if one.via)
 
 
 def is_usable(card: Card) -> bool:

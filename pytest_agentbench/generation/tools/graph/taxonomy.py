@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Sequence
 import networkx
 
 from pytest_agentbench.core.codec import dumps
-from pytest_agentbench.generation.tools.graph.names import GENERIC, identifier, nouns, words
+from pytest_agentbench.generation.tools.data_types import Card, Cards, Flow, Place, SemanticType, Taxonomy
+from pytest_agentbench.generation.tools.graph.name_match import GENERIC, identifier, nouns, words
 from pytest_agentbench.generation.tools.probing.outputs import output_leaves
-from pytest_agentbench.generation.tools.values import Card, Cards, Flow, Place, SemanticType, Taxonomy
 
 MOST = 6
 """Types of one tool (D.1: 3 to 6); connectors are never given up for it."""
@@ -32,7 +32,7 @@ def _connectors(cards: Cards) -> list[SemanticType]:
     """Give a type for each group of flows that share an argument, or one whole place of a result."""
     groups: networkx.Graph[tuple[str, ...]] = networkx.Graph()
     for flow in cards.flows:
-        out = ("out", flow.source, flow.source_path, flow.pattern, flow.origin)
+        out = ("out", flow.source, flow.source_path, flow.pattern)
         groups.add_edge(("in", flow.target, flow.target_path), out)
     tools = {card.tool for card in cards.cards}
     used: Counter[str] = Counter()
@@ -46,7 +46,7 @@ def _connectors(cards: Cards) -> list[SemanticType]:
             name = identifier("_".join([*about[:1], name])) if about else f"{name}_{used[name]}"
             used[name] += 1
             name = name if used[name] == 1 else f"{name}_{used[name]}"
-        produced = [Place(tool=f.source, path=f.source_path, pattern=f.pattern, origin=f.origin) for f in flows]
+        produced = [Place(tool=f.source, path=f.source_path, pattern=f.pattern) for f in flows]
         consumed = [Place(tool=f.target, path=f.target_path) for f in flows]
         evidence = {dumps(value): value for flow in flows for value in flow.values}
         types.append(
@@ -109,29 +109,13 @@ def _arguments(card: Card) -> list[str]:
     return [one.path for one in (*needed, *(one for one in card.parameters if one not in needed))]
 
 
-def faults(taxonomy: Taxonomy, tools: Iterable[str]) -> list[str]:
-    """Say what breaks the rules: ids, parents, cycles, unknown tools; how many types a tool has is mended, no fault."""
-    known = set(tools)
-    ids = Counter(one.id for one in taxonomy.types)
-    cyclic = _cyclic(taxonomy.types)
-    found = [f"the type {name!r} stands {count} times" for name, count in ids.items() if count > 1]
-    for one in taxonomy.types:
-        rules = {
-            f"the type {one.id!r} is not ASCII snake_case": not _ID.fullmatch(one.id),
-            f"the type {one.id!r} is the name of a tool; a type names a concept": one.id in known,
-            f"the parent {one.parent!r} of {one.id!r} is no type": one.parent is not None and one.parent not in ids,
-            f"{one.id!r} is its own ancestor": one.id in cyclic,
-        }
-        found += [fault for fault, is_broken in rules.items() if is_broken]
-        found += [f"{one.id!r} names the unknown tool {tool!r}" for tool in sorted(_tools_of(one) - known)]
-    return found
-
-
-def mended(types: Sequence[SemanticType], tools: Sequence[str]) -> tuple[Taxonomy, tuple[str, ...]]:
-    """Give the types without faults, and what was changed for it.
+def mended(
+    types: Sequence[SemanticType], tools: Sequence[str], *, most: int | None = MOST
+) -> tuple[Taxonomy, tuple[str, ...]]:
+    """Give the types without faults, and what was wrong with them and was changed for it.
 
     Ids are respelt, those of tools get `_value`; equal ids become one type; parents that are missing or lead round in a
-    circle are dropped; unknown tools leave; of more than six types of a tool those that connect nothing leave first.
+    circle are dropped; unknown tools leave; of more than `most` types of a tool those that connect nothing leave first.
     """
     changed: list[str] = []
     renamed: dict[str, str] = {}
@@ -140,7 +124,8 @@ def mended(types: Sequence[SemanticType], tools: Sequence[str]) -> tuple[Taxonom
         name = one.id if _ID.fullmatch(one.id) else identifier(one.id) or "value"
         name = renamed[one.id] = f"{name}_value" if name in tools else name
         if name != one.id:
-            changed.append(f"{one.id!r} was renamed to {name!r}")
+            why = "is the name of a tool" if one.id in tools else "is not ASCII snake_case"
+            changed.append(f"{one.id!r} {why}, and was renamed to {name!r}: a type names a concept")
         kept = _without(one, lambda place: place.tool not in tools)
         if kept != one:
             changed.append(f"{name!r} lost places of unknown tools")
@@ -164,19 +149,21 @@ def mended(types: Sequence[SemanticType], tools: Sequence[str]) -> tuple[Taxonom
         name = next(name for name in merged if name in cyclic)
         changed.append(f"the parent of {name!r} was dropped: it led round in a circle")
         merged[name] = merged[name].model_copy(update={"parent": None})
-    return Taxonomy(types=tuple(_within_measure(merged, tools, changed))), tuple(changed)
+    if most is not None:
+        _bound(merged, tools, most, changed)
+    parents = {one.parent for one in merged.values()}
+    left = (one for name, one in merged.items() if one.produced or one.consumed or name in parents)
+    return Taxonomy(types=tuple(left)), tuple(changed)
 
 
-def _within_measure(types: dict[str, SemanticType], tools: Sequence[str], changed: list[str]) -> list[SemanticType]:
+def _bound(types: dict[str, SemanticType], tools: Sequence[str], most: int, changed: list[str]) -> None:
     """Take types that connect nothing from tools that have too many, the last ones first."""
     for tool in tools:
         mine = [name for name, one in types.items() if tool in _tools_of(one)]
         idle = [name for name in mine if not types[name].is_connector]
-        for name in idle[::-1][: max(0, len(mine) - MOST)]:
-            changed.append(f"{tool!r} has more than {MOST} types: it left {name!r}, which connects nothing")
+        for name in idle[::-1][: max(0, len(mine) - most)]:
+            changed.append(f"{tool!r} has more than {most} types: it left {name!r}, which connects nothing")
             types[name] = _without(types[name], lambda place, tool=tool: place.tool == tool)  # type: ignore[misc]
-    parents = {one.parent for one in types.values()}
-    return [one for name, one in types.items() if one.produced or one.consumed or name in parents]
 
 
 def _without(one: SemanticType, leaves: Callable[[Place], bool]) -> SemanticType:
@@ -199,7 +186,7 @@ def distinct(places: Iterable[Place]) -> tuple[Place, ...]:
 
 
 def _key(place: Place) -> tuple[str, ...]:
-    return place.tool, place.path, place.pattern, place.origin
+    return place.tool, place.path, place.pattern
 
 
 def _tools_of(one: SemanticType) -> set[str]:

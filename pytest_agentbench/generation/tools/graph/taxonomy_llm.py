@@ -1,6 +1,5 @@
 """The Taxonomist (D.1): one question over all cards; its answer is checked, mended and merged with the evidence."""
 
-import json
 from collections.abc import Callable, Iterable
 from random import Random
 from typing import Any
@@ -10,11 +9,11 @@ from pydantic import Field
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy, distinct, faults, mended
+from pytest_agentbench.generation.tools.data_types import Card, Cards, Place, SemanticType, Taxonomy
+from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy, distinct, mended
 from pytest_agentbench.generation.tools.probing.outputs import output_leaves
-from pytest_agentbench.generation.tools.template import render
-from pytest_agentbench.generation.tools.values import Card, Cards, Place, SemanticType, Taxonomy
-from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.generation.tools.template import asked, render
+from pytest_agentbench.llm.protocols import Chat
 from pytest_agentbench.llm.structured import structured
 
 TEMPERATURE = 0.1
@@ -45,16 +44,11 @@ async def typed_by_model(
     the model's word alone are kept where the argument is not known to refuse such values. `told` hears each change
     that its answer needed. Raise what model access does.
     """
-    nonce = f"{random.getrandbits(64):016x}"
-    text = json.dumps(json.loads(dumps([_shown(card, cards) for card in cards.cards])), ensure_ascii=False)
-    messages: list[dict[str, Any]] = [
-        {"role": "system", "content": render("taxonomy.v1", {"nonce": nonce})},
-        {"role": "user", "content": f"BEGIN {nonce}\n{text.replace(nonce, '')}\nEND {nonce}"},
-    ]
+    messages = asked("taxonomy.v1", [_shown(card, cards) for card in cards.cards], random)
     tools = [card.tool for card in cards.cards]
     answer = await structured(chat, TaxonomyAnswer, messages, temperature=TEMPERATURE)
     types, unknown = _read(answer, cards)
-    wrong = [*faults(Taxonomy(types=tuple(types)), tools), *unknown]
+    wrong = [*mended(types, tools, most=None)[1], *unknown]
     if wrong:
         listed = "\n".join(f"- {printable(shorten(fault, 300))}" for fault in wrong[:40])
         again = [

@@ -13,25 +13,24 @@ from typing import Any, NamedTuple
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.ids import clipped, codes_in
+from pytest_agentbench.core.json_values import JsonValue, same
 from pytest_agentbench.core.scenario import ExpectedCall
-from pytest_agentbench.core.values import JsonValue, same
 from pytest_agentbench.generation.draft import Origin, PlannedCall, Reference
 from pytest_agentbench.generation.owned_rows import CallRecord, kind_of, noun_of
+from pytest_agentbench.generation.tools.data_types import Card, PoolEntry, Taxonomy
 from pytest_agentbench.generation.tools.flows import (
-    ARGUMENT,
     Assignment,
     found_at,
     handed_on,
     is_same_value,
     scalars_in,
 )
-from pytest_agentbench.generation.tools.graph.names import words
+from pytest_agentbench.generation.tools.graph.name_match import words
 from pytest_agentbench.generation.tools.labels import is_identifier, is_role, name_of, pointed_at, thing_of
-from pytest_agentbench.generation.tools.probing.reading import inner, parsed
+from pytest_agentbench.generation.tools.probing.result_parser import KEYS, inner, keys_of_things, parsed
 from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
 from pytest_agentbench.generation.tools.recruiting.pool import call_key
-from pytest_agentbench.generation.tools.recruiting.proposing import is_needed, is_opaque, is_sayable
-from pytest_agentbench.generation.tools.values import Card, PoolEntry, Taxonomy
+from pytest_agentbench.generation.tools.recruiting.proposals import is_needed, is_opaque, is_sayable
 
 COMPANIONS = 3
 """Pool entries that are tried for what no result gives."""
@@ -219,7 +218,7 @@ def _said(slots: Mapping[str, JsonValue], entry: str) -> dict[str, Argument]:
 
 def _rows_of(before: Executed, card: Card, taxonomy: Taxonomy) -> list[Assignment]:
     """Give what a result hands on, but the rows of one text that tells several: nobody can point at one of them."""
-    rows = handed_on(taxonomy, before.card.tool, before.result, card, arguments=before.arguments)
+    rows = handed_on(taxonomy, before.card.tool, before.result, card)
     places = Counter(dumps(sorted(row.paths.items())) for row in rows)
     return [row for row in rows if places[dumps(sorted(row.paths.items()))] == 1]
 
@@ -233,7 +232,7 @@ def _is_pointable(path: str, value: JsonValue, card: Card) -> bool:
 
 
 def _pointed(row: Assignment, card: Card, needed: Sequence[str], before: Executed, place: int) -> dict[str, Argument]:
-    """Give what is taken of one row by path; what was an argument there is said, all else pointed at."""
+    """Give what is taken of one row by path, each pointed at."""
     slots = read_slots(dict(row.arguments))
     every = {path: value for path, value in slots.items() if _is_pointable(path, value, card)}
     every = {path: value for path, value in every.items() if path in needed} or every
@@ -243,9 +242,7 @@ def _pointed(row: Assignment, card: Card, needed: Sequence[str], before: Execute
         where = row.paths[path]
         if taken.setdefault(dumps([where, value]), path) != path:
             continue  # one thing is not both ends of a relation
-        if where.startswith(ARGUMENT):
-            found[path] = Argument(value, Origin(source="user"))
-        elif (reference := _reference(row, path, card, before, place)) is not None:
+        if (reference := _reference(row, path, card, before, place)) is not None:
             found[path] = Argument(value, Origin(source="result", call=place, path=where), reference)
     labels = Counter(one.reference.label for one in found.values() if one.reference is not None)
     return {
@@ -262,6 +259,8 @@ def _reference(row: Assignment, path: str, card: Card, before: Executed, place: 
     if sum(count > 1 for _, count, _ in lists) > _DEEPEST or not _is_first_list(where, before.result, card, path):
         return None
     position, count = next(((at, many) for at, many, _ in lists if many > 1), (0, 1))
+    if len(lists) > 1 and sum(_steps(other) == _steps(where) for other, _ in scalars_in(before.result)) > count:
+        return None  # the only section of the second cup is not *the second section*
     raw = next((one.value for one in found_at(before.result, where)), None)
     is_whole = is_same_value(raw, value)
     if not is_whole and isinstance(raw, str) and len(codes_in(raw) or set(_NUMBER.findall(clipped(raw)))) > 1:
@@ -280,10 +279,17 @@ def lists_on(result: JsonValue, path: str) -> list[tuple[int, int, str]]:
             value = inner(value[int(part)])
         elif isinstance(value, Mapping) and part in value:
             value = inner(value[part])
+        elif isinstance(value, Mapping) and part == KEYS:
+            value = keys_of_things(value)
         else:
             break
         at = f"{at}.{part}" if at else part
     return found
+
+
+def _steps(path: str) -> tuple[str, ...]:
+    """Give a path without the places in lists that it leads through."""
+    return tuple(part for part in path.split(".") if not part.isdigit())
 
 
 def _is_first_list(path: str, result: JsonValue, card: Card, argument: str) -> bool:

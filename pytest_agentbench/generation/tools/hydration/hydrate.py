@@ -10,12 +10,13 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.draft import Turn, Wanted
 from pytest_agentbench.generation.owned_rows import CallRecord
 from pytest_agentbench.generation.ownership import About, Ownership, conflicts, mixed_owners, people_of
+from pytest_agentbench.generation.tools.data_types import Card, PoolEntry, Walk
 from pytest_agentbench.generation.tools.flows import connecting, handed_on
 from pytest_agentbench.generation.tools.hydration.arguments import (
     Argument,
@@ -35,16 +36,15 @@ from pytest_agentbench.generation.tools.hydration.turns import (
     unsteady_values,
     wanted_of,
 )
-from pytest_agentbench.generation.tools.probing.reading import parsed
+from pytest_agentbench.generation.tools.probing.result_parser import parsed
 from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
 from pytest_agentbench.generation.tools.probing.verdicts import judge
 from pytest_agentbench.generation.tools.recruiting.pool import FAILURE, Watch, alike, call_key, distinct
-from pytest_agentbench.generation.tools.recruiting.proposing import is_needed
-from pytest_agentbench.generation.tools.values import Card, PoolEntry, Walk
-from pytest_agentbench.generation.tools.walks.sampling import turns_of
+from pytest_agentbench.generation.tools.recruiting.proposals import is_needed
+from pytest_agentbench.generation.tools.walks.walk_sampling import turns_of
 from pytest_agentbench.generation.tools.walks.weights import REPEATED
 from pytest_agentbench.generation.tools.world import Answer, Opened
-from pytest_agentbench.validation.values import scalars
+from pytest_agentbench.validation.world_values import scalars
 
 ATTEMPTS = 24
 """Times that a walk is hydrated before it is lost."""
@@ -59,8 +59,6 @@ CHANGE_FAILS = "a change fails behind others"
 TRIED_OUT = "too many calls were tried"
 OF_ONE = "values that are others in each environment"
 """Reasons of walks that are lost; of one with too many tries nobody knows whether another would have led to its end."""
-EXHAUSTED = frozenset((NONE_LEFT, NOTHING, READS_FAIL, CHANGE_FAILS, BROKEN, TWO_PEOPLE))
-"""Reasons that say that a walk asks more of a tool than the world bears."""
 _AGAIN = 12
 """Times that a turn is begun in one attempt, as long as nothing was changed in it."""
 _TRIED = 6
@@ -148,7 +146,7 @@ class Attempt:
             first = len(self.made)
             await self._play([self.stock.card(tool) for tool in tools], fails=fails)
             wanted = () if fails else await self.wanted()
-            self.turns += turns_of_calls(self.made[first:], wanted, self.stock)
+            self.turns += turns_of_calls(self.made[first:], wanted, self.stock, first)
             place += len(tools) + 1
         self.check_owner()
         return self.turns
@@ -184,7 +182,7 @@ class Attempt:
             behind = [one for one in self.stock.pool.behind(card.tool) if one.id not in self.withdrawn and not fails]
             self.random.shuffle(behind)
             if not await self._first_that_works(card, list(recalled(card, self.made, self.stock.taxonomy, behind))):
-                self.memory.stuck(self.made, card.tool, self._owned(card))
+                self.memory.stuck(self.made, card.tool)
                 raise HydrationError(NONE_LEFT, card.tool)
             return
         if not self.made:
@@ -227,14 +225,6 @@ class Attempt:
                 return True
         return False
 
-    def _owned(self, card: Card) -> int | None:
-        """Give the call that named the owner, where verified calls of a tool are left that are about others."""
-        known, made = self._affairs
-        left = [one for one in self.stock.pool.of(card.tool) if self._may_try(card, one.arguments)]
-        if not any(conflicts(known.about(self.stock.record(one)), made)[0] for one in left):
-            return None
-        return next((place for place, one in enumerate(made) if one.people), None)
-
     def _candidates(self, card: Card, following: Card | None, *, fails: bool) -> list[PoolEntry]:
         """Give the verified calls that a turn may begin with, those of the same owner and least used values first."""
         pool, taxonomy = self.stock.pool, self.stock.taxonomy
@@ -244,11 +234,7 @@ class Attempt:
             if entry.id not in self.withdrawn and self._may_try(card, entry.arguments)
         ]
         if following is not None:
-            leading = [
-                entry
-                for entry in entries
-                if handed_on(taxonomy, card.tool, entry.result, following, arguments=entry.arguments)
-            ]
+            leading = [entry for entry in entries if handed_on(taxonomy, card.tool, entry.result, following)]
             entries = leading or entries
         self.random.shuffle(entries)
         known, made = self._affairs

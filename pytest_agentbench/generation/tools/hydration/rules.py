@@ -11,6 +11,7 @@ from functools import cached_property
 
 from pytest_agentbench.checks.policies import check_policies
 from pytest_agentbench.core.acts import Act
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Run, RunKey
 from pytest_agentbench.core.scenario import Scenario
@@ -18,14 +19,13 @@ from pytest_agentbench.core.state import State
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.tool import ToolCall, ToolResult, Toolset
 from pytest_agentbench.core.transcript import Message, Transcript
-from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.accept import script_of
 from pytest_agentbench.generation.draft import Draft, PlannedCall
 from pytest_agentbench.generation.tools.hydration.arguments import Executed
-from pytest_agentbench.simulation.recording import result_message
+from pytest_agentbench.simulation.transcript_builder import result_message
 from pytest_agentbench.suites.scenario_form import form_to_scenario
-from pytest_agentbench.validation.rules import Rules
-from pytest_agentbench.validation.values import scalars
+from pytest_agentbench.validation.oracle import Rules
+from pytest_agentbench.validation.world_values import scalars
 
 
 @dataclass
@@ -49,11 +49,11 @@ class SuiteRules:
 
     def confirms(self, call: PlannedCall) -> bool:
         """Whether a planned call needs the user's yes."""
-        return self.must_confirm(ToolCall(name=call.call.name, arguments=dict(call.call.arguments)))
+        return self.must_confirm(call.made)
 
     def first_of(self, call: PlannedCall) -> Iterator[tuple[str, ...]]:
         """Give, for each rule that wants another call before a planned one, the tools of which one will do."""
-        return iter(self._rules.before(ToolCall(name=call.call.name, arguments=dict(call.call.arguments))))
+        return iter(self._rules.before(call.made))
 
     def must_confirm(self, call: ToolCall) -> bool:
         """Whether a call needs the user's yes."""

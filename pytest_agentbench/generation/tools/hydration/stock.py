@@ -9,27 +9,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.state import State
-from pytest_agentbench.core.values import JsonValue, same
 from pytest_agentbench.generation.draft import Draft, Turn
 from pytest_agentbench.generation.owned_rows import CallRecord
 from pytest_agentbench.generation.ownership import Ownership, conflicts, ownership_of
-from pytest_agentbench.generation.tools.flows import connecting
-from pytest_agentbench.generation.tools.hydration.arguments import Changes, Executed
-from pytest_agentbench.generation.tools.hydration.names import Handles
-from pytest_agentbench.generation.tools.hydration.rules import SuiteRules
-from pytest_agentbench.generation.tools.labels import name_of
-from pytest_agentbench.generation.tools.probing.schemas import read_slots
-from pytest_agentbench.generation.tools.recruiting.pool import FAILURE, Pool, Watch, distinct, watch_of
-from pytest_agentbench.generation.tools.recruiting.proposing import is_needed
-from pytest_agentbench.generation.tools.values import (
+from pytest_agentbench.generation.tools.data_types import (
     Card,
     Cards,
     PoolEntry,
     Taxonomy,
 )
+from pytest_agentbench.generation.tools.hydration.arguments import Changes, Executed
+from pytest_agentbench.generation.tools.hydration.display_names import Handles
+from pytest_agentbench.generation.tools.hydration.rules import SuiteRules
+from pytest_agentbench.generation.tools.probing.schemas import read_slots
+from pytest_agentbench.generation.tools.recruiting.pool import FAILURE, Pool, Watch, distinct, watch_of
 from pytest_agentbench.generation.tools.world import World
-from pytest_agentbench.validation.values import scalars
+from pytest_agentbench.validation.world_values import scalars
 
 Unsteady = tuple[str, str, str]
 """A value that is another one in each environment: the tool that gave it, the tool that took it ("" for the user), and
@@ -75,13 +72,9 @@ class Memory:
         """Note that a call leads nowhere at its place."""
         self._barren.add((place, call.changes, call.key))
 
-    def stuck(self, made: Sequence[Executed], tool: str, owned: int | None = None) -> None:
-        """Note that no call of a tool was left after these.
-
-        To blame is the call that named the owner (number `owned`), where other owners have calls left; else the last
-        change, else the tool's own last call.
-        """
-        blamed = [owned] if owned is not None else [place for place, one in enumerate(made) if one.writes]
+    def stuck(self, made: Sequence[Executed], tool: str) -> None:
+        """Note that no call of a tool was left after these, by the last change, else by the tool's own last call."""
+        blamed = [place for place, one in enumerate(made) if one.writes]
         blamed = blamed or [place for place, one in enumerate(made) if one.card.tool == tool]
         if blamed:
             self.barren(blamed[-1], made[blamed[-1]])
@@ -112,7 +105,8 @@ class Usage:
 
 @dataclass(frozen=True, kw_only=True)
 class Stock:
-    """What walks are hydrated with; `conditioned` makes it improbable that a draft says again what it has said.
+    """What walks are hydrated with; `conditioned` makes it improbable that a draft says again what it has said, and
+    `once` says that a user speaks once.
 
     `state` is the initial one, None where it cannot be read. `unsteady` are values that are others in each environment.
     """
@@ -124,6 +118,7 @@ class Stock:
     rules: SuiteRules
     state: State | None = None
     conditioned: bool = False
+    once: bool = False
     unsteady: set[Unsteady] = field(default_factory=set)
 
     @cached_property
@@ -151,28 +146,9 @@ class Stock:
     def most_of_one(self, tool: str) -> int:
         """Count the verified calls of a tool that one conversation can make: those about one owner, and about none."""
         every = [self.ownership.about(self.record(entry)) for entry in distinct(self.pool.of(tool))]
-        free = [one for one in every if not one.people]
-        return len(free) + max(
-            (sum(not conflicts(one, [other])[0] for one in every if one.people) for other in every if other.people),
-            default=0,
-        )
-
-    def owners_of(self, tool: str) -> frozenset[str]:
-        """Give the people, of one kind, whom verified calls of a tool are about; none where some are about nobody."""
-        every = [self.ownership.about(self.record(entry)).people for entry in self.pool.of(tool)]
-        kinds = [kind for kind in sorted(self.ownership.people) if every and all(kind in one for one in every)]
-        return frozenset(key for one in every for key in one[kinds[0]]) if len(kinds) == 1 else frozenset()
-
-    def feeds(self, source: str, target: str) -> bool:
-        """Whether what a tool gives is all that another needs."""
-        types = connecting(self.taxonomy, source, target)
-        given = {place.path for one in types for place in one.consumed if place.tool == target}
-        return bool(types) and all(one.path in given for one in self.card(target).parameters if is_needed(one))
-
-    def is_mixed(self, tool: str) -> bool:
-        """Whether every verified call of a tool lists what belongs to several people."""
-        entries = self.pool.of(tool)
-        return bool(entries) and all(self.ownership.about(self.record(entry)).listed for entry in entries)
+        owned = [one for one in every if one.people]
+        shared = (sum(not conflicts(one, [other])[0] for one in owned) for other in owned)
+        return len(every) - len(owned) + max(shared, default=0)
 
     @cached_property
     def watch(self) -> Watch:
@@ -183,16 +159,6 @@ class Stock:
     def visible(self) -> frozenset[str]:
         """The tools that destroy something, of which reads told."""
         return frozenset(entry.tool for entry in self.pool.entries if entry.seen)
-
-    @cached_property
-    def context(self) -> dict[str, JsonValue]:
-        """What every call takes and always with the same value, by name: it tells no thing from another."""
-        entries = [entry for entry in self.pool.entries if entry.arguments]
-        named = [{name_of(path): value for path, value in read_slots(entry.arguments).items()} for entry in entries]
-        first = named[0] if len({entry.tool for entry in entries}) > 1 else {}
-        return {
-            name: value for name, value in first.items() if all(name in one and same(one[name], value) for one in named)
-        }
 
     def card(self, tool: str) -> Card:
         """Give a tool's card; a tool without one has an empty card."""

@@ -6,20 +6,22 @@ A value to be told is a short one, under a name of its own, that is said in one 
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
+from pytest_agentbench.core.json_values import JsonValue, is_number
 from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.tool import ToolCall
-from pytest_agentbench.core.values import JsonValue, is_number
 from pytest_agentbench.generation.draft import Stated, Turn, Wanted
+from pytest_agentbench.generation.language.guard import told_apart
 from pytest_agentbench.generation.language.plain import label_of, words_of
 from pytest_agentbench.generation.tools.flows import found_at, is_same_value
 from pytest_agentbench.generation.tools.hydration.arguments import Executed
 from pytest_agentbench.generation.tools.hydration.stock import Stock, Unsteady
 from pytest_agentbench.generation.tools.labels import is_identifier, labels_of, name_of, thing_of
-from pytest_agentbench.generation.tools.probing.reading import inner, parsed
+from pytest_agentbench.generation.tools.probing.result_parser import inner, parsed
 from pytest_agentbench.generation.tools.probing.schemas import read_slots
 from pytest_agentbench.generation.tools.probing.verdicts import judge
-from pytest_agentbench.validation.values import scalars
+from pytest_agentbench.validation.world_values import scalars
 
 _DEEPEST = 2
 """Objects within an answer that are looked into: what lies deeper has no short name."""
@@ -94,8 +96,33 @@ def _scalars(value: JsonValue, path: str, depth: int) -> Iterator[tuple[str, Jso
             yield where, item
 
 
-def turns_of_calls(made: Sequence[Executed], wanted: Sequence[Wanted], stock: Stock) -> list[Turn]:
-    """Give the turns of the calls that one line asks for: the request, and a yes before each change that needs one.
+def turns_of_calls(made: Sequence[Executed], wanted: Sequence[Wanted], stock: Stock, first: int) -> list[Turn]:
+    """Give the turns of the calls that one line asks for, of which the draft's call number `first` is the first one.
+
+    What the user points at in a list by nothing but its place is shown first: the rest is a request of its own, but
+    where the user speaks once.
+    """
+    parts: list[list[Executed]] = [[]]
+    for one in made:
+        begun = first + sum(map(len, parts[:-1]))
+        unseen = [ref.source for ref in one.option.references if ref.count > 1 and begun <= ref.source]
+        unseen = [at for at in unseen if at < begun + len(parts[-1]) and not _is_told_apart(made, one, first)]
+        if unseen and not stock.once:
+            at = unseen[-1] - begun
+            parts[-1][at] = replace(parts[-1][at], asked=True)
+            parts.append([])
+        parts[-1].append(one)
+    return [turn for part in parts for turn in _of_request(part, wanted if part is parts[-1] else (), stock)]
+
+
+def _is_told_apart(made: Sequence[Executed], one: Executed, first: int) -> bool:
+    """Whether words tell each thing apart that a call takes out of a list which this line has read."""
+    several = [ref for ref in one.option.references if ref.count > 1 and ref.source >= first]
+    return all(told_apart(made[ref.source - first].result, ref) for ref in several)
+
+
+def _of_request(made: Sequence[Executed], wanted: Sequence[Wanted], stock: Stock) -> list[Turn]:
+    """Give the turns of one request: what is asked for, and a yes before each change that needs one.
 
     What the user wants to be told stands in the answer of the last call.
     """

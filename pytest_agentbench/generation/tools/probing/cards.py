@@ -5,16 +5,16 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pytest_agentbench.core.codec import dumps
-from pytest_agentbench.core.text import shorten
-from pytest_agentbench.core.values import is_number
+from pytest_agentbench.core.json_values import is_number
+from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.generation.tools.data_types import Card, Divergence, FailureMode, ParameterCard, Probe
 from pytest_agentbench.generation.tools.probing.challenge import STRANGE
-from pytest_agentbench.generation.tools.probing.conforming import distinct, fits
 from pytest_agentbench.generation.tools.probing.divergences import divergences_of, required_in_fact, unaccepted
 from pytest_agentbench.generation.tools.probing.effects import Effect
 from pytest_agentbench.generation.tools.probing.outputs import output_leaves, output_of
+from pytest_agentbench.generation.tools.probing.schema_values import distinct, fits
 from pytest_agentbench.generation.tools.probing.schemas import Slot
 from pytest_agentbench.generation.tools.probing.session import ProbedTool, ProbeRecord
-from pytest_agentbench.generation.tools.values import Card, Divergence, FailureMode, ParameterCard, Probe
 
 SHOWN = 6_000
 """Characters of a result that a card keeps: enough for what scenarios quote, and a card stays readable."""
@@ -171,8 +171,12 @@ def _partial(tool: ProbedTool) -> str:
     if tool.records and all(record.verdict == "environment" for record in tool.records):
         return f"the environment is in the way: {shorten(tool.records[-1].judged.reason, _FAULT)}"
     if not tool.works():
-        said = next((record.judged.reason for record in reversed(tool.records) if record.judged.reason), "")
-        return f"no call was found that it accepts{f'; it says: {shorten(said, 200)}' if said else ''}"
+        whole = [one for one in tool.records if one.kind == "nominal"] or tool.records
+        said = next((record.judged.reason for record in reversed(whole) if record.judged.reason), "")
+        answer = f"; it says: {shorten(printable(said), 160)}" if said else ""
+        unknown = sorted(set().union(*(record.unknown for record in whole)))[:_MODES]
+        cure = f"; values that exist help: `values: {{{unknown[0]}: […]}}` in the recipe" if unknown else ""
+        return f"no call was found that it accepts{answer}{cure}"
     return "probed with few calls, since they cannot be undone" if tool.permission.gently else ""
 
 

@@ -7,8 +7,10 @@ from random import Random
 from typing import Any
 
 from pytest_agentbench.core.codec import dumps
-from pytest_agentbench.core.values import is_number
-from pytest_agentbench.generation.tools.probing.conforming import (
+from pytest_agentbench.core.json_values import is_number
+from pytest_agentbench.generation.tools.data_types import ProbeKind
+from pytest_agentbench.generation.tools.probing.replay import ReplayLog, substituted
+from pytest_agentbench.generation.tools.probing.schema_values import (
     bounds,
     conforming,
     declared,
@@ -19,10 +21,8 @@ from pytest_agentbench.generation.tools.probing.conforming import (
     stranger,
     usual,
 )
-from pytest_agentbench.generation.tools.probing.replay import ReplayLog, substituted
 from pytest_agentbench.generation.tools.probing.schemas import Slot
 from pytest_agentbench.generation.tools.probing.session import ProbedTool, ProbeRecord, ProbeSession
-from pytest_agentbench.generation.tools.values import ProbeKind
 
 _STATED = 16
 _USUAL = 4

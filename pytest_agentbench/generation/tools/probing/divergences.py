@@ -7,9 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.json_values import is_number
 from pytest_agentbench.core.text import shorten
-from pytest_agentbench.core.values import is_number
-from pytest_agentbench.generation.tools.probing.conforming import (
+from pytest_agentbench.generation.tools.data_types import Divergence
+from pytest_agentbench.generation.tools.probing.effects import Effect
+from pytest_agentbench.generation.tools.probing.outputs import missing_fields, output_of, undocumented_codes
+from pytest_agentbench.generation.tools.probing.schema_values import (
     bounds,
     declared,
     described,
@@ -17,12 +20,9 @@ from pytest_agentbench.generation.tools.probing.conforming import (
     fits,
     top_of,
 )
-from pytest_agentbench.generation.tools.probing.effects import Effect
-from pytest_agentbench.generation.tools.probing.outputs import missing_fields, output_of, undocumented_codes
 from pytest_agentbench.generation.tools.probing.schemas import Slot, plain
 from pytest_agentbench.generation.tools.probing.session import ProbedTool, ProbeRecord
 from pytest_agentbench.generation.tools.probing.verdicts import is_silent
-from pytest_agentbench.generation.tools.values import Divergence
 
 _EXTREME = 10**6
 """Numbers from which a refusal without declared bounds says nothing, and twenty times the characters likewise."""

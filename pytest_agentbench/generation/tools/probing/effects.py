@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_agentbench.core.codec import digest, dumps
-from pytest_agentbench.core.values import is_number
-from pytest_agentbench.generation.tools.probing.closed import unknown_refused
-from pytest_agentbench.generation.tools.probing.conforming import (
+from pytest_agentbench.core.json_values import is_number
+from pytest_agentbench.generation.tools.probing.closed_sets import unknown_refused
+from pytest_agentbench.generation.tools.probing.result_parser import inner, parsed
+from pytest_agentbench.generation.tools.probing.schema_values import (
     bounds,
     conforming,
     declared,
@@ -17,7 +18,6 @@ from pytest_agentbench.generation.tools.probing.conforming import (
     top_of,
     usual,
 )
-from pytest_agentbench.generation.tools.probing.reading import inner, parsed
 from pytest_agentbench.generation.tools.probing.schemas import Slot
 from pytest_agentbench.generation.tools.probing.session import ProbedTool, ProbeRecord, ProbeSession
 

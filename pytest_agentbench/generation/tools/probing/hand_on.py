@@ -7,9 +7,9 @@ done again, so that the values of other tools stand for things that are there.
 from collections import defaultdict
 from collections.abc import Sequence
 
-from pytest_agentbench.generation.tools.probing.closed import knows, unknown_refused
-from pytest_agentbench.generation.tools.probing.conforming import declared, fits
+from pytest_agentbench.generation.tools.probing.closed_sets import knows, unknown_refused
 from pytest_agentbench.generation.tools.probing.replay import ReplayLog
+from pytest_agentbench.generation.tools.probing.schema_values import declared, fits
 from pytest_agentbench.generation.tools.probing.schemas import Slot, build
 from pytest_agentbench.generation.tools.probing.session import ProbedTool, ProbeSession
 from pytest_agentbench.generation.tools.probing.strategies import Seen, is_specific, is_time, seen_for, shape

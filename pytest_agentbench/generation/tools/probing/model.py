@@ -11,12 +11,12 @@ from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import UnusableAnswerError
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.generation.tools.probing.conforming import described, described_span, fits
 from pytest_agentbench.generation.tools.probing.replay import ReplayLog
+from pytest_agentbench.generation.tools.probing.schema_values import described, described_span, fits
 from pytest_agentbench.generation.tools.probing.session import ProbedTool, ProbeRecord, ProbeSession
 from pytest_agentbench.generation.tools.probing.strategies import seen_for
-from pytest_agentbench.generation.tools.template import render
-from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.generation.tools.template import asked
+from pytest_agentbench.llm.protocols import Chat
 from pytest_agentbench.llm.structured import structured
 
 _MOST = 6
@@ -73,16 +73,16 @@ class ModelProber:
 
     async def propose_values(self, tools: Sequence[ProbedTool]) -> None:
         """Let the model name values for arguments of tools of which no call works: one request for a dozen tools."""
-        asked = [tool for tool in tools if tool.base is None and tool.slots and tool.permission.called]
+        open_ones = [tool for tool in tools if tool.base is None and tool.slots and tool.permission.called]
         random = self._random(",".join(tool.name for tool in tools))
-        for start in range(0, len(asked), _TOOLS):
+        for start in range(0, len(open_ones), _TOOLS):
             record = [
                 {
                     "declaration": tool.spec.openai()["function"],
                     "calls": [_call(one) for one in _shown(tool)[:3]],
                     "observed": _observed(self._session, tool),
                 }
-                for tool in asked[start : start + _TOOLS]
+                for tool in open_ones[start : start + _TOOLS]
             ]
             answer = await self._ask(ProposedValues, "values.v1", record, random, "the model proposed no values")
             for one in answer.arguments if answer is not None else ():
@@ -120,12 +120,7 @@ class ModelProber:
         return Random(f"{self._seed}{name}")  # noqa: S311 - no secret hangs on it
 
     async def _ask(self, kind: type[Answer], prompt: str, record: Any, random: Random, failed: str) -> Answer | None:
-        nonce = f"{random.getrandbits(64):016x}"
-        text = json.dumps(json.loads(dumps(record)), ensure_ascii=False, indent=1).replace(nonce, "")
-        messages: list[dict[str, Any]] = [
-            {"role": "system", "content": render(prompt, {"nonce": nonce, "most": str(_MOST)})},
-            {"role": "user", "content": f"BEGIN {nonce}\n{text}\nEND {nonce}"},
-        ]
+        messages = asked(prompt, record, random, {"most": str(_MOST)}, indent=1)
         try:
             with self._session.waiting():
                 return await structured(self._chat, kind, messages, temperature=TEMPERATURE)

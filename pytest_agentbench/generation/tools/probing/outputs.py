@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_agentbench.generation.tools.probing.reading import inner, parsed
+from pytest_agentbench.generation.tools.probing.result_parser import inner, parsed
 from pytest_agentbench.generation.tools.probing.schemas import plain
 from pytest_agentbench.generation.tools.probing.session import ProbeRecord
 

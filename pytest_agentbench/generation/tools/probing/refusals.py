@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_agentbench.generation.tools.graph.names import words
-from pytest_agentbench.generation.tools.probing.reading import inner, parsed
+from pytest_agentbench.generation.tools.graph.name_match import words
+from pytest_agentbench.generation.tools.probing.result_parser import inner, parsed
 from pytest_agentbench.generation.tools.probing.schemas import Slot
 from pytest_agentbench.generation.tools.probing.session import ProbedTool, ProbeRecord
 
@@ -18,6 +18,8 @@ _LONGEST = 5_000
 """Characters of a refusal that is read."""
 _NAMED = 8
 """Values that one refusal names for one argument."""
+_TELLING = 3
+"""Words that a refusal shares with the declaration of an argument from which it is about that argument."""
 _STATUS = re.compile(r"\s*HTTP \d{3}: (?=[{\[])")
 """How refusals of services begin (`environment.openapi`)."""
 _QUOTED = re.compile(r"(?<!\w)(['\"`«“])\s?([^'\"`«»“”\n]{1,100}?)\s?(['\"`»”])(?!\w)")
@@ -75,13 +77,24 @@ def _read_text(lesson: Lesson, tool: ProbedTool, record: ProbeRecord, message: s
     own = {path: str(value) for path, value in record.values.items() if value not in (None, "")}
     quoted = [match[2] for match in _QUOTED.finditer(message)]
     listed = [part for match in _OPTIONS.finditer(message) for part in re.split(r"\s*[,|/]\s*", match[1])]
+    mentioned = []
     for slot in tool.slots:
-        is_named = slot.name in quoted or re.search(rf"(?<![\w.]){re.escape(slot.name)}(?![\w.])", message)
-        if is_named and not any(slot.name in own_value for own_value in own.values()):
-            _blame(lesson, slot, record)
+        is_named = slot.name in quoted or _stands_in(slot.name, message)
+        if is_named and not any(slot.name in text for text in own.values()):
+            if slot.name in quoted or "_" in slot.name:
+                _blame(lesson, slot, record)
+            else:
+                mentioned.append(slot)
     # a value of the call that is repeated: in quotes, or as a whole word that is no small one
     repeated = [path for path, text in own.items() if text in quoted or (len(text) >= 2 and _stands_in(text, message))]
-    lesson.blamed = list(dict.fromkeys([*lesson.blamed, *repeated]))
+    named = {slot.path for slot in mentioned}
+    lesson.blamed = list(dict.fromkeys([*lesson.blamed, *sorted(repeated, key=lambda path: path not in named)]))
+    # a name may be a mere word of the sentence: `the loss was before the policy began` is about the day of the loss
+    shared = {slot.path: len(_words(f"{slot.name} {slot.described}") & _words(message)) for slot in tool.slots}
+    for slot in sorted(tool.slots, key=lambda one: -shared[one.path]):
+        is_told = not lesson.blamed and slot.path in record.values and shared[slot.path] >= _TELLING
+        if slot in mentioned or is_told:
+            _blame(lesson, slot, record)
     names = {slot.name for slot in tool.slots} | set(own.values())
     found = (*quoted, *_PATH.findall(message), *listed)
     news = [one for one in found if one not in names and not any(one in text for text in own.values())]
@@ -102,6 +115,10 @@ def shared_words(tool: ProbedTool, slot: Slot, record: ProbeRecord) -> list[str]
 
 def _stands_in(text: str, message: str) -> bool:
     return re.search(rf"(?<![\w.-]){re.escape(text)}(?![\w-])", message) is not None
+
+
+def _words(text: str) -> set[str]:
+    return {word.lower() for word in _WORD.findall(text)}
 
 
 def _blame(lesson: Lesson, slot: Slot, record: ProbeRecord) -> None:

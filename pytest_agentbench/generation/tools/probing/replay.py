@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pytest_agentbench.core.errors import EnvironmentFaultError
-from pytest_agentbench.generation.tools.probing.reading import atoms
+from pytest_agentbench.generation.tools.probing.result_parser import atoms
 from pytest_agentbench.generation.tools.probing.session import ProbedTool, ProbeRecord, ProbeSession
 from pytest_agentbench.generation.tools.probing.strategies import is_specific
 

@@ -11,8 +11,8 @@ from typing import Literal
 
 from pytest_agentbench.core.suite import GenerateSpec
 from pytest_agentbench.core.tool import ToolSpec
-from pytest_agentbench.generation.tools.graph.names import words
-from pytest_agentbench.generation.tools.values import Cure
+from pytest_agentbench.generation.tools.data_types import Cure
+from pytest_agentbench.generation.tools.graph.name_match import words
 
 Effect = Literal["read", "write", "destructive", "unknown"]
 """What a call may do to the world."""
@@ -35,13 +35,12 @@ _DEEPEST = 8
 class Policy:
     """What the user allows where nothing can be reset.
 
-    `writes` allows calls of tools that write, `destructive` those that destroy. With `trust_annotations` what a server
+    `writes` allows calls of tools that write. With `trust_annotations` what a server
     tells of its tools (readOnlyHint, GET) counts as declared. `allow` and `deny` name tools that are always, or never,
     called.
     """
 
     writes: bool = False
-    destructive: bool = False
     trust_annotations: bool = False
     allow: frozenset[str] = frozenset()
     deny: frozenset[str] = frozenset()
@@ -98,8 +97,6 @@ def permission(spec: ToolSpec, policy: Policy, *, resettable: bool) -> Permissio
     if spec.name in policy.allow:
         return decide(True, "allowed by name", gently=effect != "read" or bool(sign_of_destruction(spec)))
     if sign := sign_of_destruction(spec):
-        if policy.destructive:
-            return decide(True, "allowed by the user", gently=True)
         return decide(False, f"{sign}: not called where it cannot be undone", cure="generate.allow")
     if spec.kind == "unknown" or spec.kind_from == "name":
         reason = "nobody has declared that, and nothing can be reset"

@@ -1,7 +1,7 @@
 """Declared schemas made plain: references inlined as deep as needed, and arguments flattened to slots."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pytest_agentbench.core.tool import ToolSpec
@@ -19,13 +19,15 @@ services have more.
 class Slot:
     """One argument that takes a plain value: where it lies (`*`: any entry of a list), and what is declared of it.
 
-    `required` says that each step of the way is required, `schema` is without references.
+    `required` says that each step of the way is required, `schema` is without references. `told` is what is said of it
+    elsewhere, where the schema says nothing.
     """
 
     path: str
     schema: Mapping[str, Any] = field(hash=False)
     required: bool
     nullable: bool = False
+    told: str = ""
 
     @property
     def name(self) -> str:
@@ -47,9 +49,9 @@ class Slot:
 
     @property
     def described(self) -> str:
-        """The declared description."""
+        """The declared description, or what is told in its place."""
         text = self.schema.get("description")
-        return text if isinstance(text, str) else ""
+        return text if text and isinstance(text, str) else self.told
 
     @property
     def is_open(self) -> bool:
@@ -58,9 +60,13 @@ class Slot:
 
 
 def slots_of(spec: ToolSpec) -> tuple[Slot, ...]:
-    """Give the plain arguments of a tool, declared order, `MANY` at most; a schema that is none gives no slots."""
+    """Give the plain arguments of a tool, declared order, `MANY` at most; a schema that is none gives no slots.
+
+    What is said of a tool with one argument is said of that argument.
+    """
     root = spec.parameters
     every = list(_slots(plain(root, root), root, "", True, 0))
+    every = [replace(every[0], told=spec.description)] if len(every) == 1 else every
     first = sorted(every, key=lambda slot: (not slot.required, slot.path.count(".")))[:MANY]
     kept = {slot.path for slot in first}
     return tuple(slot for slot in every if slot.path in kept)

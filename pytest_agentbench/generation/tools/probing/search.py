@@ -6,9 +6,9 @@ from random import Random
 from typing import Any
 
 from pytest_agentbench.core.codec import dumps
-from pytest_agentbench.generation.tools.probing.conforming import fits, sibling, stranger
 from pytest_agentbench.generation.tools.probing.refusals import lesson_of, shared_words
 from pytest_agentbench.generation.tools.probing.replay import ReplayLog
+from pytest_agentbench.generation.tools.probing.schema_values import fits, sibling, stranger
 from pytest_agentbench.generation.tools.probing.schemas import Slot
 from pytest_agentbench.generation.tools.probing.session import ProbedTool, ProbeRecord, ProbeSession
 from pytest_agentbench.generation.tools.probing.strategies import Proposals, names_something, seen_for

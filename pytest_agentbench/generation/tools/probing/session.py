@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.tool import ToolSpec
-from pytest_agentbench.generation.tools.graph.names import bare, likeness, words
-from pytest_agentbench.generation.tools.probing.reading import Atom, atoms
+from pytest_agentbench.generation.tools.data_types import ProbeKind, Verdict
+from pytest_agentbench.generation.tools.graph.name_match import bare, likeness, words
+from pytest_agentbench.generation.tools.probing.result_parser import Atom, atoms
 from pytest_agentbench.generation.tools.probing.safety import Permission, Policy, is_called_last, permission
 from pytest_agentbench.generation.tools.probing.schemas import Slot, build, read_slots, slots_of
 from pytest_agentbench.generation.tools.probing.verdicts import Judged, judge
-from pytest_agentbench.generation.tools.values import ProbeKind, Verdict
 from pytest_agentbench.generation.tools.world import Answer, Opened, World
 
 _HANGS = 2
@@ -201,7 +201,7 @@ class ProbeSession:
         self._without = without
         self._seed = seed
         self._bare = bare(list(self.tools))
-        self._declared = {str(value) for values in world.hints.values() for value in values}
+        self._declared = {str(value) for values in (*world.hints.values(), world.rows) for value in values}
         self._known: set[str] = set(self._declared)
         self._equal: dict[str, ProbeRecord] = {}
         self._atoms: dict[int, list[Atom]] = {}

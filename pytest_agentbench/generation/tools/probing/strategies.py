@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from pytest_agentbench.core.values import is_number
-from pytest_agentbench.generation.tools.graph.names import GENERIC, words
-from pytest_agentbench.generation.tools.probing.conforming import (
+from pytest_agentbench.core.json_values import is_number
+from pytest_agentbench.generation.tools.graph.name_match import GENERIC, words
+from pytest_agentbench.generation.tools.probing.result_parser import Atom
+from pytest_agentbench.generation.tools.probing.schema_values import (
     conforming,
     declared,
     described,
@@ -19,19 +20,19 @@ from pytest_agentbench.generation.tools.probing.conforming import (
     fits,
     usual,
 )
-from pytest_agentbench.generation.tools.probing.reading import Atom
 from pytest_agentbench.generation.tools.probing.schemas import Slot
 from pytest_agentbench.generation.tools.probing.session import ProbedTool, ProbeRecord, ProbeSession
 
 STRATEGIES: Mapping[str, str] = {
     "hints": "values that the recipe names for the argument",
     "state": "values of the state the suite begins with that stand under the argument's name",
+    "rows": "values of that state under other names",
     "model": "values that the prober's model proposes from the declarations",
     "declared": "const, default, examples and enum of the schema",
     "refusals": "values that a refusal quotes or lists for the argument",
     "words": "words that a refusal shares with descriptions, and identifiers in it",
     "results": "values of answers whose names mean the argument",
-    "described": "values that the description quotes, or lists in brackets",
+    "described": "values that the description quotes, lists in brackets, or names for example",
     "usual": "the most usual values by format and name (usual_values.toml)",
     "unlike": "references of answers that stand under other names",
     "conforming": "any value of the declared type",
@@ -42,7 +43,6 @@ STRATEGIES: Mapping[str, str] = {
     "hand_on": "try values of one tool's answers on the arguments of the others",
     "by_value": "an argument that refuses made-up values takes what an answer gave: whatever both are called",
     "by_name": "an argument that takes anything is given what bears its own telling name",
-    "by_mention": "an argument that takes anything is given what its description names: `name of the entity`",
     "text_ids": "uuids, hashes and codes in texts",
     "text_paths": "paths, files, addresses and urls in texts",
     "text_numbers": "numbers of things in texts: `task 7`, `#7`",
@@ -63,8 +63,12 @@ _PARTS = ("a", "e", "ann", "mar", "ell")
 """Parts of names: a search by `name` finds somebody by one of them, where a made-up name finds nobody."""
 _EPOCH = re.compile(r"1\d{9}(?:\d{3})?(?:\.\d+)?")
 """Seconds, or milliseconds, since 1970, of the years 2001 to 2033."""
-_TIME = re.compile(r"\D?\d{1,4}(?:[-/.:]\d{1,4}){1,5}(?:[T ]\d{1,2}:\d{2}.*)?")
-"""Dates, times and versions: they are put into calls, and name nothing."""
+_TIME = re.compile(
+    r"(?:v?\d{1,4}(?:\.\d{1,4}){1,5}|{part}(?:[-/.:]{part}){1,5})(?:[T ]\d{1,2}:\d{2}.*)?".replace(
+        "{part}", r"(?:(?:19|20|21)\d\d|\d{1,2})"
+    )
+)
+"""Versions, dates and times, whose parts are years or have two digits: they are put into calls, and name nothing."""
 
 
 @dataclass(frozen=True)
@@ -105,14 +109,21 @@ class Proposals:
             ("described", lambda: described(slot, tool.spec.description)),
             ("unlike", lambda: _unlike(slot, seen) if refers else ()),
             ("usual", lambda: usual(slot)),
+            ("rows", lambda: self._rows(slot) if tool.is_read else ()),
             ("conforming", lambda: conforming(slot, session.chance(tool, slot))),
             ("parts", lambda: _PARTS if tool.is_read and slot.type == "string" and not refers else ()),
             ("unlike", lambda: _unlike(slot, seen)),
+            ("rows", lambda: self._rows(slot)),
         )
         if slot.schema.get("enum"):
             sources = tuple(one for one in sources if one[0] in ("hints", "model", "declared", "conforming"))
         values = chain.from_iterable(make() for name, make in sources if session.uses(name))
         return distinct(value for value in values if value in hints or fits(value, slot))
+
+    def _rows(self, slot: Slot) -> Iterable[Any]:
+        """Give what the state holds of the argument's type, whatever it is called there."""
+        kind = {"string": str, "integer": int}.get(slot.type)
+        return [value for value in self._session.world.rows if kind and isinstance(value, kind)][:_MOST]
 
     def _learnt(self, tool: ProbedTool, slot: Slot) -> Iterable[Any]:
         """Give what refusals named; a reference that stood in another environment may be none in this one."""

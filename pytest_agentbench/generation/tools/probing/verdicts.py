@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_agentbench.generation.tools.probing.reading import inner, parsed
-from pytest_agentbench.generation.tools.values import Verdict
+from pytest_agentbench.generation.tools.data_types import Verdict
+from pytest_agentbench.generation.tools.probing.result_parser import inner, parsed
 from pytest_agentbench.generation.tools.world import Answer
 
 _ENVIRONMENT = re.compile(

@@ -10,10 +10,10 @@ from functools import cached_property
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.json_values import JsonValue, is_number
 from pytest_agentbench.core.spoken import plain
-from pytest_agentbench.core.values import JsonValue, is_number
+from pytest_agentbench.generation.tools.data_types import Card, Cards, PoolEntry
 from pytest_agentbench.generation.tools.probing.schemas import read_slots
-from pytest_agentbench.generation.tools.values import Card, Cards, PoolEntry
 from pytest_agentbench.generation.tools.world import Answer, Opened
 
 _CLOSE = 0.05

@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import chain, zip_longest
 
+from pytest_agentbench.core.json_values import JsonValue, same
 from pytest_agentbench.core.state import State
-from pytest_agentbench.core.values import JsonValue, same
+from pytest_agentbench.generation.tools.data_types import Card, Cards, PoolEntry, Taxonomy
 from pytest_agentbench.generation.tools.flows import connecting, handed_on, scalars_in
-from pytest_agentbench.generation.tools.hydration.names import Handles, is_name
-from pytest_agentbench.generation.tools.probing.reading import parsed
+from pytest_agentbench.generation.tools.hydration.display_names import Handles, is_name
+from pytest_agentbench.generation.tools.probing.result_parser import parsed
 from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
 from pytest_agentbench.generation.tools.probing.verdicts import judge
 from pytest_agentbench.generation.tools.recruiting.pool import (
@@ -29,7 +30,7 @@ from pytest_agentbench.generation.tools.recruiting.pool import (
     effective,
     first_reads,
 )
-from pytest_agentbench.generation.tools.recruiting.proposing import (
+from pytest_agentbench.generation.tools.recruiting.proposals import (
     CANDIDATES,
     Arguments,
     Shown,
@@ -40,7 +41,6 @@ from pytest_agentbench.generation.tools.recruiting.proposing import (
     moved_away,
     proposed,
 )
-from pytest_agentbench.generation.tools.values import Card, Cards, PoolEntry, Taxonomy
 from pytest_agentbench.generation.tools.world import LATER, Answer, Opened, World, how_to_reset
 
 _ROUNDS = 4
@@ -261,7 +261,8 @@ class Recruiter:
                 await lease.close()
                 kept = [one for one, then in zip(entries, answers, strict=True) if judge(then.answer).verdict == "ok"]
                 if entries and not kept:
-                    self._why[card.tool] = f"its calls do not hold {days} days later"
+                    far = f"rows that are good for over {LATER[-1]} days after `now` help"
+                    self._why[card.tool] = f"its calls do not hold {days} days later; {far}"
                     self._fading.add(card.tool)
                 self._entries[card.tool] = kept
 
@@ -358,7 +359,7 @@ class Recruiter:
         found: dict[str, Arguments] = {}
         needed = {one.path for one in card.parameters if is_needed(one)}
         for entry in reversed(entries):
-            for row in handed_on(self.taxonomy, entry.tool, entry.result, card, arguments=entry.arguments):
+            for row in handed_on(self.taxonomy, entry.tool, entry.result, card):
                 slots = read_slots(dict(row.arguments))
                 kept = {path: value for path, value in slots.items() if path in needed} or slots
                 found.setdefault(call_key("", kept), kept)
@@ -415,7 +416,7 @@ class Recruiter:
             if self.world.resettable and maker is not None and maker.writes is not False:
                 continue
             for entry in self._entries[source]:
-                found = handed_on(self.taxonomy, source, entry.result, card, arguments=entry.arguments)
+                found = handed_on(self.taxonomy, source, entry.result, card)
                 rows.append([dict(one.arguments) for one in found[:CANDIDATES]])
         for several in zip_longest(*rows):
             yield from (one for one in several if one is not None)

@@ -11,8 +11,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from pytest_agentbench.core.transcript import Transcript
+from pytest_agentbench.generation.tools.data_types import END_OF_SIMULATION, RUN_CONVERSATION, Graph, Place, Taxonomy
 from pytest_agentbench.generation.tools.graph.graph import uniform
-from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Graph, Place, Taxonomy
 from pytest_agentbench.suites.transcripts import read_recordings
 
 SMOOTHING = 0.5

@@ -3,7 +3,6 @@ from log-probabilities where the endpoint gives them.
 """
 
 import asyncio
-import json
 import math
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from itertools import pairwise
@@ -11,13 +10,12 @@ from random import Random
 from typing import Any, TypeVar
 
 from pytest_agentbench.core.base import Model
-from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import UnusableAnswerError
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.generation.tools.template import render
-from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Cards, Graph
+from pytest_agentbench.generation.tools.data_types import END_OF_SIMULATION, RUN_CONVERSATION, Cards, Graph
+from pytest_agentbench.generation.tools.template import asked
 from pytest_agentbench.generation.tools.walks.weights import from_walks, with_rows
-from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.llm.protocols import Chat
 from pytest_agentbench.llm.structured import structured
 
 TEMPERATURE = 0.1
@@ -69,10 +67,10 @@ async def weighed_by_model(
         targets = [edge.target for edge in graph.edges if edge.source == source]
         if len(targets) > 1:
             record = {"tools": _tools(cards), "node": source, "may_follow": targets}
-            listed = _messages("shares.v1", record, random)
+            listed = asked("shares.v1", record, random)
             choices = {str(number): target for number, target in enumerate(targets, start=1)}
             is_numbered = chat.spec.extra_body.get("logprobs") and len(targets) < 100
-            numbered = _messages("next.v1", {**record, "may_follow": choices}, random) if is_numbered else None
+            numbered = asked("next.v1", {**record, "may_follow": choices}, random) if is_numbered else None
             questions[source] = _shares(chat, source, targets, listed, numbered)
     answers = await _at_once(list(questions.values()))
     for _, lines in answers:
@@ -124,7 +122,7 @@ async def walked_by_model(
     refused: list[str] = []
 
     async def ask() -> list[list[str]]:
-        messages = _messages("walk.v1", record, random, _LENGTHS)
+        messages = asked("walk.v1", record, random, _LENGTHS)
         try:
             return (await structured(chat, Walks, messages, temperature=WALKING)).walks
         except UnusableAnswerError as error:
@@ -145,9 +143,9 @@ async def walked_by_model(
     return from_walks(graph, kept, named="empirical")
 
 
-async def _at_once(asked: Sequence[Coroutine[Any, Any, A]]) -> list[A]:
+async def _at_once(questions: Sequence[Coroutine[Any, Any, A]]) -> list[A]:
     """Give the answers in the order of the questions; the first error ends those that are still under way."""
-    tasks = [asyncio.ensure_future(one) for one in asked]
+    tasks = [asyncio.ensure_future(one) for one in questions]
     try:
         return list(await asyncio.gather(*tasks))
     finally:
@@ -181,17 +179,6 @@ def _fault(walk: Sequence[str], steps: Mapping[str, Sequence[str]]) -> str:
         if target not in steps.get(source, ()):
             return f"a walk steps from {source!r} to {target!r}, which is no edge"
     return ""
-
-
-def _messages(
-    name: str, record: dict[str, Any], random: Random, values: Mapping[str, str] | None = None
-) -> list[dict[str, Any]]:
-    nonce = f"{random.getrandbits(64):016x}"
-    text = json.dumps(json.loads(dumps(record)), ensure_ascii=False).replace(nonce, "")
-    return [
-        {"role": "system", "content": render(name, {"nonce": nonce, **(values or {})})},
-        {"role": "user", "content": f"BEGIN {nonce}\n{text}\nEND {nonce}"},
-    ]
 
 
 def _tools(cards: Cards) -> list[dict[str, str]]:

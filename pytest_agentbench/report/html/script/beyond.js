@@ -25,7 +25,7 @@ function trials() {
   return h("section", { class: "card wide" }, h("h2", {}, "Several trials"),
     given.left_out ? h("p", { class: "muted small" }, `${plural(given.left_out, "trial")} were not needed to decide.`) : null,
     given.passes.length ? h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "trials" }, h("table", { class: "rows" },
-      h("thead", {}, h("tr", {}, ["trials", "scenarios", "pass@k", "some trial of k passes", "pass^k", "all k pass"].map((name, place) => h("th", { scope: "col", class: [1, 2, 4].includes(place) ? "number" : null }, name)))),
+      h("thead", {}, h("tr", {}, ["trials", "scenarios", "pass@k", "at least one of k trials passes", "pass^k", "all k pass"].map((name, place) => h("th", { scope: "col", class: [1, 2, 4].includes(place) ? "number" : null }, name)))),
       h("tbody", {}, given.passes.map(([k, n, some, every]) => h("tr", {}, h("th", { scope: "row" }, `k = ${k}`), h("td", { class: "number" }, n), rate(some), rate(every)))))) : null,
     h("h3", {}, `Flaky: ${given.flaky.length || "none"} of ${plural(given.scenarios, "scenario")}`),
     h("ul", { class: "flips" }, given.flaky.map(([scenario, name, passed, n]) => h("li", {}, h("a", { href: link({ q: scenario }) }, name), h("span", { class: "muted" }, ` ${passed} of ${n}`)))));

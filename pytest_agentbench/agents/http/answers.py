@@ -1,0 +1,322 @@
+"""What an endpoint's answer says, read by the paths that the suite gives."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from pytest_agentbench.agents.http.paths import Fits, Nowhere, fitting, follow, respelled, same_key_elsewhere
+from pytest_agentbench.agents.replies import put
+from pytest_agentbench.core.approvals import ApprovalRequest
+from pytest_agentbench.core.errors import AgentError, SuiteFaultError, with_hint
+from pytest_agentbench.core.json_values import JsonValue
+from pytest_agentbench.core.misfit import Keys, Misfit
+from pytest_agentbench.core.suite import HttpAgentSpec
+from pytest_agentbench.core.tool import ToolCall, read_arguments
+from pytest_agentbench.core.transcript import Message
+from pytest_agentbench.messages.approvals import approvals_of
+from pytest_agentbench.messages.content import UnreadableError, result_text, shown
+
+Faulty = Callable[[Keys, str, str], SuiteFaultError]
+"""Gives the fault of a key of the suite file: the way to it, what is wrong there, what to do."""
+
+
+def unplaced(at: Keys, message: str, hint: str) -> SuiteFaultError:
+    """Name a key of the suite file whose place nobody knows."""
+    return SuiteFaultError(str(Misfit(path=at, message=message, hint=hint)))
+
+
+_ERRORS = frozenset({"error", "errors"})
+"""Keys below which an answer says what went wrong."""
+_DECLARED = frozenset({"parameters", "input_schema", "inputSchema", "description"})
+"""Keys of a tool's declaration."""
+
+
+@dataclass(kw_only=True)
+class Heard:
+    """An answer: text, calls, the results of calls that the endpoint made itself, and how things go on.
+
+    `made` says that the endpoint made the calls. `session` is None where the answer names none, `unnamed` says so where
+    there is not even its key. `notes` tell of paths that led nowhere and need not lead anywhere.
+    """
+
+    text: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    approvals: tuple[ApprovalRequest, ...] = ()
+    results: tuple[Message, ...] = ()
+    made: bool = False
+    session: JsonValue = None
+    unnamed: str = ""
+    stop: bool = False
+    output: JsonValue = None
+    notes: list[str] = field(default_factory=list)
+
+    def messages(self) -> list[Message]:
+        """Give calls with their results and then the text, or the text with calls that wait for results.
+
+        Approvals stand in the text; an answer may have them in its place.
+        """
+        if self.approvals:
+            asked = put(Message(role="assistant", content=self.text, approvals=self.approvals))
+            calls = [Message(role="assistant", tool_calls=self.calls)] if self.calls else []
+            return [*calls, *self.results, asked]
+        spoken = self.text if self.text.strip() else None
+        if not self.calls:
+            return [Message(role="assistant", content=spoken)] if spoken else []
+        if not self.made:
+            return [Message(role="assistant", content=spoken, tool_calls=self.calls)]
+        said = [Message(role="assistant", content=spoken)] if spoken else []
+        return [Message(role="assistant", tool_calls=self.calls), *self.results, *said]
+
+
+@dataclass(frozen=True)
+class _Misspelt:
+    """A path that led nowhere in an answer: the suite's fault if it never led anywhere, else what the answer lacks."""
+
+    key: str
+    path: str
+    fault: SuiteFaultError
+    lacks: AgentError | None
+
+
+class AnswerReader:
+    """Reads answers by the paths of an agent's `http`.
+
+    A path that leads nowhere in all answers of a run, where another spelling of it would lead to what it is for, is the
+    suite's fault, and so is one to calls where calls stand elsewhere: `check` tells, whatever the order of the answers.
+    What one answer lacks where another has it is the agent's affair. `names` are tools that the suite names; where
+    nobody describes any, whatever is written as the suite says is a call.
+    """
+
+    def __init__(self, spec: HttpAgentSpec, *, names: Sequence[str] = (), faulty: Faulty = unplaced) -> None:
+        self._spec = spec
+        self._names = frozenset(names)
+        self._tools: frozenset[str] = frozenset()
+        self._faulty = faulty
+        self._led: set[str] = set()
+        self._misspelt: dict[str, _Misspelt] = {}
+
+    def check(self) -> None:
+        """Raise what all answers together show to be wrong.
+
+        `SuiteFaultError` where no answer had anything at a path, and `AgentError` where one had it and another had not
+        what must be there.
+        """
+        for one in self._misspelt.values():
+            if f"{one.key} {one.path}" not in self._led:
+                raise one.fault
+            if one.lacks is not None:
+                raise one.lacks
+
+    def read(self, answer: JsonValue, tools: Sequence[str] = ()) -> Heard:
+        """Read an answer to a turn in which the agent was offered `tools`.
+
+        Raise `AgentError` where a path that must lead somewhere does not, or leads to a wrong type.
+        """
+        self._tools = frozenset(tools)
+        spec, heard = self._spec, Heard()
+        calls = self._optional(answer, "calls", spec.calls, heard, _is_list) if spec.calls else None
+        if calls is None and spec.calls:
+            self._check_for_calls(answer)
+        self._read_calls(calls, heard)
+        if spec.approvals:
+            asked = self._optional(answer, "approvals", spec.approvals, heard, _is_list)
+            heard.approvals = _read_approvals(asked, spec.approvals)
+        if spec.session:
+            told = len(heard.notes)
+            heard.session = self._optional(answer, "session", spec.session, heard, _is_anything)
+            heard.unnamed = "".join(heard.notes[told:])
+        if spec.stop:
+            heard.stop = _read_stop(self._optional(answer, "stop", spec.stop, heard, _is_flag), spec.stop)
+        if spec.output:
+            heard.output = self._optional(answer, "output", spec.output, heard, _is_anything)
+        needed = not heard.stop and not heard.approvals and (heard.made or not heard.calls)
+        heard.text = self._read_text(answer, needed=needed)
+        return heard
+
+    def _read_text(self, answer: JsonValue, *, needed: bool) -> str:
+        """Read the reply; one that is not `needed`, beside calls to make or a stop, may be missing."""
+        path = self._spec.reply
+        found = follow(answer, path)
+        if isinstance(found, Nowhere):
+            if not needed:
+                return ""
+            found = self._nowhere(answer, "reply", path, found, _is_text)
+        else:
+            self._led.add(f"reply {path}")
+        if isinstance(found, str):
+            if found.strip() or not needed:
+                return found
+            raise AgentError(f"unusable reply: {_leads('reply', path)} to {shown(found)}, which says nothing")
+        if found is None and not needed:
+            return ""
+        raise AgentError(f"unusable reply: {_leads('reply', path)} to {_typed(found)}; it must lead to a text")
+
+    def _read_calls(self, found: JsonValue, heard: Heard) -> None:
+        spec = self._spec
+        if found is None:
+            return
+        if not isinstance(found, list):
+            raise AgentError(
+                f"unusable reply: {_leads('calls', spec.calls)} to {_typed(found)}; it must lead to a list"
+            )
+        heard.made = "result" in spec.call
+        heard.calls = tuple(map(self._read_call, found))
+        if heard.made:
+            heard.results = tuple(
+                self._read_result(item, call, heard) for item, call in zip(found, heard.calls, strict=True)
+            )
+
+    def _read_call(self, item: JsonValue) -> ToolCall:
+        paths = self._spec.call
+        name = self._needed(item, "call.name", paths.get("name", "name"), self._is_tool)
+        if not isinstance(name, str) or not name:
+            where = _leads("call.name", paths.get("name", "name"))
+            raise AgentError(f"unusable reply: {where} to {_typed(name)}; it must lead to the name of a tool")
+        given = self._needed(item, "call.arguments", paths.get("arguments", "arguments"), _are_arguments)
+        arguments, raw = read_arguments(given)
+        made = follow(item, paths.get("id", "id"))
+        return ToolCall(name=name, arguments=arguments, raw=raw, id=made if isinstance(made, str) else "")
+
+    def _read_result(self, item: JsonValue, call: ToolCall, heard: Heard) -> Message:
+        """Read what a call gave: its result, else its error as text; an empty path says that it is never told."""
+        paths = self._spec.call
+        path = paths["result"]
+        result = self._optional(item, "call.result", path, heard, _is_anything) if path else None
+        error = follow(item, paths["error"]) if paths.get("error") else None
+        failed = not isinstance(error, Nowhere) and bool(error)
+        if result is None and failed and error is not True:
+            result = error
+        return Message(role="tool", content=result_text(result), error=failed, tool_call_id=call.id or None)
+
+    def _needed(self, value: JsonValue, key: str, path: str, fits: Fits) -> JsonValue:
+        found = follow(value, path)
+        if isinstance(found, Nowhere):
+            return self._nowhere(value, key, path, found, fits)
+        self._led.add(f"{key} {path}")
+        return found
+
+    def _optional(self, value: JsonValue, key: str, path: str, heard: Heard, fits: Fits) -> JsonValue:
+        """Give what stands at a path that not every answer has."""
+        found = follow(value, path)
+        if not isinstance(found, Nowhere):
+            self._led.add(f"{key} {path}")
+            return found
+        if other := respelled(value, path, fits):
+            self._note(key, path, found, other)
+        heard.notes.append(f"{_leads(key, path)} nowhere: {found}")
+        return None
+
+    def _nowhere(self, value: JsonValue, key: str, path: str, found: Nowhere, fits: Fits) -> JsonValue:
+        """Give what was probably meant by a path that leads nowhere and must lead somewhere; `check` says whose fault.
+
+        Raise `AgentError` where there is no such thing.
+        """
+        other = respelled(value, path, fits) or same_key_elsewhere(value, path, fits)
+        other = other or (fitting(value, fits) if key.startswith("call.") else "")
+        # {"error": {"message": …}} is no reply at another path, and what `call` maps already is something else
+        if _ERRORS.intersection(other.split(".")) or (key.startswith("call.") and other in self._spec.call.values()):
+            other = ""
+        hint = f"`{key}` in the suite says where it stands"
+        lacks = AgentError(with_hint(f"unusable reply: {_leads(key, path)} nowhere: {found.found}", found.hint or hint))
+        meant = follow(value, other) if other else found
+        if not other or f"{key} {path}" in self._led or isinstance(meant, Nowhere):
+            raise lacks
+        self._note(key, path, found, other, lacks=lacks)
+        return meant
+
+    def _check_for_calls(self, answer: JsonValue) -> None:
+        """Note where an answer that has no calls at their path has some elsewhere."""
+        spec = self._spec
+        asked = follow(answer, spec.approvals) if spec.approvals else None
+        other = fitting(answer, lambda one: one is not asked and self._are_calls(one))
+        found = follow(answer, spec.calls)
+        if other and isinstance(found, Nowhere):
+            otherwise = f"an answer without calls has an empty list at {spec.calls!r}"
+            self._note("calls", spec.calls, found, other, f"; where these are none of its calls: {otherwise}")
+
+    def _are_calls(self, value: JsonValue) -> bool:
+        return isinstance(value, list) and bool(value) and all(map(self._is_call, value))
+
+    def _is_call(self, item: JsonValue) -> bool:
+        """Whether something is a call of a tool that is known here, by the paths of the suite or whatever its keys."""
+        if not isinstance(item, dict):
+            return False
+        paths = {"name": "name", "arguments": "arguments", **self._spec.call}
+        name, arguments = (follow(item, paths[part]) for part in ("name", "arguments"))
+        if not isinstance(name, Nowhere) and not isinstance(arguments, Nowhere):
+            result = follow(item, paths.get("result", ""))
+            is_named = self._is_tool(name) or (not self._tools and _is_identifier(name))
+            return is_named and _are_arguments(arguments) and not isinstance(result, Nowhere)
+        if _DECLARED.intersection(item):
+            return False  # a tool that is offered, and not called
+        return any(map(self._is_tool, item.values())) and any(isinstance(one, dict) for one in item.values())
+
+    def _is_tool(self, value: JsonValue) -> bool:
+        return isinstance(value, str) and (value in self._tools or value in self._names)
+
+    def _note(
+        self,
+        key: str,
+        path: str,
+        found: Nowhere,
+        other: str,
+        otherwise: str = "",
+        *,
+        lacks: AgentError | None = None,
+    ) -> None:
+        """Note the first answer in which a path led nowhere, and another one to what it is for."""
+        last = key.rpartition(".")[2]
+        message = f"{path!r} leads nowhere in the agent's answer: {found.found}"
+        if key.startswith("call."):
+            message = f"{path!r} leads nowhere in a call of the agent's answer: {found.found}"
+        at = ("agent", "http", *key.split("."))
+        fault = self._faulty(at, message, f"write `{last}: {other}`{otherwise}")
+        self._misspelt.setdefault(key, _Misspelt(key, path, fault, lacks))
+
+
+def _read_approvals(found: JsonValue, path: str) -> tuple[ApprovalRequest, ...]:
+    try:
+        return approvals_of(found, (path,))
+    except UnreadableError as error:
+        raise AgentError(f"unusable reply: {error}") from error
+
+
+def _read_stop(found: JsonValue, path: str) -> bool:
+    if found is None or isinstance(found, bool):
+        return bool(found)
+    raise AgentError(f"unusable reply: {_leads('stop', path)} to {_typed(found)}; it must lead to true or false")
+
+
+def _is_list(value: JsonValue) -> bool:
+    return isinstance(value, list)
+
+
+def _is_flag(value: JsonValue) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_text(value: JsonValue) -> bool:
+    return isinstance(value, str)
+
+
+def _is_anything(_: JsonValue) -> bool:
+    return True
+
+
+def _is_identifier(value: JsonValue) -> bool:
+    """Whether a value can be the name of a tool."""
+    return isinstance(value, str) and value.replace("-", "_").isidentifier()
+
+
+def _are_arguments(value: JsonValue) -> bool:
+    return isinstance(value, dict) or (isinstance(value, str) and read_arguments(value)[1] is None and bool(value))
+
+
+def _leads(key: str, path: str) -> str:
+    return f"the agent's `{key}: {path}` leads" if path else f"the agent's `{key}` is the whole answer and leads"
+
+
+def _typed(value: JsonValue) -> str:
+    if value is None:
+        return "null"
+    kinds: dict[type, str] = {dict: "a mapping", list: "a list", str: "the text"}
+    return f"{kinds.get(type(value), 'the value')} {shown(value)}"

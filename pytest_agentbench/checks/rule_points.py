@@ -1,0 +1,313 @@
+"""The points of a conversation that rules are judged at: what occurred there, what was said, what the state held.
+
+The state is known as long as every write before the point was observed: the environment kept it after each of them. It
+is the initial state where there was none, and the final one where nothing was written from the point on.
+"""
+
+import math
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pytest_agentbench.checks.calls import handoffs_of
+from pytest_agentbench.checks.effects import wrote
+from pytest_agentbench.checks.findings import WIDTH, call_text, value_text
+from pytest_agentbench.checks.matchers import Doubt
+from pytest_agentbench.checks.rule_arguments import Facts, NotThereError, UnreckonedError, is_reckoned
+from pytest_agentbench.checks.rules import Described, InState, Says, Spoken
+from pytest_agentbench.core.events import ExpectedHandoff
+from pytest_agentbench.core.json_values import JsonValue, is_number
+from pytest_agentbench.core.matchers import is_matcher, is_reference
+from pytest_agentbench.core.moments import is_moment
+from pytest_agentbench.core.names import suggestion
+from pytest_agentbench.core.patterns import Pattern, pattern
+from pytest_agentbench.core.spoken import says, states
+from pytest_agentbench.core.state import State
+from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.core.tool import Requestor
+
+
+@dataclass(frozen=True)
+class Point:
+    """A place in a conversation: the last message before it, and the call (its position) where it is one.
+
+    `subject` is the call that references lead to, `around` that of the rule around it, `what` names the point in
+    messages (nothing at the beginning). `set_off` says that a trigger led here, `handoff` is the handoff (its position)
+    where it is one, just before the message. `doubt` says why nobody can tell whether the rule is about it.
+    """
+
+    message: int = -1
+    call: int | None = None
+    subject: int | None = None
+    what: str = ""
+    set_off: bool = False
+    handoff: int | None = None
+    doubt: Doubt | None = None
+    around: int | None = None
+
+    @property
+    def place(self) -> tuple[int, int | None, int | None]:
+        """What tells points apart."""
+        return self.message, self.call, self.handoff
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A point where a rule was set off; `why` says what was found there, `message` where it shows.
+
+    `kept` None: not measured, and `cure` names what to add.
+    `is_open` tells that what had come later could still have changed it: nothing that was missing is proven so far,
+    `is_unsure` that not even the trigger is known to have occurred.
+    """
+
+    point: Point
+    kept: bool | None
+    why: str
+    message: int | None = None
+    is_open: bool = False
+    cure: str = ""
+    is_unsure: bool = False
+
+
+def unknown(point: Point, doubt: Doubt, *, is_unsure: bool = False) -> Judged:
+    """Say that nobody can tell what there is at a point."""
+    return Judged(point, None, doubt.why, cure=doubt.cure, is_unsure=is_unsure)
+
+
+def occasions(about: Described | Says | ExpectedHandoff | None, point: Point, facts: Facts) -> Iterator[Point]:
+    """Give what occurs after a point that a rule is about, or, in doubt, may be about; None is the beginning."""
+    if about is None:
+        if facts.run.transcript.texts("assistant") or facts.calls:
+            yield replace(point, set_off=True)
+    elif isinstance(about, Described):
+        for place in after(point, facts):
+            fits = facts.fits(about, place, point.subject)
+            if fits is not False:
+                yield at_call(place, point, facts, fits if isinstance(fits, Doubt) else None)
+    elif isinstance(about, ExpectedHandoff):
+        events = handoffs_of(facts.run)
+        for number in handoffs_after(point, facts):
+            index, event = events[number]
+            if about.fits(event):
+                yield Point(index, None, point.subject, printable(str(event)), set_off=True, handoff=number)
+    else:
+        yield from _words(about, point, facts)
+
+
+def after(point: Point, facts: Facts) -> Iterator[int]:
+    """Give the calls (their positions) after a point."""
+    for place, record in enumerate(facts.calls):
+        if place > point.call if point.call is not None else record.message >= point.message:
+            yield place
+
+
+def handoffs_after(point: Point, facts: Facts) -> list[int]:
+    """Give the handoffs (their positions) after a point; each came just before the message that holds it."""
+    if point.handoff is not None:
+        return list(range(point.handoff + 1, len(handoffs_of(facts.run))))
+    return [number for number, (index, _) in enumerate(handoffs_of(facts.run)) if index > point.message]
+
+
+def at_call(place: int, point: Point, facts: Facts, doubt: Doubt | None = None) -> Point:
+    """Give the point that a call is, after another one."""
+    record = facts.calls[place]
+    what = call_text(record.call.name, record.call.arguments)
+    return Point(record.message, place, place, what, set_off=True, doubt=doubt, around=point.subject)
+
+
+def _words(trigger: Says, point: Point, facts: Facts) -> Iterator[Point]:
+    party = "the user" if trigger.speaker == "user" else "the agent"
+    for index, _ in facts.run.transcript.texts(trigger.speaker):
+        try:
+            found = find(facts, trigger.spoken, [index], point.subject)
+        except NotThereError:
+            return
+        if found is not None and index >= point.message:
+            doubt = found if isinstance(found, Doubt) else None
+            what = f"{party} spoke" if isinstance(found, Doubt) else f"{party} said {found[1]}"
+            yield Point(index, None, point.subject, what, set_off=True, doubt=doubt)
+
+
+_SAY_WHICH = "name in `at` an argument that each of these calls has"
+_KNOWN_WHERE = (
+    "the state is known where `environment.state` can be read between calls and writes do not overlap; declare tools "
+    "that only read under `reads`"
+)
+
+
+def judge_state(rule: InState, point: Point, facts: Facts) -> Judged:
+    """Hold the state before a call, else before a message, against what a rule asks for."""
+    try:
+        steps = [_key(facts.referred(step, point.subject) if is_reference(step) else step) for step in rule.at]
+    except NotThereError:
+        return unknown(point, Doubt("the call does not say which part of the state it is about", _SAY_WHICH))
+    place = ".".join(map(printable, steps))
+    found: JsonValue = _state_before(point, facts)
+    if found is None:
+        return unknown(point, Doubt(f"what {place} was then is not known", _KNOWN_WHERE))
+    for depth, (step, written) in enumerate(zip(steps, rule.at, strict=True)):
+        inner = _at(found, step)
+        if inner is _NOTHING:
+            cure = "" if is_reference(written) else _meant(step, found)
+            above = ".".join(map(printable, steps[:depth])) or "the state"
+            if cure:
+                return unknown(point, Doubt(f"{above} has no {step!r}", cure))
+            return Judged(point, False, f"while there was no {place}")
+        found = inner
+    named = rule.value if isinstance(rule.value, Mapping) and not is_matcher(rule.value) else {}
+    if named and isinstance(found, dict):
+        for key in (key for key in named if key not in found):
+            # a key that differs in a letter or two from one that is there: nobody could ever have it
+            if near := suggestion(key, set(found) - set(named)):
+                return unknown(point, Doubt(f"{place} has no {key!r}", near))
+    shown = (isinstance(found, dict) and {key: found[key] for key in named if key in found}) or found
+    holds = facts.holds(rule.value, found, point.subject)
+    if isinstance(holds, Doubt):
+        return unknown(point, holds)
+    wanted = "" if holds else f", not {facts.shown(rule.value)}"
+    return Judged(point, holds, f"while {place} was {value_text(shown)}{wanted}")
+
+
+_NOTHING: Any = object()
+
+
+def _state_before(point: Point, facts: Facts) -> State | None:
+    run = facts.run
+    records = run.made
+    if point.call is not None:
+        start = next((at for at, record in enumerate(records) if record is facts.calls[point.call]), None)
+    else:
+        start = next((at for at, record in enumerate(records) if record.message >= point.message), len(records))
+    if start is None:  # a call of the conversation that the scenario begins with
+        return None
+    observed = [record.result is not None and record.result.wrote is True for record in records]
+    quiet = [wrote(record, run.toolset) is False for record in records]
+    if all(quiet[start:]) and run.final_state is not None:
+        return run.final_state
+    if not all(silent or seen for silent, seen in zip(quiet[:start], observed[:start], strict=True)):
+        return None
+    writes = sum(observed[:start])
+    if not writes:
+        return run.initial_state
+    return run.states[writes - 1] if len(run.states) == sum(observed) else None
+
+
+def _at(value: JsonValue, step: str) -> JsonValue:
+    if isinstance(value, dict):
+        return value.get(step, _NOTHING)
+    if isinstance(value, list) and step.isdecimal() and int(step) < len(value):
+        return value[int(step)]
+    return _NOTHING
+
+
+def _key(step: JsonValue) -> str:
+    return str(int(step) if isinstance(step, float) and step.is_integer() else step)
+
+
+def _meant(name: str, found: JsonValue) -> str:
+    """Say what a name of the suite's own was to be that is not there, or nothing where it is like none that is."""
+    if not isinstance(found, dict):
+        return ""
+    parts = name.split(".")
+    if parts[0] in found and len(parts) > 1:
+        return f"write each key by itself: [{', '.join(parts)}]"
+    return suggestion(name, found)
+
+
+_STRAIGHT = str.maketrans({"‘": "'", "’": "'", "ʼ": "'", "“": '"', "”": '"', "‐": "-", "‑": "-", "–": "-"})
+
+_CENTS = 100
+
+
+@dataclass(frozen=True)
+class _Known:
+    """Values that the run knows: a text says them where it states each, in any spelling that code can make of it.
+
+    `rounded` says that they were reckoned: a number with more decimals is then stated in whole cents as well.
+    """
+
+    values: tuple[JsonValue, ...]
+    locale: str
+    rounded: bool = False
+
+    def is_said(self, text: str) -> bool:
+        """Whether a text states every value."""
+        return all(
+            any(says(_worded(way), text) or states(way, text, self.locale) for way in self._ways(one))
+            for one in self.values
+        )
+
+    def _ways(self, value: JsonValue) -> list[JsonValue]:
+        if not self.rounded or not is_number(value):
+            return [value]
+        return [value, *(turn(value * _CENTS) / _CENTS for turn in (math.floor, math.ceil))]
+
+
+def places(facts: Facts, speaker: Requestor, messages: range, most: int | None = None) -> list[int]:
+    """Give the indices of messages in which a party speaks: those in `messages`, the first `most` of them."""
+    return [index for index, _ in facts.run.transcript.texts(speaker) if index in messages][:most]
+
+
+def find(facts: Facts, spoken: Spoken, messages: Iterable[int], subject: int | None) -> tuple[int, str] | Doubt | None:
+    """Give the first of these messages (indices) that says one of the texts, and the text as it is shown.
+
+    Give the doubt where none says one of those that can be told, and one cannot be reckoned. Raise `NotThereError`
+    where references of `spoken` lead to nothing.
+    """
+    wanted: list[str | _Known | Pattern] = []
+    doubts: list[Doubt] = []
+    for text in spoken.texts:
+        try:
+            wanted.append(_wanted(facts, text, subject))
+        except UnreckonedError:
+            doubts.append(facts.doubt(text, subject))
+    for index in messages:
+        text = facts.run.transcript.messages[index].text
+        for one in wanted:
+            if _is_said(one, text):
+                return index, _shown(one)
+    return doubts[0] if doubts else None
+
+
+def described(facts: Facts, spoken: Spoken, subject: int | None) -> str:
+    """Say in words what would have to be said; raise `NotThereError` where references lead to nothing."""
+    return " or ".join(_shown(_wanted(facts, text, subject)) for text in spoken.texts)
+
+
+def _shown(wanted: str | _Known | Pattern) -> str:
+    """Show a text as it stands, and a pattern between slashes."""
+    if isinstance(wanted, Pattern):
+        return f"/{printable(shorten(wanted.text, WIDTH))}/"
+    return " and ".join(value_text(_worded(one)) for one in (wanted.values if isinstance(wanted, _Known) else [wanted]))
+
+
+def _wanted(facts: Facts, text: Any, subject: int | None) -> str | _Known | Pattern:
+    locale = facts.run.scenario.language or "en"
+    if is_reference(text):
+        found = tuple(_values(facts.referred(text, subject)))
+        if not found:
+            raise NotThereError
+        return _Known(found, locale, rounded=is_reckoned(text))
+    if is_moment(text):
+        return _Known((facts.moment(text),), locale)
+    return pattern(text["pattern"], ignore_case=True) if isinstance(text, dict) else _worded(text)
+
+
+def _values(value: JsonValue) -> Iterator[JsonValue]:
+    if isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _values(item)
+    elif value is not None and str(value).strip():
+        yield value
+
+
+def _is_said(wanted: str | _Known | Pattern, text: str) -> bool:
+    if isinstance(wanted, Pattern):
+        straight = " ".join(unicodedata.normalize("NFKC", text.translate(_STRAIGHT)).split())
+        return wanted.search(straight)
+    return says(wanted, text) if isinstance(wanted, str) else wanted.is_said(text)
+
+
+def _worded(value: Any) -> str:
+    return value if isinstance(value, str) else repr(value)

@@ -1,0 +1,395 @@
+"""Injects faults into calls: what each kind does, step by step, in the tool's thread or on the loop."""
+
+import asyncio
+import copy
+import inspect
+import json
+import time
+from collections.abc import Awaitable, Callable, Generator, Iterator
+from dataclasses import dataclass
+from functools import partial, wraps
+from random import Random
+from typing import Any, Final
+
+from pytest_agentbench.core.errors import SuiteFaultError
+from pytest_agentbench.core.fault import FaultSpec
+from pytest_agentbench.core.json_values import is_number, to_json
+from pytest_agentbench.core.text import shorten
+from pytest_agentbench.core.tool import ToolCall, ToolResult
+from pytest_agentbench.environment.injection.schedule import InjectionWorld, Schedule
+from pytest_agentbench.environment.plugin_environment import OfferedTool
+from pytest_agentbench.environment.python_tools import PythonTool
+
+
+class _Unchanged:
+    """Marks an answer in which a fault found nothing to spoil."""
+
+
+UNCHANGED: Final = _Unchanged()
+"""What a way to spoil an answer gives where there is nothing to spoil."""
+
+Alter = Callable[[Any], Any]
+
+
+def emptied(value: Any) -> Any:
+    """Give an answer of the same form that holds nothing."""
+    if isinstance(value, ToolResult):
+        return _within(value, emptied)
+    if isinstance(value, dict):
+        return {} if value else UNCHANGED
+    if isinstance(value, list | tuple):
+        return type(value)() if value else UNCHANGED
+    if isinstance(value, str):
+        return "" if value else UNCHANGED
+    return None if value is not None else UNCHANGED
+
+
+def truncated(value: Any) -> Any:
+    """Give the first half of an answer: of a text its characters, of a list its entries, of an object its keys."""
+    if isinstance(value, ToolResult):
+        half = value.content[: len(value.content) // 2]
+        return value.model_copy(update={"content": half}) if len(value.content) > 1 else UNCHANGED
+    if isinstance(value, str):
+        return value[: len(value) // 2] if len(value) > 1 else UNCHANGED
+    if isinstance(value, list | tuple):
+        return value[: len(value) // 2] if value else UNCHANGED
+    if isinstance(value, dict):
+        return dict(list(value.items())[: len(value) // 2]) if value else UNCHANGED
+    return UNCHANGED
+
+
+def corrupted(value: Any, random: Random) -> Any:
+    """Give the answer with one of its values wrong: numbers first, then texts that hold digits."""
+    if isinstance(value, ToolResult):
+        return _within(value, lambda content: corrupted(content, random))
+    if isinstance(value, dict | list):
+        spoilt = copy.deepcopy(value)
+        places = list(_places(spoilt))
+        numbers = [place for place in places if is_number(place[0][place[1]])]
+        texts = [place for place in places if isinstance(place[0][place[1]], str) and _digits(place[0][place[1]])]
+        if not numbers and not texts:
+            return UNCHANGED
+        owner, key = random.choice(numbers or texts)
+        owner[key] = corrupted(owner[key], random)
+        return spoilt
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return value + random.choice([1, 2, 3, 10, 100])
+    if isinstance(value, float):
+        return round(value * random.choice([0.5, 1.1, 2, 10]) + 1, 2)
+    if isinstance(value, str) and (digits := _digits(value)):
+        place = random.choice(digits)
+        other = random.choice([digit for digit in "123456789" if digit != value[place]])
+        return value[:place] + other + value[place + 1 :]
+    return UNCHANGED
+
+
+def _within(result: ToolResult, alter: Alter) -> Any:
+    """Alter what a result's text stands for: the JSON in it, else the text itself."""
+    try:
+        content = json.loads(result.content)
+    except (ValueError, RecursionError):
+        content = result.content
+    is_text = isinstance(content, str)
+    altered = alter(content)
+    if altered is UNCHANGED:
+        return UNCHANGED
+    text = altered if is_text and isinstance(altered, str) else json.dumps(altered)
+    return result.model_copy(update={"content": text})
+
+
+def _places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield where a leaf of nested JSON stands: its owner and key."""
+    entries = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, item in entries:
+        if isinstance(item, dict | list):
+            yield from _places(item)
+        else:
+            yield value, key
+
+
+def _digits(value: str) -> list[int]:
+    return [index for index, char in enumerate(value) if char in "0123456789"]
+
+
+Arguments = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Wait:
+    """A step that only takes time."""
+
+    seconds: float
+
+
+Steps = Generator[Arguments | Wait, Any, Any]
+"""Yields what to do next; is sent the answer of each call, or thrown what the tool raised; returns the answer."""
+
+
+class Untouched(Exception):  # noqa: N818 - says what became of a call, no error
+    """There was nothing that the fault could change; carries the answer as it is."""
+
+    def __init__(self, answer: Any) -> None:
+        super().__init__("untouched")
+        self.answer = answer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Struck:
+    """One call that is struck, and what its fault may use."""
+
+    fault: FaultSpec
+    arguments: Arguments
+    random: Random
+    world: InjectionWorld
+
+
+def steps(struck: Struck) -> Steps:
+    """Give what the fault does with the call."""
+    return _EFFECTS[struck.fault.kind](struck)
+
+
+def _raising(make: Callable[[FaultSpec], Exception]) -> Callable[[Struck], Steps]:
+    def effect(struck: Struck) -> Steps:
+        if struck.fault.done:
+            yield struck.arguments
+        raise make(struck.fault)
+
+    return effect
+
+
+def _altering(alter: Callable[[Any, Random], Any]) -> Callable[[Struck], Steps]:
+    def effect(struck: Struck) -> Steps:
+        answer = yield struck.arguments
+        altered = alter(answer, struck.random)
+        if altered is UNCHANGED:
+            raise Untouched(answer)
+        return altered
+
+    return effect
+
+
+def _late(struck: Struck) -> Steps:
+    yield Wait(struck.fault.seconds)
+    return (yield struck.arguments)
+
+
+def _twice(struck: Struck) -> Steps:
+    answer = yield struck.arguments
+    try:
+        yield struck.arguments
+    except Exception:  # noqa: BLE001 - whatever the tool raises: what was done twice need not succeed twice
+        raise Untouched(answer) from None
+    return answer
+
+
+def _nothing_done(struck: Struck) -> Steps:
+    saved = struck.world.save()
+    try:
+        return (yield struck.arguments)
+    finally:
+        struck.world.restore(saved)
+
+
+def _stale(struck: Struck) -> Steps:
+    saved = struck.world.save()
+    struck.world.restore_first()
+    try:
+        return (yield struck.arguments)
+    finally:
+        struck.world.restore(saved)
+
+
+_TRIES = 8
+"""Other values that are tried until one gives an answer."""
+
+
+def _about_another(struck: Struck) -> Steps:
+    for arguments in _other_arguments(struck):
+        try:
+            return (yield arguments)
+        except Exception:  # noqa: BLE001, S112 - the other row may not fit this tool: the next one may
+            continue
+    raise Untouched((yield struck.arguments))
+
+
+def _other_arguments(struck: Struck) -> Iterator[Arguments]:
+    """Yield the arguments with one value replaced by another that stands in the same place of the state."""
+    tried = 0
+    for name, value in struck.arguments.items():
+        if not isinstance(value, str | int) or isinstance(value, bool):
+            continue
+        others = struck.world.others(value)
+        struck.random.shuffle(others)
+        for other in others:
+            if tried == _TRIES:
+                return
+            tried += 1
+            yield {**struck.arguments, name: other}
+
+
+_EFFECTS: dict[str, Callable[[Struck], Steps]] = {
+    "timeout": _raising(lambda fault: TimeoutError(fault.message or "the call timed out, no answer came")),
+    "error": _raising(lambda fault: RuntimeError(fault.message or "500 Internal Server Error")),
+    "rate_limit": _raising(lambda fault: RuntimeError(fault.message or "429 Too Many Requests: try again later")),
+    "empty": _altering(lambda answer, _: emptied(answer)),
+    "truncated": _altering(lambda answer, _: truncated(answer)),
+    "corrupted": _altering(corrupted),
+    "latency": _late,
+    "duplicate": _twice,
+    "no_op": _nothing_done,
+    "stale": _stale,
+    "wrong_row": _about_another,
+}
+
+NEED_A_STATE_TO_PUT_BACK = frozenset({"no_op", "stale"})
+"""Kinds that undo what a call did, or look back."""
+
+
+Made = Callable[[dict[str, Any]], Any]
+"""Makes the call with arguments by name."""
+
+
+class Striker:
+    """Puts the faults of one run around its tools. `sleep` waits in the tool's thread."""
+
+    def __init__(self, schedule: Schedule, world: InjectionWorld, sleep: Callable[[float], None] = time.sleep) -> None:
+        """Begin with the state as it is; raise `SuiteFaultError` where a fault needs what the state cannot do."""
+        self._schedule = schedule
+        self._world = world
+        self._sleep = sleep
+        needy = next((fault for fault in schedule.faults if fault.kind in NEED_A_STATE_TO_PUT_BACK), None)
+        if needy is not None and not world.can_be_put_back:
+            raise SuiteFaultError(
+                f"the fault {shorten(needy.name, 100)!r} puts the state back, which takes `state: {{sqlite: …}}`, "
+                "`{json: …}`, or a provider with save(handle) and restore(handle, saved)"
+            )
+        world.begin()
+
+    def around(self, tool: PythonTool) -> PythonTool:
+        """Give the tool with the faults that may strike it."""
+        if isinstance(tool, OfferedTool):
+            return tool.struck_by(self.call)
+        names = set(tool.signature.names)
+        signature = inspect.signature(tool.function)
+        injected = frozenset(tool.signature.injected)
+
+        def split(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+            given = signature.bind(*args, **kwargs).arguments
+            given = {**{k: v for k, v in given.items() if k in names or k in injected}, **kwargs}
+            return (
+                {name: value for name, value in given.items() if name not in injected},
+                {name: value for name, value in given.items() if name in injected},
+            )
+
+        @wraps(tool.function)
+        def struck(*args: Any, **kwargs: Any) -> Any:
+            arguments, rest = split(args, kwargs)
+            return self.call(tool.name, arguments, lambda given: _called(tool.function, signature, {**given, **rest}))
+
+        @wraps(tool.function)
+        async def struck_async(*args: Any, **kwargs: Any) -> Any:
+            arguments, rest = split(args, kwargs)
+
+            async def made(given: dict[str, Any]) -> Any:
+                return await _called(tool.function, signature, {**given, **rest})
+
+            return await self.call_async(tool.name, arguments, made)
+
+        spoilt = copy.copy(tool)
+        spoilt.function = struck_async if tool.is_async else struck
+        return spoilt
+
+    def call(self, name: str, arguments: dict[str, Any], made: Made) -> Any:
+        """Make a call in this thread, struck or not."""
+        strike = self._begin(name, arguments)
+        while (step := strike.step) is not None:
+            if isinstance(step, Wait):
+                self._sleep(step.seconds)
+                strike.answered(None)
+                continue
+            try:
+                answer = made(step)
+            except Exception as error:  # noqa: BLE001 - the fault decides what becomes of what the tool raised
+                strike.raised(error)
+            else:
+                strike.answered(answer)
+        return strike.answer
+
+    async def call_async(
+        self, name: str, arguments: dict[str, Any], made: Callable[[dict[str, Any]], Awaitable[Any]]
+    ) -> Any:
+        """Make a call on the loop, struck or not."""
+        strike = self._begin(name, arguments)
+        while (step := strike.step) is not None:
+            if isinstance(step, Wait):
+                await asyncio.sleep(step.seconds)
+                strike.answered(None)
+                continue
+            try:
+                answer = await made(step)
+            except Exception as error:  # noqa: BLE001 - same
+                strike.raised(error)
+            else:
+                strike.answered(answer)
+        return strike.answer
+
+    def _begin(self, name: str, arguments: dict[str, Any]) -> "_Strike":
+        number, fault = self._schedule.next(ToolCall(name=name, arguments=to_json(arguments)))
+        missed = partial(self._schedule.missed, number)
+        if fault is None:
+            return _Strike(_as_it_is(arguments), missed)
+        random = self._schedule.random(number)
+        return _Strike(steps(Struck(fault=fault, arguments=arguments, random=random, world=self._world)), missed)
+
+
+class _Strike:
+    """One call on its way through its fault's steps: `step` is what to do next, None once there is an `answer`."""
+
+    def __init__(self, work: Steps, missed: Callable[[], None]) -> None:
+        self._work = work
+        self._missed = missed
+        self.step: dict[str, Any] | Wait | None = None
+        self.answer: Any = None
+        self._go(lambda: next(work))
+
+    def answered(self, answer: Any) -> None:
+        """Go on with what the tool gave."""
+        self._go(lambda: self._work.send(answer))
+
+    def raised(self, error: Exception) -> None:
+        """Go on with what the tool raised; it is raised again where the fault makes nothing of it."""
+        try:
+            self._go(lambda: self._work.throw(error))
+        except Exception as left:
+            if left is error:
+                self._missed()
+            raise
+
+    def _go(self, on: Callable[[], dict[str, Any] | Wait]) -> None:
+        self.step = None
+        try:
+            self.step = on()
+        except StopIteration as stop:
+            self.answer = stop.value
+        except Untouched as untouched:
+            self._missed()
+            self.answer = untouched.answer
+
+
+def _as_it_is(arguments: dict[str, Any]) -> Steps:
+    return (yield arguments)
+
+
+def _called(function: Callable[..., Any], signature: inspect.Signature, arguments: dict[str, Any]) -> Any:
+    """Call by name, but for parameters that only take a position."""
+    positional = [
+        arguments[name]
+        for name, parameter in signature.parameters.items()
+        if parameter.kind is inspect.Parameter.POSITIONAL_ONLY and name in arguments
+    ]
+    only = {
+        name for name, parameter in signature.parameters.items() if parameter.kind is inspect.Parameter.POSITIONAL_ONLY
+    }
+    return function(*positional, **{name: value for name, value in arguments.items() if name not in only})

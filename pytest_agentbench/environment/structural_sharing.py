@@ -1,0 +1,143 @@
+"""What states share as one object, and what they do not: large states differ in a few rows, and cost what differs."""
+
+from operator import is_
+from typing import Any
+
+from pytest_agentbench.core.json_values import to_json
+from pytest_agentbench.environment.lazy_state import LazyDict
+
+
+def plain(value: Any, base: Any = None) -> Any:
+    """Give a value as plain JSON: where it equals `base`, the base itself, which nobody may change."""
+    if value is base and not isinstance(value, LazyDict):
+        return base
+    if isinstance(value, LazyDict):
+        return _plain_lazy(value, base)
+    if type(value) is dict:
+        if isinstance(base, dict):
+            if _untouched(value, base):
+                return base
+        else:
+            base = {}
+        made = {
+            key if type(key) is str else str(to_json(key)): plain(part, base.get(key)) for key, part in value.items()
+        }
+        return base if made.keys() == base.keys() and all(part is base[key] for key, part in made.items()) else made
+    if type(value) is list:
+        others = base if isinstance(base, list) else []
+        made_list = [plain(part, other) for part, other in zip(value, others, strict=False)]
+        made_list += [plain(part) for part in value[len(others) :]]
+        is_base = isinstance(base, list) and len(made_list) == len(base) and all(map(is_, made_list, base))
+        return base if is_base else made_list
+    made = to_json(value)
+    return base if _identical(made, base) else made
+
+
+def changes(value: Any, base: Any) -> Any:
+    """Give what differs from `base` in a value, as plain JSON, None where nothing does; equal changes are equal values.
+
+    What a `LazyDict` over `base` did not look at is not looked at either.
+    """
+    if value is base:
+        return None
+    if isinstance(value, dict) and isinstance(base, dict):
+        return _changes_of_dict(value, base)
+    if isinstance(value, list) and isinstance(base, list):
+        found = ([place, changes(*pair)] for place, pair in enumerate(zip(value, base, strict=False)))
+        at = [one for one in found if one[1] is not None]
+        more = [plain(part) for part in value[len(base) :]]
+        return {"at": at, "long": len(value), "more": more} if at or len(value) != len(base) else None
+    made = plain(value)
+    return None if _identical(made, base) else [made]
+
+
+def apart(left: Any, right: Any) -> tuple[Any, Any]:
+    """Give both without the parts that they share as one object; None stands in lists for what is left out."""
+    if left is right:
+        return None, None
+    if isinstance(left, dict) and isinstance(right, dict):
+        nothing = object()
+        ours, theirs = {}, {}
+        for key, one in left.items():
+            other = right.get(key, nothing)
+            if other is nothing:
+                ours[key] = one
+            elif other is not one:
+                ours[key], theirs[key] = apart(one, other)
+        theirs.update((key, other) for key, other in right.items() if key not in left)
+        return ours, theirs
+    if isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
+        items = [apart(*pair) for pair in zip(left, right, strict=True)]
+        return [one for one, _ in items], [other for _, other in items]
+    return left, right
+
+
+def is_large(state: Any) -> bool:
+    """Whether a state has so many rows that it should not be kept more often than needed."""
+    parts = state.values() if isinstance(state, dict) else ()
+    return sum(len(part) for part in parts if isinstance(part, dict | list)) > _MANY
+
+
+_MANY = 5_000
+"""Rows of a large state."""
+
+
+def _plain_lazy(value: LazyDict, wanted: Any) -> Any:
+    base = value.base
+    made: dict[str, Any] | None = None
+    for key in list(value.own):
+        name = key if type(key) is str else str(to_json(key))
+        if key not in value:
+            if key in base:
+                made = dict(base) if made is None else made
+                made.pop(key, None)
+            continue
+        part = plain(dict.__getitem__(value, key), base.get(key))
+        if name not in base or part is not base[name]:
+            made = dict(base) if made is None else made
+            made[name] = part
+    if made is None:
+        return base
+    return wanted if isinstance(wanted, dict) and wanted is not base and _identical(made, wanted) else made
+
+
+def _changes_of_dict(value: dict[Any, Any], base: dict[str, Any]) -> Any:
+    is_over = isinstance(value, LazyDict) and value.base is base
+    if not is_over and _untouched(value, base):
+        return None
+    keys = list(value.own) if is_over and isinstance(value, LazyDict) else list(dict.keys(value))
+    put: dict[str, Any] = {}
+    for key in keys:
+        if key not in value:
+            continue
+        part = dict.__getitem__(value, key)
+        name = key if type(key) is str else str(to_json(key))
+        found = changes(part, base[name]) if name in base else [plain(part)]
+        if found is not None:
+            put[name] = found
+    gone = sorted(key for key in (keys if is_over else base) if key in base and key not in value)
+    return {"gone": gone, "put": put} if gone or put else None
+
+
+def _untouched(value: dict[Any, Any], base: dict[Any, Any]) -> bool:
+    """Whether a dict is a copy whose keys and values are those of the base, as objects: seen quickly."""
+    return (
+        len(value) == len(base)
+        and all(map(is_, dict.values(value), dict.values(base)))
+        and all(map(is_, dict.keys(value), dict.keys(base)))
+    )
+
+
+def _identical(left: Any, right: Any) -> bool:
+    """Whether two JSON values are written alike: 1, 1.0 and True differ."""
+    if left is right:
+        return True
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, dict):
+        return left.keys() == right.keys() and all(_identical(part, right[key]) for key, part in left.items())
+    if isinstance(left, list):
+        return len(left) == len(right) and all(map(_identical, left, right))
+    if isinstance(left, float) and left == right == 0.0:
+        return str(left) == str(right)
+    return bool(left == right) or (left != left and right != right)  # noqa: PLR0124 - NaN is written alike

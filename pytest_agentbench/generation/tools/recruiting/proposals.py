@@ -1,0 +1,249 @@
+"""Sets of arguments that are worth a try: what probing saw accepted, and what results of other tools give.
+
+A value that a user says is a short scalar that a schema or a row shows: of its declared values, of the recipe, of the
+state, or of an answer to a call that did not name it. Values that only a probe put in come last.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pytest_agentbench.core.json_values import JsonValue, is_number, same
+from pytest_agentbench.generation.tools.data_types import Card, Cards, ParameterCard
+from pytest_agentbench.generation.tools.flows import scalars_in
+from pytest_agentbench.generation.tools.labels import name_of
+from pytest_agentbench.generation.tools.probing.result_parser import parsed
+from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
+from pytest_agentbench.generation.tools.recruiting.pool import call_key
+
+CANDIDATES = 10
+"""Sets of arguments that are proposed at a time (tool-to-scenario D.2)."""
+_LONGEST_VALUE = 120
+"""Characters of a value that a user would say."""
+_SHORT = 3
+"""Characters up to which a word stands in every text."""
+_OF_A_RUN = re.compile(r"[/\\]agentbench-\w{6,}")
+"""A folder that was made for one run (`{run_dir}`), which no other run has."""
+_OPAQUE = re.compile(
+    r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}|(?=[^\d]*\d)(?=[^a-f]*[a-f])[0-9a-f]{16,}", re.IGNORECASE
+)
+"""A UUID, or a hash."""
+_LIKELY = frozenset(("nominal", "observed", "proposed", "cross_parameter"))
+"""Kinds of probes with values that a user may have; the others try limits."""
+_PLAIN = ("string", "integer", "number", "boolean")
+_MORE = 4
+"""Numbers that are tried between the least and the largest that were seen accepted."""
+_YEARS_AWAY = 6
+"""Years by which a date is moved away: more than acceptance asks for."""
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+Arguments = dict[str, Any]
+
+
+class Shown:
+    """What schemas, recipe, state and answers show, so that a user may have it."""
+
+    def __init__(self, cards: Cards, hints: Mapping[str, Sequence[JsonValue]]) -> None:
+        """Read all cards; `hints` are values of recipe and state, by `argument` or `tool.argument`."""
+        self._hints = hints
+        texts: list[JsonValue] = [value for values in hints.values() for value in values]
+        named: list[tuple[str, JsonValue]] = [(key, value) for key, values in hints.items() for value in values]
+        for card in cards.cards:
+            texts += [card.declared_description, *(str(parameter.schema_) for parameter in card.parameters)]
+            for probe in card.probes:
+                own = [value for value in read_slots(probe.arguments).values() if isinstance(value, str) and value]
+                if probe.verdict == "ok" and not any(value in probe.content for value in own):
+                    texts.append(parsed(probe.content))
+                    named += scalars_in(texts[-1])
+        self._named = {(name_of(path), str(value).casefold()) for path, value in named}
+        self._text = "\n".join(str(value) for _, value in scalars_in(texts)).casefold()
+
+    def holds(self, value: JsonValue, name: str = "") -> bool:
+        """Whether a value is no text, or one that is shown somewhere as a whole word; a short one under its name."""
+        if name and isinstance(value, str) and len(value) < _SHORT:
+            return (name, value.casefold()) in self._named
+        pattern = rf"(?<!\w){re.escape(str(value).casefold())}(?!\w)"
+        return not isinstance(value, str) or re.search(pattern, self._text) is not None
+
+    def known(self, card: Card) -> dict[str, tuple[JsonValue, ...]]:
+        """Give what recipe and state name for the arguments of a tool, by path."""
+        names = {one.path: name_of(one.path) for one in card.parameters}
+        found = {path: self._hints.get(f"{card.tool}.{name}", self._hints.get(name)) for path, name in names.items()}
+        return {path: tuple(values) for path, values in found.items() if values is not None}
+
+
+def proposed(card: Card, shown: Shown, suggested: Sequence[Arguments], tried: Sequence[Arguments]) -> list[Arguments]:
+    """Give up to `CANDIDATES` sets of arguments that were not tried; `suggested` is what results of others give.
+
+    Arguments that recipe and state name values for have others only where a result gave them.
+    """
+    known, given = shown.known(card), [read_slots(one) for one in suggested]
+    declared = {one.path for one in card.parameters if one.declared_required}
+    listed = {one.path: one.schema_.get("enum") or () for one in card.parameters}
+
+    def is_shown(path: str, value: JsonValue) -> bool:
+        is_given = str(value) in from_results or value in listed.get(path, ())
+        return is_given or shown.holds(value, name_of(path))
+
+    from_results = {str(value) for one in given for value in one.values()}
+
+    def is_known(path: str, value: JsonValue) -> bool:
+        named = [*known[path], *(one.get(path) for one in given)] if known.get(path) else [value]
+        return any(same(value, one) for one in named)
+
+    def unlikely(arguments: Arguments) -> int:
+        slots = read_slots(arguments)
+        likely = [
+            is_known(path, value) and is_shown(path, value) and not _is_zero(value) for path, value in slots.items()
+        ]
+        return likely.count(False) + len(declared - slots.keys())
+
+    every = [_wanted(trimmed(one, card), card, known) for one in (*_proven(card), *_combined(card, known, given))]
+    every = [one for one in every if is_sayable(one) and _joins_two(one) and _is_declared(one, card)]
+    keys = {call_key("", arguments) for arguments in tried}
+    found: dict[str, Arguments] = {}
+    least = min(map(unlikely, every), default=0)  # of an argument for which nothing is shown, any value is tried
+    for one in [one for one in every if unlikely(one) == least]:
+        found.setdefault(call_key("", one), one)
+    return [one for key, one in found.items() if key not in keys][:CANDIDATES]
+
+
+def _wanted(arguments: Arguments, card: Card, known: Mapping[str, Sequence[JsonValue]]) -> Arguments:
+    """Leave out the optional arguments for which the recipe says that there are no values."""
+    none = {one.path for one in card.parameters if not is_needed(one) and known.get(one.path) == ()}
+    slots = read_slots(arguments)
+    kept = {path: value for path, value in slots.items() if path not in none}
+    return arguments if len(kept) == len(slots) else build(kept)
+
+
+def trimmed(arguments: Mapping[str, JsonValue], card: Card) -> Arguments:
+    """Leave out what makes no difference: nulls, defaults of optional arguments, arguments without effect, codes."""
+    optional = {one.path: one for one in card.parameters if not is_needed(one)}
+    names = {one.path for one in card.parameters}
+
+    def counts(name: str, value: JsonValue) -> bool:
+        if (parameter := optional.get(name)) is None:
+            return value is not None or name in names
+        declared = parameter.schema_
+        is_default = "default" in declared and same(declared["default"], value)
+        is_empty = value is None or value in ({}, [], "")
+        return not (parameter.no_effect or is_default or is_empty or is_opaque(value) or _is_switch(parameter))
+
+    return {name: value for name, value in arguments.items() if counts(name, value)}
+
+
+def is_needed(parameter: ParameterCard) -> bool:
+    """Whether an argument must be given: as probing found, else as declared."""
+    return parameter.declared_required if parameter.required is None else parameter.required
+
+
+def is_opaque(value: JsonValue) -> bool:
+    """Whether a value is a code that a program drew and nobody remembers: a UUID, a hash."""
+    return isinstance(value, str) and _OPAQUE.fullmatch(value) is not None
+
+
+def is_dated(value: JsonValue) -> bool:
+    """Whether a value names a day: what is right today need not be tomorrow."""
+    return isinstance(value, str) and _DATE.search(value) is not None
+
+
+def moved_away(arguments: Mapping[str, JsonValue]) -> Arguments:
+    """Give the arguments with every date some years later: a near one is right today, and need not be tomorrow."""
+    return build({path: _moved_away(value) for path, value in read_slots(dict(arguments)).items()})
+
+
+def _moved_away(value: JsonValue) -> JsonValue:
+    if not (isinstance(value, str) and _DATE.fullmatch(value)):
+        return value
+    year, rest = value.split("-", 1)
+    return f"{int(year) + _YEARS_AWAY}-{rest if rest != '02-29' else '02-28'}"
+
+
+def is_sayable(arguments: Mapping[str, JsonValue]) -> bool:
+    """Whether a person could say all values: no long texts, no line breaks, nothing empty, no folder of a run."""
+    values = list(read_slots(dict(arguments)).values())
+    texts = list(map(str, values))
+    return not any(value is None or value in ({}, []) for value in values) and all(
+        text == text.strip() and 0 < len(text) <= _LONGEST_VALUE and text.isprintable() and not _OF_A_RUN.search(text)
+        for text in texts
+    )
+
+
+def _proven(card: Card) -> list[Arguments]:
+    """Give the arguments of probes that worked, those with fewest arguments first."""
+    names = {parameter.path.split(".")[0] for parameter in card.parameters}
+    good = [
+        trimmed(probe.arguments, card)
+        for probe in card.probes
+        if probe.verdict == "ok" and probe.kind in _LIKELY and probe.arguments.keys() <= names
+    ]
+    first: dict[str, Arguments] = {}
+    for one in sorted(good, key=len):
+        first.setdefault(call_key("", one).casefold(), one)
+    return list(first.values())
+
+
+def _combined(
+    card: Card, known: Mapping[str, Sequence[JsonValue]], given: Sequence[Mapping[str, JsonValue]]
+) -> Iterator[Arguments]:
+    """Give sets of accepted values, what other results suggest in their place; each value with different others."""
+    choices = {one.path: _values(one, known.get(one.path, ())) for one in card.parameters}
+    needed = [one.path for one in card.parameters if is_needed(one)]
+    extra = [one.path for one in card.parameters if not is_needed(one) and not one.no_effect and not _is_switch(one)]
+    if not card.parameters:
+        yield {}
+        return
+    most = max([*map(len, choices.values()), len(given), 1])
+    for turn in range(4 * most):
+        values: Arguments = {}
+        for place, path in enumerate([*needed, *(extra if turn % 3 == 2 else ())]):
+            if accepted := choices[path]:
+                values[path] = accepted[(turn + place * (turn // most)) % len(accepted)]
+        hint = given[turn // 2 % len(given)] if given else {}
+        if turn % 2 or not all(path in values for path in hint):  # what a result gave may be of another world
+            values |= hint
+        if all(path in values for path in needed):
+            yield build(values)
+
+
+def _is_switch(parameter: ParameterCard) -> bool:
+    """Whether an argument is a number from a closed list, which programs switch something by."""
+    listed = parameter.schema_.get("enum") or ()
+    return not is_needed(parameter) and bool(listed) and all(isinstance(value, int) for value in listed)
+
+
+def _values(parameter: ParameterCard, known: Sequence[JsonValue]) -> tuple[JsonValue, ...]:
+    """Give the values to try for an argument: those seen accepted, those known of, those that the schema lists."""
+    declared = parameter.schema_
+    spelt: dict[str, JsonValue] = {}
+    for value in (*parameter.accepted, *known, *declared.get("enum", ()), *declared.get("examples", ())):
+        if not any(same(value, bad) for bad in parameter.refused):
+            spelt.setdefault(str(value).casefold(), value)  # probing tries other spellings of what it knows
+    return (*spelt.values(), *_between(declared, list(spelt.values())))
+
+
+def _between(declared: Mapping[str, Any], seen: Sequence[JsonValue]) -> Iterator[JsonValue]:
+    """Yield some whole numbers within the declared range, or the one that was seen, that were not seen themselves."""
+    numbers = [value for value in seen if isinstance(value, int) and not isinstance(value, bool) and value > 0]
+    if declared.get("type") != "integer" or declared.get("enum") or not numbers:
+        return
+    low, high = max(min(numbers), 1), max(numbers)
+    step = max((high - low) // _MORE, 1)
+    yield from (value for value in range(low + step, high, step) if value not in numbers)
+
+
+def _is_declared(arguments: Mapping[str, JsonValue], card: Card) -> bool:
+    """Whether no plain argument holds a mapping, which a lenient service takes and no user says."""
+    plain = {one.path for one in card.parameters if one.schema_.get("type") in _PLAIN}
+    return not any(isinstance(value, Mapping) and name in plain for name, value in arguments.items())
+
+
+def _is_zero(value: JsonValue) -> bool:
+    """Whether a value is the number nobody asks for."""
+    return is_number(value) and value == 0
+
+
+def _joins_two(arguments: Mapping[str, JsonValue]) -> bool:
+    """Whether no thing is joined to itself."""
+    texts = [value for value in read_slots(dict(arguments)).values() if isinstance(value, str)]
+    return len(texts) == len(set(texts))
