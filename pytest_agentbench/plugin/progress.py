@@ -138,9 +138,12 @@ class LiveLine:
         with self._given_way():
             return (yield)
 
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtestloop(self) -> Generator[None, object, object]:
-        """Whatever ends the loop, the line is gone before anything else is printed."""
+        """Whatever ends the loop, the line is gone before anything else is printed.
+
+        This is the innermost wrapper, since pytest prints "[100%]" in one of its own.
+        """
         try:
             return (yield)
         finally:

@@ -45,6 +45,28 @@ def test_a_watched_session_shows_the_line_and_leaves_no_trace(project: Project, 
     assert "[100%]" in screen
 
 
+def test_nothing_draws_any_more_when_the_loop_has_ended(project: Project) -> None:
+    """Pytest prints "[100%]" after its loop: a line drawn then would erase it."""
+    project.suite("a")
+    project.pytester.makeconftest("""
+        import threading
+
+        import pytest
+
+        @pytest.hookimpl(wrapper=True)
+        def pytest_runtestloop():
+            result = yield
+            names = [thread.name for thread in threading.enumerate()]
+            print("drawing" if "agentbench-progress" in names else "at rest")
+            return result
+    """)
+
+    _, screen = run_on_terminal(project.pytester.path, "--agentbench")
+
+    assert "at rest" in screen
+    assert "drawing" not in screen
+
+
 def test_the_line_is_cut_to_the_terminal(project: Project) -> None:
     """A narrow terminal gets the beginning."""
     project.suite("a", "b")
