@@ -124,7 +124,14 @@ def _may_be_state(file: Path) -> bool:
         held = json.loads(file.read_bytes())
     except (OSError, ValueError, RecursionError):
         return False
-    return isinstance(held, dict) and bool(held) and all(isinstance(table, dict | list) for table in held.values())
+    return isinstance(held, dict) and bool(held) and all(map(_is_table, held.values()))
+
+
+def _is_table(value: object) -> bool:
+    """Whether something is a list of rows or a mapping of keys to rows; settings of a tool are neither."""
+    if not isinstance(value, dict | list):
+        return False
+    return all(isinstance(row, dict) for row in (value.values() if isinstance(value, dict) else value))
 
 
 def _tools_in(file: Path) -> tuple[str, bool] | None:

@@ -10,6 +10,7 @@ from functools import reduce
 from itertools import pairwise
 
 from pytest_agentbench.core.names import listing, suggestion
+from pytest_agentbench.core.python_source import parsed
 
 METRICS = (
     "name_recall",
@@ -55,7 +56,7 @@ def holds(text: str, values: Mapping[str, float | None]) -> bool | None:
     if len(text) > _LONGEST:
         raise ValueError(f"the expression has {len(text)} characters, allowed: {_LONGEST}")
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
+        tree = parsed(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise ValueError(f"{text!r} is no expression: {error}; {_EXAMPLE}") from None
     return _truth(tree, values)

@@ -23,14 +23,11 @@ from typing import TypeVar
 
 from pytest_agentbench.core.errors import ImportPathError, with_hint
 from pytest_agentbench.core.names import listing, suggestion
+from pytest_agentbench.core.python_source import parsed
 from pytest_agentbench.core.text import raised_text
 
 LOCK = threading.RLock()
 """Guards `sys.path` and the choice of module names, which the whole process shares."""
-
-
-_PARSING = threading.Lock()
-"""CPython 3.11 counts how deep a tree is in one place: two threads that parse at a time may fail with `SystemError`."""
 
 
 class SuiteFolder(str):
@@ -195,11 +192,6 @@ def _missing(name: str, prefix: str, root: Path) -> str:
     return with_hint(f"{what} in {root} or on sys.path", hint)
 
 
-def _tree(source: bytes, file: str) -> ast.Module:
-    with _PARSING:
-        return ast.parse(source, file)
-
-
 @lru_cache(maxsize=1024)
 def _imports(file: Path, _changed: int) -> frozenset[tuple[int, str]]:
     """Give the modules that a source file imports: how many folders up (0: an absolute name) and the dotted name.
@@ -207,7 +199,7 @@ def _imports(file: Path, _changed: int) -> frozenset[tuple[int, str]]:
     `from a import b` gives `a.b`, which may be a module. The standard library is left out.
     """
     try:
-        tree = _tree(file.read_bytes(), str(file))
+        tree = parsed(file.read_bytes(), str(file))
     except (SyntaxError, ValueError, RecursionError):
         return frozenset()  # importing it tells more
     names: set[tuple[int, str]] = set()
@@ -248,7 +240,7 @@ def _compiled(file: str, _changed: int, _size: int, root: Path, space: str) -> C
     source = Path(file).read_bytes()
     if not space:
         return compile(source, file, "exec", dont_inherit=True)
-    tree = _Imports(root, space).visit(_tree(source, file))
+    tree = _Imports(root, space).visit(parsed(source, file))
     return compile(ast.fix_missing_locations(tree), file, "exec", dont_inherit=True)
 
 

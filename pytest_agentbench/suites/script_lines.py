@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pytest_agentbench.core.acts import ACT_KINDS, Line
 from pytest_agentbench.core.misfit import Keys
+from pytest_agentbench.core.python_source import parsed
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.text import printable, shorten
@@ -54,7 +55,7 @@ def call_of(line: str, tools: Iterable[ToolSpec]) -> ToolCall | None:
     if name not in {tool.name for tool in tools}:
         return None
     try:
-        tree = ast.parse(line.strip(), mode="eval").body
+        tree = parsed(line.strip(), mode="eval").body
         if not isinstance(tree, ast.Call) or tree.args:
             return None
         arguments = {keyword.arg: ast.literal_eval(keyword.value) for keyword in tree.keywords if keyword.arg}

@@ -487,6 +487,7 @@ ORDERS = '{"orders": {"W1": {"status": "open"}}}'
     ("files", "tools", "state"),
     [
         ({"orders.json": ORDERS, "package.json": '{"name": "shop"}'}, TOOLS, {"json": "orders.json"}),
+        ({"tsconfig.json": '{"compilerOptions": {"strict": true}, "include": ["src"]}'}, TOOLS, None),
         ({"orders.json": ORDERS, "stock.json": ORDERS}, TOOLS + '\nFILE = "stock.json"\n', {"json": "stock.json"}),
         ({"shop.sql": "CREATE TABLE orders (id TEXT PRIMARY KEY);"}, TOOLS, {"sqlite": {"schema": "shop.sql"}}),
         ({"orders.json": ORDERS, "stock.json": ORDERS}, TOOLS, None),
@@ -507,5 +508,5 @@ def test_the_one_file_that_can_be_the_state_is_taken(
     written = (project / "agentbench.yaml").read_text()
     named = {"tools": f"{name}_tools", "state": state} if state else None
     assert yaml.safe_load(written).get("environment") == named
-    assert ("Several files here could be the state: orders.json, stock.json." in written) is (state is None)
+    assert ("Several files here could be the state: orders.json, stock.json." in written) is (state is None and len(files) > 1)
     assert (json.dumps(named) in printed) is (state is not None)

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, PydanticUserError, TypeAdapter, Vali
 
 from pytest_agentbench.core.errors import SuiteFaultError, causes, with_hint
 from pytest_agentbench.core.names import listing, suggestion
+from pytest_agentbench.core.python_source import parsed
 from pytest_agentbench.core.text import printable, raised_text, shorten
 
 UNKNOWN: Any = object()
@@ -109,7 +110,7 @@ def _expressions(node: ast.AST, scope: ast.AST) -> Iterator[tuple[ast.expr, ast.
 @lru_cache(maxsize=8)
 def _parsed(source: str) -> ast.Module | None:
     try:
-        return ast.parse(source)
+        return parsed(source)
     except (SyntaxError, ValueError, RecursionError):
         return None
 

@@ -15,11 +15,11 @@ from pytest_agentbench.generation.tools.recruiting.pool import Pool
 from pytest_agentbench.generation.tools.world import how_to_reset
 
 _WAYS: dict[Cure, str] = {
-    "environment.reads": "nobody has declared what they do and nothing can be reset; if they only read, write",
-    "environment.writes": "nobody has declared what they do and nothing can be reset; if they write, write",
-    "generate.trust_annotations": "only the server says what they do, and nothing can be reset; if it is right, write",
-    "generate.allow_writes": "they change what cannot be reset: {how}; or, if that may be, write",
-    "generate.allow": "they may destroy what cannot be reset: {how}; or, if that may be, write",
+    "environment.reads": "Nothing can be reset, and nobody declares what they do. If they only read, write",
+    "environment.writes": "Nothing can be reset, and nobody declares what they do. If they write, write",
+    "generate.trust_annotations": "Nothing can be reset, and only the server says what they do. If it is right, write",
+    "generate.allow_writes": "They change what cannot be reset: {how}. If they may be called all the same, write",
+    "generate.allow": "They may destroy what cannot be reset: {how}. If they may be called all the same, write",
 }
 
 
@@ -31,7 +31,7 @@ def left_alone(tools: Iterable[Card | Permission], environment: EnvironmentSpec)
         if not one.called and one.cure:
             by_cure.setdefault(one.cure, []).append(one.tool)
     return [
-        f"not called: {listing(tools)}; {_WAYS[cure].replace('{how}', how)}: {line_for(cure, tools)}"
+        f"not called: {listing(tools)}. {_WAYS[cure].replace('{how}', how)}: {line_for(cure, tools)}"
         for cure, tools in by_cure.items()
     ]
 

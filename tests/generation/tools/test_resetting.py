@@ -73,5 +73,5 @@ def test_what_is_not_called_is_told_with_what_would_open_anew(
     main(["generate", str(tmp_path / "agentbench.yaml"), "--until", "cards"])
 
     told = " ".join(capsys.readouterr().out.split())
-    assert "not called: empty_bin; they change what cannot be reset: give the suite a `state`" in told
-    assert "or, if that may be, write: generate: {allow_writes: true}" in told
+    assert "not called: empty_bin. They change what cannot be reset: give the suite a `state`" in told
+    assert "If they may be called all the same, write: generate: {allow_writes: true}" in told
