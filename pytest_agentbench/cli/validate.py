@@ -277,7 +277,7 @@ def _section(title: str, entries: Sequence[tuple[str, str]]) -> Iterator[str]:
 
 
 _WEAK = "scenarios that a weak agent passes"
-_REMEDIES = {_WEAK: ": add `communicate`, or a call that must be made"}
+_REMEDIES = {_WEAK: ": add `communicate`, a call that must be made, or a call that must not (`never`)"}
 
 
 def _title(kind: Kind) -> str:

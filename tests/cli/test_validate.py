@@ -28,7 +28,7 @@ def test_a_vacuous_scenario_is_named(tmp_path: Path, capsys: pytest.CaptureFixtu
 
     text = capsys.readouterr().out
     assert status == 1
-    assert "scenarios that a weak agent passes (1): add `communicate`, or a call" in text
+    assert "scenarios that a weak agent passes (1): add `communicate`, a call that must be made, or" in text
     assert "  idle (does nothing, echoes the user, uses wrong arguments)" in text
     assert "1 of 2 scenarios valid" in text
     assert text.rstrip().endswith("FAILED, since 1 not valid and too many wrong runs pass")
