@@ -57,6 +57,8 @@ NO_CLOCK = (
     "Not played at a later date, since the suite sets no `now`. Dates near the day it was made are those of the state."
 )
 """The note in the header of a scenario whose environment takes no clock."""
+LAPSES = "Holds with the suite's `now` alone: {days} days later a right run fails."
+"""The note in the header of a scenario that a suite without `now`, or with a later one, cannot play."""
 
 _Became = tuple[Literal["found", "refused", "missed"], str]
 
@@ -127,13 +129,12 @@ class Acceptance:
             for why in details:
                 raise LostError(draft, "acceptance", reason, why)
 
-    async def _validated(self, draft: Draft, plan: RunPlan, later: str = "") -> None:
+    async def _validated(self, draft: Draft, plan: RunPlan) -> None:
         """Ask what `agentbench validate` asks of one scenario; mutants are left to that command."""
         report = await validate_scenario(plan, self.shared)
         if not report.is_valid or report.vacuous:
             first = report.issues[0] if report.issues else passed_by(report.vacuous)  # also where nothing is to change
-            reason = "it does not hold later" if later else f"validation: {first.kind}"
-            raise LostError(draft, "acceptance", reason, f"{later}{first.message}")
+            raise LostError(draft, "acceptance", f"validation: {first.kind}", first.message)
 
     async def _held_against_rules(self, draft: Draft, plan: RunPlan, *, solved: bool) -> Draft:
         """Play the draft's own right run, which must break no rule, and each wrong run of its policies."""
@@ -183,7 +184,11 @@ class Acceptance:
             raise LostError(draft, "acceptance", "the right run does not pass", why)
 
     async def _held_later(self, draft: Draft, scenario: Scenario) -> Draft:
-        """Move the environment's clock where it takes one; what is about the suite's own moment stays there."""
+        """Move the environment's clock where it takes one; what is about the suite's own moment stays there.
+
+        A draft that lapses is right in every session, since the suite's `now` stays; its header says so. An appointment
+        in three weeks is one.
+        """
         now = self.suite.now
         if now is None:
             return draft.model_copy(update={"notes": tuple(dict.fromkeys([*draft.notes, NO_CLOCK]))})
@@ -193,7 +198,11 @@ class Acceptance:
         for days in LATER:
             moved = self.suite.environment.model_copy(update={"now": now + timedelta(days=days)})
             suite = self.suite.model_copy(update={"environment": moved})
-            await self._validated(draft, self.plan(scenario, suite), f"{days} days later: ")
+            try:
+                await self._validated(draft, self.plan(scenario, suite))
+            except LostError:
+                notes = (*draft.notes, LAPSES.format(days=days))
+                return draft.model_copy(update={"notes": notes, "lapses_after": days})
         return draft
 
     def _rules(self, policies: Sequence[Policy]) -> Rules:

@@ -178,7 +178,7 @@ class Draft(Model):
     `state` is what the scenario adds to the suite's own state, `forbidden` what a right run must not call,
     `communicate` what it must say, `handoffs` to which agents it must hand over (`place`: the number of calls before).
     `purpose` and `situation` are the critic's summaries. `provenance` is kept in the file as it is, `notes` as lines of
-    its header.
+    its header. `lapses_after` are the days after the suite's `now` on which a right run fails, 0 where none does.
     """
 
     id: str
@@ -198,6 +198,7 @@ class Draft(Model):
     worded_by: str = ""
     tags: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    lapses_after: int = 0
     provenance: dict[str, Any] = {}
 
     def requested(self, turn: int) -> tuple[PlannedCall, ...]:

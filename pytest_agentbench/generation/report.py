@@ -123,6 +123,7 @@ def document_of(report: Report) -> dict[str, JsonValue]:
         "lost": [loss.model_dump() for loss in report.losses],
         "worded": dict(Counter(draft.worded_by for draft in report.accepted)),
         "calls": {draft.id: len(draft.calls) for draft in report.accepted},
+        "lapsing": [draft.id for draft in report.accepted if draft.lapses_after],
         "coverage": [row.model_dump(mode="json") for row in report.coverage],
         "handling": {policy: dict(counts) for policy, counts in report.handling.items()},
         "players": dict(report.players),
@@ -161,6 +162,8 @@ def _counts(report: Report) -> Iterator[str]:
     average = f", {sum(calls) / len(calls):.1f} calls on average" if calls else ""
     personas = f"; {report.scenarios} with all personas" if report.scenarios > len(calls) else ""
     yield f"{len(calls)} of {report.wanted} scenarios{average}{personas}"
+    if lapsing := sum(draft.lapses_after > 0 for draft in report.accepted):
+        yield f"{lapsing} of them hold with the suite's `now` alone; rows that are good for over a year after it help"
 
 
 def _files(report: Report) -> Iterator[str]:

@@ -508,5 +508,7 @@ def test_the_one_file_that_can_be_the_state_is_taken(
     written = (project / "agentbench.yaml").read_text()
     named = {"tools": f"{name}_tools", "state": state} if state else None
     assert yaml.safe_load(written).get("environment") == named
-    assert ("Several files here could be the state: orders.json, stock.json." in written) is (state is None and len(files) > 1)
+    assert ("Several files here could be the state: orders.json, stock.json." in written) is (
+        state is None and len(files) > 1
+    )
     assert (json.dumps(named) in printed) is (state is not None)

@@ -2,13 +2,13 @@
 
 import asyncio
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.generation.draft import Draft, Owner, PolicyPart, WrongRun
+from pytest_agentbench.generation.report import lines_of
 from pytest_agentbench.suites.suite_file import load_suite
 from tests.generation.draft.test_produce import produce
 from tests.generation.drafting import Do, Say, drafted
@@ -199,20 +199,22 @@ def test_a_policy_of_whose_wrong_runs_the_tool_refuses_some_is_not_decided(tmp_p
 
 
 @pytest.mark.parametrize(
-    ("refuses", "reason"),
+    ("refuses", "lapses"),
     [
-        ("pass", ""),
-        ('if now.year > 2026:\n        raise ValueError("the season is over")', "it does not hold later"),
+        ("pass", 0),
+        ('if now.year > 2026:\n        raise ValueError("the season is over")', 366),
     ],
 )
-def test_a_scenario_holds_later_where_the_environment_takes_a_clock(tmp_path: Path, refuses: str, reason: str) -> None:
+def test_a_scenario_that_does_not_hold_later_says_so(tmp_path: Path, refuses: str, lapses: int) -> None:
+    """It is right in every session, since the suite's own clock stays."""
     suite = theatre(tmp_path, clock=", now", refuses=refuses, now="2026-01-15T10:00:00Z")
 
     report, _ = produce(suite, [asked(suite, 2, refused=False)])
 
-    assert [loss.reason for loss in report.losses] == ([reason] if reason else [])
-    notes: list[Any] = [note for draft in report.accepted for note in draft.notes]
-    assert notes == []
+    (draft,) = report.accepted
+    note = "Holds with the suite's `now` alone: 366 days later a right run fails."
+    assert (draft.lapses_after, draft.notes) == (lapses, (note,) if lapses else ())
+    assert any("1 of them hold with the suite's `now` alone" in line for line in lines_of(report)) is bool(lapses)
 
 
 def test_without_a_clock_the_header_says_that_it_is_not_tested(tmp_path: Path) -> None:

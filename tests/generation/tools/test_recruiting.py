@@ -293,7 +293,7 @@ def test_what_a_change_draws_is_not_to_be_told(tmp_path: Path) -> None:
     assert "receipt" not in told
 
 
-def test_a_change_that_lapses_within_a_year_is_told_with_what_helps(tmp_path: Path) -> None:
+def test_a_change_that_lapses_within_a_year_is_used_where_none_lasts(tmp_path: Path) -> None:
     """A visit in some weeks can be booked on the clock of the suite, and not a year later; one in two years can."""
     (tmp_path / "visits.py").write_text(
         "def book_visit(state, now, visit: int) -> str:\n"
@@ -306,16 +306,17 @@ def test_a_change_that_lapses_within_a_year_is_told_with_what_helps(tmp_path: Pa
     suite.write_text(
         "agent: none:build\nnow: 2026-11-30T09:00Z\nscenarios: [generated/scenarios/*.yaml]\n"
         "environment: {tools: visits, state: {json: state.json}, writes: [book_visit]}\n"
-        "generate: {from: tools, count: 1, values: {visit: [917]}}\n"
+        "generate: {from: tools, count: 1, values: {visit: [917, 918]}}\n"
     )
 
-    async def why(day: str) -> dict[str, str]:
-        (tmp_path / "state.json").write_text(json.dumps({"visits": {"917": day}, "booked": []}))
-        world = world_of(load_suite(suite, environ={}, generating=True), hints={"visit": 917})
+    async def booked(**days: str) -> set[int]:
+        visits = {name.removeprefix("v"): day for name, day in days.items()}
+        (tmp_path / "state.json").write_text(json.dumps({"visits": visits, "booked": []}))
+        world = world_of(load_suite(suite, environ={}, generating=True), hints={"visit": [917, 918]})
         cards = await probe(world, seed=7)
-        made = Recruiter(world=world, cards=cards, taxonomy=build_taxonomy(cards))
-        return (await made.recruit(["book_visit"]))[1]
+        pool, why = await Recruiter(world=world, cards=cards, taxonomy=build_taxonomy(cards)).recruit(["book_visit"])
+        assert why == {}
+        return {dict(entry.arguments)["visit"] for entry in pool.of("book_visit")}
 
-    helps = "rows that are good for over 366 days after `now` help"
-    assert asyncio.run(why("2027-01-08")) == {"book_visit": f"its calls do not hold 366 days later; {helps}"}
-    assert asyncio.run(why("2028-11-30")) == {}
+    assert asyncio.run(booked(v917="2027-01-08")) == {917}
+    assert asyncio.run(booked(v917="2027-01-08", v918="2028-11-30")) == {918}

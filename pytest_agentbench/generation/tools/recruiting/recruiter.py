@@ -126,7 +126,6 @@ class Recruiter:
     _refused: dict[str, list[Arguments]] = field(default_factory=lambda: defaultdict(list))
     _why: dict[str, str] = field(default_factory=dict)
     _changed: dict[str, bool | None] = field(default_factory=dict)
-    _fading: set[str] = field(default_factory=set)
     _watch: Watch = field(default_factory=Watch)
 
     async def recruit(self, tools: Sequence[str]) -> tuple[Pool, dict[str, str]]:
@@ -253,18 +252,15 @@ class Recruiter:
             self._entries[card.tool] = kept
 
     async def _check_later(self, cards: Iterable[Card]) -> None:
-        """Drop changes that are right today, and refused once time has gone by."""
+        """Drop changes that are right today and refused once time has gone by, where others of the tool are left."""
         for card in cards:
+            kept = self._entries[card.tool]
             for days in LATER if card.writes is not False else ():
-                lease, entries = Lease(self.world.later(days)), self._entries[card.tool]
-                answers = [await lease.change(partial(_asked, entry)) for entry in entries]
+                lease = Lease(self.world.later(days))
+                answers = [await lease.change(partial(_asked, entry)) for entry in kept]
                 await lease.close()
-                kept = [one for one, then in zip(entries, answers, strict=True) if judge(then.answer).verdict == "ok"]
-                if entries and not kept:
-                    far = f"rows that are good for over {LATER[-1]} days after `now` help"
-                    self._why[card.tool] = f"its calls do not hold {days} days later; {far}"
-                    self._fading.add(card.tool)
-                self._entries[card.tool] = kept
+                kept = [one for one, then in zip(kept, answers, strict=True) if judge(then.answer).verdict == "ok"]
+            self._entries[card.tool] = kept or self._entries[card.tool]
 
     def _lasting(self, entries: list[PoolEntry]) -> list[PoolEntry]:
         """Leave out calls that name a day which neither recipe nor state names, where others are left."""
@@ -303,8 +299,7 @@ class Recruiter:
         for card in cards:
             founded = [one for one in self._entries[card.tool] if not self._is_baseless(one)]
             self._entries[card.tool] = founded or self._entries[card.tool]
-        lasting = [card for card in cards if card.tool not in self._fading]
-        missing = [card for card in lasting if all(map(self._is_baseless, self._entries[card.tool]))]
+        missing = [card for card in cards if all(map(self._is_baseless, self._entries[card.tool]))]
         tried: dict[str, set[str]] = defaultdict(set)
         for _ in range(_LONGEST_CHAIN - 1):
             if not any([await self._look_behind(card, tried[card.tool]) for card in missing]):
