@@ -19,6 +19,7 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _DATE = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])")
 _MOMENT = re.compile(r"(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(?::\d{2})?(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})?")
 _TIME = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d")
+_FIGURE_BEFORE, _FIGURE_BEHIND = re.compile(r"\d[^\w\s]?\Z"), re.compile(r"[^\w\s]?\d")
 _FEWEST, _MOST = 2, 999
 _UNIT, _ENDING, _REACH = 3, 2, 80
 """Letters that a unit has at least and its ending at most, and characters behind a number in which it may stand."""
@@ -38,7 +39,23 @@ def says(info: str, text: str) -> bool:
     154 nor by 54.04). An info that is nothing but a number is not found behind a letter either (54 in W54), save
     behind a currency code. A blank info is said by any text.
     """
-    wanted = plain(info)
+    return _is_within(plain(info), plain(text))
+
+
+def says_in_figures(info: str, text: str, locale: str = "en") -> bool:
+    """Whether `text` says `info` once each has its numbers in figures: `at most 3 guests` is `at most three guests`.
+
+    Numbers from 2 to 999 are read in the words of English or of `locale`, each as a whole, as `numbers_in_words` does.
+    """
+    for one in dict.fromkeys(["en", locale]):
+        wanted = _in_figures(info, one)
+        if re.search(r"\d", wanted) and _is_within(wanted, _in_figures(text, one)):
+            return True
+    return False
+
+
+def _is_within(wanted: str, said: str) -> bool:
+    """Whether a text in plain form holds another, whose numbers are whole."""
     pattern = re.escape(wanted)
     if wanted[:1].isdigit():
         pattern = r"(?<!\d)(?<!\d\.)" + pattern
@@ -46,7 +63,7 @@ def says(info: str, text: str) -> bool:
         pattern += r"(?!\d)(?!\.\d)"
     if _NUMBER.fullmatch(wanted):
         pattern = rf"(?:(?<![a-z])|(?<=\b(?:{_CURRENCIES})))" + pattern
-    return re.search(pattern, plain(text)) is not None
+    return re.search(pattern, said) is not None
 
 
 def plain(text: str) -> str:
@@ -161,7 +178,7 @@ def numbers_in_words(text: str, locale: str = "en") -> frozenset[int]:
     The longest spelling counts, and only as a whole: neither twenty nor one is said by `twenty-one`, nor two hundred by
     `two hundred thousand` or by two numbers in a row. Of a language that num2words does not know nothing is found.
     """
-    return frozenset(number for number, _ in _spelled(text, locale) if number >= _FEWEST)
+    return frozenset(number for _, _, number in _spelled(text, locale) if number >= _FEWEST)
 
 
 def counts(value: object, unit: str, text: str, locale: str = "en") -> bool:
@@ -173,8 +190,9 @@ def counts(value: object, unit: str, text: str, locale: str = "en") -> bool:
     return any(
         number == value and not isinstance(value, bool) and any(_is_unit(word, one) for word in behind for one in names)
         for language in dict.fromkeys(["en", locale])
-        for number, behind in _spelled(text, language)
+        for _, end, number in _spelled(text, language)
         if number >= 1
+        for behind in [_words_behind(text, end)]
     )
 
 
@@ -184,9 +202,31 @@ def _is_unit(word: str, unit: str) -> bool:
     return len(shorter) >= _UNIT and longer.startswith(shorter) and len(longer) - len(shorter) <= _ENDING
 
 
+def _words_behind(text: str, end: int) -> list[str]:
+    """Give the two words behind a place of the plain form that no mark sets apart."""
+    return re.split(r"[^\w ]", _plain(text).replace("-", " ")[end : end + _REACH], maxsplit=1)[0].split()[:2]
+
+
+def _in_figures(text: str, locale: str) -> str:
+    """Give the plain form of a text with figures for the numbers in words.
+
+    One that stands at a figure, and each of two with a decimal mark in words between them, is a part and stays.
+    """
+    said, spelled = _plain(text), _spelled(text, locale)
+    point = _number_words(locale.replace("-", "_")).point
+    decimal = {one for pair in pairwise(spelled) if said[pair[0][1] : pair[1][0]].strip() == point for one in pair}
+    parts, at = [], 0
+    for start, end, number in spelled:
+        is_part = (start, end, number) in decimal or _FIGURE_BEFORE.search(said[max(start - 2, 0) : start])
+        if number >= _FEWEST and not is_part and not _FIGURE_BEHIND.match(said, end):
+            parts += [said[at:start], str(number)]
+            at = end
+    return "".join([*parts, said[at:]])
+
+
 @lru_cache(maxsize=256)
-def _spelled(text: str, locale: str) -> tuple[tuple[int, tuple[str, ...]], ...]:
-    """Give the numbers that a text spells in words, each with the two words behind it that no mark sets apart."""
+def _spelled(text: str, locale: str) -> tuple[tuple[int, int, int], ...]:
+    """Give the numbers that a text spells in words, each with where it begins and ends in the plain form."""
     words = _number_words(locale.replace("-", "_"))
     said = _plain(text).replace("-", " ")
     found: list[tuple[int, int, int]] = []
@@ -199,19 +239,16 @@ def _spelled(text: str, locale: str) -> tuple[tuple[int, tuple[str, ...]], ...]:
             found.append((at, end, words.spellings[said[at:end]]))
         at = end or at + 1
     joined = {one for pair in pairwise(found) if not said[pair[0][1] : pair[1][0]].strip() for one in pair}
-    return tuple(
-        (number, tuple(re.split(r"[^\w ]", said[end : end + _REACH], maxsplit=1)[0].split()[:2]))
-        for start, end, number in found
-        if (start, end, number) not in joined and not words.is_scaled(said, start, end)
-    )
+    return tuple(one for one in found if one not in joined and not words.is_scaled(said, *one[:2]))
 
 
 @dataclass(frozen=True)
 class _NumberWords:
-    """How a language spells numbers up to 999, in plain form without hyphens, and a thousand."""
+    """How a language spells numbers up to 999, in plain form without hyphens, a thousand, and the decimal mark."""
 
     spellings: dict[str, int]
     thousand: str = ""
+    point: str = ""
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
@@ -245,8 +282,12 @@ def _number_words(locale: str) -> _NumberWords:
         spelled = [plain(str(num2words(n, lang=locale))).replace("-", " ") for n in (*range(_MOST + 1), 1000)]
     except Exception:  # noqa: BLE001 - no such language there, or one that cannot spell a number
         return _NumberWords({})
+    decimal = next(iter(_decimal_in_words(2.5, locale)), "")
+    point = decimal.removeprefix(spelled[2]).removesuffix(spelled[5]).strip()
     thousand = spelled.pop().split(" ")[-1]
-    return _NumberWords({spelling: n for n, spelling in reversed(list(enumerate(spelled))) if spelling}, thousand)
+    return _NumberWords(
+        {spelling: n for n, spelling in reversed(list(enumerate(spelled))) if spelling}, thousand, point
+    )
 
 
 def _date_ways(value: str, locale: str) -> Iterator[str]:
