@@ -21,6 +21,10 @@ UNREAD = 1
 
 KEY = "AGENTBENCH_IMPORT_KEY"
 _SHOWN = 20
+_NOT_FOUND = (
+    "names and dates in free text, and phone numbers without separators, are not found: read what is left before you "
+    "share it"
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -121,9 +125,9 @@ def _about_personal(masker: Masker | None) -> list[str]:
     if masker is None:
         return ["personal data was kept"]
     if not masker.replaced:
-        return ["no personal data was found; what has no shape and no field of its own (a name in a story) is not seen"]
+        return [f"nothing was replaced; {_NOT_FOUND}"]
     counts = ", ".join(f"{kind} {count}" for kind, count in sorted(masker.replaced.items()))
-    return [f"personal data replaced: {counts}; look through what is left before you share it"]
+    return [f"personal data replaced: {counts}; {_NOT_FOUND}"]
 
 
 def _how_many(count: int, seen: int) -> str:

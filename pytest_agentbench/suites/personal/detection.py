@@ -1,12 +1,13 @@
 """Personal data by its shape: e-mail and IP addresses, phone, card, bank and social security numbers; and by field names.
 
-What has no shape, a name or a street, is found where a field or a sentence says what it is, and then wherever else the
-conversation holds it.
+What has no shape is found where a field says what it is, a name or a street where a sentence does so too, and then
+wherever else the conversation holds it.
 """
 
 # ruff: noqa: E501 - a pattern cut to fit a line is harder to check than a long one
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from typing import Literal
 
@@ -20,12 +21,6 @@ _SHAPES: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ("card", re.compile(r"(?<![\w-])(?:\d[ -]?){12,18}\d(?![\w-])")),
     ("ssn", re.compile(r"(?<![\w-])\d{3}-\d{2}-\d{4}(?![\w-])")),
     ("ip", re.compile(r"(?<![\w.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?![\w.])")),
-    (
-        "phone",
-        re.compile(
-            r"(?<![\w.-])(?:\+\d{1,3}[ .-]?)?(?:\(\d{1,4}\)[ .-]?)?\d{2,4}(?:[ .-]\d{2,4}){2,4}(?![\w-])|(?<![\w.])\+\d{8,14}(?!\w)"
-        ),
-    ),
 )
 
 _FIELDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
@@ -52,22 +47,41 @@ _OWN_STREET = re.compile(
 )
 _PERSON_FIELDS = frozenset({"first_name", "last_name", "surname", "given_name", "family_name", "email", "phone", "dob"})
 _SHORTEST = 3
-_PHONE_DIGITS = 9
-"""Shorter runs are dates and codes, but for local numbers, such as 555-0103."""
 
-_LOCAL_PHONE = re.compile(r"(?<![\w.-])\d{3}-\d{4}(?![\w-])")
+_GAP = r"(?: ?[-./‐‑–] ?|[ \u00a0\u202f]|[ \u00a0-]?\(\d{1,5}\)[ \u00a0-]?)"
+"""What stands between the groups of a phone number: one sign, or a group in parentheses."""
+_GROUP = r"(?!\w|[,:]\d|-[^\W\d])"
+"""Where a group ends: neither in a word nor before decimals or minutes."""
+_PHONES: tuple[tuple[re.Pattern[str], int, int], ...] = (
+    (re.compile(rf"(?<![\w+])\+[1-9]\d{{0,14}}{_GROUP}(?:{_GAP}\d{{1,14}}{_GROUP}){{0,8}}"), 8, 16),
+    (re.compile(rf"(?<![\w.#/=+-])00[1-9]\d{{0,4}}(?:{_GAP}\d{{1,12}}{_GROUP}){{1,8}}"), 11, 18),
+    (
+        re.compile(
+            rf"(?<![\w.#/=+-])(?:0[1-9]\d{{0,4}}(?:{_GAP}\d{{2,8}}{_GROUP}){{1,6}}|\(0[1-9]\d{{0,4}}\)[ -]?\d{{2,8}}{_GROUP}(?:{_GAP}\d{{2,8}}{_GROUP}){{0,5}})"
+        ),
+        9,
+        13,
+    ),
+    (re.compile(rf"(?<![\w.#/=+-])(?:1[ .-])?\([2-9]\d\d\)[ .-]?\d{{3}}[ .-]\d{{4}}{_GROUP}"), 10, 11),
+    (re.compile(rf"(?<![\w.#/=+-])\d{{2,4}}(?:[ .-]\d{{2,4}}){{2,4}}(?!-){_GROUP}"), 9, 20),
+    (re.compile(r"(?<![\w.-])\d{3}-\d{4}(?![\w-])"), 7, 7),
+)
+"""What a phone number looks like, with the fewest and the most digits: international (+ or 00), national with a trunk 0,
+with an area in parentheses, in three groups and more, and local (555-0103). All but one behind + have separators."""
+_NO_PHONE = re.compile(
+    r"(?<!\d)(?:(?:19|20)\d\d([-./])\d{1,2}\1\d{1,2}|\d{1,2}([-./])\d{1,2}\2(?:19|20)\d\d)(?!\d|[-./]\d)"
+    r"|(?<![\w+.,-])\d{1,3}(?:([ .'’\u00a0\u202f])\d{3}(?:\3\d{3})*)?(?!\3)[.,]\d{1,2}(?!\w|[.,]\d|[ -]\d)"
+)
+"""Dates, and amounts with decimals."""
 
 
 def by_shape(text: str) -> Iterator[tuple[Kind, str]]:
     """Yield what looks like personal data in a text; card numbers pass Luhn's test."""
     for kind, pattern in _SHAPES:
         for match in pattern.finditer(text):
-            digits = sum(char.isdigit() for char in match[0])
-            if (kind == "card" and not is_card(match[0])) or (kind == "phone" and digits < _PHONE_DIGITS):
-                continue
-            yield kind, match[0]
-    for match in _LOCAL_PHONE.finditer(text):
-        yield "phone", match[0]
+            if kind != "card" or is_card(match[0]):
+                yield kind, match[0]
+    yield from (("phone", number) for number in _phones(text))
     for match in _OWN_STREET.finditer(text):
         yield "street", match["street"]
     for match in _OWN_NAME.finditer(text):
@@ -99,6 +113,34 @@ def is_card(number: str) -> bool:
         return False
     doubled = [digit * 2 - 9 * (digit > 4) if place % 2 else digit for place, digit in enumerate(reversed(digits))]
     return sum(doubled) % 10 == 0
+
+
+def _phones(text: str) -> Iterator[str]:
+    """Yield what looks like a phone number; neither a date nor an amount does, nor an id with letters or #."""
+    text = _NO_PHONE.sub(lambda found: "x" * len(found[0]), text)
+    for pattern, fewest, most in _PHONES:
+        at = 0
+        while match := pattern.search(text, at):
+            number = match[0]
+            while _digits(number) > most or (_digits(number) > fewest and re.search(r"\D\d\Z", number)):
+                shorter = re.sub(r"\D+\d+\Z", "", number)  # the next number, or how many
+                if shorter == number or _digits(shorter) < fewest:
+                    break
+                number = shorter
+            at = match.start() + len(number)
+            if fewest <= _digits(number) <= most and not _is_money(text, match.start(), at):
+                text = text[: match.start()] + "x" * len(number) + text[at:]
+                yield number
+
+
+def _digits(text: str) -> int:
+    return sum(char.isdigit() for char in text)
+
+
+def _is_money(text: str, start: int, end: int) -> bool:
+    """Whether a sign of a currency stands beside a part of a text."""
+    beside = (text[max(start - 2, 0) : start].rstrip()[-1:], text[end : end + 2].lstrip()[:1])
+    return any(unicodedata.category(one) == "Sc" for one in beside if one)
 
 
 def _kind_of(key: str, beside: dict[str, JsonValue]) -> Kind | None:
