@@ -4,14 +4,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.matchers import BOUNDS
 from pytest_agentbench.core.names import listing
 from pytest_agentbench.core.text import printable
 
 _MOST_NAMES = 4
 
 _COMPARED = {
-    "$lte": "at most", "$lt": "less than", "$gte": "at least", "$gt": "more than",
-    "$ne": "other than", "$regex": "text like", "$any_of": "one of", "$argument": "the same", "$result": "the result's",
+    **BOUNDS, "$ne": "other than", "$regex": "text like", "$any_of": "one of", "$argument": "the same", "$result": "the result's",
 }  # fmt: skip
 
 

@@ -11,17 +11,22 @@ which `times: 0.5` multiplies a number, and `plus: 10` or `plus: 30d` adds to a 
 `{$today: -30d}` or `{$now: +1h}`.
 """
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from pytest_agentbench.core.json_values import is_count, is_number
+from pytest_agentbench.core.json_values import is_count, is_number, same
 from pytest_agentbench.core.misfit import Keys, Misfit, shown
-from pytest_agentbench.core.moments import MOMENTS, moment_misfits, span_of
+from pytest_agentbench.core.moments import MOMENTS, is_moment, moment_misfits, moment_of, order_of, span_of
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.patterns import PatternSyntaxError, pattern
 
 COMPARISONS = ("$lt", "$lte", "$gt", "$gte")
 """Less, at most, more, at least: of numbers with numbers, of dates with dates and of other texts with texts."""
+
+BOUNDS: Mapping[str, str] = {"$lt": "less than", "$lte": "at most", "$gt": "more than", "$gte": "at least"}
+"""What each comparison asks for, in words."""
 
 REFERENCES = ("$argument", "$result")
 """What stands for an argument of a call, or for a part of what it gave; only rules know which call that is."""
@@ -72,12 +77,55 @@ def holds_reference(value: object) -> bool:
     return isinstance(value, list | tuple) and any(map(holds_reference, value))
 
 
-def matcher_misfits(value: object, path: Keys = (), *, references: bool = False) -> Iterator[Misfit]:
+def matcher_misfits(
+    value: object, path: Keys = (), *, references: bool = False, impossible: bool = True
+) -> Iterator[Misfit]:
     """Yield what is wrong with every matcher inside `value` that cannot work; `path` leads to the value.
 
-    `references` says that references may stand for values.
+    `references` says that references may stand for values; `impossible` that a matcher which nothing fits is wrong, as
+    it is in a file, but not where a run has put values in for references.
     """
-    yield from _Check(references).walk(value, path)
+    yield from _Check(references, impossible).walk(value, path)
+
+
+def excluding(matcher: Mapping[str, Any], *, whole_from: float | None = None) -> str:
+    """Say why nothing fits all comparisons of a matcher; "" where something may, or only a run tells.
+
+    `whole_from` says that it is held against whole numbers from there on.
+    """
+    bounds = [(operator, bound) for operator, bound in matcher.items() if operator in COMPARISONS]
+    told = " and ".join(f"{BOUNDS[operator]} {shown(bound)}" for operator, bound in bounds)
+    kinds = {"number" if is_number(one) else "text" for _, one in bounds if not is_reference(one)}
+    if len(kinds) > 1:
+        return f"nothing is {told}: numbers are compared with numbers, texts with texts"
+    for lower, low in bounds:
+        for upper, high in bounds:
+            is_pair = lower in ("$gt", "$gte") and upper in ("$lt", "$lte")
+            if is_pair and _are_crossed(low, high, is_strict=lower == "$gt" or upper == "$lt"):
+                return f"nothing is {told}"
+    if whole_from is None or kinds - {"number"}:
+        return f"a whole number is not {told}" if kinds and whole_from is not None else ""
+    least, most = whole_from, math.inf
+    for operator, bound in bounds:
+        if is_number(bound) and operator in ("$gt", "$gte"):
+            least = max(least, math.floor(bound) + 1 if operator == "$gt" else math.ceil(bound))
+        elif is_number(bound):
+            most = min(most, math.ceil(bound) - 1 if operator == "$lt" else math.floor(bound))
+    return f"no whole number{' from 0 on' if whole_from == 0 else ''} is {told}" if least > most else ""
+
+
+def _are_crossed(low: Any, high: Any, *, is_strict: bool) -> bool:
+    """Whether nothing lies between two bounds of a kind; of what a run puts in only the like is told."""
+    if low == high:
+        return is_strict
+    if is_number(low) and is_number(high):
+        return low > high and not same(low, high)
+    if isinstance(low, str) and isinstance(high, str):
+        dates = order_of(low, high)
+        is_one_date = dates is None and (moment_of(low) or moment_of(high)) is not None
+        return low > high and not is_one_date and dates in (None, 1)
+    spans = [span_of(next(iter(one.values()))) if is_moment(one) else None for one in (low, high)]
+    return None not in spans and low.keys() == high.keys() and spans[0] > spans[1]  # type: ignore[operator]
 
 
 def _is_operator(key: object) -> bool:
@@ -85,8 +133,9 @@ def _is_operator(key: object) -> bool:
 
 
 class _Check:
-    def __init__(self, references: bool) -> None:
+    def __init__(self, references: bool, impossible: bool) -> None:
         self._references = references
+        self._impossible = impossible
 
     def walk(self, value: object, path: Keys) -> Iterator[Misfit]:
         if isinstance(value, list | tuple):
@@ -121,8 +170,11 @@ class _Check:
             message = f"{operator} has {listing(map(repr, others))} beside it: {allowed}"
             yield Misfit(path=path, message=message, hint=suggestion(str(others[0]), partners))
             return
-        for each in operators:
-            yield from self._operand(each, matcher, path)
+        wrong = [misfit for each in operators for misfit in self._operand(each, matcher, path)]
+        yield from wrong
+        why = excluding(matcher) if self._impossible and not wrong and operator in COMPARISONS else ""
+        if why:
+            yield Misfit(path=path, message=f"{why}, so this never fits")
 
     def _operand(self, operator: str, matcher: Mapping[str, object], path: Keys) -> Iterator[Misfit]:
         operand = matcher[operator]
@@ -135,8 +187,10 @@ class _Check:
             return
         if operator in ("$subset", *_NESTING):
             expected = _nested_operand(operator, operand)
-            if not expected:
-                yield from self.walk(operand, where)
+            wrong = [] if expected else list(self.walk(operand, where))
+            yield from wrong
+            if self._impossible and not expected and not wrong:
+                expected = _unfitting(operator, operand)
         elif operator == "$regex":
             expected = ""
             yield from regex_misfits(operand, where)
@@ -165,6 +219,20 @@ def _nested_operand(operator: str, operand: object) -> str:
             return "expected a whole number from 0, or a matcher"
         case _:
             return ""
+
+
+def _unfitting(operator: str, operand: Any) -> str:
+    """Say why nothing fits a well-formed operand that may hold matchers itself; "" where something may."""
+    if operator == "$in" and not operand:
+        return "which nothing is one of: expected at least one value"
+    if operator == "$not" and isinstance(operand, Mapping) and "$any" in operand:
+        return "which everything fits, so this never does: what is missing fits no matcher"
+    if operator == "$size" and is_matcher(operand):
+        if any(one in operand for one in ("$regex", "$has", "$each", "$subset")):
+            return "expected a whole number from 0, or a matcher of numbers"
+        if why := excluding(operand, whole_from=0):
+            return f"but {why}, so this never fits"
+    return ""
 
 
 def _plain_operand(operator: str, operand: object) -> str:

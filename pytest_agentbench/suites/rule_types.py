@@ -3,12 +3,13 @@
 What a schema leaves open is never wrong, but for a key that differs in a letter or two from one that it names.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_agentbench.core.json_values import JsonValue, is_number, same
-from pytest_agentbench.core.matchers import ARITHMETIC, COMPARISONS, is_matcher, is_reference
+from pytest_agentbench.core.matchers import ARITHMETIC, COMPARISONS, excluding, is_matcher, is_reference
 from pytest_agentbench.core.misfit import Keys, shown
 from pytest_agentbench.core.moments import is_moment
 from pytest_agentbench.core.names import listing, suggestion
@@ -187,6 +188,10 @@ def never_true(value: JsonValue, form: Form, path: Keys, whose: str) -> Iterator
 
 
 def _matcher(matcher: Mapping[str, JsonValue], form: Form, path: Keys, whose: str) -> Iterator[Fault]:
+    is_whole = bool(form.ways) and all(way.get("type") == "integer" for way in form.ways)
+    if is_whole and not excluding(matcher) and (why := excluding(matcher, whole_from=-math.inf)):
+        yield path, f"{why}, so this is never true", ""
+        return
     for operator, operand in matcher.items():
         where = (*path, operator)
         if operator in (*COMPARISONS, "$approx", "$regex"):

@@ -46,7 +46,9 @@ DIGITS = st.text("0123456789", min_size=2, max_size=3)
 GAPS = st.sampled_from([" ", "-", ".", "/", "\N{NO-BREAK SPACE}", " - "])
 
 
-@given(st.sampled_from(["+49", "+33 6", "+1 415", "+351"]), st.lists(DIGITS, min_size=3, max_size=4), GAPS, st.booleans())
+@given(
+    st.sampled_from(["+49", "+33 6", "+1 415", "+351"]), st.lists(DIGITS, min_size=3, max_size=4), GAPS, st.booleans()
+)
 def test_any_international_number_is_one(code: str, groups: list[str], gap: str, is_written_together: bool) -> None:
     """However it is parted, and whatever sentence it stands in."""
     number = code.replace(" ", "") + "".join(groups) if is_written_together else gap.join([code, *groups])

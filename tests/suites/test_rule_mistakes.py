@@ -33,6 +33,7 @@ ARGUMENTS = {
     "reason": {"enum": ["late", "broken"]},
     "parts": {"type": "array", "items": {"type": "string"}},
     "to": {"type": "object", "properties": {"city": {"type": "string"}}},
+    "count": {"type": "integer"},
 }
 TOOLS = Toolset(
     specs=(
@@ -119,6 +120,16 @@ def problems(folder: Path, rule: str, toolset: Toolset = TOOLS, more: str = "") 
         ),
         ("{never: {calls: [refund], where: {parts: {$has: ^5}}}}", "never.where.parts.$has", "found 5, a number"),
         ("{never: {calls: [refund], where: {to: {city: ^5}}}}", "never.where.to.city", "found 5, a number"),
+        (
+            "{never: {calls: [refund], where: {amount: ^{$gt: 3, $lt: 2}}}}",
+            "never.where.amount",
+            "nothing is more than 3 and less than 2, so this never fits",
+        ),
+        (
+            "{never: {calls: [refund], where: {count: ^{$gt: 3, $lt: 4}}}}",
+            "never.where.count",
+            "no whole number is more than 3 and less than 4, so this is never true",
+        ),
         ("{only_if: {calls: [refund], arguments: {amount: ^'5'}}}", "only_if.arguments.amount", "found '5', a string"),
         (
             "{only_if: {calls: [refund], earlier: {calls: [get_order], result: {amont: ^5}}}}",
