@@ -11,7 +11,8 @@ from pytest_agentbench.core.text import printable
 _MOST_NAMES = 4
 
 _COMPARED = {
-    **BOUNDS, "$ne": "other than", "$regex": "text like", "$any_of": "one of", "$argument": "the same", "$result": "the result's",
+    **BOUNDS, "$ne": "other than", "$regex": "text like", "$any_of": "one of", "$argument": "the same",
+    "$result": "the result's",
 }  # fmt: skip
 
 
