@@ -189,6 +189,10 @@ def _lines(report: SuiteReport, options: ValidateOptions, glyphs: Glyphs, *, low
     yield from wrap(CHOICES, WIDTH, "  ") if report.unlabelled else ()
     for kind, _ in _ASKED:
         yield from _section(_title(kind), _issues(scenarios, kind))
+        if kind == "oracle":
+            yield from _section(
+                "conditions of rules that no result of a right run fits", [("", one) for one in report.unfit]
+            )
     undecided = [(one.id, text) for one in scenarios for text in one.undecided]
     yield from _section("undecided: only a tool that cannot be called here could give it", undecided)
     added = [(one.id, text) for one in scenarios for text in one.added]

@@ -98,12 +98,14 @@ class SuiteReport(Model):
     """What is known of a suite; `problems` are about the suite itself, `skipped` about all of its scenarios.
 
     `unlabelled` are lines of scripted users that do not say what they mean, each with its place; that is no problem.
+    `unfit` are conditions of rules on a result that no result of a right run fits, each with its place.
     """
 
     name: str
     path: str
     seed: int = 0
     problems: tuple[str, ...] = ()
+    unfit: tuple[str, ...] = ()
     unlabelled: tuple[str, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     scenarios: tuple[ScenarioReport, ...] = ()

@@ -11,7 +11,7 @@ from pathlib import Path
 from pytest_agentbench.checks.findings import value_text
 from pytest_agentbench.checks.rules import read_rule, reads_handoffs
 from pytest_agentbench.core.errors import AgentBenchError, CheckError, Problem, SuiteError
-from pytest_agentbench.core.json_values import JsonValue
+from pytest_agentbench.core.json_values import JsonValue, decoded
 from pytest_agentbench.core.matchers import holds_matcher
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.run import Judgement, Run
@@ -38,7 +38,7 @@ from pytest_agentbench.validation.oracle import NoExampleError, Oracle, Rules, W
 from pytest_agentbench.validation.reachable import Tracer, known_too_much, unasked, unknown_ids
 from pytest_agentbench.validation.report import Issue, Kind, ScenarioReport, Skipped, SuiteReport, passed_by
 from pytest_agentbench.validation.scripted_run import Described, ScriptPlayer
-from pytest_agentbench.validation.world_values import Columns
+from pytest_agentbench.validation.world_values import Columns, shape_of
 
 _FINDINGS = 3
 """Findings against the oracle that are reported."""
@@ -55,6 +55,8 @@ class Shared:
     seed: int = 0
     mutate: bool = True
     expected: ExpectedStates = field(default_factory=ExpectedStates)
+    results: dict[str, list[JsonValue]] = field(default_factory=dict)
+    """What each tool gave in the right runs."""
     _last: tuple[State, Columns] = field(default_factory=lambda: ({}, Columns({})))
 
     def columns_of(self, state: State) -> Columns:
@@ -135,6 +137,9 @@ class _Validation:
         self._found["left_open"] = tuple(_left_open(self._scenario, self._toolset))
         oracle = await self.player.bounded(self._written())
         if self.player.is_played:
+            for heard in oracle.heard:
+                if heard.call.requestor == "assistant":
+                    self._shared.results.setdefault(heard.call.name, []).append(decoded(heard.result.content))
             for position, problem in oracle.failed.items():
                 self.problem("replay", failure_text(self._scenario.expected_calls[position], problem))
             for message in unknown_ids(self._scenario, oracle.heard, self._columns) if self._state is not None else ():
@@ -331,6 +336,7 @@ def validate(
         path=str(path),
         seed=seed,
         problems=tuple(str(problem) for problem in [*drifted, *_suite_problems(suite, toolset)]),
+        unfit=tuple(_unfit(suite, toolset, shared.results)),
         unlabelled=tuple(one.told(Path.cwd()) for one in unlabelled(suite, toolset, chosen)),
         skipped=tuple(_skipped(suite, toolset, scenarios)),
         scenarios=tuple(scenarios),
@@ -379,6 +385,19 @@ def _suite_problems(suite: Suite, toolset: Toolset) -> list[Problem]:
     if names := unknown_kinds(suite.environment, toolset):
         problems.append(Problem(file=suite.path, key="environment", message=ask_for_kinds(names)))
     return problems
+
+
+def _unfit(suite: Suite, toolset: Toolset, results: Mapping[str, list[JsonValue]]) -> Iterator[str]:
+    """Name what rules ask of results that no right run got: a key that none has, or a list where each is a mapping."""
+    told = set(map(str, _suite_problems(suite, toolset)))
+    specs = (
+        spec.model_copy(update={"returns": shape_of(results[spec.name])})
+        if spec.returns is None and spec.requestor == "assistant" and spec.name in results
+        else spec
+        for spec in toolset
+    )
+    seen = toolset.model_copy(update={"specs": tuple(specs)})
+    yield from (text for text in map(str, _suite_problems(suite, seen)) if text not in told)
 
 
 def _refused(scenario: Scenario, problems: Sequence[Problem]) -> ScenarioReport:

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
+from typing import Any
 
 from pytest_agentbench.core.json_values import JsonValue, is_number, same
 from pytest_agentbench.core.text import flat
@@ -191,3 +192,21 @@ def _json(text: str) -> JsonValue:
 
 def _text(value: Scalar) -> str:
     return value if isinstance(value, str) else repr(float(value))
+
+
+def shape_of(values: Sequence[JsonValue]) -> dict[str, Any]:
+    """Give the JSON Schema of mappings and lists as they were seen; what else was seen may be anything."""
+    mappings = [one for one in values if isinstance(one, dict)]
+    lists = [one for one in values if isinstance(one, list)]
+    nothing = sum(one is None for one in values)
+    if len(mappings) + len(lists) + nothing < len(values) or nothing == len(values):
+        return {}
+    ways: list[dict[str, Any]] = [{"type": "null"}] if nothing else []
+    if mappings:
+        names = dict.fromkeys(name for one in mappings for name in one)
+        known = {name: shape_of([one[name] for one in mappings if name in one]) for name in names}
+        ways.append({"type": "object", "properties": known, "additionalProperties": False})
+    if lists:
+        items = [item for one in lists for item in one]
+        ways.append({"type": "array", **({"items": shape_of(items)} if items else {})})
+    return ways[0] if len(ways) == 1 else {"anyOf": ways}

@@ -34,6 +34,29 @@ def test_a_vacuous_scenario_is_named(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert text.rstrip().endswith("FAILED, since 1 not valid and too many wrong runs pass")
 
 
+def test_a_key_that_no_result_has_is_named_with_its_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is why right runs fail, or why a rule catches nothing; a key that some result has, or a list, is not told."""
+    person = scenario(expect=[{"get_person": {"person_id": "P1"}}, CLOSE])
+    rules = [
+        {"only_if": {"calls": ["close_ticket"], "earlier": {"calls": ["get_person"], "result": {"name": "Ada"}}}},
+        {"never": {"calls": ["get_person"], "result": {"$has": {"email": "x"}}}},
+        {"never": {"calls": ["get_person"], "result": {"email": "bob@example.org"}}},
+        {"never": {"calls": ["create_ticket"], "result": {"number": 1}}},
+    ]
+    policies = [{"id": f"p{number}", "text": "Do so.", "rule": rule} for number, rule in enumerate(rules)]
+
+    status = main(["validate", "--no-mutants", str(write_suite(tmp_path, person, policies=policies))])
+
+    text = " ".join(capsys.readouterr().out.split())
+    assert status == 1
+    assert "right runs that do not pass (1)" in text
+    told = text.partition("conditions of rules that no result of a right run fits (1) ")[2]
+    column = (tmp_path / "agentbench.yaml").read_text().index('"Ada"') + 1
+    place = f"agentbench.yaml:1:{column}: "
+    assert told.startswith(f"{tmp_path}/{place}policies[0].rule.only_if.earlier.result.name: what")
+    assert "'get_person' gives has no 'name'; it has email, person_id" in told
+
+
 def test_doing_nothing_is_right_where_something_is_forbidden(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
