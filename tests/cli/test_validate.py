@@ -54,7 +54,7 @@ def test_a_key_that_no_result_has_is_named_with_its_place(tmp_path: Path, capsys
     column = (tmp_path / "agentbench.yaml").read_text().index('"Ada"') + 1
     place = f"agentbench.yaml:1:{column}: "
     assert told.startswith(f"{tmp_path}/{place}policies[0].rule.only_if.earlier.result.name: what")
-    assert "'get_person' gives has no 'name'; it has email, person_id" in told
+    assert "'get_person' gives has no 'name'; it has person_id, email" in told
 
 
 def test_doing_nothing_is_right_where_something_is_forbidden(
