@@ -14,6 +14,7 @@ from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.core.verdict import Finding
 
+__tracebackhide__ = True  # pytest then shows the line of the test that asked, not this file
 _WIDTH = 240
 _QUOTE = 120
 
@@ -63,8 +64,9 @@ class PolicyFacts:
         """Whether the agent kept it; a policy that was not exercised was neither kept nor broken, which raises."""
         if self._outcome.exercised is False:
             raise NotMeasuredError(
-                f"policy {self._name!r} was neither kept nor broken: its occasion never came in this conversation; "
-                "assert `exercised` first"
+                f"policy {self._name!r} was neither kept nor broken: its occasion never came in this conversation; ask "
+                f"`if run.policies[{self._name!r}].exercised:` before, or assert what was rightly not done: "
+                "`not run.called(…)`"
             )
         if self._outcome.kept is None:
             self._raise()

@@ -20,6 +20,7 @@ from pytest_agentbench.report.table import glyphs
 from pytest_agentbench.runs.judgement import own_states
 from pytest_agentbench.runs.plan import RunPlan
 
+__tracebackhide__ = True  # pytest then shows the line of the test that asked, not this file
 _MOST = 12
 _MOST_SAID = 3
 _WIDTH = 160
@@ -70,7 +71,10 @@ class Simulation:
 
     @property
     def state(self) -> State:
-        """The final state; raise `NotMeasuredError` where it was not read."""
+        """The final state as its provider gives it: of SQLite `{table: {primary key as text: row}}`, of JSON its data.
+
+        Raise `NotMeasuredError` where it was not read.
+        """
         if self.run.final_state is None:
             raise NotMeasuredError(
                 "`state` was not measured: the suite has none, or it cannot be read, or the run broke off before that; "

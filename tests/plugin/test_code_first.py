@@ -43,7 +43,7 @@ def test_a_marked_test_runs_once_per_fitting_scenario(anywhere: Project) -> None
 
 
 def test_an_agent_and_lines_are_enough(project: Project) -> None:
-    """No suite file is needed; the assertion that fails shows the calls that were made."""
+    """No suite file is needed; the assertion that fails shows the calls that were made, and none of our own lines."""
     project.write("shop.py", BARE)
     project.write(
         "test_shop.py",
@@ -54,12 +54,19 @@ def test_an_agent_and_lines_are_enough(project: Project) -> None:
             run = agentbench.simulate(agent=shop.build(), says=["Refund W1, please"])
             assert run.called("refund", order_id="W2")
             assert run.called("refund", order_id="W1")
+
+        def test_state(agentbench):
+            run = agentbench.simulate(agent=shop.build(), says=["Refund W1, please"])
+            assert run.state["orders"] == {}
         """,
     )
 
     result = project.run("test_shop.py")
 
-    result.assert_outcomes(failed=1)
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(
+        ["E *NotMeasuredError: `state` was not measured: *", "test_shop.py:*: NotMeasuredError"]
+    )
     result.stdout.fnmatch_lines(
         ['*<not called: refund(order_id="W1"); calls made: refund(order_id="W2")>*', "*Simulation FINISHED, *"]
     )
