@@ -1,5 +1,6 @@
 """What a simulated user meant with a turn: it knows, so nobody has to read it off the words."""
 
+from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 from pydantic import model_serializer, model_validator
@@ -8,10 +9,21 @@ from pytest_agentbench.core.approvals import DECISIONS, DecisionKind, ScriptedDe
 from pytest_agentbench.core.base import Model
 
 ActKind = Literal["request", "inform", "confirm", "condition", "decline", "withdraw", "ask", "close", "other"]
-"""request: asks for something to be done. inform: gives facts. confirm: agrees. condition: agrees if something holds.
-decline: says no. withdraw: takes back a request or a yes. ask: wants to know something. close: says goodbye."""
 
 ACT_KINDS: tuple[ActKind, ...] = get_args(ActKind)
+
+ACTS: Mapping[ActKind, str] = {
+    "request": "asks for something to be done",
+    "inform": "gives facts",
+    "confirm": "agrees",
+    "condition": "agrees if something holds",
+    "decline": "says no",
+    "withdraw": "takes back a request or a yes",
+    "ask": "wants to know something",
+    "close": "says goodbye",
+    "other": "anything else",
+}
+"""What the user does with each act."""
 
 
 class Act(Model):

@@ -329,7 +329,8 @@ _InWords: Any = type("_InWords", (type(Model),), {"__call__": _made})  # pydanti
 
 
 class Written(Model, metaclass=_InWords):  # type: ignore[metaclass]  # made above, so that checkers see pydantic's own
-    """A mapping in a file; `expected` describes it, `instead` says what to write for keys that it lacks or has not.
+    """A mapping in a file; `expected` describes it, `instead` says what to write for keys that it lacks or has
+    not, under "" for any other.
 
     A key with the default None may be left out, and is null only where `nullable` names it. With `one_key` exactly one
     of the keys is there. `first` are keys that are told before the others.
@@ -432,7 +433,7 @@ class Written(Model, metaclass=_InWords):  # type: ignore[metaclass]  # made abo
             told = item.get("ctx", {}) if item["type"] == "misfit" else told_of(item)
             if item["type"] == "extra_forbidden" and len(where) == 1:
                 key = str(where[0])
-                wrong = unknown_key(key, keys, cls.instead.get(key, ""))
+                wrong = unknown_key(key, keys, cls.instead, is_bare=value.get(key, "") is None)
                 told = {"message": wrong.message, "hint": wrong.hint, "at_key": True}
             elif item["type"] == "missing" and len(where) == 1:
                 key, where = str(where[0]), ()

@@ -1,7 +1,8 @@
 """What pydantic refused, in words of the file."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from pydantic import ValidationError
@@ -39,15 +40,25 @@ def several(wrong: Iterable[Misfit]) -> ValidationError:
     return ValidationError.from_exception_data("", told)
 
 
-def unknown_key(key: str, keys: Iterable[str], cure: str = "") -> Misfit:
-    """Say that there is no such key: those that there are, and which was probably meant."""
+def unknown_key(
+    key: str, keys: Iterable[str], instead: Mapping[str, str] = MappingProxyType({}), *, is_bare: bool = False
+) -> Misfit:
+    """Say that there is no such key: those that there are, and which was probably meant.
+
+    `instead` says what to write for a key, under "" for any other; `is_bare` that it has no value.
+    """
     known = list(keys)
     meant = suggestion(key, known)
     # what was meant comes first: nobody reads on to the end of a long list
     message = f"unknown key {with_hint(repr(key), meant)}, allowed: {listing(known, MOST_ALLOWED)}"
-    hint = cure
-    if not meant and not hint and " " in key:
-        hint = "a colon makes a mapping: put a text that holds one in quotes"
+    hint = instead.get(key, "")
+    if not meant and not hint:
+        if is_bare and ("" in instead or not re.fullmatch(r"[\w$-]+", key)):
+            hint = "it has no value: in braces a comma begins a new key, so put a text that holds one in quotes"
+        elif " " in key:
+            hint = "a colon makes a mapping: put a text that holds one in quotes"
+        else:
+            hint = instead.get("", "")
     return Misfit(path=(key,), message=message, hint=hint, at_key=True)
 
 

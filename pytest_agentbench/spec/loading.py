@@ -12,6 +12,7 @@ from pytest_agentbench.core.errors import Problem, SuiteError
 from pytest_agentbench.core.file_models import read_form
 from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.misfit import Keys, dotted
+from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.spec.document import MAX_DEPTH, Document, Place, read_json
 
 MAX_ALIASED = 100_000
@@ -87,9 +88,11 @@ class _Composer:
                 mark = error.context_mark or mark
             if "nesting depth" in (error.problem or ""):  # PyYAML 6.0.4 stops at 1,000 levels by itself
                 raise SuiteError([*self.problems, self._at(mark, f"nested deeper than {MAX_DEPTH} levels")]) from None
-            message = " ".join(part for part in (error.context, error.problem) if part) or "is not YAML"
-            told = self._at(mark, f"this is not YAML: {message}", hint=_cure(error.problem or ""))
-            raise SuiteError([*self.problems, told]) from None
+            message, hint = _unclosed(text, error)
+            if not message:
+                message = " ".join(part for part in (error.context, error.problem) if part) or "is not YAML"
+                hint = _cure(error.problem or "")
+            raise SuiteError([*self.problems, self._at(mark, f"this is not YAML: {message}", hint=hint)]) from None
         except yaml.YAMLError as error:
             message = f"this is not YAML: {' '.join(str(error).split())}"
             raise SuiteError([*self.problems, Problem(file=self.file, message=message)]) from None
@@ -249,6 +252,7 @@ class _Composer:
         return Problem(file=self.file, line=line, column=column, key=dotted(path), message=message, hint=hint)
 
 
+_SHOWN = 30
 _INDENTATION = "check the indentation of this line and that above: what belongs together begins in one column"
 _CURES = {
     "'-' indicator": _INDENTATION,
@@ -259,6 +263,29 @@ _CURES = {
     "mapping values are not allowed": "put a text that holds a colon in quotes",
 }
 """What to do about what the parser says, by a part of its words."""
+
+
+_CLOSING = {"[": "]", "{": "}"}
+
+
+def _unclosed(text: str, error: yaml.MarkedYAMLError) -> tuple[str, str]:
+    """Say which bracket opened where and is not closed, and what to do; two blanks where that is not what is wrong."""
+    begun, found = error.context_mark, error.problem_mark
+    lines = text.splitlines()
+    opening = lines[begun.line][begun.column : begun.column + 1] if begun and begun.line < len(lines) else ""
+    if opening not in _CLOSING or found is None or "expected ','" not in (error.problem or ""):
+        return "", ""
+    closing = _CLOSING[opening]
+    line = lines[found.line] if found.line < len(lines) else ""
+    rest = line[found.column :].strip()
+    shown = line.strip() if found.line > begun.line else rest
+    what = repr(shorten(printable(shown), _SHOWN)) if shown else "the end of the file"
+    message = (
+        f"the {opening} that opens on line {begun.line + 1}, column {begun.column + 1} is not closed before {what}"
+    )
+    is_other = rest[:1] in (*_CLOSING.values(),) and rest[:1] != closing
+    hint = f"{rest[0]} closes another bracket: remove it, or write {closing} before it" if is_other else ""
+    return message, hint or f"write {closing} where it ends, or a comma before its next entry"
 
 
 def _cure(problem: str) -> str:

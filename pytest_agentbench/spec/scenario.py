@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
+from pytest_agentbench.core.acts import ACTS
 from pytest_agentbench.core.file_models import (
     Choice,
     Count,
@@ -178,6 +179,7 @@ class LabelledLine(Written):
     """A line of the scripted user under what it means."""
 
     expected: ClassVar[str] = "a line with what it means, such as {confirm: 'Do that', about: W1}"
+    instead: ClassVar[dict[str, str]] = {"": "; ".join(f"{act}: {meaning}" for act, meaning in ACTS.items())}
 
     request: _Words | None = None
     """The user asks for something to be done."""

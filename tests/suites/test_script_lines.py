@@ -65,6 +65,9 @@ def test_labels_survive_tau2_s_form(tmp_path: Path) -> None:
     ("says", "message"),
     [
         ("[{confrim: yes}]", "s.yaml:2:9: says[0].confrim: unknown key 'confrim' (did you mean 'confirm'?), allowed: "),
+        ("[{refuse: yes}]", "about (request: asks for something to be done; inform: gives facts; confirm: a"),
+        ("[{confirm: Yes, please}]", "about (it has no value: in braces a comma begins a new key, so put a text that"),
+        ("[{confirm: Yes, go ahead.}]", "about (it has no value: in braces a comma begins a new key, so put a text"),
         ("[{confirm: a, decline: b}]", "s.yaml:2:8: says[0]: found 'confirm' and 'decline', expected the words under"),
         ("[{about: W1}]", "s.yaml:2:8: says[0]: found no act, expected the words under one act (acts are request"),
         ("[{confirm: {a: b}}]", "s.yaml:2:18: says[0].confirm: found a mapping with 'a', expected what the user says"),

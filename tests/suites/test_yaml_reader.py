@@ -91,7 +91,10 @@ def test_deep_nesting_is_refused(text: str) -> None:
     ("text", "line", "column", "message"),
     [
         ("a: 1\nb: 2\na: 3\n", 3, 1, "the key 'a' is repeated, first on line 1"),
-        ("a: [1\n", 2, 1, "this is not YAML"),
+        ("a: [1\n", 2, 1, "the [ that opens on line 1, column 4 is not closed before the end of the file"),
+        ("a: [x, {b: c}\nd: {e: 1}\n", 2, 1, "the [ that opens on line 1, column 4 is not closed before 'd: {e: 1}'"),
+        ("- a: {b: 1\n  c: [x]\n", 2, 4, "the { that opens on line 1, column 6 is not closed before 'c: [x]'"),
+        ("a: {b: [x}]\n", 1, 10, "the [ that opens on line 1, column 8 is not closed before '}]'"),
         ("a: *b\n", 1, 4, "the alias *b has no anchor before it"),
         ("a: &b [*b]\n", 1, 8, "the alias *b contains itself"),
         ("a: !!python/object:os.system x\n", 1, 4, "the tag '!!python/object:os.system' does not fit here"),
@@ -118,6 +121,8 @@ def test_what_is_not_read_says_where_and_why(text: str, line: int, column: int, 
         ("a:\n  - x: 1\n    y: 2\n   z: 3\n", "check the indentation"),
         ("a:\n\t- x\n", "indent with blanks, no tabs"),
         ("a: b: c\n", "put a text that holds a colon in quotes"),
+        ("a: [b\n", "write ] where it ends, or a comma before its next entry"),
+        ("a: {b: [x}]\n", "} closes another bracket: remove it, or write ] before it"),
     ],
 )
 def test_what_the_parser_says_has_a_cure(text: str, cure: str) -> None:
