@@ -7,11 +7,12 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
 from pytest_agentbench.checks.effects import is_write_tool
-from pytest_agentbench.checks.findings import value_text
+from pytest_agentbench.checks.findings import cut, value_text
 from pytest_agentbench.checks.matchers import Doubt, Known, Matcher, Resolver, every, is_in_order
+from pytest_agentbench.checks.rule_words import value_words
 from pytest_agentbench.checks.rules import UNSAID, Described
 from pytest_agentbench.core.json_values import JsonValue, decoded, is_number, same, to_json
-from pytest_agentbench.core.matchers import ARITHMETIC, COMPARISONS, REFERENCES, is_reference
+from pytest_agentbench.core.matchers import ARITHMETIC, COMPARISONS, REFERENCES, holds_matcher, is_reference
 from pytest_agentbench.core.moments import dated, is_moment, moment_of, moment_text, moved, span_of
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.text import printable
@@ -226,8 +227,27 @@ class Facts:
         return moment_text(value, self._now)
 
     def shown(self, value: Any) -> str:
-        """Show a value of a rule, with the dates that are counted from the suite's `now`."""
-        return value_text(value if self._now is None else dated(value, self._now))
+        """Show a value of a rule, a matcher in words, with the dates that are counted from the suite's `now`."""
+        value = self._dated(value)
+        return cut(value_words(value)) if holds_matcher(value) else value_text(value)
+
+    def shown_values(self, values: Mapping[str, Any]) -> str:
+        """Show what a rule asks of arguments: `order_id='W1'`, `amount more than 100`, `the same order_id`."""
+        dates = {name: self._dated(value) for name, value in values.items()}
+        return ", ".join(
+            cut(value_words({name: value})) if holds_matcher(value) else f"{name}={value_text(value)}"
+            for name, value in dates.items()
+        )
+
+    def shown_result(self, about: Described) -> str:
+        """Show in words what a rule asks of a result, "" where it asks for nothing."""
+        if about.result is UNSAID:
+            return ""
+        value = self._dated(about.result)
+        return cut(value_words(value)) if isinstance(value, Mapping) else value_text(value)
+
+    def _dated(self, value: Any) -> Any:
+        return value if self._now is None else dated(value, self._now)
 
     @property
     def _now(self) -> datetime | None:

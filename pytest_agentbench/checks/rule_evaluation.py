@@ -23,7 +23,6 @@ from pytest_agentbench.checks.rule_points import (
     unknown,
 )
 from pytest_agentbench.checks.rules import (
-    UNSAID,
     AllOf,
     AnyOf,
     Arguments,
@@ -198,7 +197,7 @@ def _forbidden(rule: Never | Only, point: Point, facts: Facts) -> Iterator[Judge
     if isinstance(about, ExpectedHandoff):
         yield from (Judged(at, False, "must never take place") for at in occasions(about, point, facts))
         return
-    shown = "" if about.result is UNSAID else facts.shown(about.result)
+    shown = facts.shown_result(about)
     if isinstance(rule, Never):
         these = " with these arguments" if about.where else ""
         why = f"must never be called{these}{f' and give {shown}' if shown else ''}"
@@ -286,7 +285,7 @@ def _required(rule: Rule, point: Point, facts: Facts) -> Judged:
             fits = point.subject is not None and facts.has_arguments(rule.values, point.subject, point.subject)
             if isinstance(fits, Doubt):
                 return unknown(point, fits)
-            return Judged(point, fits, f"with{'' if fits else 'out'} {_pairs(rule.values, facts)}")
+            return Judged(point, fits, f"with{'' if fits else 'out'} {facts.shown_values(rule.values)}")
         case InState():
             return judge_state(rule, point, facts)
         case Confirmed():
@@ -346,7 +345,7 @@ def _other(rule: Other, about: Described | ExpectedHandoff, point: Point, facts:
             for number, (index, event) in enumerate(handoffs_of(facts.run))
             if (number in later) != rule.earlier and number != point.handoff
         ]
-        times, what, verbs, shown = 1, printable(str(about)), ("", ""), ""
+        times, what, verbs = 1, printable(str(about)), ("", "")
     else:
         later = set(after(point, facts))
         known = [
@@ -359,27 +358,31 @@ def _other(rule: Other, about: Described | ExpectedHandoff, point: Point, facts:
         ]
         times, what = about.times or 1, _what(about, facts)
         often = f" {times} times" if times > 1 else ""
-        verbs = (
-            (f" failed{often}", f" failing{often}") if about.failed else (f" succeeded{often}", f" succeeding{often}")
-        )
-        shown = f", giving {facts.shown(about.result)}" if about.result is not UNSAID else ""
+        shown = facts.shown_result(about)
+        if about.failed:
+            more = f", giving {shown}" if shown else ""
+            verbs = (f" failed{often}{more}", f" failing{often}{more}")
+        elif shown:
+            verbs = (f" gave {shown}{often}", f" giving {shown}{often}")
+        else:
+            verbs = (f" succeeded{often}", f" succeeding{often}")
     found = known.count(True) >= times
     doubts = [one for one in known if isinstance(one, Doubt)]
     if not found and known.count(True) + len(doubts) >= times:
         return unknown(point, doubts[0])
     if found or rule.earlier:
-        return Judged(point, found, f"{'after' if rule.earlier and found else 'before'} {what}{verbs[0]}{shown}")
+        return Judged(point, found, f"{'after' if rule.earlier and found else 'before'} {what}{verbs[0]}")
     within = rule.within
     soon = "afterwards" if within is None else f"in the agent's next {f'{within} turns' if within > 1 else 'turn'}"
     is_past = turns is not None and len(turns) >= (within or 0) and turns[-1] < facts.run.transcript.turns[-1]
-    return Judged(point, found, f"without {what}{verbs[1]}{shown} {soon}", is_open=not is_past)
+    return Judged(point, found, f"without {what}{verbs[1]} {soon}", is_open=not is_past)
 
 
 def _what(about: Described, facts: Facts) -> str:
     """Name the calls that are described, with what they have alike with the call of the point, and are given."""
     names = about.calls if isinstance(about.calls, str) else " or ".join(about.calls)
     more = [f"the same {name}" for name in about.same]
-    more += [_pairs(about.where, facts)] if about.where else []
+    more += [facts.shown_values(about.where)] if about.where else []
     return f"{names}{' with ' + ' and '.join(more) if more else ''}"
 
 
@@ -392,7 +395,3 @@ def _turns_within(rule: Other, point: Point, facts: Facts) -> tuple[int, ...] | 
     pairs = zip(transcript.turns, transcript.messages, strict=True)
     own = {turn for turn, message in pairs if message.role == "assistant" and turn >= start}
     return tuple(sorted(own)[: rule.within])
-
-
-def _pairs(values: Mapping[str, Any], facts: Facts) -> str:
-    return ", ".join(f"{name}={facts.shown(value)}" for name, value in values.items())

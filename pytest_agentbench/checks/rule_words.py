@@ -4,16 +4,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pytest_agentbench.core.codec import dumps
-from pytest_agentbench.core.matchers import BOUNDS
+from pytest_agentbench.core.matchers import BOUNDS, holds_matcher, holds_reference, is_matcher
 from pytest_agentbench.core.names import listing
 from pytest_agentbench.core.text import printable
 
 _MOST_NAMES = 4
-
-_COMPARED = {
-    **BOUNDS, "$ne": "other than", "$regex": "text like", "$any_of": "one of", "$argument": "the same",
-    "$result": "the result's",
-}  # fmt: skip
 
 
 def rule_words(rule: Mapping[str, Any] | None) -> str:
@@ -58,7 +53,7 @@ def _narrowed(body: Mapping[str, Any]) -> str:
     if body.get("where"):
         told.append(f"with {_values(body['where'])}")
     if "result" in body:
-        told.append(f"answering {_value(body['result'])}")
+        told.append(f"answering {value_words(body['result'])}")
     if body.get("failed"):
         told.append("that failed")
     if body.get("same"):
@@ -71,18 +66,57 @@ def _narrowed(body: Mapping[str, Any]) -> str:
 
 
 def _values(values: Mapping[str, Any]) -> str:
-    return " and ".join(f"{name} {_value(value)}" for name, value in values.items())
+    return " and ".join(
+        f"the same {name}" if value == {"$argument": name} else f"{name} {value_words(value)}"
+        for name, value in values.items()
+    )
 
 
-def _value(value: Any) -> str:
-    """Show a value or a matcher: `at most 100`, `"shipped"`."""
-    if isinstance(value, Mapping) and len(value) == 1:
-        ((key, held),) = value.items()
-        if key in _COMPARED:
-            return f"{_COMPARED[key]} {_value(held) if not isinstance(held, str) else held}"
-    if isinstance(value, Mapping) and not any(str(key).startswith("$") for key in value):
+def value_words(value: Any) -> str:
+    """Show a value or a matcher: `at most 100`, `"shipped"`, `fewer than 2 entries`, `an entry with the same id`."""
+    if isinstance(value, list) and (holds_matcher(value) or holds_reference(value)):
+        return f"[{', '.join(map(value_words, value))}]"
+    if not isinstance(value, Mapping) or not value:
+        return dumps(value)
+    if not is_matcher(value):
         return _values(value)
-    return dumps(value)
+    if all(key in BOUNDS for key in value):
+        return " and ".join(f"{BOUNDS[key]} {value_words(bound)}" for key, bound in value.items())
+    (name, held), *others = value.items()
+    reckoned = "".join(f" {key} {more}" for key, more in others)
+    word = _OF_MATCHERS.get(name)
+    return f"{word(held)}{reckoned}" if word else dumps(value)
+
+
+def _size(held: Any) -> str:
+    if isinstance(held, Mapping) and len(held) == 1 and "$lt" in held:
+        return f"fewer than {value_words(held['$lt'])} entries"
+    if held == 0:
+        return "no entries"
+    return f"{value_words(held)} {'entry' if held == 1 else 'entries'}"
+
+
+def _entry(held: Any) -> str:
+    return f"with {_values(held)}" if isinstance(held, Mapping) and held and not is_matcher(held) else value_words(held)
+
+
+_OF_MATCHERS: dict[str, Callable[[Any], str]] = {
+    "$any": lambda _held: "any value",
+    "$regex": lambda held: f"text like {held}",
+    "$approx": lambda held: f"about {dumps(held)}",
+    "$subset": value_words,
+    "$call": lambda held: f"what {held} accepts",
+    "$in": lambda held: f"one of {', '.join(map(value_words, held)) if isinstance(held, list) else value_words(held)}",
+    "$not": lambda held: f"not {value_words(held)}",
+    "$has": lambda held: f"an entry {_entry(held)}",
+    "$each": lambda held: f"only entries {_entry(held)}",
+    "$size": _size,
+    "$argument": lambda held: f"the call's {held}",
+    "$result": lambda held: "the result" if held == "." else f"the result's {held}",
+    "$today": lambda held: f"today {held}",
+    "$now": lambda held: f"now {held}",
+}
+"""How a matcher, or what stands for a value, is put into words."""
 
 
 def _trigger(form: Any) -> str:
@@ -156,7 +190,7 @@ _WORDS: dict[str, Callable[[Any], str]] = {
     "earlier": lambda body: f"{_calls(body)} came before",
     "later": lambda body: f"{_calls(body)} comes afterwards",
     "arguments": lambda body: f"its {_values(body)}",
-    "state": lambda body: f"the state at {'.'.join(map(_step, body['at']))} is {_value(body['value'])}",
+    "state": lambda body: f"the state at {'.'.join(map(_step, body['at']))} is {value_words(body['value'])}",
     "user_said": lambda body: f"the user said {_text(body)}",
     "agent_said": lambda body: f"the agent said {_text(body)}",
     "confirmed": _confirmed,

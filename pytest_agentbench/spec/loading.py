@@ -272,8 +272,10 @@ def _unclosed(text: str, error: yaml.MarkedYAMLError) -> tuple[str, str]:
     """Say which bracket opened where and is not closed, and what to do; two blanks where that is not what is wrong."""
     begun, found = error.context_mark, error.problem_mark
     lines = text.splitlines()
-    opening = lines[begun.line][begun.column : begun.column + 1] if begun and begun.line < len(lines) else ""
-    if opening not in _CLOSING or found is None or "expected ','" not in (error.problem or ""):
+    if begun is None or found is None or begun.line >= len(lines) or "expected ','" not in (error.problem or ""):
+        return "", ""
+    opening = lines[begun.line][begun.column : begun.column + 1]
+    if opening not in _CLOSING:
         return "", ""
     closing = _CLOSING[opening]
     line = lines[found.line] if found.line < len(lines) else ""

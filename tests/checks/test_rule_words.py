@@ -25,6 +25,19 @@ from tests.tables import each
         ),
         ({"only": {"calls": ["a", "b", "c", "d", "e", "f"]}}, "only a, b, c, d or 2 other tools"),
         ({"all": [{"never": {"handoff": "legal"}}]}, "never a handoff to legal"),
+        *(
+            ({"never": {"calls": ["look"], "result": value}}, f"never look answering {words}")
+            for value, words in (
+                ({"$size": {"$lt": 2}}, "fewer than 2 entries"),
+                ({"$size": 1}, "1 entry"),
+                ({"$gte": 1, "$lt": 5}, "at least 1 and less than 5"),
+                ({"$has": {"id": {"$argument": "id"}, "n": 3}}, "an entry with the same id and n 3"),
+                ({"$each": {"$not": "late"}}, 'only entries not "late"'),
+                ({"due": {"$lt": {"$result": "day", "plus": "30d"}}}, "due less than the result's day plus 30d"),
+                ({"kind": {"$in": ["a", {"$regex": "b+"}]}, "all": {}}, 'kind one of "a", text like b+ and all {}'),
+                ([{"$any": True}, 3], "[any value, 3]"),
+            )
+        ),
     ],
 )
 def test_a_rule_reads_as_a_sentence(rule, words):

@@ -175,15 +175,15 @@ def test_without_a_clock_nothing_is_kept_by_chance() -> None:
 @each(
     ("rule", "shown"),
     [
-        (WINDOW, ", giving {'delivered_at': {'$gte': '2026-10-23'}}"),
+        (WINDOW, 'before get_order gave delivered_at at least "2026-10-23"'),
         ({"only": {"calls": ["refund"], "where": {"day": {"$today": "0d"}}}}, "only refund with day='2026-11-22'"),
         (
             {"only_if": {"calls": ["refund"], "arguments": {"day": {"$lt": {"$today": "1w"}}}}},
-            "day={'$lt': '2026-11-29'}",
+            'without day less than "2026-11-29"',
         ),
         (
             {"only": {"calls": ["refund"], "result": {"day": {"$now": "0d"}}}},
-            "giving {'day': '2026-11-22T10:00:00+00:00'}",
+            'giving day "2026-11-22T10:00:00+00:00"',
         ),
     ],
 )
