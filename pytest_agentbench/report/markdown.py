@@ -168,6 +168,12 @@ def _head(document: Document, sums: Aggregate, apart: Sequence[Section]) -> str:
         if is_waiting
         else "nothing was scored"
     )
+    scored = {run.key.suite for run in document.counted.results if run.scored}
+    silent = [
+        code(suite.name or suite.path, 60, in_table=False) for suite in document.suites if suite.path not in scored
+    ]
+    if rate.n and silent:
+        result += f", nothing was scored in {', '.join(silent[:3])}{' and others' if len(silent) > 3 else ''}"
     facts = [f"{len({(run.key.suite, run.key.scenario) for run in document.results})} scenarios"]
     variants = dict.fromkeys(run.key.variant for run in document.results if run.key.variant)
     if variants:

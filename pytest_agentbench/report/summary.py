@@ -168,7 +168,8 @@ def _is_replayed(run: Result) -> bool:
 def _not_measured(section: Section, layout: Layout) -> Iterator[Line]:
     sums = section.sums
     if not sums.unmeasured:
-        yield from layout.wrapped("all that was asked for was measured")
+        if sums.all.n:
+            yield from layout.wrapped("all that was asked for was measured")
         return
     parts = list(dict.fromkeys(one.part for one in sums.unmeasured))
     rest = f" and {len(parts) - _MOST_NAMED} more" if len(parts) > _MOST_NAMED else ""

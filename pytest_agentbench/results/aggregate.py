@@ -112,10 +112,19 @@ def apart_row(label: str, runs: Iterable[Result]) -> Row | None:
 
 
 def open_parts(runs: Iterable[Result]) -> tuple[Open, ...]:
-    """Give what runs left undecided, in most runs first; those that broke off by others' faults are not among them."""
-    found = Counter((one.part, one.why, one.cure) for run in runs for one in run.unmeasured)
-    listed = sorted(found.items(), key=lambda item: (-item[1], item[0]))
-    return tuple(Open(part=part, why=why, cure=cure, runs=count) for (part, why, cure), count in listed)
+    """Give what runs left undecided, in most runs first; those that broke off by others' faults are not among them.
+
+    What one cure mends in a part is told once, by the reason of most runs.
+    """
+    reasons: dict[tuple[str, str, str], Counter[str]] = {}
+    for one in (one for run in runs for one in run.unmeasured):
+        reasons.setdefault((one.part, one.cure, "" if one.cure else one.why), Counter())[one.why] += 1
+    found = []
+    for (part, cure, _), whys in reasons.items():
+        why = min(whys, key=lambda one: (-whys[one], one))
+        more = f", and {len(whys) - 1} more such reason{'s' if len(whys) > 2 else ''}" if len(whys) > 1 else ""
+        found.append(Open(part=part, why=f"{why}{more}", cure=cure, runs=whys.total()))
+    return tuple(sorted(found, key=lambda one: (-one.runs, one.part, one.why, one.cure)))
 
 
 def _terminations(runs: Iterable[Result]) -> dict[str, int]:

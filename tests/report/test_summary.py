@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from pytest_agentbench.report.breakdown import rows_by
+from pytest_agentbench.report.markdown import markdown_report
 from pytest_agentbench.report.summary import summary_lines
 from pytest_agentbench.report.table import UNICODE, Layout
 from pytest_agentbench.results.document import history
@@ -41,6 +42,19 @@ def test_what_waits_for_a_reviewer_is_counted_and_how_to_review_it_is_said() -> 
     lines = [line.text for line in summary_lines(document([result("a"), *waiting]), (), LAYOUT)]
 
     assert lines[-2:] == ["pending review: 2 runs in no rate and no gate", "review: agentbench review bench/generated"]
+
+
+def test_a_suite_of_which_nothing_was_scored_says_that_and_no_more() -> None:
+    """Beside another one, which is good: no sentence sounds as if it had been measured, in Markdown neither."""
+    found = document([result("a"), result("b", suite="two.yaml", pending=True)])
+    other = found.suites[0].model_copy(update={"path": "two.yaml", "name": "two"})
+    found = found.model_copy(update={"suites": (*found.suites, other)})
+
+    lines = [line.text for line in summary_lines(found, (), LAYOUT)]
+
+    assert lines.count("all that was asked for was measured") == 1
+    assert lines[lines.index("two: not decided") + 1] == "  no conversation was scored"
+    assert ": 1 of 1 passed, nothing was scored in `two`" in markdown_report(found)
 
 
 def test_by_suite_a_suite_without_variants_stays_beside_one_that_has_some() -> None:

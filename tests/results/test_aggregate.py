@@ -98,6 +98,21 @@ def test_what_was_not_measured_is_counted_and_listed_by_part():
     assert (sums.open_parts, sums.asked) == (3, 7)
 
 
+def test_what_one_cure_mends_is_told_once_with_its_count():
+    """Three runs that name three calls for one reason are one entry; what has no cure, or another, stays apart."""
+    whys = ["cancel (no label)", "cancel (no label)", "book (no label)", "set (no label)"]
+    parts = [Unmeasured(part="policy ask", why=why, cure="label it") for why in whys]
+    parts += [Unmeasured(part="policy ask", why=why) for why in ("x", "y")]
+    runs = [
+        result(f"r{number}", asked=1, unmeasured=(part,), metrics={"measured": 0.0})
+        for number, part in enumerate(parts)
+    ]
+
+    found = [(one.why, one.runs) for one in aggregate(runs).unmeasured]
+
+    assert found == [("cancel (no label), and 2 more such reasons", 4), ("x", 1), ("y", 1)]
+
+
 def test_complexity_scales_are_never_mixed():
     """Each scale has rows of its own; up to six values are shown exactly, more in ranges of three."""
     runs = [result(f"p{value}", complexity=value, complexity_scale="policies") for value in range(2, 11)]
