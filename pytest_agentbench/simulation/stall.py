@@ -3,7 +3,8 @@
 New is a call or another result of one, a value, a fact, something done about the goal, or text that was not there yet.
 
 Everything here is structure, so that it holds in any language. So is whose fault a stall is: the agent's where it gives
-the user's words back, or goes on as before although the user gave what it asked for; the user's where it gives the
+the user's words back, or goes on as before although the user gave what it asked for, which is no value that the
+question does not name and the agent spoke of itself; the user's where it gives the
 agent's words back, or does not say what it meant; the scenario's where it has no answer. Else nobody can tell.
 """
 
@@ -13,8 +14,10 @@ from itertools import pairwise
 
 from pytest_agentbench.core.acts import Act
 from pytest_agentbench.core.codec import digest
+from pytest_agentbench.core.names import words_of
 from pytest_agentbench.core.spoken import states
 from pytest_agentbench.core.termination import Thresholds
+from pytest_agentbench.core.text import shorten
 from pytest_agentbench.core.text_similarity import echoes, ends, normal, pieces, similar, values_in
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.core.verdict import Blame
@@ -42,6 +45,7 @@ class Progress:
         self._mirrored = {"user": 0, "assistant": 0}
         self._in_a_row = 0
         self._known: set[str] = set()
+        self._agents: list[str] = []
         self._calls: dict[str, str | None] = {}
         self._waiting: list[tuple[str, str]] = []
 
@@ -106,14 +110,32 @@ class Progress:
         answers = [pair for pair in pairwise(self._turns) if pair[1].role == "user"][-turns:]
         if any(said.acts is None for _, said in answers):
             return f"{reason}; the user did not say what it meant by its turns (no acts)", Blame.USER
-        if answers and all(any(_gives(act, asked.text) for act in said.acts or ()) for asked, said in answers):
+        if answers and all(self._gives(said.acts or (), asked.text) for asked, said in answers):
             return f"{reason}, although the user gave what it was asked for each time", Blame.AGENT
         if answers and all(said.acts and all(act.kind == "other" for act in said.acts) for _, said in answers):
             return f"{reason}, and the scenario gives the user no answer", Blame.SCENARIO
-        return f"{reason}; whose fault it is cannot be told", Blame.UNCLEAR
+        asked = f"; the agent asked last: {shorten(answers[-1][0].text, 80)!r}" if answers else ""
+        return f"{reason}; whose fault it is cannot be told{asked}", Blame.UNCLEAR
+
+    def _gives(self, acts: tuple[Act, ...], asked: str) -> bool:
+        """Whether a turn holds what was asked for: a yes to what the question states, or facts, also with a no.
+
+        A fact that the question does not name is none where the agent spoke of its value itself, and the user does not
+        agree to it: "How many guests?" is not answered by the slot that the agent offered.
+        """
+        agreed = [one for act in acts if act.kind == "confirm" for one in act.about]
+        words = set(words_of(asked))
+        facts = [fact for act in acts if act.kind in ("inform", "decline") for fact in act.facts.items()]
+        return any(states(one, asked) for one in agreed) or any(
+            value in agreed
+            or not words.isdisjoint(words_of(name))
+            or not any(states(value, text) for text in self._agents)
+            for name, value in facts
+        )
 
     def _hear(self, message: Message, *, is_idle: bool) -> None:
         role, text = message.role, message.text
+        self._agents += [text] if role == "assistant" else []
         last = self._turns[-1] if self._turns else None
         if last is not None and last.role == role:
             both = None if last.acts is None or message.acts is None else (*last.acts, *message.acts)
@@ -170,10 +192,3 @@ class Progress:
         _, made = self._waiting.pop(at)
         before, self._calls[made] = self._calls[made], message.text
         return before is not None and before != message.text
-
-
-def _gives(act: Act, asked: str) -> bool:
-    """Whether an act is what was asked for: a yes to what the question states, or facts, also with a no ("No, W2")."""
-    if act.kind == "confirm":
-        return any(states(one, asked) for one in act.about)
-    return act.kind in ("inform", "decline") and bool(act.facts)

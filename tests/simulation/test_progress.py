@@ -119,6 +119,13 @@ BLAMED: dict[str, tuple[Blame, list[Said]]] = {
         Blame.UNCLEAR,
         [("Move booking B12.", WISH), *[("Which day is it?", None), ("Yes, please.", YES)] * 3],
     ),
+    "the user gives again what the agent itself offered": (
+        Blame.UNCLEAR,
+        [
+            *[("Book a table.", WISH), ("There is B12.", None), ("B12, then.", GIVES)],
+            *[("How many will come?", None), ("My booking is B12.", GIVES)] * 3,
+        ],
+    ),
     "nobody says what the user meant": (Blame.USER, [("Refund me.", None), ("Which order?", None)] * 3),
     "the user has nothing to give": (
         Blame.SCENARIO,
