@@ -9,9 +9,11 @@ from pathlib import Path
 
 from pytest_agentbench.cli.progress import Progress
 from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.secret_keys import MASK
 from pytest_agentbench.core.text import shorten
 from pytest_agentbench.report.table import Glyphs, glyphs, wrap
 from pytest_agentbench.results.redact import Redactor
+from pytest_agentbench.results.secrets import redactor_of
 from pytest_agentbench.suites.suite_file import load_suite
 from pytest_agentbench.validation.doctor import Diagnosis, Mark, Observation, examine
 
@@ -56,15 +58,15 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
             most_calls=options.max_calls,
             told=progress.line,
         )
-    redact = Redactor(load_suite(options.suite, environ=os.environ, generating=True).secrets)
+    redact = redactor_of(load_suite(options.suite, environ=os.environ, generating=True))
     status = 0 if diagnosis.is_healthy else _PROBLEMS
     if options.json:
         return dumps(redact.json(diagnosis.model_dump(mode="json")), indent=2), status
     drawn = glyphs(unicode=(sys.stdout.encoding or "").lower().startswith("utf"))
-    return redact.text(drawn.plain("\n".join(_lines(diagnosis, drawn)), newlines=True)), status
+    return redact.text(drawn.plain("\n".join(_lines(diagnosis, drawn, redact)), newlines=True)), status
 
 
-def _lines(diagnosis: Diagnosis, drawn: Glyphs) -> Iterator[str]:
+def _lines(diagnosis: Diagnosis, drawn: Glyphs, redact: Redactor) -> Iterator[str]:
     facts = [f"agentbench doctor: {diagnosis.suite}", f"scenario {diagnosis.scenario}"]
     facts += [f"variant {diagnosis.variant}"] if diagnosis.variant else []
     yield f" {drawn.dot} ".join([*facts, f"{diagnosis.seconds:.1f} s"])
@@ -75,8 +77,11 @@ def _lines(diagnosis: Diagnosis, drawn: Glyphs) -> Iterator[str]:
         yield ""
         yield "this turn's calls, as a scenario would expect them if they are right:"
         yield "    expect:"
+        holds_secret = any(MASK in redact.text(json.dumps(call.arguments)) for call in diagnosis.calls)
         for call in diagnosis.calls:
             yield f"      - {json.dumps({call.name: call.arguments})}"
+        if holds_secret:
+            yield f"    {MASK} stands for a secret, which is not shown: write the value itself there"
     yield ""
     yield _verdict(diagnosis)
 

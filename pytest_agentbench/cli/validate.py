@@ -15,7 +15,7 @@ from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.report.table import ASCII, UNICODE, Align, Glyphs, count, table, wrap
-from pytest_agentbench.results.redact import Redactor
+from pytest_agentbench.results.secrets import redactor_of
 from pytest_agentbench.suites.relabel import ByHandError, write_act
 from pytest_agentbench.suites.script_lines import CHOICES, Unlabelled, unlabelled
 from pytest_agentbench.suites.suite_file import load_suite
@@ -42,7 +42,7 @@ def fix(suite: Path, *, only: Sequence[str] = ()) -> str:
         return f"{UNCHANGED}: every line has its label"
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return f"{UNCHANGED}: {len(lines)} without a label, and no terminal to ask on"
-    redact = Redactor(read.secrets).text
+    redact = redactor_of(read).text
     return Asking(lambda text: _say(redact(text)), _answer).label(lines)
 
 
@@ -154,7 +154,7 @@ def validate(
     report = validate_suite(
         options.suite, environ=os.environ, only=options.only, seed=options.seed, mutate=options.mutate, told=told
     )
-    redact = Redactor(load_suite(options.suite, environ=os.environ).secrets)
+    redact = redactor_of(load_suite(options.suite, environ=os.environ))
     low = report.mutation_score is not None and report.mutation_score < options.min_mutation
     if options.json is not None:
         options.json.write_text(dumps(redact.json(_document(report, options)), indent=2) + "\n", encoding="utf-8")

@@ -4,6 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from pytest_agentbench.core.names import letters_of
 
+MASK = "***"
+"""What stands for a secret: shorter than any secret, so that no secret can hide in it."""
+
 _SHORTEST = 6
 """Characters from which a secret is taken out of a text: a shorter one would take words apart."""
 

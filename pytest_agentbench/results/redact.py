@@ -17,6 +17,7 @@ from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.json_values import JsonValue, to_json
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.secret_keys import ENDINGS, names_secret
+from pytest_agentbench.core.secret_keys import MASK as MARK
 from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.verdict import CallExplanation, Finding
@@ -24,9 +25,6 @@ from pytest_agentbench.core.verdict import CallExplanation, Finding
 _Asked = TypeVar("_Asked", ApprovalRequest, Decision)
 _Seen = TypeVar("_Seen")
 _Part = TypeVar("_Part", bound=BaseModel)
-
-MARK = "***"
-"""What stands for a secret: shorter than any secret, so that no secret can hide in it."""
 
 
 def _kept(one: _Part, redacted: Mapping[str, object]) -> _Part:

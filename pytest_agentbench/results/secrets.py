@@ -94,6 +94,11 @@ def _in_environment() -> set[str]:
     return {secret for secret in named | lying if len(secret) >= _SHORTEST}
 
 
+def redactor_of(suite: Suite) -> Redactor:
+    """Give what takes a suite's own secrets out of a text; what its scenarios spell out stays."""
+    return Redactor(suite.secrets, spelled_in(suite))
+
+
 def spelled_in(suite: Suite) -> set[str]:
     """Give what the scenarios themselves spell under names of secrets, such as the PIN that a user is to say."""
     called = [
