@@ -15,17 +15,18 @@ from pytest_agentbench.checks.calls import check_approvals, check_calls, check_f
 from pytest_agentbench.checks.claims import claims_without_source, wanted_from_nowhere
 from pytest_agentbench.checks.effects import wrote
 from pytest_agentbench.checks.fault_outcomes import SUFFERS, Handling, check_handling, is_excused
-from pytest_agentbench.checks.findings import call_text, cut, finding, value_text
+from pytest_agentbench.checks.findings import cut, finding, value_text
 from pytest_agentbench.checks.matchers import Resolver
 from pytest_agentbench.checks.matching import Matching, explain, match_calls, match_run
 from pytest_agentbench.checks.measurement import measured
+from pytest_agentbench.checks.other_faults import others_of
 from pytest_agentbench.checks.policies import PolicyReport, check_policies
-from pytest_agentbench.checks.state import check_state, is_of_failing_call
+from pytest_agentbench.checks.state import check_state
 from pytest_agentbench.core.codec import digest, dumps
 from pytest_agentbench.core.errors import PatternBoundError
 from pytest_agentbench.core.protocols import Check
 from pytest_agentbench.core.run import Judgement, PolicyOutcome, Run
-from pytest_agentbench.core.text import printable, raised_text, shorten
+from pytest_agentbench.core.text import printable, raised_text
 from pytest_agentbench.core.text_similarity import SHORTEST, echoes, normal, similar
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.transcript import CallRecord, Transcript
@@ -38,7 +39,6 @@ from pytest_agentbench.core.verdict import (
     OtherFault,
     Verdict,
 )
-from pytest_agentbench.environment.call_replay import failure_text
 from pytest_agentbench.llm.answer_text import PARSER, written_call
 
 
@@ -173,7 +173,7 @@ def judge(
     findings.extend(handling.findings)
     parts = measured(run, findings, policies.outcomes)
     findings = guard.run("values", lambda: _noted(run, findings, explanations, prompt), findings)
-    others = [*_others(run, guard.findings), *_of_world(run, findings), *_refused(run, findings, explanations)]
+    others = others_of(run, guard.findings, findings, explanations, handling)
     verdict, blame = _decide(findings, others, handling, is_excused(explanations, handling), parts.nothing)
     if verdict is Verdict.ERROR:
         findings += _excuses(findings, others)
@@ -238,16 +238,6 @@ def _noted(run: Run, findings: list[Finding], explanations: Sequence[CallExplana
     ]
 
 
-def _others(run: Run, raised: Sequence[Finding]) -> Iterator[OtherFault]:
-    """Give what others did wrong, the end of the run first."""
-    if run.blame is not None and run.blame is not Blame.AGENT:
-        reason = cut(printable(run.error or run.stop_reason or str(run.termination)).split("\n")[0])
-        yield OtherFault(blame=run.blame, reason=reason, ended=True)
-    elif run.finished and run.transcript.messages and all(one.role == "user" for one in run.transcript.messages):
-        yield OtherFault(blame=Blame.USER, reason="the user closed before the agent had a turn", ended=True)
-    yield from (OtherFault(blame=Blame.SCENARIO, reason=finding.message) for finding in raised[:1])
-
-
 def _decide(
     findings: Sequence[Finding], others: Sequence[OtherFault], handling: Handling, excused: bool, nothing: bool
 ) -> tuple[Verdict, Blame | None]:
@@ -258,60 +248,10 @@ def _decide(
     if others:
         return Verdict.ERROR, others[0].blame
     if failed:
-        if all(one.kind in SUFFERS for one in failed) and (handling.silent or excused):
-            return Verdict.ERROR, Blame.ENVIRONMENT if handling.silent else Blame.UNCLEAR
+        if excused and all(one.kind in SUFFERS for one in failed):
+            return Verdict.ERROR, Blame.UNCLEAR
         return Verdict.FAILED, Blame.AGENT
     return (Verdict.ERROR, Blame.SCENARIO) if nothing else (Verdict.PASSED, None)
-
-
-UNANSWERED = (
-    "the user left a question of the agent unanswered; add its answer to `knows`, or a `confirm` line to `says`"
-)
-"""Why an agent is not to blame for what it did not do where a question of its own stood open."""
-
-
-def _of_world(run: Run, findings: Sequence[Finding]) -> Iterator[OtherFault]:
-    """Give what kept everybody from passing; an open question, a failing read or a broken tool only where it did."""
-    failed = any(one.required and one.passed is False for one in findings)
-    failing = [one.message for one in findings if one.required and one.passed is None and is_of_failing_call(one)]
-    if run.unanswered and failed:
-        yield OtherFault(blame=Blame.SCENARIO, reason=cut(f"{UNANSWERED}: {printable(shorten(run.unanswered, 80))!r}"))
-    if run.unreplayed and (failed or failing):
-        position, problem = next(iter(run.unreplayed.items()))
-        reason = failing[0] if failing else failure_text(run.scenario.expected_calls[position], problem)
-        yield OtherFault(blame=Blame.SCENARIO, reason=reason)
-    if not failed:
-        return
-    for index, event in [one for one in run.transcript.events if one[1].kind == "refused_by_provider"][:1]:
-        named = f" ({printable(event.name)})" if event.name else ""
-        reason = f"turn {run.transcript.turns[index]}: the provider of the agent's model refused to answer{named}"
-        yield OtherFault(blame=Blame.PROVIDER, reason=cut(reason))
-    for tool, why in list(run.broken_tools.items())[:1]:
-        reason = f"the tool {tool!r} broke at every call of the run, and works in a fresh environment: {why}"
-        yield OtherFault(blame=Blame.ENVIRONMENT, reason=cut(reason))
-    for tool, why in list(run.useless_tools.items())[:1]:
-        reason = f"the tool {tool!r} breaks in a fresh environment, too, at a call that the scenario expects: {why}"
-        yield OtherFault(blame=Blame.SCENARIO, reason=cut(reason))
-
-
-def _refused(run: Run, findings: Sequence[Finding], explanations: Sequence[CallExplanation]) -> Iterator[OtherFault]:
-    """Give the refusal of an expected write to an agent that had done all before it as expected, and nothing else.
-
-    Where a state can be read, making the expected calls anew tells whether they can be made. A lookup may be expected
-    to find nothing.
-    """
-    failed = any(one.required and one.passed is False for one in findings)
-    if not failed or run.final_state is not None or run.faults:
-        return
-    for call in explanations:
-        if call.expected is None or call.status not in ("matched", "tool_failed"):
-            return
-        if call.status == "tool_failed" and call.write is not False:
-            others = [one for one in explanations if one.expected is None and one.status != "repeated"]
-            if all(one.write is False for one in others):
-                reason = f"the tool refused the expected call {call_text(call.tool, call.actual or {})}: {call.note}"
-                yield OtherFault(blame=Blame.SCENARIO, reason=cut(printable(reason)))
-            return
 
 
 EXCUSE = "not the agent's"
@@ -320,7 +260,7 @@ EXCUSE = "not the agent's"
 
 def _excuses(findings: Sequence[Finding], others: Sequence[OtherFault]) -> list[Finding]:
     """Say why an unscored run is not the agent's fault where its end does not tell and nothing else says so."""
-    if not others or others[0].ended or any(others[0].reason in one.message for one in findings):
+    if not others or others[0].ended or any(others[0].reason in one.message for one in findings if one.passed is False):
         return []
     return [finding(EXCUSE, "user", None, others[0].reason, required=False)]
 
@@ -474,7 +414,8 @@ def check_tool_slips(run: Run) -> Iterator[Finding]:
 
     It is not required: the agent saw a refusal, and is judged by what it did then.
     """
-    for tool, why in run.slipped_tools.items():
+    slipped = ((tool, why) for tool, why in run.slipped_tools.items() if tool not in run.down)
+    for tool, why in slipped:
         message = f"the tool {printable(tool)!r} raised {printable(why)} at every call; {MEND_TOOL}"
         yield finding(TOOL_SLIPS, "calls", False, message, tool=tool, required=False)
 

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_agentbench.core.errors import EnvironmentFaultError
-from pytest_agentbench.core.json_values import JsonValue
+from pytest_agentbench.core.json_values import JsonValue, leaves, to_json
 from pytest_agentbench.core.matchers import holds_matcher
 from pytest_agentbench.core.scenario import ExpectedCall, Scenario
+from pytest_agentbench.core.secret_keys import MASK
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import Requestor, ToolCall, ToolResult, Toolset
@@ -55,13 +56,15 @@ class Replay:
 
     The `state` is None where it cannot be read, or where not all that may write could be made: because the agent brings
     the tool, or because nothing tells what the call leaves open. `failed` says which calls (by position) fail although
-    all that they state is the scenario's. `unmapped` says why calls could not be made again as the run made them.
+    all that they state is the scenario's, `down` which of their tools broke in a way that no arguments cause, and how.
+    `unmapped` says why calls could not be made again as the run made them.
     `answers` are the calls made, in order.
     """
 
     start: State | None = None
     state: State | None = None
     failed: dict[int, str] = field(default_factory=dict)
+    down: dict[str, str] = field(default_factory=dict)
     unmapped: str = ""
     answers: list[Answer] = field(default_factory=list)
     began: float = 0.0
@@ -152,7 +155,13 @@ def failure_text(call: ExpectedCall, problem: str) -> str:
     """Say that an expected call fails in the scenario's own world, and with what."""
     arguments = ", ".join(f"{name}={value!r}" for name, value in call.arguments.items())
     made = printable(f"{call.name}({shorten(arguments, 200)})")
-    return f"the expected call {made} fails on a fresh environment too: {problem}"
+    masked = f"; {MASK!r} stands for a secret that was not shown, so write the value itself" if _is_masked(call) else ""
+    return f"the expected call {made} fails on a fresh environment too: {problem}{masked}"
+
+
+def _is_masked(call: ExpectedCall) -> bool:
+    """Whether an expected call was copied from where a secret in it was not shown."""
+    return MASK in leaves(to_json(call.arguments))
 
 
 class _Replaying:
@@ -227,7 +236,9 @@ class _Replaying:
             )
             return
         self._found.failed[position] = problem
-        if not is_refusal(self._environment.raised):
+        if one.call.name in self._environment.down:
+            self._found.down[one.call.name] = self._environment.down[one.call.name]
+        elif not is_refusal(self._environment.raised):
             broken[position] = problem
 
     async def _call(self, position: int, one: Wanted, stated: Mapping[str, JsonValue]) -> ToolResult:

@@ -115,6 +115,11 @@ class LocalEnvironment:
         return self._invoker.slipped
 
     @property
+    def down(self) -> dict[str, str]:
+        """The tools of which some call, when it was made last, broke in a way that no arguments cause, and how."""
+        return self._invoker.down
+
+    @property
     def states(self) -> tuple[State, ...]:
         """What each call that was seen to change the state left behind, in order, since `keep_states`."""
         return tuple(self._invoker.states)
@@ -312,7 +317,7 @@ class LocalEnvironment:
 
     async def _call_async(self, tool: PythonTool, arguments: dict[str, Any]) -> ToolResult:
         who = f"tool {tool.name!r}"
-        watch = await guarded(lambda: self._invoker.begin(tool.name), self._runner, who)
+        watch = await guarded(lambda: self._invoker.begin(tool.name, arguments), self._runner, who)
         try:
             given = await caught_async(_made(self._invoker.bound(tool, arguments)))
         except BaseException:
@@ -323,7 +328,7 @@ class LocalEnvironment:
 
     async def _call_remote(self, source: RemoteTools, call: ToolCall) -> ToolResult:
         who = f"tool {call.name!r}"
-        watch = await guarded(lambda: self._invoker.begin(call.name), self._runner, who)
+        watch = await guarded(lambda: self._invoker.begin(call.name, call.arguments), self._runner, who)
         try:
             result = await source.call(call.name, copy.deepcopy(call.arguments))
         except BaseException as error:

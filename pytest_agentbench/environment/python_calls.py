@@ -4,20 +4,23 @@ import functools
 import inspect
 import itertools
 import re
+import sys
 import sysconfig
 import threading
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NoReturn
 
+from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import CallsSpentError, EnvironmentFaultError
 from pytest_agentbench.core.json_values import to_json
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.text import raised_text
 from pytest_agentbench.core.tool import ToolCall, ToolResult
+from pytest_agentbench.environment.outages import outage_in
 from pytest_agentbench.environment.python_tools import NOW, PythonTool
 from pytest_agentbench.environment.rendering import render_error, render_result
 from pytest_agentbench.environment.state_access import (
@@ -33,10 +36,15 @@ from pytest_agentbench.environment.state_access import (
 
 @dataclass(eq=False)
 class Watch:
-    """A call of `tool` under way: the state's mark before it, and whether another call ran at the same time."""
+    """A call of `tool` under way: the state's mark before it, and whether another call ran at the same time.
+
+    `handled` is what its caller was just handling.
+    """
 
     tool: str
     before: object
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    handled: BaseException | None = None
     overlapped: bool = False
 
 
@@ -81,6 +89,13 @@ class Invoker:
         self.raised: BaseException | None = None
         self._broken: dict[str, str | None] = {}
         self._slipped: dict[str, str | None] = {}
+        self._down: dict[tuple[str, str], str] = {}
+
+    @property
+    def down(self) -> dict[str, str]:
+        """The tools of which some call, when it was made last, broke in a way that no arguments cause, and how."""
+        with self._lock:
+            return {tool: why for (tool, _), why in reversed(self._down.items())}
 
     @property
     def slipped(self) -> dict[str, str]:
@@ -132,7 +147,7 @@ class Invoker:
 
     def perform(self, tool: PythonTool, arguments: Mapping[str, Any]) -> Done | tuple[Any, Watch]:
         """Call the function in this thread. What it gives to be awaited comes back with the watch, for `finish`."""
-        watch = self.begin(tool.name)
+        watch = self.begin(tool.name, arguments)
         value = caught(self.bound(tool, arguments))
         if inspect.isawaitable(value):
             return value, watch
@@ -147,9 +162,9 @@ class Invoker:
 
         return call
 
-    def begin(self, tool: str) -> Watch:
+    def begin(self, tool: str, arguments: Mapping[str, Any]) -> Watch:
         """Note that a call of `tool` starts."""
-        watch = Watch(tool=tool, before=self._mark())
+        watch = Watch(tool=tool, before=self._mark(), arguments=to_json(arguments), handled=sys.exception())
         with self._lock:
             if self._active:
                 watch.overlapped = True
@@ -175,6 +190,7 @@ class Invoker:
         self.raised = raised
         self._note(self._broken, tool.name, None if is_refusal(raised) else content.removeprefix("Error: "))
         self._note(self._slipped, tool.name, None if raised is None else _slip(raised))
+        self._note_outage(tool.name, raised, watch)
         wrote = self._end(watch, failed=raised is not None)
         if raised is not None and (is_exit(raised) or isinstance(raised, EnvironmentFaultError)):
             self.fault = fault(raised, f"tool {tool.name!r}")
@@ -190,6 +206,18 @@ class Invoker:
         """Note how a call ended; one that did not break shows that the tool works."""
         with self._lock:
             kept[tool] = None if broke is None or kept.get(tool, "") is None else broke
+
+    def _note_outage(self, tool: str, raised: BaseException | None, watch: Watch) -> None:
+        """Note that a call broke in a way that no arguments cause; an equal one that did not shows that it may work."""
+        if raised is None and not self._down:
+            return
+        found = None if raised is None else outage_in(raised, watch.arguments, watch.handled)
+        made = tool, digest(watch.arguments)
+        with self._lock:
+            self._down.pop(made, None)
+            if raised is not None and found is not None:
+                led = "" if found is raised else f", led to by {raised_text(found)}"
+                self._down[made] = f"{raised_text(raised)}{led}{_place(raised)}"
 
     def _end(self, watch: Watch, *, failed: bool) -> bool | None:
         with self._lock:
@@ -239,17 +267,33 @@ def _slip(error: BaseException) -> str | None:
     trace = traceback.extract_tb(error.__traceback__)
     if not trace or type(error).__module__ != "builtins":
         return None
-    last, file = trace[-1], Path(trace[-1].filename)
-    is_own = file.is_absolute() and not _PACKAGES & set(file.parts) and not file.is_relative_to(_STDLIB)
-    if not is_own or _RAISING.search(last.line or ""):
+    last = trace[-1]
+    if not _is_own(last) or _RAISING.search(last.line or ""):
         return None
+    return f"{raised_text(error)}{_place(error)}"
+
+
+def _place(error: BaseException) -> str:
+    """Give ` (file:line in function)` of the innermost line of the project, nothing where there is none."""
+    frame = next((one for one in reversed(traceback.extract_tb(error.__traceback__)) if _is_own(one)), None)
+    if frame is None:
+        return ""
+    file = Path(frame.filename)
     shown = file.relative_to(here) if file.is_relative_to(here := Path.cwd()) else file.name
-    return f"{raised_text(error)} ({shown}:{last.lineno} in {last.name})"
+    return f" ({shown}:{frame.lineno} in {frame.name})"
+
+
+def _is_own(frame: traceback.FrameSummary) -> bool:
+    """Whether a line is of the project: of no library, and not ours."""
+    file = Path(frame.filename)
+    is_foreign = _PACKAGES & set(file.parts) or file.is_relative_to(_STDLIB) or file.is_relative_to(_OURS)
+    return file.is_absolute() and not is_foreign
 
 
 _RAISING = re.compile(r"\b(?:raise|assert)\b")
 """A line that fails on purpose, also in `if late: raise ValueError("too late")`."""
 _STDLIB = Path(sysconfig.get_path("stdlib")).resolve()
+_OURS = Path(__file__).resolve().parents[1]
 _PACKAGES = frozenset({"site-packages", "dist-packages"})
 
 OnCall = Callable[[ToolCall, ToolResult], None]

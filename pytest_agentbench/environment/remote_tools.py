@@ -186,7 +186,7 @@ class RemoteWrapper(Wrapper):
 
     def _blocking(self, source: RemoteTools, made: ToolCall) -> Any:
         """Make the call on the loop and wait for it in this thread, which watches state meanwhile."""
-        watch = self._invoker.begin(made.name)
+        watch = self._invoker.begin(made.name, made.arguments)
         future = self._started(source.call(made.name, dict(made.arguments)))
         try:
             with self._under_way(watch, made):
@@ -196,7 +196,7 @@ class RemoteWrapper(Wrapper):
         return self._value(watch, made, result)
 
     async def _reported(self, source: RemoteTools, made: ToolCall) -> Any:
-        watch = self._invoker.begin(made.name)
+        watch = self._invoker.begin(made.name, made.arguments)
         with self._under_way(watch, made):
             result = await source.call(made.name, dict(made.arguments))
         return self._value(watch, made, result)

@@ -281,11 +281,10 @@ class RunContext:
 
         One that breaks there too is nobody's to use where the call is what the scenario expects.
         """
-        struck = {hit.tool for hit in run.met}
         found: dict[str, dict[str, str]] = {"broken_tools": {}, "useless_tools": {}}
         for name, why in run.broken_tools.items():
             calls = [record.call for record in run.transcript.trajectory if record.call.name == name]
-            if not calls or name in struck:
+            if not calls or name in self.faults.struck:
                 continue
             wanted = self.plan.scenario.expected_calls
             expected = (call for call in calls if any(is_call_of(want, call, self.plan.resolve) for want in wanted))
@@ -384,6 +383,7 @@ class RunContext:
             reported=dict(self.recording.reported),
             seconds=seconds,
             turn_seconds=tuple(self.recording.turn_seconds),
+            down={tool: why for tool, why in environment.down.items() if tool not in self.faults.struck},
             broken_tools=environment.broken,
             slipped_tools=environment.slipped,
             played=(self._began, self.services.wall()),

@@ -115,6 +115,7 @@ class RecordedWorlds:
                 "final_state": known.ids_in_run(final),
                 "states": tuple(map(known.ids_in_run, environment.states)),
                 "played": (began, self.wall()),
+                "down": environment.down,
                 "useless_tools": useless,
             }
         )

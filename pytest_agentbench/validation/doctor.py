@@ -10,6 +10,7 @@ from typing import Literal
 
 from pytest_agentbench.agents.callables import declares_tools, requires
 from pytest_agentbench.checks.matching import is_call_of
+from pytest_agentbench.checks.other_faults import NO_ARGUMENTS
 from pytest_agentbench.checks.verdict import MEND_TOOL
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.errors import AgentBenchError, KeyMissingError, Problem, SuiteError
@@ -145,7 +146,7 @@ async def _examined(player: Player, line: str, told: Callable[[str], None]) -> D
     observations = [
         *_agent(first),
         *_tools(tools, suite),
-        *([] if first.is_broken else [*_slips(run), *_calls(run, suite), *_state(run, suite)]),
+        *([] if first.is_broken else [*_down(run), *_slips(run), *_calls(run, suite), *_state(run, suite)]),
         *_isolated(isolation, suite),
         *_leaks(pairs),
         *_models(first, suite),
@@ -232,9 +233,17 @@ def _tools(tools: Toolset, suite: Suite) -> Iterator[Observation]:
     yield _saw("tools", "note" if unknown else "ok", f"{len(tools.specs)}: {listing(named)}", advice)
 
 
+def _down(run: Run) -> Iterator[Observation]:
+    """Tell of tools that broke in a way that no arguments cause: runs that need them are not scored."""
+    for tool, why in run.down.items():
+        yield _saw("tools", "problem", f"{tool!r} {NO_ARGUMENTS}: {why}", "mend it, or what it asks, then look again")
+
+
 def _slips(run: Run) -> Iterator[Observation]:
     """Tell of tools whose own code fails without meaning to; where the scenario expects the call, no run can pass."""
     for tool, why in run.slipped_tools.items():
+        if tool in run.down:
+            continue
         calls = [record.call for record in run.calls if record.call.name == tool]
         expected = any(is_call_of(want, call) for want in run.scenario.expected_calls for call in calls)
         yield _saw("tools", "problem" if expected else "note", f"{tool!r} raised {why}", MEND_TOOL)

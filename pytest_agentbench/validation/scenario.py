@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pytest_agentbench.checks.findings import value_text
+from pytest_agentbench.checks.other_faults import NO_ARGUMENTS
 from pytest_agentbench.checks.rules import read_rule, reads_handoffs
 from pytest_agentbench.core.errors import AgentBenchError, CheckError, Problem, SuiteError
 from pytest_agentbench.core.json_values import JsonValue, decoded
@@ -167,7 +168,12 @@ class _Validation:
             await prepare(world, self._scenario)
             self._state = await world.snapshot()
             self._columns = self._shared.columns_of(self._state or {})
-            return await writer.write(world, self._columns, can_fail=True)
+            oracle = await writer.write(world, self._columns, can_fail=True)
+            expected = {self._scenario.expected_calls[at].name for at in oracle.failed}
+            for tool, why in world.down.items():
+                if tool not in expected:
+                    self.problem("replay", f"the tool {tool!r} {NO_ARGUMENTS}: {why}")
+            return oracle
 
     async def _check_oracle(self, oracle: Oracle) -> Run:
         """Let the oracle's run be played and judged; give it as a closed run to hold others against."""

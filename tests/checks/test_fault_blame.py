@@ -2,6 +2,7 @@
 
 from pytest_agentbench.checks.verdict import judge
 from pytest_agentbench.core.fault import FaultHit, FaultSpec
+from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.verdict import Blame, Verdict
 from tests.checks.builders import agent, call, run_of, user, want
 from tests.tables import each
@@ -27,6 +28,32 @@ def test_who_ended_a_run_under_a_fault_stays_to_blame(reply: str) -> None:
     judgement = judge(run)
 
     assert (judgement.verdict, judgement.blame) == (Verdict.ERROR, Blame.USER)
+
+
+UNSEEN = FaultSpec(kind="wrong_row")
+
+
+@each(("ending", "blame"), [(Termination.STALLED, Blame.ENVIRONMENT), (Termination.SAFETY_TIMEOUT, Blame.AGENT)])
+def test_what_a_fault_that_no_answer_shows_made_impossible_is_the_environments(
+    ending: Termination, blame: Blame
+) -> None:
+    """An agent that goes on asking, as the rows do not fit, did no worse than one that closes."""
+    run = run_of(
+        user("Cancel order W1."),
+        call("get_order", order_id="W1"),
+        agent("I do not find it. Which order is it?"),
+        expect=[want("cancel_order", order_id="W1")],
+        termination=ending,
+        blame=Blame.AGENT,
+        stop_reason="the same exchange 3 times in a row",
+        faults=(UNSEEN,),
+        met=(FaultHit(fault=UNSEEN, call=1, tool="get_order", arguments={"order_id": "W1"}),),
+    )
+
+    judgement = judge(run)
+
+    assert judgement.blame is blame
+    assert ("wrong_row struck unseen" in str(judgement.findings)) is (blame is Blame.ENVIRONMENT)
 
 
 @each(("done", "verdict"), [(True, Verdict.ERROR), (False, Verdict.FAILED)])

@@ -20,7 +20,7 @@ def project(pytester: pytest.Pytester) -> Project:
 
 
 def judged(project: Project, suite: dict[str, Any], agent: str = IDLE, **files: str) -> Result:
-    """Run one scenario and give its result; `tools_py="…"` is the file tools.py."""
+    """Run a suite and give the result of its last scenario; `tools_py="…"` is the file tools.py."""
     whole = {"agent": "agents:build", "scenarios": [{"id": "a", "says": ["Go"]}], **suite}
     project.write("bench/agentbench.yaml", json.dumps(whole))
     project.write("bench/agents.py", textwrap.dedent(agent))
@@ -28,8 +28,7 @@ def judged(project: Project, suite: dict[str, Any], agent: str = IDLE, **files: 
         stem, _, suffix = name.rpartition("_")
         project.write(f"bench/{stem}.{suffix}", textwrap.dedent(text))
     project.run()
-    (result,) = project.document.results
-    return result
+    return project.document.results[-1]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +90,7 @@ def test_an_expected_write_that_is_refused_in_any_world_is_the_scenarios_fault(p
     """The attempt was made, and nobody can do more: the tool's own words say why."""
     result = refunded(project, raising)
 
-    told = [finding for finding in result.findings if "fails on a fresh environment too" in finding.message]
+    told = [one for one in result.findings if one.required and "fails on a fresh environment too" in one.message]
     assert (result.verdict, result.blame, result.scored) == (Verdict.ERROR, Blame.SCENARIO, False)
     assert [(finding.kind, finding.passed) for finding in told] == [("state", None)]
     assert told[0].message.endswith("too late")
@@ -175,7 +174,7 @@ def test_an_expected_read_that_breaks_in_any_world_is_the_scenarios_fault(projec
                 return "Sorry."
         return reply
     """
-    tools = "def insurance(state, patient_id: str):\n    raise ConnectionError('no answer')\n"
+    tools = "def insurance(state, patient_id: str):\n    raise RuntimeError('no answer')\n"
     environment = {"tools": "tools", "state": {"json": "state.json"}, "reads": ["insurance"]}
     suite = {"environment": environment, "scenarios": [scenario]}
 
@@ -210,3 +209,179 @@ def test_a_pattern_that_ignores_nothing_is_the_suites_fault(project: Project, ig
 
     assert result.verdict is (Verdict.ERROR if says else Verdict.PASSED)
     assert not says or (result.blame, result.findings[0].message) == (Blame.SCENARIO, says)
+
+
+LOOKS = """
+import errno, sqlite3
+
+class ConnectError(Exception):
+    "As client libraries name it."
+
+class OverSQL(Exception):
+    def __init__(self, orig):
+        self.orig = orig
+
+tried = []
+
+def look(state, kind: str) -> str:
+    if kind == "down":
+        raise ConnectionError("unreachable")
+    if kind == "late":
+        tried.append(kind)
+        if len(tried) == 1:
+            raise TimeoutError("late")
+        return "ok"
+    if kind == "led":
+        try:
+            raise ConnectionResetError("gone")
+        except OSError:
+            raise ValueError("cannot look")
+    if kind == "client":
+        raise ConnectError("no route")
+    if kind == "full":
+        raise OSError(errno.ENOSPC, "No space left on device")
+    if kind == "locked":
+        raise sqlite3.OperationalError("database is locked")
+    if kind == "sql":
+        sqlite3.connect(":memory:").execute("SELECT nmae FROM orders WHERE id = ?", (kind,))
+    if kind == "name":
+        return serch(kind)
+    if kind.startswith("W"):
+        sqlite3.connect(":memory:").execute("SELECT " + kind)
+    if kind == "over":
+        try:
+            sqlite3.connect(":memory:").execute("SELECT " + kind)
+        except sqlite3.Error as error:
+            raise OverSQL(error) from error
+    if kind == "file":
+        open("/nowhere/" + kind)
+    if kind == "secret":
+        raise PermissionError("not yours")
+    if kind == "odd":
+        raise OSError("odd")
+    if kind == "key":
+        return {}[kind]
+    raise ValueError("no such thing")
+
+def save(state, kind: str):
+    state["saved"] = kind
+    if kind == "disk":
+        raise sqlite3.OperationalError("disk I/O error")
+
+def drop(state, kind: str):
+    state["dropped"] = kind
+"""
+LOOKING_UP = """
+def build(tools):
+    call = {tool.__name__: tool for tool in tools}
+
+    def reply(message):
+        kind, *then = message.split()
+        try:
+            if kind == "own":
+                raise ConnectionError("the agent's own")
+            call["look"](kind=kind)
+        except Exception:
+            if kind == "own":
+                try:
+                    call["look"](kind=kind)
+                except ValueError:
+                    pass
+        for name in then:
+            try:
+                call[name](kind=kind)
+            except Exception:
+                pass
+        return "Sorry."
+    return reply
+"""
+ENVIRONMENT, AGENT = (Verdict.ERROR, Blame.ENVIRONMENT), (Verdict.FAILED, Blame.AGENT)
+OUTAGES = {
+    **dict.fromkeys(("down", "led", "client", "full", "locked", "sql", "name", "disk save", "late"), ENVIRONMENT),
+    **dict.fromkeys(("W1", "over", "file", "secret", "odd", "key", "own", "late look", "down drop"), AGENT),
+    "down save": (Verdict.PASSED, None),
+}
+"""What a user asks for, whose words are the tools that the agent calls; what became of the run."""
+
+
+def test_what_no_arguments_break_is_the_environments_fault(project: Project) -> None:
+    """A service that is down is nobody's in the run; what an argument may have caused stays the agent's affair."""
+    suite = {
+        "environment": {
+            "tools": "tools",
+            "state": {"json": "state.json"},
+            "reads": ["look"],
+            "writes": ["save", "drop"],
+        },
+        "policies": [{"id": "keep", "text": "Drop nothing.", "rule": {"never": {"calls": ["drop"]}}}],
+        "scenarios": [
+            {"id": words.replace(" ", "-"), "says": [words], "expect": [{"save": {"kind": words.split()[0]}}]}
+            for words in sorted(OUTAGES, key="late look".__eq__)
+        ],
+    }
+    judged(project, suite, LOOKING_UP, tools_py=LOOKS, state_json="{}")
+
+    results = {one.key.scenario.replace("-", " "): one for one in project.document.results}
+    assert {words: (one.verdict, one.blame) for words, one in results.items()} == OUTAGES
+    told = "'look' broke in a way that no arguments cause: ConnectionError: unreachable (bench/tools.py:15 in look)"
+    assert told in str(results["down"].findings)
+    assert "led to by ConnectionResetError: gone" in str(results["led"].findings)
+
+
+REFUSING = """
+def verify(state, pin: str):
+    if pin != "4711":
+        raise PermissionError("wrong PIN")
+
+def cancel(state, order: str):
+    state[order] = "cancelled"
+"""
+ASKING = """
+import re
+
+def build(tools):
+    call = {tool.__name__: tool for tool in tools}
+
+    def reply(message):
+        pin = re.search(r"\\\\d{4}", message)
+        if not pin:
+            return "What is your PIN?"
+        try:
+            call["verify"](pin=pin[0])
+        except PermissionError:
+            return "That PIN is wrong."
+        return "Done."
+    return reply
+"""
+
+
+def test_a_lookup_that_refuses_what_the_user_is_to_give_is_the_scenarios_fault(project: Project) -> None:
+    """The agent did as it was told; where the refusal is meant, or the lookup worked, what is missing is its own."""
+    cancel, wrong = {"cancel": {"order": "W1"}}, {"knows": {"PIN": "4712"}}
+    scenarios: list[dict[str, Any]] = [
+        {"id": "wrong", **wrong, "expect": [cancel]},
+        {"id": "contradicted", **wrong, "expect": [{"verify": {"pin": "4711"}}, cancel]},
+        {"id": "meant", "says": ["Cancel W1, please.", {"inform": "It is 4712."}], "expect": [cancel]},
+        {"id": "right", "knows": {"PIN": "4711"}, "expect": [cancel]},
+        {"id": "masked", "knows": {"PIN": "4711"}, "expect": [{"verify": {"pin": "***"}}, cancel]},
+    ]
+    environment = {"tools": "tools", "state": {"json": "state.json"}, "reads": ["verify"], "writes": ["cancel"]}
+    suite = {"environment": environment, "scenarios": [{"says": ["Cancel W1, please."], **one} for one in scenarios]}
+    judged(project, suite, ASKING.replace("\\\\", "\\"), tools_py=REFUSING, state_json="{}")
+
+    results = {one.key.scenario: one for one in project.document.results}
+    blames = {name: one.blame for name, one in results.items()}
+    refused = (
+        "'verify' refused what the user is to give, pin: '4712': PermissionError: wrong PIN; mend it under `knows`"
+    )
+    masked = "PermissionError: wrong PIN; '***' stands for a secret that was not shown, so write the value itself ("
+    assert blames == {
+        "wrong": Blame.SCENARIO,
+        "contradicted": Blame.SCENARIO,
+        "meant": Blame.AGENT,
+        "right": Blame.AGENT,
+        "masked": Blame.SCENARIO,
+    }
+    assert all(refused in str(results[name].findings) for name in ("wrong", "contradicted"))
+    assert refused not in str(results["meant"].findings)
+    assert masked in str(results["masked"].findings)

@@ -102,6 +102,49 @@ def test_doctor_tells_of_a_tool_that_fails_at_an_expected_call(
     assert "PROBLEM tools 'get' raised KeyError: 'W1' (bench/shop_tools.py:6 in get) -> mend it" in told
 
 
+def test_doctor_and_validate_tell_of_what_no_arguments_break(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A tool whose server is down makes no project healthy, nor a scenario valid that needs it."""
+    tools = """
+    def login(state, pin: str):
+        raise ConnectionError("no server")
+
+    def save(state, name: str):
+        state[name] = 1
+    """
+    agent = """
+    def build(tools):
+        def reply(message):
+            try:
+                tools[0](pin="4711")
+            except ConnectionError:
+                return "Sorry, we are down."
+        return reply
+    """
+    policy = {"id": "first", "text": "Log in first.", "rule": {"before": {"calls": ["save"], "first": ["login"]}}}
+    suite = {
+        "agent": "agents:build",
+        "environment": {"tools": "tools", "state": {"json": "s.json"}, "reads": ["login"], "writes": ["save"]},
+        "policies": [policy],
+        "scenarios": [{"id": "a", "says": ["Save Ann with the pin 4711."], "expect": [{"save": {"name": "Ann"}}]}],
+    }
+    for name, text in {"tools.py": tools, "agents.py": agent, "s.json": "{}"}.items():
+        project.write(f"bench/{name}", textwrap.dedent(text))
+    path = project.write("bench/agentbench.yaml", json.dumps(suite))
+
+    statuses, told = [], []
+    for command in ("doctor", "validate"):
+        statuses.append(main([command, str(path)]))
+        told.append(" ".join(capsys.readouterr().out.split()))
+
+    broke = "'login' broke in a way that no arguments cause: ConnectionError: no server (bench/tools.py:3 in login)"
+    assert statuses == [1, 1], told
+    assert f"PROBLEM tools {broke} -> mend it" in told[0]
+    assert '- {"login": {"pin": "***"}} *** stands for a secret, which is not shown: write the value' in told[0]
+    assert f"a: the tool {broke}" in told[1]
+
+
 def test_the_list_of_what_was_not_scored_says_why(project: Project) -> None:
     """A refused call is named there, not only in the failure's own text."""
     write(project, {"id": "a", "says": ["cancel W1"], "expect": [{"cancel": {"order_id": "W1"}}]})

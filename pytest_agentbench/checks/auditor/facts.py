@@ -122,7 +122,7 @@ class StructuralFacts:
         Of a run whose world could be made again it is known better (`Run.broken_tools`).
         """
         run = self._run
-        if run.expected_state is not None or run.unreplayed or run.broken_tools or run.useless_tools:
+        if run.expected_state is not None or run.unreplayed or run.down or run.broken_tools or run.useless_tools:
             return set()
         worked = {record.call.name for record in run.calls if not record.failed}
         failed = {lack: call for lack, call in self.lacks.items() if call is not None and call.status == "tool_failed"}

@@ -91,6 +91,11 @@ class Schedule:
         with self._lock:
             return tuple(self._met[number] for number in sorted(self._met))
 
+    @property
+    def struck(self) -> set[str]:
+        """The tools of which some call was struck."""
+        return {hit.tool for hit in self.met}
+
     def next(self, call: ToolCall) -> tuple[int, FaultSpec | None]:
         """Count a call; give its number, from 1, and the first fault that strikes it."""
         with self._lock:

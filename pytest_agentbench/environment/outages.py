@@ -1,0 +1,232 @@
+"""What an exception tells of a server, a service or a machine behind it, without importing the library it is of."""
+
+import errno
+import re
+import sqlite3
+from collections.abc import Iterator, Mapping
+from types import TracebackType
+from typing import Any
+
+from pytest_agentbench.core.errors import causes
+from pytest_agentbench.core.json_values import leaves
+
+_CLIENTS = (
+    "aiohttp",
+    "anthropic",
+    "botocore",
+    "cohere",
+    "google.api_core",
+    "google.auth",
+    "google.genai",
+    "groq",
+    "http.client",
+    "httpcore",
+    "httpcore2",
+    "httpx",
+    "httpx2",
+    "langchain_anthropic",
+    "langchain_core.exceptions",
+    "langchain_google_genai",
+    "langchain_openai",
+    "litellm",
+    "mistralai",
+    "ollama",
+    "openai",
+    "pydantic_ai.exceptions",
+    "requests",
+    "urllib.error",
+    "urllib3",
+)
+"""Modules, or packages, whose exceptions tell how a server answered, or that it did not."""
+
+_REQUESTS = frozenset({400, 404, 405, 406, 410, 411, 413, 414, 415, 416, 422, 431})
+"""Statuses that are about what was asked, which is the agent's own doing."""
+
+_UNREACHED_WORDS = ("Connection", "Connect", "Timeout")
+_UNREACHED = frozenset(
+    {
+        "APIConnectionError", "BadStatusLine", "ChunkedEncodingError", "ClientPayloadError", "HTTPClientError",
+        "IncompleteRead", "MaxRetryError", "ModelAPIError", "NetworkError", "ProtocolError", "ProxyError",
+        "ResponseParserError", "RetryError", "SSLError", "TransportError",
+    }
+)  # fmt: skip
+"""Classes, and words in names of classes, for a server that was not reached or did not answer to the end."""
+
+_MISUSED = frozenset({"LocalProtocolError", "UnsupportedProtocol"})
+"""Classes below those for what the caller did wrong."""
+
+_THROTTLED = frozenset(
+    {
+        "LimitExceededException", "ModelNotReadyException", "ModelTimeoutException", "RequestLimitExceeded",
+        "ServiceUnavailableException", "SlowDown", "ThrottledException", "Throttling", "ThrottlingException",
+        "TooManyRequestsException",
+    }
+)  # fmt: skip
+"""Codes by which AWS refuses for a while, under whatever status."""
+
+
+def is_misuse(error: BaseException) -> bool:
+    """Whether an exception, or what it was raised from, says that a client library was used wrongly."""
+    return any(_names(cause) & _MISUSED for cause in causes(error))
+
+
+def servers_fault(error: BaseException) -> bool | None:
+    """Whether a server failed (False: the request was at fault); None where the exception tells nothing of it."""
+    names = _names(error)
+    if not names:
+        # aiohttp lets Python's own TimeoutError out where the whole request took too long
+        return True if isinstance(error, TimeoutError | ConnectionError) and _is_raised_by_client(error) else None
+    response = _attribute(error, "response")
+    if isinstance(response, Mapping) and _at(response, "Error", "Code") in _THROTTLED:
+        return True
+    if (status := _status(error, response)) >= 400:
+        return status not in _REQUESTS
+    if "URLError" in names:  # its reason is a text where the address cannot be asked at all
+        reason = _attribute(error, "reason")
+        return True if isinstance(reason, OSError) and not isinstance(reason, FileNotFoundError) else None
+    unreached = names & _UNREACHED or any(word in name for name in names for word in _UNREACHED_WORDS)
+    return True if unreached else None
+
+
+def _names(error: BaseException) -> set[str]:
+    """Give the names of the client libraries' classes that an exception is of."""
+    return {kind.__name__ for kind in type(error).__mro__ if _is_client(kind.__module__)}
+
+
+def _status(error: BaseException, response: Any) -> int:
+    """Give the HTTP status that an exception or its response bears, 0 where there is none."""
+    found = [_attribute(error, "status_code"), _attribute(error, "status")]
+    if isinstance(response, Mapping):
+        found.append(_at(response, "ResponseMetadata", "HTTPStatusCode"))
+    else:
+        found += [_attribute(response, "status_code"), _attribute(response, "status")]
+    status = next((value for value in found if isinstance(value, int)), None)
+    if status is None:  # last, because aiohttp warns of `code`
+        status = _attribute(error, "code")
+    return status if isinstance(status, int) else 0
+
+
+def _attribute(thing: object, name: str) -> Any:
+    try:
+        return getattr(thing, name, None)
+    except Exception:  # noqa: BLE001 - properties of a library's exceptions may raise
+        return None
+
+
+def _at(mapping: Mapping[Any, Any], *keys: str) -> Any:
+    found: Any = mapping
+    for key in keys:
+        found = found.get(key) if isinstance(found, Mapping) else None
+    return found
+
+
+def _is_client(module: str) -> bool:
+    return any(module == name or module.startswith(f"{name}.") for name in _CLIENTS)
+
+
+def _is_raised_by_client(error: BaseException) -> bool:
+    """Whether the innermost frames that are not Python's own belong to a client library."""
+    trace: TracebackType | None = error.__traceback__
+    modules: list[str] = []
+    while trace is not None:
+        modules.append(str(trace.tb_frame.f_globals.get("__name__", "")))
+        trace = trace.tb_next
+    while modules and modules[-1].partition(".")[0] in ("asyncio", "selectors", "socket", "ssl"):
+        modules.pop()
+    return bool(modules) and _is_client(modules[-1])
+
+
+_OF_THE_SERVICE = frozenset({408, 429, 502, 503, 504})
+"""Statuses that tell of the service rather than of the request (RFC 9110 §15.5.9 and §15.6, RFC 6585 §4)."""
+
+_OF_THE_MACHINE = frozenset(
+    {
+        errno.EAGAIN, errno.EDQUOT, errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.EIO, errno.EMFILE, errno.ENETDOWN,
+        errno.ENETUNREACH, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.ENOSPC, errno.EROFS, errno.ESTALE,
+    }
+)  # fmt: skip
+"""What an `OSError` says of the machine or the network, whatever path it was given."""
+
+_NAMED = frozenset(
+    {
+        "ConnectError", "ConnectTimeout", "ConnectionError", "ConnectionFailure", "InterfaceError", "NetworkError",
+        "OperationalError", "ReadTimeout", "Timeout", "TimeoutError", "TimeoutException", "TransportError",
+    }
+)  # fmt: skip
+"""How client libraries call, in a base class, what no request causes; those of databases follow PEP 249."""
+
+_OF_THE_DATABASE = frozenset(
+    {
+        sqlite3.SQLITE_BUSY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_IOERR, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_NOTADB,
+        sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_READONLY,
+    }
+)  # fmt: skip
+_OF_A_STATEMENT = range(1000, 2000)
+"""Numbers by which MySQL's servers object to a statement, in what its drivers raise as an `OperationalError`."""
+
+_WORD = re.compile(r"\w+")
+
+
+def outage_in(
+    error: BaseException, arguments: Mapping[str, Any], handled: BaseException | None = None
+) -> BaseException | None:
+    """Give what, of an exception of a tool and of what led to it, says that the environment does not work.
+
+    No arguments cause that: it tells of a connection, a timeout, the machine, the database, or a name that the tool's
+    own code does not know. `handled` is what the caller was just handling, which led to nothing in the tool.
+    """
+    if is_misuse(error):
+        return None
+    return next((one for one in _led_by(error, handled) if _is_down(one, arguments)), None)
+
+
+def _led_by(error: BaseException, handled: BaseException | None) -> Iterator[BaseException]:
+    """Give an exception and what led to it: what it was raised from, else what was being handled meanwhile."""
+    seen: set[int] = set() if handled is None else {id(handled)}
+    following: BaseException | None = error
+    while following is not None and id(following) not in seen:
+        seen.add(id(following))
+        yield following
+        if isinstance(following, BaseExceptionGroup) and len(following.exceptions) == 1:
+            following = following.exceptions[0]
+        else:
+            unsaid = None if following.__suppress_context__ else following.__context__
+            following = following.__cause__ or unsaid
+
+
+def _is_down(error: BaseException, arguments: Mapping[str, Any]) -> bool:
+    if isinstance(error, ConnectionError | TimeoutError | NameError | ImportError | MemoryError):
+        return not isinstance(error, UnboundLocalError)  # arguments may lead past where the name is given
+    if isinstance(error, sqlite3.Error):
+        return _is_of_database(error, arguments)
+    if isinstance(_attribute(error, "orig"), BaseException):  # sqlalchemy: what the driver raised decides
+        return False
+    status = _status(error, _attribute(error, "response")) if isinstance(error, Exception) else 0
+    if status >= 400:
+        return status in _OF_THE_SERVICE
+    if servers_fault(error):
+        return True
+    names = {kind.__name__ for kind in type(error).__mro__}
+    if isinstance(error, OSError):
+        is_network = not names.isdisjoint(("gaierror", "SSLError"))
+        return is_network or error.errno in _OF_THE_MACHINE or not names.isdisjoint(_NAMED)
+    return not names.isdisjoint(_NAMED) and next(iter(error.args), None) not in _OF_A_STATEMENT
+
+
+def _is_of_database(error: sqlite3.Error, arguments: Mapping[str, Any]) -> bool:
+    """Whether it is the database, or a statement of the tool's own.
+
+    A statement may be put together of arguments. None of these is to blame where each is one word, and the message
+    holds no such word.
+    """
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is None:
+        return isinstance(error, sqlite3.OperationalError)
+    if code != sqlite3.SQLITE_ERROR:
+        return code & 0xFF in _OF_THE_DATABASE
+    given = [str(leaf) for leaf in leaves(dict(arguments))]
+    told = {word.casefold() for word in _WORD.findall(str(error))}
+    parts = [[word.casefold() for word in _WORD.findall(text)] for text in given]
+    plain = all(re.fullmatch(r"[\w.-]*", text) for text in given)
+    return plain and told.isdisjoint(word for words in parts for word in words)
