@@ -105,7 +105,8 @@ def _refused_to_user(
 ) -> Iterator[OtherFault]:
     """Give the lookup, the last call, that refused what the user is to give, before any write was tried.
 
-    What it says in a line of its own may be meant to be refused, and so may a call that is expected.
+    What it says in a line of its own may be meant to be refused, and so may a call that is expected. A slip of the
+    tool's own code is meant by nobody, unless it looked up what it was given.
     """
     last, knows = next(iter(run.calls[-1:]), None), {flat(name): value for name, value in run.scenario.knows.items()}
     if last is None or run.faults or not _only_lacks(run, findings) or wrote(last, run.toolset) is not False:
@@ -118,8 +119,12 @@ def _refused_to_user(
     tried = any(one.write is not False and one.status not in ("not_attempted", "matched") for one in explanations)
     meant = any(one.status == "tool_failed" and one.tool == name for one in explanations)
     missing = any(one.status == "not_attempted" and one.expected is not None for one in explanations)
-    if is_known and missing and not (worked or tried or meant):
-        shown = ", ".join(f"{key}: {value_text(given[key])}" for key in told)
+    shown = ", ".join(f"{key}: {value_text(given[key])}" for key in told)
+    slip = run.slipped_tools.get(name, "")
+    if is_known and slip and not any(states(value, slip) for value in given.values()):  # no lookup of what was given
+        reason = f"the tool {name!r} failed in its own code at what the user is to give, {shown}: {slip}"
+        yield OtherFault(blame=Blame.ENVIRONMENT, reason=cut(printable(reason)))
+    elif is_known and missing and not (worked or tried or meant):
         why = f"the tool {name!r} refused what the user is to give, {shown}: {last.answer.removeprefix('Error: ')}"
         cure = "mend it under `knows`, or have the user say it in `says` where the refusal is meant"
         yield OtherFault(blame=Blame.SCENARIO, reason=cut(printable(f"{why}; {cure}")))

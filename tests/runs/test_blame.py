@@ -330,6 +330,8 @@ def test_what_no_arguments_break_is_the_environments_fault(project: Project) -> 
 
 REFUSING = """
 def verify(state, pin: str):
+    if pin == "0000":
+        return {"name": "Ann"}["nmae"]
     if pin != "4711":
         raise PermissionError("wrong PIN")
 
@@ -348,7 +350,7 @@ def build(tools):
             return "What is your PIN?"
         try:
             call["verify"](pin=pin[0])
-        except PermissionError:
+        except (PermissionError, KeyError):
             return "That PIN is wrong."
         return "Done."
     return reply
@@ -363,6 +365,7 @@ def test_a_lookup_that_refuses_what_the_user_is_to_give_is_the_scenarios_fault(p
         {"id": "contradicted", **wrong, "expect": [{"verify": {"pin": "4711"}}, cancel]},
         {"id": "meant", "says": ["Cancel W1, please.", {"inform": "It is 4712."}], "expect": [cancel]},
         {"id": "right", "knows": {"PIN": "4711"}, "expect": [cancel]},
+        {"id": "slip", "knows": {"PIN": "0000"}, "expect": [], "communicate": ["done"]},
         {"id": "masked", "knows": {"PIN": "4711"}, "expect": [{"verify": {"pin": "***"}}, cancel]},
     ]
     environment = {"tools": "tools", "state": {"json": "state.json"}, "reads": ["verify"], "writes": ["cancel"]}
@@ -380,6 +383,7 @@ def test_a_lookup_that_refuses_what_the_user_is_to_give_is_the_scenarios_fault(p
         "contradicted": Blame.SCENARIO,
         "meant": Blame.AGENT,
         "right": Blame.AGENT,
+        "slip": Blame.ENVIRONMENT,
         "masked": Blame.SCENARIO,
     }
     assert all(refused in str(results[name].findings) for name in ("wrong", "contradicted"))
