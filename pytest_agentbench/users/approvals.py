@@ -13,12 +13,13 @@ from pytest_agentbench.core.matchers import holds_matcher
 from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.spoken import plain, states
 from pytest_agentbench.core.termination import Termination
+from pytest_agentbench.core.text import shorten
 from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.suites.language import Language
 from pytest_agentbench.users.knowledge import Fact, Heard, Wanted, contradicted, spoken, stated, undone
 
 TIMES = 3
-"""How often an agent asks the same until the run is stalled by it."""
+"""How often an agent asks the same, or what has no answer, until the run is stalled by it."""
 
 
 class Insisting:
@@ -121,10 +122,29 @@ class Approver:
         return turn_of(kind, request, text or said, Act(kind=DECIDED[kind], about=values_of(request.arguments)))
 
 
+def unanswerable(questions: Sequence[str]) -> Stop | None:
+    """Say that the scenario has no answer to what the agent asks, where it asked often enough."""
+    if len(questions) < TIMES:
+        return None
+    asked = " / ".join(dict.fromkeys(repr(shorten(one, 80)) for one in questions))
+    cure = "add it to `knows` or `says`, a yes as `{confirm: …}`, or let the agent do without"
+    reason = f"the agent asked for what the scenario does not say; {cure}: {asked}"
+    return Stop(reason=reason, blame=Blame.SCENARIO, termination=Termination.STALLED)
+
+
 def turn_of(kind: DecisionKind, request: ApprovalRequest, text: str, *acts: Act) -> UserTurn:
     """Give the turn that decides about a request in the user's words."""
     decision = Decision(kind=kind, id=request.id, tool=request.tool, arguments=request.arguments, text=text)
     return UserTurn(text=text, acts=acts, decisions=(decision,))
+
+
+def joined(*turns: UserTurn) -> UserTurn:
+    """Make one turn of several; the last says how it goes on."""
+    acts = None if any(turn.acts is None for turn in turns) else tuple(act for turn in turns for act in turn.acts or ())
+    text = " ".join(dict.fromkeys(turn.text for turn in turns if turn.text))
+    decisions = tuple(decision for turn in turns for decision in turn.decisions)
+    last = turns[-1] if turns else UserTurn()
+    return last.model_copy(update={"text": text, "acts": acts, "decisions": decisions})
 
 
 def _differing(call: ExpectedCall, given: Mapping[str, Any]) -> dict[str, Any]:

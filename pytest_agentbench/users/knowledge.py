@@ -229,6 +229,16 @@ class Heard:
         texts = self._texts[:1] if alone else self._texts
         return any(states(value, text, self._locale) for text in texts for value in values)
 
+    def is_new_to(self, messages: Sequence[Message], line: Line) -> bool:
+        """Whether a request answers the message: the agent offers what the user did not speak of yet.
+
+        A request with other ids is about something else.
+        """
+        said = [clipped(message.text) for message in messages if message.role == "user"]
+        is_new = not any(states(one.value, text, self._locale) for one in self.matter for text in said)
+        about = codes_in(line.text)
+        return is_new and (not about or any(states(raw, self.text, self._locale) for raw in about.values()))
+
     def takes(self, line: Line, ids: Sequence[object], *, alone: bool) -> bool:
         """Whether a yes or no of the script without `about` answers the message; `ids` are those of its request.
 
@@ -260,11 +270,12 @@ class Knowledge:
         """All names by which an agent may ask for something."""
         return [name for one in self.facts for name in one.names]
 
-    def asked(self, messages: Sequence[Message], heard: Heard) -> list[Fact]:
+    def asked(self, messages: Sequence[Message], heard: Heard, *, is_over: bool) -> list[Fact]:
         """Give the facts that a message names.
 
-        One that was stated before is given again only to a question that is about nothing else, by all of its name. The
-        second of a name is not asked for where the message states the first.
+        One that was stated before is given again only to a question that is about nothing else, by all of its name, and
+        not where it `is_over`; what expected calls take and nobody stated comes before it. The second of a name is not
+        asked for where the message states the first.
         """
         named = [
             fact
@@ -278,9 +289,12 @@ class Knowledge:
 
         def is_due(fact: Fact) -> bool:
             is_old = fact.name in self.given or any(fact.is_stated(one, self._locale) for one in said)
-            return not is_old or (is_alone and fact.is_asked(heard.text, self._language, loosely=False))
+            is_asked_again = is_alone and not is_over and fact.is_asked(heard.text, self._language, loosely=False)
+            return not is_old or is_asked_again
 
-        return [fact for fact in found if is_due(fact)]
+        due = [fact for fact in found if is_due(fact)]
+        is_known = not any(self._is_new(fact, said) for fact in due)
+        return [*self.needed(messages), *due] if due and is_known else due  # "How long do you need the boat?"
 
     def chosen(self, messages: Sequence[Message], heard: Heard) -> list[Fact]:
         """Give the facts that a question names and states, and that nobody spoke of before, where it is about them.
@@ -303,8 +317,12 @@ class Knowledge:
     def needed(self, messages: Sequence[Message]) -> list[Fact]:
         """Give the facts that expected calls take and nobody stated yet."""
         values = {plain(str(value)) for call in self._expected for _, value, _ in named_values(call.arguments)}
+        return [fact for fact in self.unsaid(messages) if plain(str(fact.value)) in values]
+
+    def unsaid(self, messages: Sequence[Message]) -> list[Fact]:
+        """Give the facts that nobody stated yet."""
         said = [message.text for message in messages]
-        return [fact for fact in self.facts if plain(str(fact.value)) in values and self._is_new(fact, said)]
+        return [fact for fact in self.facts if self._is_new(fact, said) and any(map(words_of, fact.names))]
 
     def said_before(self, heard: Heard, messages: Sequence[Message], wants: Wants, *, loosely: bool) -> list[Fact]:
         """Give the values of expected calls that a question names, that the user had said, and the agent never did.

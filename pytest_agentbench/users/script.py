@@ -6,7 +6,7 @@ from pytest_agentbench.core.acts import ActKind, Line
 from pytest_agentbench.core.ids import codes_in
 from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.transcript import Message
-from pytest_agentbench.users.knowledge import Heard
+from pytest_agentbench.users.knowledge import Heard, Wants, stated
 
 ANSWERS: frozenset[ActKind | None] = frozenset({"confirm", "decline"})
 """What answers a question for consent."""
@@ -60,6 +60,20 @@ class Script:
             if line.act in ANSWERS or (codes := codes_in(line.text)):
                 return () if line.act in ANSWERS else tuple(codes.values())
         return ()
+
+    @property
+    def last_request(self) -> Line | None:
+        """The request that was said last."""
+        said = [line for at, line in enumerate(self.lines) if line.act == "request" and at not in self._left]
+        return said[-1] if said else None
+
+    def meant(self, line: Line, wants: Wants, locale: str) -> tuple[object, ...]:
+        """Give what a request is about; of a later one without `about` the ids, where it states nothing wanted."""
+        if line.act in REQUESTS and line.about:
+            return line.about
+        is_later = line.act == "request" and line is not self.lines[0]
+        is_other = is_later and not stated((one for one in wants if one.name), line.text, locale)
+        return tuple(codes_in(line.text).values()) if is_other else ()
 
     def resume(self, messages: Sequence[Message]) -> None:
         """Take the lines that were said in messages which this script did not make as said; the first counts as one."""

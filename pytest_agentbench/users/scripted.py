@@ -17,8 +17,9 @@ gets, in one turn, every fact of `knows` that it names, and the first that fits 
 If nothing fits it says the next line, and so it does where the same is asked a third time. If none is left it closes
 where it has all that it wanted, says again what the question names and it had said, or agrees once more to what it
 agreed to. Else it closes where nobody can see what was done, or where it waits for nothing more: also after a goodbye,
-and after a plain yes where no write is expected. Otherwise it says that
-it has no answer; the third time the run is stalled. A value counts as wanted until the writes that it is expected in
+and after a plain yes where no write is expected. Otherwise it says what it knows and nobody said, then that it has no
+answer; the third time the run is stalled. What nobody said is also told with an answer given once more, and before it
+leaves while something wanted was not done. A value counts as wanted until the writes that it is expected in
 were made: who sees that it was done neither takes "Refunded W1." for a question nor agrees to it.
 """
 
@@ -32,14 +33,12 @@ from pytest_agentbench.core.ids import Scalar, clipped, codes_in, shape
 from pytest_agentbench.core.json_values import to_json
 from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.spoken import plain, states
-from pytest_agentbench.core.termination import Termination
-from pytest_agentbench.core.text import shorten
 from pytest_agentbench.core.text_similarity import similar
 from pytest_agentbench.core.transcript import Message, agent_messages, awaiting, has_question_mark
 from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.suites.language import Language, language_of
 from pytest_agentbench.suites.script_lines import call_of, labelled
-from pytest_agentbench.users.approvals import TIMES, Approver, Insisting, turn_of
+from pytest_agentbench.users.approvals import TIMES, Approver, Insisting, joined, turn_of, unanswerable
 from pytest_agentbench.users.knowledge import (
     Fact,
     Heard,
@@ -54,8 +53,6 @@ from pytest_agentbench.users.knowledge import (
 )
 from pytest_agentbench.users.script import ANSWERS, REQUESTS, Script
 
-UNANSWERED = 3
-"""How often the user says that it has no answer until the run is stalled."""
 BEFORE = 2
 """Messages of the agent before a question that may state what it is about."""
 _NO = frozenset({"decline", "withdraw"})
@@ -107,6 +104,8 @@ class ScriptedUser:
         self._last = UserTurn()
         self._repeated = 0
         self._insisting = Insisting(askable, self._language)
+        self._has_insisted = False
+        self._counts: UserTurn | None = None  # what of the last answer was one
 
     async def reply(self, view: View) -> UserTurn:
         """Say the next line or answer the agent's last message; see the module for the order of rules.
@@ -169,7 +168,7 @@ class ScriptedUser:
         for request, turn in answers:
             if turn is not None and turn.decisions[0].runs:
                 self._confirm(stated(self._wants, request.call, self._locale))
-        return _joined(*turns)
+        return joined(*turns)
 
     def _answer(self, view: View, messages: Sequence[Message]) -> UserTurn:
         texts = agent_messages(messages)
@@ -190,8 +189,15 @@ class ScriptedUser:
             known=self._ids,
             locale=self._locale,
         )
-        facts = self._knowledge.asked(messages, heard)
+        has_all = self._has_all(left, messages)
+        facts = self._knowledge.asked(messages, heard, is_over=has_all and self._is_said)
+        is_waiting = not has_all and (bool(left) or bool(self._asks_for) or not view.calls)
+        unsaid = self._knowledge.unsaid(messages) if is_waiting and view.calls is not None else None
+        if self._counts is not None:
+            self._last, self._counts = self._counts, None
         if not (heard.asks or facts or self._is_invited(view, heard, texts, is_report=bool(fresh))):
+            if unsaid and self._is_said:
+                return self._more(UserTurn(acts=()), heard, unsaid)
             return self._next(view, text) if self._script.left else self._leave(left)
         is_again = len(texts) > 1 and similar(text, texts[-2])
         self._last = self._last.model_copy(update={"decisions": ()})  # a request is decided about once
@@ -199,11 +205,13 @@ class ScriptedUser:
         if heard.asks and self._is_content(heard, messages):
             return UserTurn(stop=Stop(reason="done", unanswered=text))
         if is_again and (times := self._insisting.times(self._last, view, heard, wanted, self._knowledge.names)):
-            return self._again(heard) if times < TIMES else UserTurn(stop=self._insisting.stalled())
+            if times >= TIMES:
+                return UserTurn(stop=self._insisting.stalled())
+            return self._more(self._again(heard), heard, unsaid)
         if is_again and self._stands(heard):
             self._repeated += 1
             if self._repeated == 1 or not self._script.left or (heard.contradicted and self._comes("confirm")):
-                return self._again(heard)
+                return self._more(self._again(heard), heard, unsaid)
             self._repeated = 0  # "Which way?" again after "Yes, please. My order is W1.": the next line may answer it
             return self._next(view, text)
         self._repeated = 0
@@ -213,6 +221,27 @@ class ScriptedUser:
             self._open = ""
             return turn
         return self._without_answer(view, heard, left, messages, is_again=is_again)
+
+    def _more(self, turn: UserTurn, heard: Heard, unsaid: Sequence[Fact] | None) -> UserTurn:
+        """Add to an answer that changed nothing what nobody said yet; None where the user waits for nothing.
+
+        "Who is calling?" again after a yes did not ask for one. Nor did "What can I do for you?": where all was said
+        and nothing done, that gets the request, once.
+        """
+        kinds = {act.kind for act in turn.acts or ()}
+        if "decline" in kinds or unsaid is None:
+            return turn
+        more = self._inform(unsaid)
+        is_lost = (kinds == {"confirm"} or self._repeated > 1) and not (unsaid or heard.matter or self._done)
+        if is_lost and not self._has_insisted and (line := self._script.last_request):
+            self._has_insisted = True
+            about = line.about or self._known_values(line.text)  # takes back no yes in the same turn
+            more = UserTurn(text=line.text, acts=(Act(kind="request", about=about),))
+        if not more.text:
+            return turn
+        self._counts = turn
+        text = "\n".join(filter(None, (turn.text, more.text)))  # words of the author's may end without a full stop
+        return joined(turn, more).model_copy(update={"text": text})
 
     def _spoken_of(self, view: View, messages: Sequence[Message]) -> list[Wanted]:
         """Give the short values and numbers that the user itself spoke of and that are left to do.
@@ -246,10 +275,10 @@ class ScriptedUser:
     ) -> UserTurn | None:
         left = self._script.left
         if left and (held := [fact for fact in facts if fact.is_stated(left[0].text, self._locale)]):
-            return _joined(self._inform([fact for fact in facts if fact not in held]), self._next(view, heard.text))
+            return joined(self._inform([fact for fact in facts if fact not in held]), self._next(view, heard.text))
         answer = self._consent(view, heard, messages, has_facts=bool(facts))
         if facts or answer is not None:
-            return _joined(self._inform(facts), answer or UserTurn(acts=()))
+            return joined(self._inform(facts), answer or UserTurn(acts=()))
         if self._comes(*ANSWERS) and self._language.names(view.unknown, heard.text):
             return self._has_none()
         if needed := self._needed(heard, messages):
@@ -301,7 +330,7 @@ class ScriptedUser:
         if heard.contradicted:  # a list is no question: the line that says which one comes next
             says_which = left and heard.lists_what(left[0].text)
             return self._next(view, heard.text) if says_which else self._correct(view, heard, messages)
-        if heard.matter and self._comes("request") and self._asks_first(left[0], heard, messages):
+        if heard.matter and self._comes("request") and heard.is_new_to(messages, left[0]):
             return self._next(view, heard.text)
         open_ones = [one for one in heard.matter if one.name or not left]
         is_due = heard.stated and (view.calls is not None or left or not self._is_told(messages))
@@ -319,16 +348,6 @@ class ScriptedUser:
         else:
             self._nodded |= {repr(one.value) for one in heard.matter}
         return self._yes(heard.matter)
-
-    def _asks_first(self, line: Line, heard: Heard, messages: Sequence[Message]) -> bool:
-        """Whether a request answers the message: the agent offers what the user did not speak of yet.
-
-        A request with other ids is about something else.
-        """
-        said = [clipped(message.text) for message in messages if message.role == "user"]
-        is_new = not any(states(one.value, text, self._locale) for one in heard.matter for text in said)
-        about = codes_in(line.text)
-        return is_new and (not about or any(states(raw, heard.text, self._locale) for raw in about.values()))
 
     def _yes(self, matter: Iterable[Wanted], text: str = "") -> UserTurn:
         about = tuple(dict.fromkeys(one.value for one in matter))
@@ -382,7 +401,7 @@ class ScriptedUser:
         if acts and all(act.kind == "confirm" for act in acts):
             meant = self._inform([Fact(one.name, one.value) for one in heard.matter if one.name])
             is_own = self._last.text != self._language.yes  # words of the author's may end without a full stop
-            return _joined(meant, self._last) if is_own else _joined(self._last, meant)
+            return joined(meant, self._last) if is_own else joined(self._last, meant)
         told = [value for act in acts if act.kind == "inform" for value in act.facts.values()]
         wanted = [one for one in self._wants if one.name and one.value in told]
         has_told = all(act.kind == "inform" for act in acts) and not self._script.left
@@ -392,7 +411,7 @@ class ScriptedUser:
             return self._last
         self._confirm(wanted)
         is_own = self._comes("confirm") and not self._script.left[0].about
-        return _joined(self._yes(wanted, self._script.take().text if is_own else ""), self._last)
+        return joined(self._yes(wanted, self._script.take().text if is_own else ""), self._last)
 
     def _next(self, view: View, answered: str) -> UserTurn:
         return self._say(self._script.take(), view, answered)
@@ -403,7 +422,7 @@ class ScriptedUser:
         Without `about` a yes or no concerns the known values of what it answers, a wish those of its own words.
         """
         self._before_line = (view.calls or 0, len(view.done))
-        self._meant = (line.about or ()) if line.act in REQUESTS else ()
+        self._meant = self._script.meant(line, self._wants, self._locale)
         if call := call_of(line.text, view.tools):
             return UserTurn(tool_calls=(call,), acts=())
         about = line.about
@@ -430,11 +449,10 @@ class ScriptedUser:
         self, view: View, heard: Heard, left: Sequence[Wanted], messages: Sequence[Message], *, is_again: bool
     ) -> UserTurn:
         """Answer a question that neither the script nor what is wanted and known answers."""
-        waits, is_told = any(one.name for one in self._wants), self._is_told(messages)
-        if (waits or self._asks_for) and is_told and not any(one.name for one in left):
+        if self._has_all(left, messages):
             return UserTurn(stop=Stop(reason="done"))
-        is_insisting = bool(self._unanswered)
-        if said := self._knowledge.said_before(heard, messages, self._wants, loosely=is_insisting):
+        waits, is_told = any(one.name for one in self._wants), self._is_told(messages)
+        if said := self._knowledge.said_before(heard, messages, self._wants, loosely=bool(self._unanswered)):
             return self._inform(said)
         again = [one for one in heard.matter if one.name and repr(one.value) not in self._nodded]
         if again and view.calls is not None and not (heard.contradicted or is_again):  # "This is final. Are you sure?"
@@ -445,11 +463,12 @@ class ScriptedUser:
         is_served = not (waits or self._asks_for) and (view.calls or 0) > self._before_line[0]
         if is_served or (view.calls is None and is_told):
             return UserTurn(stop=Stop(reason="done", unanswered=heard.text))
+        if unsaid := self._knowledge.unsaid(messages):
+            return self._more(UserTurn(acts=()), heard, unsaid)
         if waits or not self._asks_for:
             self._open = heard.text
         self._unanswered.append(heard.text)
-        stop = self._stalled() if len(self._unanswered) >= UNANSWERED else None
-        return self._has_none().model_copy(update={"stop": stop})
+        return self._has_none().model_copy(update={"stop": unanswerable(self._unanswered)})
 
     def _leave(self, left: Sequence[Wanted]) -> UserTurn:
         """Close behind a message that asks for nothing; an earlier question stands open unless all wanted was done."""
@@ -459,11 +478,10 @@ class ScriptedUser:
     def _has_none(self) -> UserTurn:
         return UserTurn(text=self._language.unknown, acts=(Act(kind="other"),))
 
-    def _stalled(self) -> Stop:
-        asked = " / ".join(dict.fromkeys(repr(shorten(one, 80)) for one in self._unanswered))
-        cure = "add it to `knows` or `says`, a yes as `{confirm: …}`, or let the agent do without"
-        reason = f"the agent asked for what the scenario does not say; {cure}: {asked}"
-        return Stop(reason=reason, blame=Blame.SCENARIO, termination=Termination.STALLED)
+    def _has_all(self, left: Sequence[Wanted], messages: Sequence[Message]) -> bool:
+        """Whether the user wants something, and all of it was done and said."""
+        has_aims = bool(self._asks_for) or any(one.name for one in self._wants)
+        return has_aims and self._is_told(messages) and not any(one.name for one in left)
 
     def _is_told(self, messages: Sequence[Message]) -> bool:
         """Whether the agent has said all that the user asks for."""
@@ -480,12 +498,3 @@ class ScriptedUser:
         plainly = {plain(str(one)) for one in found}
         found += [raw for code, raw in codes_in(text).items() if code in self._ids - plainly]
         return tuple(dict.fromkeys(one if isinstance(one, str | int | float) else str(one) for one in found))
-
-
-def _joined(*turns: UserTurn) -> UserTurn:
-    """Make one turn of several; the last says how it goes on."""
-    acts = None if any(turn.acts is None for turn in turns) else tuple(act for turn in turns for act in turn.acts or ())
-    text = " ".join(dict.fromkeys(turn.text for turn in turns if turn.text))
-    decisions = tuple(decision for turn in turns for decision in turn.decisions)
-    last = turns[-1] if turns else UserTurn()
-    return last.model_copy(update={"text": text, "acts": acts, "decisions": decisions})

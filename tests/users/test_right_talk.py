@@ -15,258 +15,34 @@ import yaml
 from pytest_agentbench import Simulation, run_suite
 from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.report.failure import failure_text
+from tests.users.shed import AGENT, STATE, TOOLS
 
-TOOLS = '''
-def find_member(state: dict, email: str) -> str:
-    """Find the number of a member."""
-    return next(number for number, mail in state["members"].items() if mail == email)
-
-
-def list_loans(state: dict, member_id: str) -> list[str]:
-    """List the loans of a member."""
-    return [number for number, loan in state["loans"].items() if loan["member_id"] == member_id]
-
-
-def lend(state: dict, member_id: str, item_id: str, days: int = 7) -> str:
-    """Lend an item."""
-    if state["items"][item_id] != "free":
-        raise ValueError(f"{item_id} is out")
-    state["items"][item_id] = "out"
-    state["loans"]["L08"] = {"member_id": member_id, "item_id": item_id, "days": days}
-    return "L08"
-
-
-def close_loan(state: dict, loan_id: str) -> str:
-    """End a loan; it cannot be ended twice."""
-    state["items"][state["loans"].pop(loan_id)["item_id"]] = "free"
-    return "closed"
-
-
-def log_hours(state: dict, member_id: str, hours: int) -> int:
-    """Add hours of work to a member."""
-    state["hours"][member_id] = state["hours"].get(member_id, 0) + hours
-    return state["hours"][member_id]
-'''
-STATE = """
-{"members": {"M1": "ann@example.org", "M2": "ben@example.org"}, "items": {"T3": "out", "T5": "free", "T6": "free"},
- "loans": {"L07": {"member_id": "M1", "item_id": "T3", "days": 7}}, "hours": {}}
-"""
-AGENT = """
-import re
-
-YES = ("yes", "ja", "はい", "نعم")
-
-
-def agrees(said):
-    return said.lower().startswith(YES)
-
-
-def ask_then(question, deed, after, sure=None):
-    said = yield question
-    if agrees(said) and sure:
-        said = yield sure
-    if not agrees(said):
-        yield "All right, I leave it."
-    else:
-        deed()
-        yield after
-    while True:
-        yield "I can lend items and end loans. What do you need?"
-
-
-def at_once(call, said):
-    loan = call["list_loans"](member_id=call["find_member"](email=re.findall(r"[\\w.]+@[\\w.]+\\w", said)[0]))[0]
-    yield from ask_then(f"Shall I end loan {loan}?", lambda: call["close_loan"](loan_id=loan), f"Loan {loan} is ended.")
-
-
-def states_first(call, said):
-    loan = call["list_loans"](member_id="M1")[0]
-    said = yield f"I see your loan {loan} of item T3."
-    if "end it" in said:
-        yield from ask_then("Shall I end it?", lambda: call["close_loan"](loan_id=loan), "It is ended.")
-    yield from ask_then(f"Shall I end loan {loan}?", lambda: call["close_loan"](loan_id=loan), "It is ended.")
-
-
-def echoes(call, said):
-    deed = lambda: call["lend"](member_id="M2", item_id="T5", days=3)
-    yield from ask_then("T5 to M2 for 3 days: shall I?", deed, "T5 is lent to M2 for 3 days. Anything else?")
-
-
-def one_by_one(call, said):
-    member = call["find_member"](email=(yield "What is your e-mail address?").split()[-1].rstrip("."))
-    item = (yield "Which item?").split()[-1].rstrip(".")
-    days = int(re.findall(r"\\d+", (yield "For how many days?"))[0])
-    deed = lambda: call["lend"](member_id=member, item_id=item, days=days)
-    yield from ask_then("Shall I?", deed, "Done.")
-
-
-def terse(call, said):
-    yield from ask_then("OK?", lambda: call["lend"](member_id="M2", item_id="T5", days=3), "Done.")
-
-
-def german(call, said):
-    deed = lambda: call["close_loan"](loan_id="L07")
-    yield from ask_then("Soll ich die Ausleihe L07 beenden?", deed, "Erledigt. Kann ich sonst etwas für Sie tun?")
-
-
-def japanese(call, said):
-    deed = lambda: call["lend"](member_id="M2", item_id="T5", days=3)
-    yield from ask_then("T5を3日間お貸しします。よろしいですか。", deed, "T5をお貸ししました。")
-
-
-def arabic(call, said):
-    yield from ask_then("هل أنهي الإعارة L07؟", lambda: call["close_loan"](loan_id="L07"), "تم. هل من شيء آخر؟")
-
-
-def twice(call, said):
-    deed = lambda: call["close_loan"](loan_id="L07")
-    yield from ask_then("Shall I end loan L07?", deed, "Ended.", sure="That is final. Are you sure?")
-
-
-def instead(call, said):
-    deed = lambda: call["lend"](member_id="M2", item_id="T6")
-    yield from ask_then("T3 is out. Shall I lend you T6 instead?", deed, "You have T6 now.")
-
-
-def other_one(call, said):
-    if "other" not in (yield "Shall I lend you T5?"):
-        yield "All right, I leave it."
-    yield from ask_then("Shall I lend you T6?", lambda: call["lend"](member_id="M2", item_id="T6"), "You have T6 now.")
-
-
-def offers(call, said):
-    deed = lambda: call["lend"](member_id="M2", item_id="T6")
-    if "T6" not in (yield "There are T5 and T6. Which one?"):
-        yield "All right, I leave it."
-    yield from ask_then("Shall I lend you T6?", deed, "You have T6. Would you like our newsletter?")
-
-
-def small_number(call, said):
-    deed = lambda: call["log_hours"](member_id="M2", hours=4)
-    yield from ask_then("Log 4 hours for Ben. Shall I?", deed, "Done. Anything else?")
-
-
-def reads(call, said):
-    call["list_loans"](member_id="M1")
-    while True:
-        yield "You have loan L07. Anything else?"
-
-
-def asks_who(call, said):
-    if "M2" not in (yield "Who are you?"):
-        yield "I need to know that."
-    deed = lambda: call["lend"](member_id="M2", item_id="T5", days=3)
-    yield from ask_then("Shall I lend T5 to M2 for 3 days?", deed, "Done.")
-
-
-def refuses(call, said):
-    while agrees((yield "T3 is out, so I cannot lend it. Is there anything else?")):
-        yield "What would you like?"
-    while True:
-        yield "All right. Is there anything else about T3?"
-
-
-def refuses_late(call, said):
-    yield "Shall I lend T3 to M2?"
-    yield from refuses(call, said)
-
-
-def choice(call, said):
-    days = int(re.findall(r"\\d+", (yield "How many days would you like: 3, 7 or 14?"))[0])
-    deed = lambda: call["lend"](member_id="M2", item_id="T5", days=days)
-    yield from ask_then(f"Shall I lend T5 to M2 for {days} days?", deed, "Done.")
-
-
-def numbered(call, said):
-    yield "T5 for 3 days. Shall I?"
-    call["lend"](member_id="M2", item_id="T5", days=3)
-    raise RuntimeError((yield "T5 is lent. The loan has the number L08."))
-
-
-def looks_twice(call, said):
-    call["loans_of"](member_id="M1")
-    if not agrees((yield "I see that M1 has loan L07. Is it this one?")):
-        yield "All right, I leave it."
-    call["loans_of"](member_id="M1")
-    deed = lambda: call["lend"](member_id="M1", item_id="T5")
-    yield from ask_then("Shall I lend it to M1 instead?", deed, "Done.")
-
-
-def reports(call, said):
-    deed = lambda: call["lend"](member_id="M2", item_id="T5", days=3)
-    yield from ask_then("T5 to M2 for 3 days. Shall I?", deed, "T5 is lent to M2 for 3 days.")
-
-
-def goes_on(call, said):
-    yield "I would end loan L07. Shall I?"
-    while True:
-        yield "Shall I go on?"
-
-
-def only_asks(call, said):
-    while True:
-        yield "Shall I go on?"
-
-
-def authenticates(call, said):
-    yield "I would end loan L07. Shall I?"
-    while True:
-        yield "What is your e-mail address?"
-
-
-def is_refused(call, said):
-    try:
-        call["lend"](member_id="M2", item_id="T3")
-    except ValueError as error:
-        yield f"I am sorry: {error}."
-    while True:
-        yield "Goodbye."
-
-
-def idle(call, said):
-    while True:
-        yield "Done. Anything else?"
-
-
-def stubborn(call, said):
-    deed = lambda: call["lend"](member_id="M2", item_id="T5")
-    for _ in range(8):
-        if agrees((yield "Shall I lend you T5?")):
-            deed()
-
-
-def forgets(call, said):
-    while True:
-        yield "Which item?"
-
-
-def build(tools, context):
-    call = {tool.__name__: tool for tool in tools}
-    talk = []
-
-    def reply(message):
-        if talk:
-            return talk[0].send(message)
-        talk.append(globals()[context["talk"]](call, message))
-        return next(talk[0])
-
-    return reply
-
-
-def taken(message):
-    found = re.findall(r"T\\d", message)
-    return f"{found[0]} is yours." if found else "Which item?"
-
-
-def done(message):
-    return "Done. Anything else?" if agrees(message) else "I would lend T5 to M2. Shall I?"
-"""
 LEND_T5 = [{"lend": {"member_id": "M2", "item_id": "T5", "days": 3}}]
 LEND_T6 = [{"lend": {"member_id": "M2", "item_id": "T6"}}]
 END = [{"close_loan": {"loan_id": "L07"}}]
 NO_LOAN: dict[str, Any] = {"expect": [], "never": ["lend"]}
 ANN = "Please end my loan, I am ann@example.org"
+NAMED = ("talk", "words")
+"""What the first words of a scenario's name are for its agent."""
+ASKS = ("Who is calling?", "Could you identify yourself?", "Please identify yourself first.", "お名前は。")
+BADGE = {"knows": {"badge": "OB-41"}, "expect": LEND_T5}
 RIGHT: dict[str, dict[str, Any]] = {
+    **{
+        f"identifies, {words}, {len(lines)}": {"says": ["Lend T5 to M2 for 3 days", *lines], **BADGE}
+        for words in ASKS
+        for lines in ([], ["yes, please"])
+    },
+    "asks_how_long": {
+        "says": ["Lend T5 to M2"],
+        "knows": {"item": "T5", "days": 3},
+        "expect": LEND_T5,
+    },
+    "asks_what_for": {"says": ["I need T5 for 3 days", "yes, do"], "knows": {"member": "M2"}, "expect": LEND_T5},
+    "offers_more": {
+        "says": ["Log my hours, I am M2"],
+        "knows": {"hours": "1 hour"},
+        "expect": [{"log_hours": {"member_id": "M2", "hours": 1}}],
+    },
     "at_once": {"says": [ANN, "yes"], "expect": END},
     "states_first": {"says": ["I am M1, what have I got?", {"request": "Please end it."}, "yes"], "expect": END},
     "echoes": {"says": ["Lend T5 to M2 for 3 days, please"], "expect": LEND_T5},
@@ -311,7 +87,7 @@ def suite(folder: Path, scenarios: dict[str, dict[str, Any]], **keys: Any) -> Pa
     for name, text in files.items():
         (folder / name).write_text(textwrap.dedent(text), encoding="utf-8")
     listed = [
-        {"id": f"s{number}", "title": name, "context": {"talk": name.partition(",")[0]}, **keys}
+        {"id": f"s{number}", "title": name, "context": dict(zip(NAMED, name.split(", "), strict=False)), **keys}
         for number, (name, keys) in enumerate(scenarios.items())
     ]
     environment = {"tools": "shed_tools", "state": {"json": "state.json"}, "reads": ["find_member", "list_loans"]}
@@ -408,6 +184,7 @@ def test_whose_fault_a_run_is_that_does_not_pass(tmp_path: Path) -> None:
             "only_asks, with something open": {"says": ["Lend T6 to M2", "yes"], "expect": LEND_T6},
             "authenticates": {"says": ["End my loan L07, please"], "expect": END},
             "terse, without a yes": {"says": ["Lend T5 to M2 for 3 days, please"], "expect": LEND_T5},
+            "lends_all": {"says": ["T5 for M2", "yes", {"request": "Now T6 too"}], "expect": LEND_T5},
         },
     )
 
@@ -422,8 +199,38 @@ def test_whose_fault_a_run_is_that_does_not_pass(tmp_path: Path) -> None:
         "only_asks, with something open": ("error", Blame.UNCLEAR),
         "authenticates": ("error", Blame.SCENARIO),
         "terse, without a yes": ("error", Blame.SCENARIO),
+        "lends_all": ("failed", Blame.AGENT),
     }, "\n\n".join(map(told, wrong.values()))
     assert not any("yes" in message.text for message in wrong["stubborn"].transcript.messages if message.role == "user")
+
+
+def test_what_nobody_said_is_not_held_against_the_agent(tmp_path: Path) -> None:
+    """Nobody sees whether an agent without calls lacks a value; one that was told all is to blame."""
+    agent = {"callable": "shed_agent:waits"}
+    knows = {"item": "T5", "days": 3, "seat": "aisle"}
+    both = {
+        "unsaid": {"says": ["Lend me something, I am M2"], "knows": knows, "expect": LEND_T5},
+        "said": {"says": ["Lend me T5 for 3 days, I am M2"], "knows": knows, "expect": LEND_T5},
+    }
+    unsaid, said = played(tmp_path, both, agent=agent, policies=[]).values()
+
+    assert (unsaid.result.verdict, unsaid.result.blame) == ("error", Blame.UNCLEAR), told(unsaid)
+    shown = failure_text(unsaid.result, unsaid.transcript)
+    assert "nobody said days, item, which the user knows and missing calls take: say it in `says`" in shown, shown
+    assert (said.result.verdict, said.result.blame) == ("failed", Blame.AGENT), told(said)
+
+
+def test_a_stall_after_all_that_was_expected_is_nobody_s_failure(tmp_path: Path) -> None:
+    """What was asked for was done; what the user said then asks for nothing."""
+    notes = [{"inform": one} for one in ("It rained a lot.", "My saw needs oil.", "Ben sends his love.", "Who knows?")]
+    scenario = {
+        "says": ["Log 4 hours for M2", "yes", *notes],
+        "expect": [{"log_hours": {"member_id": "M2", "hours": 4}}],
+    }
+    one = played(tmp_path, {"parrots": scenario})["parrots"]
+
+    assert one.result.termination == "STALLED", told(one)
+    assert (one.result.verdict, one.result.blame) == ("error", Blame.UNCLEAR), told(one)
 
 
 def test_the_report_says_why_an_open_question_is_not_held_against_the_agent(tmp_path: Path) -> None:

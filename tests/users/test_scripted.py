@@ -492,7 +492,7 @@ CLOSINGS = [
 @each("text", CLOSINGS)
 def test_a_notice_an_instruction_or_a_farewell_ends_the_run(text: str) -> None:
     """Once its lines are said, whatever asks for nothing finishes the run, in any language."""
-    talk = opened("Refund W1", expect=EXPECTED, knows={"zip": "75001", "date": "2024-05-06"})
+    talk = opened("Refund W1 of 2024-05-06, 75001", expect=EXPECTED, knows={"zip": "75001", "date": "2024-05-06"})
     talk.hear("Shall I refund W1?")
 
     assert talk.close(text) == Stop(reason="done")
