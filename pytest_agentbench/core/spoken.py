@@ -20,6 +20,7 @@ _DATE = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])")
 _MOMENT = re.compile(r"(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(?::\d{2})?(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})?")
 _TIME = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d")
 _FIGURE_BEFORE, _FIGURE_BEHIND = re.compile(r"\d[^\w\s]?\Z"), re.compile(r"[^\w\s]?\d")
+_AMOUNT = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?) ([^\W\d_]+)")
 _FEWEST, _MOST = 2, 999
 _UNIT, _ENDING, _REACH = 3, 2, 80
 """Letters that a unit has at least and its ending at most, and characters behind a number in which it may stand."""
@@ -140,7 +141,12 @@ def states(value: object, text: str, locale: str = "en") -> bool:
         if isinstance(found, float) and not found.is_integer():
             return any(_stands_in(one, said) for one in _decimal_in_words(found, *locales))
         return any(found in numbers_in_words(said, one) for one in locales)
-    return any(_stands_in(one, said) for one in _in_other_ways(found, locale))
+    if any(_stands_in(one, said) for one in _in_other_ways(found, locale)):
+        return True
+    if (amount := _AMOUNT.fullmatch(plain(found))) is None:
+        return False
+    amounts = _AMOUNT.findall(said)  # "1 hour" is stated by "1 hours"
+    return any(number == amount[1] and _is_unit(word, amount[2]) for number, word in amounts)
 
 
 @lru_cache(maxsize=4096)

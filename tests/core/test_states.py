@@ -22,6 +22,8 @@ from tests.tables import each
         ("2024-05-06", "5月6日に", "ja"),
         ("14:30", "at 2:30 PM", "en"),
         ("2024-05-06T14:30:00", "on 6 May at 14:30", "en"),
+        ("1 hour", "It has **1 hours** now.", "en"),
+        ("2 Tage", "seit 2 Tagen", "de"),
     ],
 )
 def test_a_value_is_stated_in_many_ways(value: object, text: str, locale: str) -> None:
@@ -35,6 +37,7 @@ def test_a_value_is_stated_in_many_ways(value: object, text: str, locale: str) -
         ("W1", "W12"), ("W1", "AW1"), (54, "W54"), (54, "54.04"), (54, "154"), (2024, "2024-05-06"),
         (True, "true"), (None, "None"), ("", "anything"), (1, "which one"), ("2024-02-31", "31 February"),
         ("art", "the party starts"), ("2024-05-06T14:30:00", "on 6 May"),
+        ("1 hour", "11 hours"), ("1 hour", "1.1 hours"), ("1 hour", "1 house"),
     ],
 )  # fmt: skip
 def test_what_is_part_of_another_word_or_number_is_not_stated(value: object, text: str) -> None:
