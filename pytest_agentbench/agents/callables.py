@@ -165,8 +165,8 @@ _RESULTS = frozenset({"messages", "results", "turn"})
 class AdaptedAgent:
     """The agent of one run, whatever the user wrote; `reply` raises only `AgentBenchError`s and cancellation.
 
-    `takes_tools` says that the environment's tools were given to it. `saw_calls` turns true once it returns a tool
-    call, or a list of messages, in which its calls would show.
+    `takes_tools` says that the environment's tools were given to it, `has_tools` that it can call them. `saw_calls`
+    turns true once it returns a tool call, or a list of messages, in which its calls would show.
     """
 
     def __init__(
@@ -183,7 +183,7 @@ class AdaptedAgent:
         `shows_calls` is what the agent itself declares about its calls; None leaves it to what is seen.
         """
         declared = parameters(function)
-        self.takes_tools = takes_tools
+        self.takes_tools = self.has_tools = takes_tools
         self.saw_calls = False
         self._function = function
         self._run_sync = run_sync

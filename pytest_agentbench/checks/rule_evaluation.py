@@ -204,6 +204,8 @@ def _forbidden(rule: Never | Only, point: Point, facts: Facts) -> Iterator[Judge
     else:
         why = f"must not be called, only {_what(about, facts)}{f' giving {shown}' if shown else ''}"
     for place in after(point, facts):
+        if facts.calls[place].rejected and isinstance(rule, Only) and facts.is_of(about, place):
+            continue  # of the tools that are allowed; that its arguments are none breaks nothing
         if isinstance(rule, Only) or facts.is_of(about, place):
             fits, at = facts.fits(about, place, point.subject), at_call(place, point, facts)
             if isinstance(fits, Doubt):
@@ -354,6 +356,7 @@ def _other(rule: Other, about: Described | ExpectedHandoff, point: Point, facts:
             if (place in later) != rule.earlier
             and place != point.call
             and record.failed == about.failed
+            and not record.rejected
             and (turns is None or record.turn in turns)
         ]
         times, what = about.times or 1, _what(about, facts)

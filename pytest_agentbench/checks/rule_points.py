@@ -82,7 +82,7 @@ def occasions(about: Described | Says | ExpectedHandoff | None, point: Point, fa
             yield replace(point, set_off=True)
     elif isinstance(about, Described):
         for place in after(point, facts):
-            fits = facts.fits(about, place, point.subject)
+            fits = not facts.calls[place].rejected and facts.fits(about, place, point.subject)
             if fits is not False:
                 yield at_call(place, point, facts, fits if isinstance(fits, Doubt) else None)
     elif isinstance(about, ExpectedHandoff):

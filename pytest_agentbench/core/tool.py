@@ -105,13 +105,15 @@ class ToolCall(Model):
 class ToolResult(Model):
     """What a tool call gave: the text its caller sees, whether it failed, whether it changed state.
 
-    `wrote` is None where nobody could tell. Many tools answer a refusal instead of raising it: a text that begins
-    `Error:` failed, and so did an object that tells an error and nothing else, whatever the flag `error` says.
+    `wrote` is None where nobody could tell, `rejected` says that the call never reached the tool. Many tools answer a
+    refusal instead of raising it: a text that begins `Error:` failed, and so did an object that tells an error and
+    nothing else, whatever the flag `error` says.
     """
 
     content: str
     error: bool = False
     wrote: bool | None = None
+    rejected: bool = False
 
     @property
     def failed(self) -> bool:

@@ -29,6 +29,7 @@ class Message(Model):
     never said, so nothing but the transcript's file holds it. `approvals` are what the agent asks its user to decide,
     `decisions` what the user decided. `by` names the one of several agents that sent it, `events` are what happened
     before it, `output` is the typed answer that came with it. `cut_off` says that it reached its limit of tokens.
+    `rejected` says that no tool ever got the call: a framework refused it, or its arguments were none.
     `session` counts the sessions of a scenario that has several.
     """
 
@@ -49,6 +50,7 @@ class Message(Model):
     events: tuple[Event, ...] = ()
     output: JsonValue = None
     cut_off: bool = False
+    rejected: bool = False
     session: int = 1
 
     @model_serializer(mode="wrap")
@@ -58,7 +60,7 @@ class Message(Model):
         unset = [name for name in ("acts", "thoughts", "by", "output") if data.get(name) is None]
         unset += [
             name
-            for name in ("approvals", "decisions", "events", "cut_off", "goal_items", "shows")
+            for name in ("approvals", "decisions", "events", "cut_off", "goal_items", "shows", "rejected")
             if not data.get(name)
         ]
         unset += ["session"] if data.get("session") == 1 else []
@@ -122,6 +124,11 @@ def asking(requests: Sequence[ApprovalRequest]) -> Message:
     return Message(role="assistant", content=text, approvals=tuple(requests))
 
 
+def result_of(answer: Message) -> ToolResult:
+    """Give what a tool message says of its call."""
+    return ToolResult(content=answer.text, error=answer.error, wrote=answer.wrote, rejected=answer.rejected)
+
+
 class CallRecord(Model):
     """One call of the trajectory with what it gave; `result` is None when no answer was recorded.
 
@@ -139,6 +146,11 @@ class CallRecord(Model):
     def failed(self) -> bool:
         """Whether the tool answered with an error."""
         return self.result is not None and self.result.failed
+
+    @property
+    def rejected(self) -> bool:
+        """Whether no tool ever got the call."""
+        return self.result is not None and self.result.rejected
 
     @property
     def answer(self) -> str:
@@ -171,9 +183,7 @@ class Transcript(Model):
         for index, message in enumerate(self.messages):
             for position, call in enumerate(message.tool_calls):
                 answer = self._answer(index, position, call)
-                result = (
-                    None if answer is None else ToolResult(content=answer.text, error=answer.error, wrote=answer.wrote)
-                )
+                result = None if answer is None else result_of(answer)
                 records.append(
                     CallRecord(call=call, result=result, message=index, turn=self.turns[index], session=message.session)
                 )

@@ -358,4 +358,4 @@ async def _made(call: Callable[[], Any]) -> Any:
 
 
 def _error(message: str) -> ToolResult:
-    return ToolResult(content=f"Error: {message}", error=True, wrote=False)
+    return ToolResult(content=f"Error: {message}", error=True, wrote=False, rejected=True)

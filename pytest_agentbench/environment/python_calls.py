@@ -21,7 +21,7 @@ from pytest_agentbench.core.state import State
 from pytest_agentbench.core.text import raised_text
 from pytest_agentbench.core.tool import ToolCall, ToolResult
 from pytest_agentbench.environment.outages import outage_in
-from pytest_agentbench.environment.python_tools import NOW, PythonTool
+from pytest_agentbench.environment.python_tools import NOW, ArgumentsError, PythonTool
 from pytest_agentbench.environment.rendering import render_error, render_result
 from pytest_agentbench.environment.state_access import (
     OpenState,
@@ -195,7 +195,8 @@ class Invoker:
         if raised is not None and (is_exit(raised) or isinstance(raised, EnvironmentFaultError)):
             self.fault = fault(raised, f"tool {tool.name!r}")
             raise self.fault from raised
-        return Done(ToolResult(content=content, error=raised is not None, wrote=wrote), value)
+        rejected = isinstance(raised, ArgumentsError)
+        return Done(ToolResult(content=content, error=raised is not None, wrote=wrote, rejected=rejected), value)
 
     def settle(self, watch: Watch, *, failed: bool) -> bool | None:
         """End a call that no function of Python's made; tell whether it changed state, None where nobody can."""
@@ -364,7 +365,7 @@ class Wrapper:
         except TypeError as error:
             made = ToolCall(name=tool.name, arguments=to_json({**kwargs}), id=f"call_{number}")
             self._refuse(made)
-            self._report(made, ToolResult(content=render_error(error), error=True, wrote=False))
+            self._report(made, ToolResult(content=render_error(error), error=True, wrote=False, rejected=True))
             raise
         made = ToolCall(name=tool.name, arguments=to_json(arguments), id=f"call_{number}")
         self._refuse(made)

@@ -356,7 +356,7 @@ def _message(message: Message, marks: Glyphs, limit: int) -> list[str]:
     speaker = _SPEAKERS[message.role]
     lines = []
     if message.text.strip() or not message.tool_calls:
-        label = f"{speaker} error:" if message.error else speaker
+        label = f"{speaker} {'rejected' if message.rejected else 'error'}:" if message.error else speaker
         said = message.text.removeprefix("Error: ") if message.error else message.text
         text = "(leaves without a word)" if message.is_wordless else _text(said, marks, limit)
         lines.append(f"{label:6} {text}")

@@ -159,13 +159,15 @@ class RunContext:
         """Call the suite's factory with the variant's keywords and whatever it declares."""
         spec, models = self.plan.suite.agent, self.services.models
         has_factory = spec.openai is None and spec.http is None
+        wrapped = self.environment.wrapped_tools(self.recording.observe) if has_factory else []
+        self.recording.wrapped = frozenset(one.__name__ for one in wrapped)
         async with asyncio.timeout(self.limits.seconds):
             return await build_agent(
                 spec,
                 root=self.root,
                 keywords=self.plan.keywords,
                 offered={
-                    "tools": self.environment.wrapped_tools(self.recording.observe) if has_factory else [],
+                    "tools": wrapped,
                     "state": self.environment.handle,
                     "context": self.environment.context,
                     "session_id": self.session_id,

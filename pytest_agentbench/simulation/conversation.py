@@ -184,9 +184,7 @@ class Conversation:
             if self.stopwatch.seconds > self.limits.seconds:  # what blocks the loop is not interrupted by a deadline
                 return out_of_time(self.limits.seconds, self._acting, self.blocked())
             self.recording.reported |= reply.metrics
-            fresh = self.recording.unobserved(reply.messages)
-            for message in fresh:
-                self.recording.add(message)
+            fresh = self._told(reply.messages)
             pending = unanswered(fresh)
             results = tuple([await self._execute(call) for call in pending])
             self._acting = Blame.AGENT
@@ -216,9 +214,11 @@ class Conversation:
         except BaseException:
             # what was done before the turn broke off stands, whatever became of the turn
             with suppress(Exception):  # why it broke off is what counts, not that this cannot be told
-                for message in self.recording.unobserved(tuple(getattr(self.agent, "unfinished", ()))):
-                    self.recording.add(message)
+                self._told(tuple(getattr(self.agent, "unfinished", ())))
             raise
+
+    def _told(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+        return self.recording.report(messages, takes_tools=bool(getattr(self.agent, "has_tools", False)))
 
     async def _execute(self, call: ToolCall) -> Message:
         self._acting = Blame.ENVIRONMENT

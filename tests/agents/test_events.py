@@ -192,7 +192,7 @@ def test_a_call_that_was_observed_is_told_its_agent_and_what_came_before() -> No
         Message(role="tool", content="ok", tool_call_id="x"),
         Message(role="assistant", content="Done", by="refunds"),
     )
-    assert [message.text for message in recording.unobserved(told)] == ["Done"]
+    assert [message.text for message in recording.report(told)] == ["Done"]
     transcript = recording.close()
     assert [(index, str(one)) for index, one in transcript.events] == [(1, "a handoff from triage to refunds")]
     assert [record.call.by for record in transcript.trajectory] == ["refunds"]

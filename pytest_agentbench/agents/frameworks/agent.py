@@ -21,7 +21,7 @@ class FrameworkAgent:
     """The agent of one run, on a session of a framework's; `reply` raises only `AgentBenchError`s and cancellation.
 
     Its calls are visible: frameworks tell what their agents called. Those of an agent behind a tool they do not tell
-    (`hides_calls`), unless it `takes_tools` of the environment, which do. `framework` is the framework's name.
+    (`hides_calls`), unless it `has_tools` of the environment, which do. `framework` is the framework's name.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class FrameworkAgent:
     ) -> None:
         self.framework = framework
         self.hides_calls = False
-        self._takes_tools = takes_tools
+        self.has_tools = takes_tools
         self._session = session
         self._context = context
         self._run_sync = run_sync
@@ -70,7 +70,7 @@ class FrameworkAgent:
             self._session = await guard(self._session.fitting(), root=self._root)
         answered = await self._answered(turn)
         self._spent.add(answered)
-        self.hides_calls |= answered.hides_calls and not self._takes_tools
+        self.hides_calls |= answered.hides_calls and not self.has_tools
         messages = tuple(answered.messages)
         if not messages or messages[-1].role != "assistant" or not messages[-1].text.strip():
             raise AgentError(f"the {self.framework} run ended without an answer: {_silence(messages, answered.reason)}")

@@ -63,7 +63,7 @@ class RestTools:
         try:
             request = request_of(self._operations[name], arguments)
         except UnfitArgumentsError as error:
-            return ToolResult(content=f"Error: {error}", error=True, wrote=False)
+            return ToolResult(content=f"Error: {error}", error=True, wrote=False, rejected=True)
         try:
             answer = await self.send(request)
         except EnvironmentFaultError as error:

@@ -211,6 +211,8 @@ def _message(turn: int, message: Message) -> dict[str, JsonValue]:
         data["output"] = shown_arguments({"output": message.output})
     if message.error:
         data["error"] = True
+    if message.rejected:
+        data["rejected"] = True
     if message.wrote:
         data["wrote"] = True
     if message.tool_calls:

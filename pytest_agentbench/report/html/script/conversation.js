@@ -39,8 +39,9 @@ function answer(message, run) {
   const text = message.text, whole = pretty(text);
   const note = cutNote(message, run);
   const label = message.error ? "error" : message.wrote ? "wrote" : "answer";
-  if (whole.length < 90 && !whole.includes("\n") && !note) return h("div", { class: `result ${label}` }, h("span", { class: "tag" }, label), h("code", {}, text || "(nothing)"));
-  return h("details", { class: `result ${label}`, open: message.error }, h("summary", {}, h("span", { class: "tag" }, label), h("code", {}, text.replace(/\s+/g, " ").slice(0, 160))), h("pre", {}, whole), note);
+  const told = message.rejected ? "rejected" : label;
+  if (whole.length < 90 && !whole.includes("\n") && !note) return h("div", { class: `result ${label}` }, h("span", { class: "tag" }, told), h("code", {}, text || "(nothing)"));
+  return h("details", { class: `result ${label}`, open: message.error }, h("summary", {}, h("span", { class: "tag" }, told), h("code", {}, text.replace(/\s+/g, " ").slice(0, 160))), h("pre", {}, whole), note);
 }
 
 const checkName = (one) => one.check.replace(/^(policy|rubric):/, "");
