@@ -10,7 +10,7 @@ stated calls, nothing is measured.
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from pytest_agentbench.checks.effects import expects_write, wrote
+from pytest_agentbench.checks.effects import expects_write, tool_writes, wrote
 from pytest_agentbench.checks.findings import call_text, finding, not_made, not_measured, not_seen, value_text
 from pytest_agentbench.checks.matching import Matching
 from pytest_agentbench.core.names import listing
@@ -31,6 +31,11 @@ _IGNORE = "name these values under `state: {ignore: […]}`, or let a tool's res
 _RECORD = "record it again in the world of this suite, or give the suite the tools and rows it was made with"
 _USERS = "the user changed the state by calls that are not expected of it"
 _USERS_CURE = "expect these calls of the user, or say in its task what it must not do"
+OWN_TOOLS = "the suite has no tool to make the expected calls with, so nothing tells the state that they lead to"
+OWN_TOOLS_CURE = (
+    "name the agent's tools, which then work on the suite's state (`environment: {tools: my_tools}`), and let a "
+    "factory build the agent with them (`def build(tools): …`)"
+)
 _NAME_ID = "let the tool that makes an id name it in its result"
 _MEND = "change the expected call, or the state that the scenario begins with (`agentbench validate` names it)"
 
@@ -64,7 +69,23 @@ def check_state(
         ]  # fmt: skip
     if run.untold:
         return [*_by_calls_alone(run, matching, explanations, printable(run.untold), _NAME_ID), *failing]
+    if run.unmade:
+        return [*_by_calls_alone(run, matching, explanations, _own_tools(run, matching), OWN_TOOLS_CURE), *failing]
     return [*_by_calls(run, matching, explanations), *failing]
+
+
+def _own_tools(run: Run, matching: Matching) -> str:
+    """Say why nobody knows the state that the calls of the agent's own tools should lead to."""
+    wrote_rightly = [
+        want.name
+        for position, want in enumerate(matching.expected)
+        if position in matching.succeeded
+        and (tool_writes(want.name, want.requestor, run.toolset) or guessed_kind(want.name) == "write")
+    ]
+    if wrote_rightly and run.initial_state is not None and run.initial_state == run.final_state:
+        names = printable(listing(sorted(set(wrote_rightly))))
+        return f"{OWN_TOOLS}; {names} left the state as it was: do the agent's own tools work on another one?"
+    return OWN_TOOLS
 
 
 def _by_calls_alone(

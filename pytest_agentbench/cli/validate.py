@@ -214,10 +214,11 @@ def _lines(report: SuiteReport, options: ValidateOptions, glyphs: Glyphs, *, low
 
 def _rows(report: SuiteReport) -> Iterator[tuple[str, str, str, str, str]]:
     scenarios = report.scenarios
-    asked = [one for one in scenarios if one.oracle is not None]
+    asked = [one for one in scenarios if one.was_asked]
     for kind, name in _ASKED:
         played = [one for one in asked if one.mode == "played"]
         of = scenarios if kind == "static" else played if kind in ("id", "replay") else asked
+        of = [one for one in of if one.oracle is not None] if kind == "oracle" else of
         if kind == "unreachable":
             wrong = sum(issue.kind == kind for one in of for issue in one.issues)
             undecided = sum(len(one.undecided) for one in of)

@@ -66,13 +66,13 @@ class Run(Model):
     each call that was seen to write left behind, where a rule asks for it; `unreplayed` says
     which expected calls (by position) fail when replayed, and how, so that the expected state does not show them.
     `replay_differs` says where the replay of a recording answered something else, so that its state is not known.
-    `untold` says why the run's calls could not be made again, `unknown_rows` which rows hold what two worlds made up
-    and nobody can compare. `down` maps tools that broke in a way that no arguments cause, in the run or where expected
-    calls were made again, to how; where a fault of the suite's struck one, nobody knows. `broken_tools` maps tools that
-    broke at every call of the run to how, though they work in a fresh world; `useless_tools` those that break there,
-    too, at an expected call as the agent made it; `slipped_tools` those whose own code failed at every call without
-    meaning to, what it raised and where. `played` is from when to when the final state came to be, in seconds since
-    1970.
+    `untold` says why the run's calls could not be made again, `unmade` that the suite has no tool for one that is
+    expected, `unknown_rows` which rows hold what two worlds made up and nobody can compare. `down` maps tools that
+    broke in a way that no arguments cause, in the run or where expected calls were made again, to how; where a fault of
+    the suite's struck one, nobody knows. `broken_tools` maps tools that broke at every call of the run to how, though
+    they work in a fresh world; `useless_tools` those that break there, too, at an expected call as the agent made it;
+    `slipped_tools` those whose own code failed at every call without meaning to, what it raised and where. `played` is
+    from when to when the final state came to be, in seconds since 1970.
     `blame` and `error` are set when the conversation itself failed. `user_faults` are what a model-backed user did
     wrong; `behaviours` says of each modifier in force whether it showed (None: not known), `unfit` why others were left
     out. `faults` were to strike at the tools, `met` are those that did.
@@ -111,6 +111,7 @@ class Run(Model):
     unreplayed: dict[int, str] = {}
     replay_differs: str = ""
     untold: str = ""
+    unmade: bool = False
     unknown_rows: tuple[tuple[str, ...], ...] = ()
     down: dict[str, str] = {}
     broken_tools: dict[str, str] = {}

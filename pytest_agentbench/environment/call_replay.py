@@ -66,6 +66,7 @@ class Replay:
     failed: dict[int, str] = field(default_factory=dict)
     down: dict[str, str] = field(default_factory=dict)
     unmapped: str = ""
+    unmade: bool = False
     answers: list[Answer] = field(default_factory=list)
     began: float = 0.0
     ended: float = 0.0
@@ -190,6 +191,7 @@ class _Replaying:
             one = self._wanted[position]
             call = one.call
             if not self._environment.can_call(call.name, call.requestor):
+                self._found.unmade = True
                 return False
             spec = self._environment.tools.get(call.name, call.requestor)
             stated = {name: value for name, value in call.arguments.items() if name not in one.taken}

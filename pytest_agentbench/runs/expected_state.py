@@ -183,7 +183,12 @@ def _expecting(
     """Give the run with what a replay showed, in the run's words."""
     scenario = run.scenario
     failed = {} if scenario.states_whole_calls else found.failed
-    told: dict[str, Any] = {"unreplayed": failed, "untold": found.unmapped, "down": {**found.down, **run.down}}
+    told: dict[str, Any] = {
+        "unreplayed": failed,
+        "untold": found.unmapped,
+        "unmade": found.unmade,
+        "down": {**found.down, **run.down},
+    }
     if calls != scenario.expected_calls and (criteria := scenario.task.evaluation_criteria) is not None:
         named = criteria.model_copy(update={"actions": list(calls)})
         task = scenario.task.model_copy(update={"evaluation_criteria": named})

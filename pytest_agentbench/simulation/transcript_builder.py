@@ -89,14 +89,15 @@ class Recording:
             parts = _parts(messages)
             made = [(call, part.answers.get(call.id)) for part in parts for call in part.speech.tool_calls]
             pairs = _paired(made, observed)
-            place = self._place(observed[0][0]) if observed else len(self._messages)
+            seen = [[pairs[id(call)] for call in part.speech.tool_calls if id(call) in pairs] for part in parts]
             fresh: list[Message] = []
-            for part in parts:
-                seen = [pairs[id(call)] for call in part.speech.tool_calls if id(call) in pairs]
+            behind = 0  # what the agent told of so far
+            for at, part in enumerate(parts):
                 kept = self._left(part, pairs, rejecting)
-                place = self._insert(kept, place)
+                following = next((min(map(self._place, calls)) for calls in seen[at:] if calls), len(self._messages))
+                behind = self._insert(kept, max(behind, following))
                 fresh += kept
-                place = max([place, *(self._place(call) + 2 for call in seen)])
+                behind = max([behind, *(self._place(call) + 2 for call in seen[at])])
             for part in parts:
                 self._know(part.speech, pairs)
         return tuple(fresh)

@@ -11,6 +11,7 @@ from typing import Literal
 from pytest_agentbench.agents.callables import declares_tools, requires
 from pytest_agentbench.checks.matching import is_call_of
 from pytest_agentbench.checks.other_faults import NO_ARGUMENTS
+from pytest_agentbench.checks.state import OWN_TOOLS, OWN_TOOLS_CURE
 from pytest_agentbench.checks.verdict import MEND_TOOL
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.errors import AgentBenchError, KeyMissingError, Problem, SuiteError
@@ -329,7 +330,11 @@ def _state(run: Run, suite: Suite) -> Iterator[Observation]:
     changed = "changed by this turn" if state != run.initial_state else "as it was before this turn"
     entries = sum(len(table) for table in state.values() if isinstance(table, dict | list))
     size = f"{len(state)} {'part' if len(state) == 1 else 'parts'}, {entries} {'entry' if entries == 1 else 'entries'}"
-    yield _saw("state", "ok", f"readable ({size}), {changed}")
+    found = f"readable ({size}), {changed}"
+    if run.toolset or not suite.scenarios:
+        yield _saw("state", "ok", found)
+    else:
+        yield _saw("state", "note", f"{found}; not measured after expected calls: {OWN_TOOLS}", OWN_TOOLS_CURE)
 
 
 def _isolated(isolation: Isolation, suite: Suite) -> Iterator[Observation]:

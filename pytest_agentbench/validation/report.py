@@ -46,6 +46,10 @@ class Skipped(Model):
     why: str
 
 
+RIGHT_RUN = "a right run"
+"""The question that is left out alone where nobody can make the calls that rules ask for."""
+
+
 class ScenarioReport(Model):
     """What is known of one scenario.
 
@@ -82,6 +86,11 @@ class ScenarioReport(Model):
     def of(cls, scenario: Scenario, **found: Any) -> Self:
         """Give the report of a scenario under its name and place."""
         return cls(id=scenario.id, title=scenario.title, file=scenario.file, line=scenario.line, **found)
+
+    @property
+    def was_asked(self) -> bool:
+        """Whether the questions were asked that need calls to be written, if not how a right run is judged."""
+        return self.oracle is not None or any(one.what == RIGHT_RUN for one in self.skipped)
 
     @property
     def caught(self) -> int:

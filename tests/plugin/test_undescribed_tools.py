@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from pytest_agentbench.cli import main
 from pytest_agentbench.core.run import Result
 from tests.plugin.project import TWO_WORKERS, Project
 from tests.tables import each
@@ -197,3 +198,36 @@ def test_a_body_that_no_first_message_fits_is_the_suites_fault(project: Project)
     assert told.startswith("bench/agentbench.yaml:")
     assert "agent.http.body: the endpoint does not take the request" in told
     assert "Field required" in told
+
+
+def test_the_state_after_calls_that_the_suite_cannot_make_is_not_measured(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The report, `doctor` and `validate` say why; a rule that asks for such a call makes no scenario invalid."""
+    first = {
+        "id": "first",
+        "text": "Look first.",
+        "rule": {"before": {"calls": ["cancel_order"], "first": ["get_order"]}},
+    }
+    project.write("bench/orders.json", '{"orders": {"W2": "open"}}')
+    write(project, ASKED, READ, environment={"state": {"json": "orders.json"}})
+
+    found = results(project)
+
+    assert {name: (one.verdict, [part.part for part in one.unmeasured]) for name, one in found.items()} == {
+        "asked": ("passed", ["state"]),
+        "read": ("passed", []),
+    }
+    (told,) = found["asked"].unmeasured
+    assert "no tool to make the expected calls" in told.why
+    assert "cancel_order left the state as it was" in told.why
+    assert "`environment: {tools: my_tools}`" in told.cure
+
+    write(project, ASKED, environment={"state": {"json": "orders.json"}}, policies=[first])
+    suite = str(project.pytester.path / "bench" / "agentbench.yaml")
+    main(["doctor", suite])
+    assert "no tool to make the expected calls" in " ".join(capsys.readouterr().out.split())
+    main(["validate", suite])
+    out = capsys.readouterr().out
+    assert "1 of 1 scenarios valid" in out
+    assert "asked: a right run: a rule asks for an earlier call of a tool that nobody describes" in out
