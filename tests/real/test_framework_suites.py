@@ -98,6 +98,63 @@ def test_a_suite_passes_with_each_call_counted_once(tmp_path: Path, name: str, k
     assert sorted(one["metrics"]["tool_calls"] for one in results) == [1, 1, 2]
 
 
+CONVERTING = """
+agent: tools_agents:{factory}
+environment: {{tools: hours_tools, state: {{json: hours.json}}, writes: [add_hours]}}
+policies:
+  - id: looked-up
+    text: Look the booking up.
+    rule: {{only_if: {{calls: [add_hours], earlier: {{calls: [get_hours], same: [booking]}}}}}}
+  - {{id: once, text: Add hours once., rule: {{at_most: {{calls: [add_hours], times: 1}}}}}}
+scenarios:
+  - {{id: add, says: ["Give B1 2 more hours"], expect: [{{add_hours: {{booking: B1, hours: 2}}}}]}}
+"""
+
+HOURS = """
+def get_hours(state: dict, booking: str) -> int:
+    '''Look a booking up.'''
+    return state["B1"]["hours"]
+
+def add_hours(state: dict, booking: str, hours: int) -> dict:
+    '''Add hours to a booking.'''
+    state["B1"]["hours"] += hours
+    return state["B1"]
+"""
+
+
+@pytest.mark.parametrize("name", ["langgraph", "pydantic-ai", "openai-agents"])
+def test_what_a_framework_converts_or_rejects_is_one_call(tmp_path: Path, name: str) -> None:
+    """A number in quotes reaches the tool as a number; a call with a wrong argument never does, and breaks nothing."""
+    package, _, factory = SUITES[name]
+    pytest.importorskip(package)
+    for file in AGENTS.glob("*.py"):
+        shutil.copy(file, tmp_path)
+    (tmp_path / "hours_tools.py").write_text(HOURS)
+    (tmp_path / "hours.json").write_text('{"B1": {"hours": 3}}')
+    (tmp_path / "agentbench.yaml").write_text(CONVERTING.format(factory=factory))
+    with ModelServer() as server:
+        server.play(
+            [
+                call("get_hours", booking="B1"),
+                call("add_hours", id="B1", hours="2"),
+                call("add_hours", booking="B1", hours="2"),
+                text("Booking B1 has 5 hours."),
+            ]
+        )
+        environ = {**os.environ, "OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "none"}
+        command = [sys.executable, "-m", "pytest", "--agentbench", "--agentbench-json", "out.json"]
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=100, check=False
+        )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    (file,) = tmp_path.glob(".agentbench/runs/*/transcripts/*.json")
+    told = json.loads(file.read_text())["messages"]
+    calls = [one["arguments"] for message in told for one in message.get("tool_calls", ())]
+    assert calls == [{"booking": "B1"}, {"id": "B1", "hours": "2"}, {"booking": "B1", "hours": 2}]
+    assert [message.get("rejected", False) for message in told if message["role"] == "tool"] == [False, True, False]
+
+
 REMEMBERING = """
 import sqlite3
 
