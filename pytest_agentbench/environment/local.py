@@ -38,7 +38,7 @@ class LocalEnvironment:
     code on the loop. `gate` makes runs wait that must not overlap; do not open a second environment on the same
     exclusive state inside. `known` are the tools as collected, which saves describing them again. Loading the tools,
     making the context, and each method of the state may take `patience` seconds. `is_over` tells whether
-    the run's time is up, `plugged` gives states that plugins offer.
+    the run's time is up, `plugged` gives states that plugins offer. `services` are those that were started for the run.
     """
 
     def __init__(
@@ -76,6 +76,7 @@ class LocalEnvironment:
         self._state: OpenState | None = None
         self._functions: dict[tuple[Requestor, str], PythonTool] = {}
         self._remote = RemoteCalls()
+        self.services: dict[str, Any] = {}
         self._invoker = Invoker(None, self.context, is_over)
         self.tools: Toolset = Toolset()
 
@@ -283,6 +284,7 @@ class LocalEnvironment:
                 session_id=self._session_id,
                 gate=self._gate,
                 context=self._values,
+                services=self.services,
             )
             opened[place] = await open_remote(cast("OpenApiSpec | McpSpec", part.remote), opening)
             self._stack.push_async_callback(opened[place].aclose)

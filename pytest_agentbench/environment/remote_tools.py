@@ -50,7 +50,8 @@ class Opening:
     """What opening a source needs to know of its run: folder of the suite, session, context, and what runs share.
 
     `reads` and `writes` are the suite's lists, `seen` the tools that were seen to write, `known` the tools
-    as a committed list describes them. `prefix` is put before the names that the source has.
+    as a committed list describes them. `prefix` is put before the names that the source has. `services` are those that
+    the run has started.
     """
 
     root: Path
@@ -63,6 +64,7 @@ class Opening:
     writes: Sequence[str] = ()
     seen: Sequence[str] = ()
     prefix: str = ""
+    services: dict[str, Any] = field(default_factory=dict)
 
     def settled(self, spec: ToolSpec, told: ToolKind | None, source: KindSource) -> ToolSpec:
         """Settle what a tool does: the suite's lists, else what its `source` tells, what was seen, or a guess."""

@@ -317,10 +317,19 @@ async def _refuse_stranger(address: str, seconds: float) -> None:
             )
 
 
-async def serve(spec: ServiceSpec, root: Path, gate: IsolationGate, stack: AsyncExitStack, at: Keys = ()) -> Service:
+async def serve(
+    spec: ServiceSpec,
+    root: Path,
+    gate: IsolationGate,
+    stack: AsyncExitStack,
+    *,
+    at: Keys = (),
+    own: dict[str, Service] | None = None,
+) -> Service:
     """Give the running service that the suite names at `at`, started if need be; one of a run's own ends with `stack`.
 
-    The first start goes alone, and is tried again. Raise `NeverUpError` where it fails, for every run that asks, and
+    `own` are those that the run has started, for another part of the suite that is the same service. The first start
+    goes alone, and is tried again. Raise `NeverUpError` where it fails, for every run that asks, and
     `EnvironmentFaultError` where a later start does.
     """
 
@@ -351,6 +360,9 @@ async def serve(spec: ServiceSpec, root: Path, gate: IsolationGate, stack: Async
         return _FirstStart(failed=failed)
 
     name = f"{root} {digest(spec.model_dump(mode='json'))}"
+    own = {} if own is None else own
+    if name in own:
+        return own[name]
     first = await gate.shared.get(f"first start {name}", start_first)
     if first.failed is not None:
         raise NeverUpError(str(first.failed), at=at)
@@ -359,7 +371,7 @@ async def serve(spec: ServiceSpec, root: Path, gate: IsolationGate, stack: Async
         return first.take() or await start()
 
     if spec.share == "run":
-        service = await start_next()
+        service = own[name] = await start_next()
         stack.push_async_callback(service.aclose)
         return service
     return await gate.shared.get(f"service {name}", start_next, lambda service: service.exit_status is None)

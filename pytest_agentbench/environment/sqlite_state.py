@@ -3,7 +3,7 @@
 import json
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import is_
@@ -98,9 +98,34 @@ def _no_column(name: object, table: Table) -> str:
     return f"there is no column {name!r}; {table.name} has {', '.join(table.columns)}"
 
 
-def check_references(connection: sqlite3.Connection, source: str) -> None:
-    """Raise `EnvironmentFaultError` naming the first row whose foreign key leads nowhere."""
-    for name, rowid, parent, _ in _cursor(connection).execute("PRAGMA foreign_key_check"):
+def refused_rows(connection: sqlite3.Connection, known: Mapping[str, Table], data: Mapping[str, Any]) -> list[Misfit]:
+    """Give what the database refuses of what `write_rows` writes: each row is tried, and all is taken back."""
+    found = [*unknown_names(known, data)]
+    if found:
+        return found
+    try:
+        for name, rows in data.items():
+            for key, row in rows.items() if isinstance(rows, Mapping) else enumerate(rows or ()):
+                try:
+                    write_rows(connection, {name: {key: row} if isinstance(rows, Mapping) else [row]}, "state")
+                except EnvironmentFaultError as error:
+                    said = f"the database refuses this row: {error.__cause__}" if error.__cause__ else str(error)
+                    is_empty = getattr(error.__cause__, "sqlite_errorname", "") == "SQLITE_CONSTRAINT_NOTNULL"
+                    hint = "give it a value: the column is NOT NULL and has no default" if is_empty else ""
+                    found.append(Misfit(path=(name, key), message=said, hint=hint))
+        for name in data if not found else ():
+            check_references(connection, "state", known[name])
+    except EnvironmentFaultError as error:
+        found.append(Misfit(path=(), message=str(error).removeprefix("state: ")))
+    finally:
+        connection.rollback()
+    return found
+
+
+def check_references(connection: sqlite3.Connection, source: str, only: Table | None = None) -> None:
+    """Raise `EnvironmentFaultError` naming the first row, of all tables or of one, whose foreign key leads nowhere."""
+    of = f"({only.quoted})" if only else ""
+    for name, rowid, parent, _ in _cursor(connection).execute(f"PRAGMA foreign_key_check{of}"):
         row = ""
         table = tables(connection).get(name)
         if rowid is not None and table is not None and table.rowid:
@@ -338,13 +363,14 @@ class SqliteState:
                 read_text(self._rows) if self._rows else "",
             )  # fmt: skip
 
-    def tables(self) -> dict[str, Table]:
-        """Give the tables that each run begins with; raise `EnvironmentFaultError` where they cannot be made."""
+    def refused(self, states: Iterable[Mapping[str, Any]]) -> Iterator[list[Misfit]]:
+        """Give what the database refuses of each state; raise `EnvironmentFaultError` where it cannot be made."""
         connection = sqlite3.connect(":memory:")
         try:
             if image := self._made().image:
                 connection.deserialize(image)
-            return tables(connection)
+            known = tables(connection)
+            yield from (refused_rows(connection, known, data) for data in states)
         finally:
             connection.close()
 

@@ -76,6 +76,7 @@ def opening_of(
     session_id: str = "collected",
     gate: IsolationGate | None = None,
     context: Mapping[str, Any] | None = None,
+    services: dict[str, Any] | None = None,
 ) -> Opening:
     """Give what opening the remote tools of one part needs to know."""
     return Opening(
@@ -89,6 +90,7 @@ def opening_of(
         writes=spec.writes,
         seen=spec.seen,
         prefix=part.prefix,
+        services={} if services is None else services,
     )
 
 

@@ -5,13 +5,11 @@ the same seed gives the same files whatever answers first. A session that is bro
 """
 
 import asyncio
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing, closing
 from dataclasses import dataclass, field
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 from pytest_agentbench.core.errors import UnusableAnswerError
@@ -20,7 +18,6 @@ from pytest_agentbench.core.modifier import MODIFIER_NAMES, ModifierSpec
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import Toolset
-from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.generation.accept import Acceptance, LostError
 from pytest_agentbench.generation.assemble import notes_of, scenario_forms, scenario_id
 from pytest_agentbench.generation.decidable import rows_of
@@ -38,6 +35,7 @@ from pytest_agentbench.generation.recipe_folder import DraftLog, Finished, Scena
 from pytest_agentbench.generation.report import Report, estimate_of
 from pytest_agentbench.generation.roles import CRITIC, WRITER, RoleModels
 from pytest_agentbench.generation.tools.hydration.rules import SuiteRules
+from pytest_agentbench.generation.tools.world import gate_of
 from pytest_agentbench.users.modifiers.plan import plan as plan_modifiers
 from pytest_agentbench.validation.scenario import Shared
 
@@ -100,16 +98,15 @@ class Production:
             report.estimate = estimate_of(self.wording.spec, report.wanted, self._recipe.chains)
             self.told(report.estimate)
         log = self.log or self.store.log_of(self.made_from, anew=self.force)
-        with tempfile.TemporaryDirectory(prefix="agentbench-") as directory:
-            isolation = IsolationGate(Path(directory), starts_ahead=True)
-            self._acceptance = Acceptance(
-                suite=self.suite,
-                toolset=self.toolset,
-                shared=Shared(isolation=isolation, now=self.now, seed=self._recipe.seed, mutate=False),
-                today=self.today,
-                state=self.state,
-            )
-            await self._all(log)
+        isolation = gate_of(self.suite.root / ".agentbench")  # that of the tools' worlds, which may share a service
+        self._acceptance = Acceptance(
+            suite=self.suite,
+            toolset=self.toolset,
+            shared=Shared(isolation=isolation, now=self.now, seed=self._recipe.seed, mutate=False),
+            today=self.today,
+            state=self.state,
+        )
+        await self._all(log)
         report.verdicts = self.critic.verdicts if self.critic else ()
         files = [self._file(draft) for draft in report.accepted]
         report.scenarios = sum(len(one.forms) for one in files)

@@ -23,7 +23,7 @@ from pytest_agentbench.api.suite_loader import (
     read_suite,
     record_of,
 )
-from pytest_agentbench.core.errors import AgentBenchError
+from pytest_agentbench.core.errors import AgentBenchError, SuiteError
 from pytest_agentbench.core.extensions import Extensions
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import PlannedRun, Result, Run
@@ -48,7 +48,7 @@ from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.service import Attempts
 from pytest_agentbench.suites.named_tools import places_of_named_tools
 from pytest_agentbench.suites.script_lines import Unlabelled, reads_consent, unlabelled
-from pytest_agentbench.suites.shared_services import shared_services
+from pytest_agentbench.suites.shared_services import on_one_port, shared_services
 
 if TYPE_CHECKING:
     from _pytest._code.code import ExceptionInfo, TerminalRepr  # noqa: TID251 - the signature that mypy asks for
@@ -80,6 +80,8 @@ class SuiteModule(pytest.Module):
         suite, toolset = read_suite(self.suite_path)
         self.suite = suite
         session.secrets.add(suite)
+        if session.options.workers > 1 and (problems := on_one_port(suite)):
+            raise SuiteError(problems)
         is_recorded = self._recorded(suite, Mode(session.options.cassette))
         for told in filter(None, (staleness(suite, toolset), *shared_services(suite, toolset))):
             self.warn(pytest.PytestCollectionWarning(told))

@@ -104,9 +104,6 @@ class PartReader:
             case HttpAgentForm():
                 for one in misplaced(self._written.value["agent"]["http"]):
                     self._wrong(("agent", "http", *one.path), one.message, one.hint)
-                if "{port}" in form.http.url and getattr(form.http, "serve", None) is None:
-                    message = "'{port}' is where `serve` listens, and the suite starts nothing"
-                    self._wrong(("agent", "http", "url"), message, "add `serve: {command: […]}`, or write the port")
                 if (service := getattr(form.http, "serve", None)) is not None:
                     self._service(service, ("agent", "http", "serve"))
                 return self.roles.http_agent(form.http, serial=form.serial)

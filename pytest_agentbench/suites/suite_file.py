@@ -41,6 +41,7 @@ from pytest_agentbench.suites.scenario_files import (
     read_scenario_file,
 )
 from pytest_agentbench.suites.seen_writes import read_seen
+from pytest_agentbench.suites.shared_services import joined
 from pytest_agentbench.suites.substitution import Substitution
 
 _NOTHING = "nothing:here"
@@ -101,15 +102,18 @@ class _SuiteReader:
         policies = self._policies()
         if form.generate and self._fits("llm"):
             self._recipe = self._parts.generate(form.generate)
+        agent, environment, wrong = joined(self._agent(), self._environment(), self._document.value)
+        for one in wrong if self._fits("agent") and self._fits("environment") else ():
+            self._note(one, self._document)
         trials = form.trials if isinstance(form.trials, TrialsForm) else TrialsForm.model_construct(most=form.trials)
         suite = Suite(
             name=form.name or self._default_name(),
             owner=form.owner,
             path=self._path,
             root=self._root,
-            agent=self._agent(),
+            agent=agent,
             variants={name: keywords or {} for name, keywords in form.variants.items()},
-            environment=self._environment(),
+            environment=environment,
             language=self._language(),
             user=self._user(),
             cassette=self._parts.roles.cassette(form.cassette),

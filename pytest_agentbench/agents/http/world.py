@@ -15,7 +15,7 @@ from pytest_agentbench.core.suite import HttpAgentSpec
 from pytest_agentbench.core.text import printable, raised_text
 from pytest_agentbench.environment.http_client import failure_text, http_request
 from pytest_agentbench.environment.isolation import IsolationGate
-from pytest_agentbench.environment.service import Endpoint, filled, on_clock, serve
+from pytest_agentbench.environment.service import Endpoint, Service, filled, on_clock, serve
 
 
 @asynccontextmanager
@@ -26,16 +26,18 @@ async def endpoint_of_run(
     gate: IsolationGate,
     connections: HttpConnections,
     values: dict[str, JsonValue],
+    services: dict[str, Service] | None = None,
 ) -> AsyncIterator[Endpoint]:
     """Give the endpoint as this run reaches it, started and reset as the suite says; `values` fill its headers.
 
+    `services` are those that the run has started already: one of them may be the agent's, too.
     Runs that share what is reset take turns. Raise `EnvironmentFaultError` where it does not start, or is not reset.
     """
     async with AsyncExitStack() as stack:
         service, now = None, values.get("now")
         if spec.serve is not None:
             started = on_clock(spec.serve, now if isinstance(now, str) else None)
-            service = await serve(started, root, gate, stack, ("agent", "http", "serve"))
+            service = await serve(started, root, gate, stack, at=("agent", "http", "serve"), own=services)
             spec = spec.model_copy(update={"url": filled(spec.url, {"port": str(service.port)})})
         if spec.reset:
             if spec.takes_turns:

@@ -111,7 +111,8 @@ async def open_service(spec: OpenApiSpec, opening: Opening, now: Now = time.mono
         service = None
         if spec.service:
             started = on_clock(spec.service, opening.now)
-            service = await serve(started, opening.root, opening.gate, stack, ("environment", "tools", "serve"))
+            at = ("environment", "tools", "serve")
+            service = await serve(started, opening.root, opening.gate, stack, at=at, own=opening.services)
         values = {"port": str(service.port)} if service else {}
         told = {"context": dict(opening.context), "session_id": opening.session_id}
         headers = {name: fill_text(text, told) for name, text in spec.headers.items()}

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -205,11 +206,17 @@ def world_of(
         hints=given,
         rows=tuple(rows),
         redactor=Redactor(suite.secrets),
-        gate=IsolationGate(directory or suite.root / ".agentbench", starts_ahead=True),
+        gate=gate_of(directory or suite.root / ".agentbench"),
         patience=patience,
         now=now,
         without_state=tools_without_state(spec, suite.root) if is_shown else frozenset(),
     )
+
+
+@lru_cache(maxsize=8)
+def gate_of(directory: Path) -> IsolationGate:
+    """Give the gate of all worlds with locks in a folder: a service that runs share is started once for all of them."""
+    return IsolationGate(directory, starts_ahead=True)
 
 
 def is_resettable(spec: EnvironmentSpec) -> bool:
