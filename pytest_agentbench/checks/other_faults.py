@@ -63,6 +63,8 @@ def _of_world(run: Run, findings: Sequence[Finding]) -> Iterator[OtherFault]:
     """Give what kept everybody from passing; a failing read or a broken tool only where it did."""
     failed = any(one.required and one.passed is False for one in findings)
     failing = [one.message for one in findings if one.required and one.passed is None and is_of_failing_call(one)]
+    if run.left_over and (failed or failing):
+        yield OtherFault(blame=Blame.ENVIRONMENT, reason=cut(printable(run.left_over)))
     for tool, why in list(run.down.items())[:1] if failed or failing else ():
         reason = f"the tool {tool!r} {NO_ARGUMENTS}: {why}"
         yield OtherFault(blame=Blame.ENVIRONMENT, reason=cut(reason))

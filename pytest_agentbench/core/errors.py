@@ -92,7 +92,9 @@ class EnvironmentFaultError(AgentBenchError):
 
 
 class NeverUpError(EnvironmentFaultError):
-    """A service that the suite starts was not up once in this process; `at` is the way to it in the suite file."""
+    """What the suite names was never there: a service was not up once in this process, or nothing takes the request
+    that resets it; `at` is the way to it in the suite file.
+    """
 
     def __init__(self, message: str, *, at: tuple[str | int, ...]) -> None:
         super().__init__(message)

@@ -104,6 +104,11 @@ class HttpAgentSpec(Posted):
         return f"http://app{self.url}" if self.app and self.url.startswith("/") else self.url
 
     @property
+    def makes_calls(self) -> bool:
+        """Whether the endpoint makes the calls of its agent itself, and tells what they gave."""
+        return "result" in self.call
+
+    @property
     def takes_turns(self) -> bool:
         """Whether one run has the endpoint at a time: all share it, and it is reset for each."""
         return bool(self.reset) and (self.serve is None or self.serve.share == "session")

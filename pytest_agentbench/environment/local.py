@@ -23,7 +23,7 @@ from pytest_agentbench.environment.injection.schedule import InjectionWorld, Sch
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.python_calls import Done, Invoker, OnCall
 from pytest_agentbench.environment.python_tools import NOW, LoadedTools, PythonTool
-from pytest_agentbench.environment.remote_tools import RemoteCalls, RemoteTools
+from pytest_agentbench.environment.remote_tools import RemoteCalls, RemoteTools, RunWorld
 from pytest_agentbench.environment.state_access import OpenState, caught_async, guarded
 from pytest_agentbench.environment.state_provider import Plugged, ToldState, build_provider, state_key
 from pytest_agentbench.environment.toolset import load_tools, open_remote, opening_of, refuse_namesakes, remote_parts
@@ -38,7 +38,7 @@ class LocalEnvironment:
     code on the loop. `gate` makes runs wait that must not overlap; do not open a second environment on the same
     exclusive state inside. `known` are the tools as collected, which saves describing them again. Loading the tools,
     making the context, and each method of the state may take `patience` seconds. `is_over` tells whether
-    the run's time is up, `plugged` gives states that plugins offer. `services` are those that were started for the run.
+    the run's time is up, `plugged` gives states that plugins offer. `world` is what the run has of services.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class LocalEnvironment:
         self._state: OpenState | None = None
         self._functions: dict[tuple[Requestor, str], PythonTool] = {}
         self._remote = RemoteCalls()
-        self.services: dict[str, Any] = {}
+        self.world = RunWorld()
         self._invoker = Invoker(None, self.context, is_over)
         self.tools: Toolset = Toolset()
 
@@ -284,7 +284,7 @@ class LocalEnvironment:
                 session_id=self._session_id,
                 gate=self._gate,
                 context=self._values,
-                services=self.services,
+                world=self.world,
             )
             opened[place] = await open_remote(cast("OpenApiSpec | McpSpec", part.remote), opening)
             self._stack.push_async_callback(opened[place].aclose)

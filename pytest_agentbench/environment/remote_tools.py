@@ -9,7 +9,7 @@ import keyword
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -45,13 +45,30 @@ class ToolFailedError(Exception):
     """A remote tool did not do what it was asked, as agents that call tools themselves are told, in its own words."""
 
 
+@dataclass
+class RunWorld:
+    """What a run has started, by what is started and where, and the servers that are its own for the time being.
+
+    The agent's endpoint and providers of tools may be one service.
+    """
+
+    started: dict[str, Any] = field(default_factory=dict)
+    turns: set[str] = field(default_factory=set)
+
+    async def take_turn(self, server: str, gate: IsolationGate, stack: AsyncExitStack) -> None:
+        """Wait until no other run has a server that is reset for each, and keep it until `stack` ends."""
+        if server not in self.turns:
+            await stack.enter_async_context(gate.hold("exclusive", f"reset {server}"))
+            self.turns.add(server)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Opening:
     """What opening a source needs to know of its run: folder of the suite, session, context, and what runs share.
 
     `reads` and `writes` are the suite's lists, `seen` the tools that were seen to write, `known` the tools
-    as a committed list describes them. `prefix` is put before the names that the source has. `services` are those that
-    the run has started.
+    as a committed list describes them. `prefix` is put before the names that the source has. `world` is what
+    the run has of services so far.
     """
 
     root: Path
@@ -64,7 +81,7 @@ class Opening:
     writes: Sequence[str] = ()
     seen: Sequence[str] = ()
     prefix: str = ""
-    services: dict[str, Any] = field(default_factory=dict)
+    world: "RunWorld" = field(default_factory=RunWorld)
 
     def settled(self, spec: ToolSpec, told: ToolKind | None, source: KindSource) -> ToolSpec:
         """Settle what a tool does: the suite's lists, else what its `source` tells, what was seen, or a guess."""

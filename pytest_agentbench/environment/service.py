@@ -276,6 +276,9 @@ def _signal(process: "subprocess.Popen[str]", number: int) -> None:
             process.send_signal(number)
 
 
+NOT_THERE = (404, 405)
+"""Statuses by which a server says that nothing takes a request (RFC 9110 §15.5)."""
+
 _ERROR = 400
 _OUT_OF_SERVICE = 502
 _ANY_STATUS = 1_000

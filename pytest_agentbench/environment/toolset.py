@@ -19,6 +19,7 @@ from pytest_agentbench.environment.remote_tools import (
     Opening,
     PrefixedTools,
     RemoteTools,
+    RunWorld,
     listed_tools,
     prefixed,
 )
@@ -76,7 +77,7 @@ def opening_of(
     session_id: str = "collected",
     gate: IsolationGate | None = None,
     context: Mapping[str, Any] | None = None,
-    services: dict[str, Any] | None = None,
+    world: RunWorld | None = None,
 ) -> Opening:
     """Give what opening the remote tools of one part needs to know."""
     return Opening(
@@ -90,7 +91,7 @@ def opening_of(
         writes=spec.writes,
         seen=spec.seen,
         prefix=part.prefix,
-        services={} if services is None else services,
+        world=world or RunWorld(),
     )
 
 

@@ -68,6 +68,7 @@ def failure_text(
                 also = [one for one in also if not _are_alike(one, failed[0])]
             lines += _section("also", _also(result, also, marks, verbose=verbose))
             lines += _section("not measured", [_open(one, marks) for one in result.unmeasured])
+        lines += _section("state", _not_scored_state(result, lines, marks, verbose=verbose))
         lines += _section("not the agent's fault", [_other(one, marks) for one in result.also])
         lines += _flags(result, marks)
         lines += _section("disputed", [f"{marks.plain(result.disputed)}; the run is scored"] if result.disputed else [])
@@ -234,6 +235,15 @@ def _is_shown(result: Result, finding: Finding) -> bool:
 
 def _is_wrong(call: CallExplanation) -> bool:
     return call.status not in ("matched", "extra_read", "repeated")
+
+
+def _not_scored_state(result: Result, told: Sequence[str], marks: Glyphs, *, verbose: bool) -> list[str]:
+    """Give how the final state differs where the run is not scored, so that nothing else tells it."""
+    if result.decided:
+        return []
+    differs = [one for one in result.findings if one.kind == "state" and one.required and one.passed is False]
+    untold = [one for one in differs if not any(marks.plain(one.message) in line for line in told)]
+    return _also(result, untold, marks, verbose=verbose)
 
 
 def _also(result: Result, findings: list[Finding], marks: Glyphs, *, verbose: bool) -> list[str]:

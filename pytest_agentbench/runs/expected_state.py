@@ -15,9 +15,10 @@ from pytest_agentbench.core.errors import AgentBenchError
 from pytest_agentbench.core.json_values import JsonValue, same
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.scenario import ExpectedCall
-from pytest_agentbench.core.state import State
+from pytest_agentbench.core.state import Difference, State
 from pytest_agentbench.environment.call_replay import Followed, Replay, Wanted, replay
 from pytest_agentbench.environment.correspondence import Correspondence, names_in_run, renamed
+from pytest_agentbench.environment.diff import describe, diff
 from pytest_agentbench.environment.fresh_values import (
     TOKEN,
     Clock,
@@ -33,6 +34,8 @@ from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.run_thread import GRACE, RunnerInThread
 
 T = TypeVar("T")
+
+Path = tuple[str, ...]
 
 _MOST_KEPT = 32
 """Expected states kept of scenarios whose calls leave something open; each has the size of the state."""
@@ -64,6 +67,7 @@ class ExpectedStates:
     def __init__(self) -> None:
         self._replays: dict[str, asyncio.Future[Replay]] = {}
         self._kept: dict[int, list[str]] = {_MOST_KEPT: [], _MOST_LARGE: []}
+        self._left: dict[str, LeftOver] = {}
 
     async def expect(self, plan: RunPlan, run: Run, world: World) -> Run:
         """Give the run with the state that a right run ends in, in the run's own words.
@@ -74,6 +78,12 @@ class ExpectedStates:
         """
         scenario = plan.scenario
         run = run.model_copy(update={"scenario": scenario})
+        state = plan.suite.environment.state
+        is_told = state is not None and state.kind == "tools" and scenario.task.initial_state is None
+        left = self._left.setdefault(plan.suite_key, LeftOver(state.ignore)) if state and is_told else None
+        if left is not None:
+            run = run.model_copy(update={"left_over": left.found_in(run.initial_state)})
+            left.note(run.initial_state, run.final_state)
         if run.final_state is None or not scenario.states_calls:
             return run
         stated = scenario.expected_calls
@@ -85,6 +95,9 @@ class ExpectedStates:
         if leaves_open:
             wanted, _ = await _in_time(world, lambda: _matched(run, stated, stated, world.resolve))
         found = await self._replayed(plan, run, wanted, world, leaves_open=leaves_open)
+        if left is not None:
+            run = run.model_copy(update={"left_over": run.left_over or left.found_in(found.start)})
+            left.note(found.start, found.state)
         if found.state is not None and found.state == run.final_state and not found.failed:
             return run.model_copy(update={"expected_state": found.state})
         calls: Sequence[ExpectedCall] = stated
@@ -145,6 +158,38 @@ class ExpectedStates:
             if len(self._kept[most]) > most:
                 self._replays.pop(self._kept[most].pop(0), None)
         return found
+
+
+class LeftOver:
+    """What runs left in a world that tools tell of, and that the next ones still met.
+
+    Clocks and counters differ at every start. What tells is that a part is as an earlier run left it, and not as the
+    first run met it: a row that is there or gone, or a value that is no number.
+    """
+
+    def __init__(self, ignore: Sequence[str] = ()) -> None:
+        self._ignore = ignore
+        self._first: State | None = None
+        self._written: dict[Path, list[Difference]] = {}
+
+    def note(self, start: State | None, end: State | None) -> None:
+        """Note what a run, or its replay, changed."""
+        if start is None:
+            return
+        self._first = start if self._first is None else self._first
+        for one in diff(start, end, self._ignore) if end is not None else ():
+            if one.missing or isinstance(one.actual, bool) or not isinstance(one.actual, int | float):
+                self._written.setdefault(one.path, []).append(one)
+
+    def found_in(self, start: State | None) -> str:
+        """Say what of an earlier run a state holds with which another one began, "" where nothing shows that."""
+        if start is None or self._first is None or not self._written:
+            return ""
+        for one in diff(self._first, start, self._ignore):
+            left = self._written.get(one.path, ())
+            if any((one.missing, one.actual) == (other.missing, other.actual) for other in left):
+                return f"what an earlier run changed was still there (does `reset` put all back?): {describe(one)}"
+        return ""
 
 
 async def _in_time(world: World, work: Callable[[], T]) -> T:
@@ -208,9 +253,6 @@ def _same_writes(run: Run, matching: Matching) -> bool:
         position in done or expects_write(want, matching.records, run.toolset) is False
         for position, want in enumerate(matching.expected)
     ) and all(place in paired or wrote(record, run.toolset) is False for place, record in enumerate(matching.records))
-
-
-Path = tuple[str, ...]
 
 
 def aligned(

@@ -245,7 +245,7 @@ class RunContext:
             gate=self.services.isolation,
             connections=models.http if models else HttpConnections(),
             values=values,
-            services=self.environment.services,
+            world=self.environment.world,
         )
         self._endpoint = await stack.enter_async_context(ready)
 

@@ -264,6 +264,9 @@ def fault_problems(suite: Suite, toolset: Toolset, point: Point) -> Iterator[Pro
 def _wrong(fault: FaultSpec, suite: Suite, toolset: Toolset) -> tuple[str, str] | None:
     if suite.agent.kind == "transcripts":
         return f"{fault.name!r} has no effect: the conversations are recorded", "leave `faults` out"
+    if suite.agent.http is not None and suite.agent.http.makes_calls:
+        why = "the agent's service makes its calls itself (`call.result` is mapped)"
+        return f"{fault.name!r} has no effect: {why}", "leave `faults` out, or have the service fail by itself"
     names = sorted(spec.name for spec in toolset.of("assistant"))
     if not names:
         if suite.environment.tools:

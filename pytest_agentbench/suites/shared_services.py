@@ -10,7 +10,7 @@ from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.misfit import Keys, Misfit
 from pytest_agentbench.core.names import listing
 from pytest_agentbench.core.remote import McpSpec, OpenApiSpec, ServiceSpec, is_fixed_address, is_web_address
-from pytest_agentbench.core.suite import AgentSpec, EnvironmentSpec, Suite, ToolsSpec
+from pytest_agentbench.core.suite import AgentSpec, EnvironmentSpec, HttpAgentSpec, Suite, ToolsSpec
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.spec.document import Document
 from pytest_agentbench.suites.extends import read_suite_document
@@ -61,6 +61,7 @@ def joined(
     if http is not None and ("agent", "http") in found:
         agent = agent.model_copy(update={"http": http.model_copy(update={"serve": found["agent", "http"]})})
     providers = {key: _serving(getattr(environment, key), key, document, found) for key in ("tools", "user_tools")}
+    providers = {key: _resetting(ones, agent.http) for key, ones in providers.items()}
     return agent, environment.model_copy(update=providers), wrong
 
 
@@ -88,6 +89,24 @@ def _serving(
         if service is not None and one.remote is not None
         else one
         for one, service in zip(providers, services, strict=True)
+    )
+
+
+def _resetting(providers: tuple[ToolsSpec, ...], http: HttpAgentSpec | None) -> tuple[ToolsSpec, ...]:
+    """Give providers with the request that resets the agent's service, where they are one and it takes any asker.
+
+    The state that expected calls lead to is made without the agent, and begins in a world that was put back, too.
+    """
+    return tuple(
+        one.model_copy(update={"remote": rest.model_copy(update={"reset": http.reset})})
+        if isinstance(rest := one.remote, OpenApiSpec)
+        and http is not None
+        and rest.service is not None
+        and rest.service == http.serve
+        and not rest.reset
+        and http.headers in ({}, rest.headers)
+        else one
+        for one in providers
     )
 
 

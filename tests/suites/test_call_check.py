@@ -414,3 +414,104 @@ scenarios:
             " tables are orders (did you mean 'orders'?)"
         ),
     ]
+
+
+HTTP = """agent: {http: {url: "http://127.0.0.1:1/", calls: calls, call: {result: ""}}}
+environment:
+  tools: %s
+  writes: [take]
+"""
+LOCAL = "tools.json"
+REST = '{openapi: api.json, base_url: "http://127.0.0.1:1"}'
+ROWS = "scenarios: [{id: one, says: [hi], state: {rows: {a: {}}}}]"
+ONE = "scenarios: [{id: one, says: [hi], expect: [{take: {name: a}}], never: [%s]}]"
+READ = "  state: {tools: [%s]}\nscenarios: [{id: one, says: [hi]}]"
+
+
+@each(
+    ("text", "problem"),
+    [
+        (
+            HTTP % LOCAL + ROWS,
+            "5:42: scenarios[0].state: nothing puts these rows anywhere: the suite has no environment.",
+        ),
+        (
+            HTTP % REST + "  state: {tools: [taken]}\n" + ROWS,
+            "6:42: scenarios[0].state: nothing puts these rows anywhere: `state: {tools: …}` can only read (start from",
+        ),
+        (HTTP % LOCAL + READ % "taken", "5:19: environment.state.tools[0]: 'taken' is no tool of another process"),
+        (HTTP % REST + READ % "take", "5:19: environment.state.tools[0]: 'take' writes, and the state is read before"),
+        (
+            HTTP % REST + READ % "token",
+            "environment.state.tools[0]: there is no tool 'token'; there are of, take, taken",
+        ),
+        (HTTP % REST + READ % "of", "5:19: environment.state.tools[0]: 'of' needs name (write {of: {name: …}})"),
+        (HTTP % REST + READ % "taken, {of: {name: a}}", ""),
+        (
+            HTTP % LOCAL + "scenarios: [{id: one, says: [hi], faults: [timeout@take]}]",
+            "one: faults: 'timeout@take' has no effect: the agent's service makes its calls itself (`call.result` is",
+        ),
+        (HTTP % LOCAL + ONE % "take", "5:72: scenarios[0].never[0]: forbids 'take' as `expect` asks for it (keep"),
+        (
+            HTTP % LOCAL + ONE % "{take: {name: a}}",
+            "scenarios[0].never[0].take: forbids 'take' as `expect` asks for it",
+        ),
+        (HTTP % LOCAL + ONE % "{take: {name: {$in: [a, b]}}}", "never[0].take: forbids 'take' as `expect` asks for it"),
+        (HTTP % LOCAL + ONE % "{take: {name: b}}, {take: {name: {$not: a}}}, taken", ""),
+    ],
+)
+def test_what_no_run_could_do_is_told_at_its_place(tmp_path: Path, text: str, problem: str) -> None:
+    """Rows that nothing puts anywhere, a state that nothing tells, faults that strike nowhere, calls also forbidden."""
+    name = {"name": "name", "in": "query", "required": True, "schema": {"type": "string"}}
+    done = {"responses": {"200": {"description": "done"}}}
+    paths = {
+        "/take": {"post": {"operationId": "take", "parameters": [name], **done}},
+        "/taken": {"get": {"operationId": "taken", **done}},
+        "/of": {"get": {"operationId": "of", "parameters": [name], **done}},
+    }
+    (tmp_path / "api.json").write_text(json.dumps({"openapi": "3.1.0", "info": {}, "paths": paths}))
+    given = {"type": "object", "properties": {"name": {"type": "string"}}}
+    (tmp_path / "tools.json").write_text(json.dumps([{"name": one, "parameters": given} for one in ("take", "taken")]))
+    (tmp_path / "agentbench.yaml").write_text(text)
+    if not problem:
+        assert public_load_suite(tmp_path / "agentbench.yaml")
+        return
+    with pytest.raises(SuiteError) as raised:
+        public_load_suite(tmp_path / "agentbench.yaml")
+
+    [told] = raised.value.problems
+    assert problem in str(told)
+
+
+def test_rows_that_the_database_refuses_are_told_at_their_place(tmp_path: Path) -> None:
+    """An empty column, a value that a check refuses, a row that refers to none; nothing is left of what was tried."""
+    (tmp_path / "schema.sql").write_text(
+        "CREATE TABLE people (id TEXT PRIMARY KEY);"
+        "CREATE TABLE orders (id TEXT PRIMARY KEY, status TEXT NOT NULL CHECK (status <> ''),"
+        " person TEXT REFERENCES people(id));"
+    )
+    (tmp_path / "agentbench.yaml").write_text(
+        """agent: {callable: "builtins:str"}
+environment: {state: {sqlite: {schema: schema.sql}}}
+scenarios:
+  - {id: one, says: [hi], state: {orders: {W1: {person: P1}, W2: {status: ''}}}}
+  - {id: two, says: [hi], state: {orders: [{id: W1, status: x, person: P1}]}}
+  - {id: three, says: [hi], state: {orders: [{id: W1, status: x, person: P1}], people: [{id: P1}]}}
+"""
+    )
+    with pytest.raises(SuiteError) as raised:
+        public_load_suite(tmp_path / "agentbench.yaml")
+
+    told = [str(one).replace(f"{tmp_path}/", "") for one in raised.value.problems]
+    refused = "the database refuses this row"
+    assert told == [
+        (
+            f"agentbench.yaml:4:48: scenarios[0].state.orders.W1: {refused}: NOT NULL constraint failed: orders.status "
+            "(give it a value: the column is NOT NULL and has no default)"
+        ),
+        f"agentbench.yaml:4:66: scenarios[0].state.orders.W2: {refused}: CHECK constraint failed: status <> ''",
+        (
+            "agentbench.yaml:5:34: scenarios[1].state: orders row {'id': 'W1', 'status': 'x', 'person': 'P1'}: refers "
+            "to a row of 'people' that does not exist"
+        ),
+    ]

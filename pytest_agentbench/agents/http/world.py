@@ -8,14 +8,15 @@ from pathlib import Path
 import httpx2
 
 from pytest_agentbench.agents.http.connections import MAX_BODY, AppSender, HttpConnections, origin_of, quoted, read_body
-from pytest_agentbench.core.errors import AgentError, EnvironmentFaultError, ProviderError
+from pytest_agentbench.core.errors import AgentError, EnvironmentFaultError, NeverUpError, ProviderError
 from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.placeholders import fill_text
 from pytest_agentbench.core.suite import HttpAgentSpec
 from pytest_agentbench.core.text import printable, raised_text
 from pytest_agentbench.environment.http_client import failure_text, http_request
 from pytest_agentbench.environment.isolation import IsolationGate
-from pytest_agentbench.environment.service import Endpoint, Service, filled, on_clock, serve
+from pytest_agentbench.environment.remote_tools import RunWorld
+from pytest_agentbench.environment.service import NOT_THERE, Endpoint, filled, on_clock, serve
 
 
 @asynccontextmanager
@@ -26,23 +27,24 @@ async def endpoint_of_run(
     gate: IsolationGate,
     connections: HttpConnections,
     values: dict[str, JsonValue],
-    services: dict[str, Service] | None = None,
+    world: RunWorld | None = None,
 ) -> AsyncIterator[Endpoint]:
     """Give the endpoint as this run reaches it, started and reset as the suite says; `values` fill its headers.
 
-    `services` are those that the run has started already: one of them may be the agent's, too.
+    `world` is what the run has of services already: one of them may be the agent's, too.
     Runs that share what is reset take turns. Raise `EnvironmentFaultError` where it does not start, or is not reset.
     """
+    world = world or RunWorld()
     async with AsyncExitStack() as stack:
         service, now = None, values.get("now")
         if spec.serve is not None:
             started = on_clock(spec.serve, now if isinstance(now, str) else None)
-            service = await serve(started, root, gate, stack, at=("agent", "http", "serve"), own=services)
+            service = await serve(started, root, gate, stack, at=("agent", "http", "serve"), own=world.started)
             spec = spec.model_copy(update={"url": filled(spec.url, {"port": str(service.port)})})
         if spec.reset:
             if spec.takes_turns:
                 where = spec.app or httpx2.URL(spec.address).netloc.decode("ascii", "replace")
-                await stack.enter_async_context(gate.hold("exclusive", f"reset {where}"))
+                await world.take_turn(where, gate, stack)
             await _reset(spec, await connections.route_to(spec, root), values)
         yield Endpoint(spec, service)
 
@@ -67,6 +69,9 @@ async def _reset(spec: HttpAgentSpec, route: HttpConnections | AppSender, values
         raise EnvironmentFaultError(f"{place}: {raised_text(error)}") from error
     if not response.is_success:
         status = f"{response.status_code} {printable(response.reason_phrase)}"
+        if response.status_code in NOT_THERE:
+            reached = f"{spec.reset} reaches nothing: {route.shown(url)} answered {status}: {quoted(said)}"
+            raise NeverUpError(reached, at=("agent", "http", "reset"))
         raise EnvironmentFaultError(f"{place}: {route.shown(url)} answered {status}: {quoted(said)}")
     if len(said) > MAX_BODY:
         raise EnvironmentFaultError(f"{place}: answered with more than {MAX_BODY} bytes: {quoted(said)}")

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pytest_agentbench.core.codec import digest
-from pytest_agentbench.core.errors import EnvironmentFaultError
+from pytest_agentbench.core.errors import EnvironmentFaultError, NeverUpError
 from pytest_agentbench.core.placeholders import fill_text
 from pytest_agentbench.core.remote import OpenApiSpec, is_web_address
 from pytest_agentbench.core.secret_keys import hide
@@ -20,7 +20,7 @@ from pytest_agentbench.environment.openapi.operations import Operation, operatio
 from pytest_agentbench.environment.openapi.request import Request, UnfitArgumentsError, request_of
 from pytest_agentbench.environment.openapi.transport import Answer, Authoriser, Sender
 from pytest_agentbench.environment.remote_tools import Now, Opening, listed_tools, offered
-from pytest_agentbench.environment.service import Service, filled, on_clock, serve
+from pytest_agentbench.environment.service import NOT_THERE, Service, filled, on_clock, serve
 
 _OUTAGES = {
     429: "is asked too often (a lower --agentbench-concurrency helps)",
@@ -112,7 +112,7 @@ async def open_service(spec: OpenApiSpec, opening: Opening, now: Now = time.mono
         if spec.service:
             started = on_clock(spec.service, opening.now)
             at = ("environment", "tools", "serve")
-            service = await serve(started, opening.root, opening.gate, stack, at=at, own=opening.services)
+            service = await serve(started, opening.root, opening.gate, stack, at=at, own=opening.world.started)
         values = {"port": str(service.port)} if service else {}
         told = {"context": dict(opening.context), "session_id": opening.session_id}
         headers = {name: fill_text(text, told) for name, text in spec.headers.items()}
@@ -130,7 +130,7 @@ async def open_service(spec: OpenApiSpec, opening: Opening, now: Now = time.mono
         tools = RestTools(operations, _offered(spec, opening, operations), sender, authoriser, closing, service=service)
         if spec.reset:
             if spec.takes_turns:
-                await stack.enter_async_context(opening.gate.hold("exclusive", f"reset {sender.base_url}"))
+                await opening.world.take_turn(urlsplit(sender.base_url).netloc, opening.gate, stack)
             await _reset(tools, spec.reset)
         closing.push_async_exit(stack.pop_all())
     return tools
@@ -150,6 +150,10 @@ async def _reset(tools: RestTools, reset: str) -> None:
     answer = await tools.send(Request(method=method.upper(), path=path.strip()))
     if answer.status >= 400:
         said = shorten(printable(answer.text), 200)
+        if answer.status in NOT_THERE:
+            raise NeverUpError(
+                f"{reset} reaches nothing: HTTP {answer.status}: {said}", at=("environment", "tools", "reset")
+            )
         raise EnvironmentFaultError(f"environment.tools.reset: {reset}: HTTP {answer.status}: {said}")
 
 

@@ -209,7 +209,7 @@ async def _unasked(planner: Planner, tools: Iterable[str]) -> str:
 
 def _permissions(suite: Suite, toolset: Toolset, world: World) -> list[Permission]:
     """Say of each tool whether events may call it: what cannot be undone is called only where the recipe allows it."""
-    policy = policy_of(suite.generate)
+    policy = policy_of(suite)
     return [permission(spec, policy, resettable=world.resets(spec)) for spec in toolset.of("assistant")]
 
 
@@ -221,6 +221,11 @@ async def planner_of(suite: Suite, toolset: Toolset) -> Planner:
         wrong = (
             "scenarios from policies need tools that can be called and a state with rows; "
             "add `environment: {tools: …, state: …}`"
+        )
+    elif suite.environment.state.kind == "tools":
+        wrong = (
+            "scenarios from policies begin with rows of their own, and `state: {tools: …}` can only read, so nothing "
+            "could put them there; write `from: tools`, or `state: {own: …}`, whose `open` gets the rows"
         )
     elif any(part.remote for part in suite.environment.tools) and not world.resettable:
         wrong = f"calls are made for real, and nothing here can be reset: {how_to_reset(suite.environment)}"

@@ -318,7 +318,7 @@ class Pipeline:
 
     async def _cards(self, world: World) -> Cards:
         recipe, roles = self._recipe, self._roles
-        policy, budget, seed, chat = policy_of(recipe), Budget(), recipe.seed, roles.chat("prober")
+        policy, budget, seed, chat = policy_of(self.suite), Budget(), recipe.seed, roles.chat("prober")
         made_from = probing_hash(world, seed=seed, policy=policy, budget=budget, model=roles.player("prober"))
 
         async def make() -> Cards:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pytest_agentbench.core.suite import GenerateSpec
+from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.generation.tools.data_types import Cure
 from pytest_agentbench.generation.tools.graph.name_match import words
@@ -37,7 +37,7 @@ class Policy:
 
     `writes` allows calls of tools that write. With `trust_annotations` what a server
     tells of its tools (readOnlyHint, GET) counts as declared. `allow` and `deny` name tools that are always, or never,
-    called.
+    called: the agent may not have those that tell the suite its state.
     """
 
     writes: bool = False
@@ -46,11 +46,22 @@ class Policy:
     deny: frozenset[str] = frozenset()
 
 
-def policy_of(recipe: GenerateSpec | None) -> Policy:
-    """Give what a recipe allows; nothing without one."""
+def policy_of(suite: Suite) -> Policy:
+    """Give what the recipe of a suite allows; nothing without one."""
+    recipe = suite.generate
     if recipe is None:
         return Policy()
-    return Policy(writes=recipe.allow_writes, trust_annotations=recipe.trust_annotations, allow=frozenset(recipe.allow))
+    allow = frozenset(recipe.allow)
+    deny = _telling_the_state(suite) - allow
+    return Policy(writes=recipe.allow_writes, trust_annotations=recipe.trust_annotations, allow=allow, deny=deny)
+
+
+def _telling_the_state(suite: Suite) -> frozenset[str]:
+    """Name the tools that read the state for the suite, where the agent's own service may not have them."""
+    state, http = suite.environment.state, suite.agent.http
+    if state is None or state.kind != "tools" or http is None or not http.makes_calls:
+        return frozenset()
+    return frozenset(call if isinstance(call, str) else next(iter(call)) for call in state.options["tools"])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +102,7 @@ def permission(spec: ToolSpec, policy: Policy, *, resettable: bool) -> Permissio
         )
 
     if spec.name in policy.deny:
-        return decide(False, "denied by the user")
+        return decide(False, f"it tells the state; `{line_for('generate.allow', [spec.name])}` has it called, too")
     if resettable:
         return decide(True, "called in a disposable environment")
     if spec.name in policy.allow:
