@@ -5,24 +5,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import cast
 
 from pytest_agentbench.agents.callables import requires, untaken
 from pytest_agentbench.agents.factory import check_import
-from pytest_agentbench.checks.matchers import matches
 from pytest_agentbench.core.errors import AgentBenchError, Problem, SuiteError
 from pytest_agentbench.core.extensions import BUILT_IN, Extensions
-from pytest_agentbench.core.matchers import holds_matcher
-from pytest_agentbench.core.misfit import Misfit
 from pytest_agentbench.core.names import listing, suggestion
-from pytest_agentbench.core.scenario import ExpectedCall
-from pytest_agentbench.core.suite import StateSpec, Suite
+from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.environment.context import MAKE, split_context
 from pytest_agentbench.environment.import_path import load_object
-from pytest_agentbench.environment.json_state import JsonState
-from pytest_agentbench.environment.sqlite_state import SqliteState
-from pytest_agentbench.environment.state_provider import build_provider
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation.recipe import reviews_of
 from pytest_agentbench.llm.prices import check_priced
@@ -34,10 +26,11 @@ from pytest_agentbench.runs.forecast import expired, impossible_gates, unmeasura
 from pytest_agentbench.runs.plan import RunPlan, plans
 from pytest_agentbench.runs.transcript_runs import recorded_plans
 from pytest_agentbench.spec.loading import read_document
-from pytest_agentbench.suites.call_check import Finder, check_calls
+from pytest_agentbench.suites.call_check import check_calls
 from pytest_agentbench.suites.extends import extended_file, read_suite_document
 from pytest_agentbench.suites.scenario_files import find_scenario_files, is_suite_file
 from pytest_agentbench.suites.suite_file import load_suite
+from pytest_agentbench.validation.impossible import impossible
 
 _MAKE = f"context.{MAKE}"
 
@@ -58,7 +51,7 @@ def read_suite(path: Path) -> tuple[Suite, Toolset]:
         hint = "make it a factory: `agent: module:build`, where build(**keywords) returns the reply function"
         problems.append(Problem(file=path, key="variants", message=message, hint=hint))
     problems += _unloadable(suite)
-    if problems := [*problems, *check_calls(suite, toolset), *_unusable_state(suite, toolset), *_forbidden(suite)]:
+    if problems := [*problems, *check_calls(suite, toolset), *impossible(suite, toolset)]:
         redact = Redactor(suite.secrets).text
         placed = (_placed(problem, suite.path) for problem in problems)
         raise SuiteError([replace(problem, message=redact(problem.message)) for problem in placed])
@@ -230,103 +223,6 @@ def _unknown_keywords(suite: Suite) -> Iterator[Problem]:
 def key_of(path: Path, root: Path) -> str:
     """Name a suite by its path: relative to the root where it lies below it."""
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
-
-
-def _unusable_state(suite: Suite, toolset: Toolset) -> Iterator[Problem]:
-    """Give what is wrong with where state comes from: one problem here, and not one of every run.
-
-    So are rows of scenarios that nothing can put there, and those that the suite's database does not take.
-    """
-    spec, finder = suite.environment.state, Finder(suite.path)
-    written = [(one, rows) for one in suite.scenarios if (rows := one.initial_rows)]
-    if spec is None or spec.kind == "tools":
-        is_placed = suite.environment.offered is not None or suite.agent.kind == "transcripts"
-        yield from () if is_placed else (finder.state_problem(one, _unplaced(spec)) for one, _ in written)
-        yield from _untold(spec, suite, toolset, finder) if spec is not None else ()
-    if spec is None or spec.kind not in ("json", "sqlite"):
-        return
-    try:
-        provider = build_provider(spec, suite.root)
-        if spec.kind == "json":
-            cast("JsonState", provider).check()
-            return
-        refused = [*cast("SqliteState", provider).refused(rows for _, rows in written)]
-    except AgentBenchError as error:
-        yield Problem(file=suite.path, key=f"environment.state.{spec.kind}", message=str(error))
-        return
-    for (scenario, _), misfits in zip(written, refused, strict=True):
-        yield from (finder.state_problem(scenario, misfit) for misfit in misfits)
-
-
-def _unplaced(spec: StateSpec | None) -> Misfit:
-    """Say that nothing puts a scenario's rows into the world that its agent acts on."""
-    if spec is None:
-        message = "nothing puts these rows anywhere: the suite has no environment.state"
-        hint = "start from what is there and leave them out, or add `environment: {state: …}`"
-    else:
-        message = "nothing puts these rows anywhere: `state: {tools: …}` can only read"
-        hint = "start from what is there and leave them out"
-    hint += "; the `open` of `state: {own: …}` gets them, and can put them into a service"
-    return Misfit(path=(), message=message, hint=hint)
-
-
-def _untold(spec: StateSpec, suite: Suite, toolset: Toolset, finder: Finder) -> Iterator[Problem]:
-    """Give the calls of `state: {tools: …}` that cannot tell a state: of no remote tool, or of one that writes."""
-    remote = [part for part in suite.environment.tools if part.remote is not None]
-    local = [part for part in suite.environment.tools if part.remote is None]
-    names = sorted(one.name for one in toolset.of("assistant")) if not local else []
-    for index, call in enumerate(spec.options["tools"]):
-        name, arguments = (call, {}) if isinstance(call, str) else next(iter(call.items()))
-        tool = toolset.get(name, "assistant")
-        message = hint = ""
-        if not remote:
-            message = f"{name!r} is no tool of another process, and only such tools can tell the state"
-            hint = "name a REST service or an MCP server at `environment.tools`, or leave `state` out"
-        elif tool is None and names:
-            message = f"there is no tool {name!r}; there are {listing(names)}"
-            hint = suggestion(name, names)
-        elif tool is not None and tool.kind == "write" and tool.kind_from != "name":
-            message = f"{name!r} writes, and the state is read before and after each run"
-            hint = "name a tool that only reads; one that does so belongs into `reads`"
-        elif tool is not None and (missing := sorted({*tool.parameters.get("required", ())} - {*(arguments or {})})):
-            message = f"{name!r} needs {listing(missing)}"
-            hint = f"write {{{name}: {{{missing[0]}: …}}}}"
-        if message:
-            yield finder.suite_problem(("environment", "state", "tools", index), message, hint)
-
-
-def _forbidden(suite: Suite) -> Iterator[Problem]:
-    """Give each expected call that the `never` of its own scenario forbids: no agent could pass."""
-    finder = Finder(suite.path)
-    for scenario in suite.scenarios:
-        for index, never in enumerate(scenario.never):
-            wanted = next((one for one in scenario.expected_calls if _covers(never, one)), None)
-            if wanted is None or scenario.expect_any:
-                continue
-            found = finder.call(scenario, "never", index)
-            fault = Misfit(path=(), message=f"forbids {wanted.name!r} as `expect` asks for it", hint="keep one of them")
-            if found is not None:
-                yield found.problem(fault)
-            else:
-                yield Problem(file=Path(scenario.file), line=scenario.line, key="never", message=fault.message)
-
-
-def _covers(never: ExpectedCall, wanted: ExpectedCall) -> bool:
-    """Whether every call that an expected one describes is forbidden."""
-    if (never.name, never.requestor) != (wanted.name, wanted.requestor) or never.by not in (None, wanted.by):
-        return False
-    kept = wanted.compared
-    return all(name in kept and _admits(never.arguments[name], wanted.arguments[name]) for name in never.compared)
-
-
-def _admits(forbidden: object, wanted: object) -> bool:
-    """Whether what is forbidden of an argument holds for what is wanted, as far as no function has to be asked."""
-    if forbidden == wanted or holds_matcher(wanted):
-        return forbidden == wanted
-    try:
-        return matches(forbidden, wanted)
-    except (AgentBenchError, ValueError):
-        return False
 
 
 def _unloadable(suite: Suite) -> Iterator[Problem]:

@@ -33,6 +33,7 @@ from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.suites.call_check import check_calls
 from pytest_agentbench.suites.script_lines import unlabelled
 from pytest_agentbench.suites.suite_file import load_suite
+from pytest_agentbench.validation.impossible import impossible
 from pytest_agentbench.validation.known import of_user
 from pytest_agentbench.validation.mutants import MutantSource, other_writes, score, weak_agents
 from pytest_agentbench.validation.oracle import NoExampleError, Oracle, Rules, Writer, result_of
@@ -403,8 +404,8 @@ def _chosen(suite: Suite, only: Sequence[str]) -> tuple[Scenario, ...]:
 
 
 def _suite_problems(suite: Suite, toolset: Toolset) -> list[Problem]:
-    """Give what is wrong in the suite itself and in its policies."""
-    problems = check_calls(suite.model_copy(update={"scenarios": ()}), toolset)
+    """Give what is wrong in the suite itself and in its policies, and what no run of it could do."""
+    problems = [*check_calls(suite.model_copy(update={"scenarios": ()}), toolset), *impossible(suite, toolset)]
     if names := unknown_kinds(suite.environment, toolset):
         problems.append(Problem(file=suite.path, key="environment", message=ask_for_kinds(names)))
     return problems

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from pytest_agentbench.cli import main
 from pytest_agentbench.core.verdict import Blame, Verdict
 from tests.plugin.project import TWO_WORKERS, Project
 
@@ -192,3 +193,23 @@ def test_a_state_that_differs_is_told_where_the_run_is_not_scored(project: Proje
     [run] = project.document.results
     assert run.verdict is Verdict.ERROR, result.stdout.str()
     result.stdout.fnmatch_lines(["state", "*state, taken.rows.it: not expected, is {'by': 'me'}"])
+
+
+def test_scenarios_are_made_of_what_the_agent_has(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    """A service at a fixed port is started once; what tells the state is asked of no agent; rows are put nowhere."""
+    suite(project, "made", agent={"serve": FIXED}, reset="POST /reset", port="8792")
+    path = project.pytester.path / "bench/made.agentbench.yaml"
+    form = json.loads(path.read_text(encoding="utf-8"))
+    form["scenarios"] = ["generated/scenarios/*.yaml"]
+    policies = [{"id": "once", "text": "Once.", "rule": {"at_most": {"calls": ["take"], "times": 1}}}]
+    recipe = {"from": "tools", "count": 1, "values": {"name": ["a", "b"]}}
+    path.write_text(json.dumps({**form, "policies": policies, "generate": recipe}), encoding="utf-8")
+    made = main(["generate", str(path)])
+    told = capsys.readouterr()
+    path.write_text(json.dumps({**form, "policies": policies, "generate": {"from": "policies"}}), encoding="utf-8")
+    refused = main(["generate", str(path), "--force"])
+
+    assert made == 0, told
+    assert "missing tools: taken (not called: " in told.out + told.err
+    assert refused != 0
+    assert "`state: {tools: …}` can only read, so nothing could put them there" in capsys.readouterr().err
