@@ -90,13 +90,13 @@ def _made(messages: Sequence[Message]) -> list[CallRecord]:
 def _written(made: Iterable[CallRecord], tools: Toolset, scenario: Scenario) -> Iterator[str | int | float]:
     """Give the values in the arguments of writes, each once for a call.
 
-    A call of which nobody can say whether it wrote counts as one where it is an expected one, and each of these once:
-    what an agent looks up is not done, however often it looks.
+    A call of a tool of unknown kind counts as one where it is an expected one, also where it left the state as it was,
+    and each of these once: what an agent looks up is not done, however often it looks.
     """
     ways = [list(way.expected_calls) for way in scenario.ways]
     for record in made:
         spec, effect = tools.get(record.call.name), record.result.wrote if record.result else None
-        if effect is None and (spec is None or spec.kind == "unknown"):
+        if not effect and (spec is None or spec.kind == "unknown"):
             effect = True in [_take(calls, record.call) for calls in ways]
         if effect or (effect is None and spec is not None and spec.kind == "write"):
             yield from dict.fromkeys(leaves(record.call.arguments))
