@@ -19,8 +19,7 @@ where it has all that it wanted, says again what the question names and it had s
 agreed to. Else it closes where nobody can see what was done, or where it waits for nothing more: also after a goodbye,
 and after a plain yes where no write is expected. Otherwise it says what it knows and nobody said, then that it has no
 answer; the third time the run is stalled. What nobody said is also told with an answer given once more, and before it
-leaves while something wanted was not done. A value counts as wanted until the writes that it is expected in
-were made: who sees that it was done neither takes "Refunded W1." for a question nor agrees to it.
+leaves while something wanted was not done. A value counts as wanted until the writes that expect it were made.
 """
 
 from collections import Counter
@@ -98,6 +97,7 @@ class ScriptedUser:
         self._refused: set[str] = set()  # what a no of the script's own is about
         self._meant: tuple[object, ...] = ()  # what the last line is about, until it was agreed to
         self._done: Counter[Scalar] = Counter()
+        self._is_over = False  # all that the user wants was done and said
         self._before_line = (0, 0)
         self._unanswered: list[str] = []
         self._open = ""
@@ -110,8 +110,7 @@ class ScriptedUser:
     async def reply(self, view: View) -> UserTurn:
         """Say the next line or answer the agent's last message; see the module for the order of rules.
 
-        Stops with reason `done`, with blame *scenario* where there is neither a line nor a goal, or where the agent
-        asked three times for what the scenario does not say.
+        Stops with reason `done`, with blame *scenario* without a line or goal, or at the third question without answer.
         """
         messages = view.messages[view.begun :]
         if not self._is_begun:
@@ -190,7 +189,8 @@ class ScriptedUser:
             locale=self._locale,
         )
         has_all = self._has_all(left, messages)
-        facts = self._knowledge.asked(messages, heard, is_over=has_all and self._is_said)
+        self._is_over = has_all and self._is_said
+        facts = self._knowledge.asked(messages, heard, is_over=self._is_over)
         is_waiting = not has_all and (bool(left) or bool(self._asks_for) or not view.calls)
         unsaid = self._knowledge.unsaid(messages) if is_waiting and view.calls is not None else None
         if self._counts is not None:
@@ -290,8 +290,7 @@ class ScriptedUser:
 
         So it is after a no of the script's own, unless the question is about that once more.
 
-        "Line L2 is blocked, I cannot move it. Is there anything else?" gets the yes that "Line L2, shall I move it?"
-        would get; nobody can tell these apart. What the agent asks then is for something that the user does not want.
+        "Line L2 is blocked. Is there anything else?" gets the yes that "Line L2, shall I move it?" would get.
         """
         is_wanted = bool(self._script.left) or any(one.name for one in self._wants)
         kinds = {act.kind for act in self._last.acts or ()}
@@ -305,7 +304,8 @@ class ScriptedUser:
         "Who are you?" asks for them in words that nobody has to read: a yes would be no answer, and "Shall I?" is
         asked again. A line that comes next and is no answer to a question is its author's.
         """
-        if not heard.asks or heard.stated or heard.contradicted or not (self._is_said or self._comes(*ANSWERS)):
+        is_due = (self._is_said or self._comes(*ANSWERS)) and not self._is_over
+        if not heard.asks or heard.stated or heard.contradicted or not is_due:
             return []
         return self._knowledge.needed(messages)
 
@@ -485,8 +485,8 @@ class ScriptedUser:
 
     def _is_told(self, messages: Sequence[Message]) -> bool:
         """Whether the agent has said all that the user asks for."""
-        texts = agent_messages(messages)
-        return all(any(states(value, text, self._locale) for text in texts) for value in self._asks_for)
+        told = agent_messages(messages)
+        return all(any(states(value, text, self._locale) for text in told) for value in self._asks_for)
 
     def _confirm(self, wants: Iterable[Wanted]) -> None:
         self._confirmed |= {repr(one.value) for one in wants}

@@ -136,6 +136,15 @@ def reads(call, said):
         yield "You have loan L07. Anything else?"
 
 
+def asks_mail_again(call, said):
+    loan = call["list_loans"](member_id=call["find_member"](email="ann@example.org"))[0]
+    if agrees((yield f"Shall I end {loan}?")):
+        call["close_loan"](loan_id=loan)
+    said = yield f"I have ended {loan}."
+    while True:
+        said = yield "I need your e-mail address once more: what is it?" if "@" not in said else "Thank you, Ann."
+
+
 def asks_who(call, said):
     if "M2" not in (yield "Who are you?"):
         yield "I need to know that."

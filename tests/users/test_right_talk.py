@@ -44,6 +44,11 @@ RIGHT: dict[str, dict[str, Any]] = {
         "expect": [{"log_hours": {"member_id": "M2", "hours": 1}}],
     },
     "at_once": {"says": [ANN, "yes"], "expect": END},
+    "asks_mail_again": {
+        "says": [ANN, "yes", {"request": "Please note it down, too."}],
+        "knows": {"email": "ann@example.org", "member": "M1"},
+        "expect": [{"list_loans": {"member_id": "M1"}}, *END],
+    },
     "states_first": {"says": ["I am M1, what have I got?", {"request": "Please end it."}, "yes"], "expect": END},
     "echoes": {"says": ["Lend T5 to M2 for 3 days, please"], "expect": LEND_T5},
     "one_by_one": {
