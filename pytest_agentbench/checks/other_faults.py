@@ -65,9 +65,9 @@ def _of_world(run: Run, findings: Sequence[Finding]) -> Iterator[OtherFault]:
     failing = [one.message for one in findings if one.required and one.passed is None and is_of_failing_call(one)]
     if run.left_over and (failed or failing):
         yield OtherFault(blame=Blame.ENVIRONMENT, reason=cut(printable(run.left_over)))
-    for tool, why in list(run.down.items())[:1] if failed or failing else ():
-        reason = f"the tool {tool!r} {NO_ARGUMENTS}: {why}"
-        yield OtherFault(blame=Blame.ENVIRONMENT, reason=cut(reason))
+    for tool, why in list(run.down.items())[:1]:
+        if failing or _only_lacks(run, findings, let_through=why):
+            yield OtherFault(blame=Blame.ENVIRONMENT, reason=cut(f"the tool {tool!r} {NO_ARGUMENTS}: {why}"))
     if run.unreplayed and (failed or failing):
         position, problem = next(iter(run.unreplayed.items()))
         reason = failing[0] if failing else failure_text(run.scenario.expected_calls[position], problem)
@@ -95,11 +95,16 @@ def _of_faults(run: Run, findings: Sequence[Finding], handling: Handling) -> Ite
         yield OtherFault(blame=Blame.ENVIRONMENT, reason=reason)
 
 
-def _only_lacks(run: Run, findings: Sequence[Finding]) -> bool:
-    """Whether the run failed, and by nothing but what goes wrong by itself where tools do not do what they should."""
+def _only_lacks(run: Run, findings: Sequence[Finding], *, let_through: str = "") -> bool:
+    """Whether the run failed, and by nothing but what goes wrong by itself where tools do not do what they should.
+
+    A stall is such a thing, and a crash by what a tool raised, which the agent `let_through`.
+    """
     failed = [one.kind for one in findings if one.required and one.passed is False]
-    stalled: set[FindingKind] = {"termination"} if run.termination is Termination.STALLED else set()
-    return bool(failed) and SUFFERS.union(stalled).issuperset(failed)
+    raised = let_through.partition(" (")[0].partition(", led to by ")[0]
+    crashed = run.termination is Termination.CRASHED and bool(raised) and raised in (run.error or "")
+    ended: set[FindingKind] = {"termination"} if crashed or run.termination is Termination.STALLED else set()
+    return bool(failed) and SUFFERS.union(ended).issuperset(failed)
 
 
 def _refused_to_user(
@@ -107,26 +112,32 @@ def _refused_to_user(
 ) -> Iterator[OtherFault]:
     """Give the lookup, the last call, that refused what the user is to give, before any write was tried.
 
-    What it says in a line of its own may be meant to be refused, and so may a call that is expected. A slip of the
-    tool's own code is meant by nobody, unless it looked up what it was given.
+    No other tool takes that, so the agent did not choose the wrong one. What the user says in a line of its own may be
+    meant to be refused, and so may a call that is expected. A slip of the tool's own code is meant by nobody, unless it
+    looked up what it was given.
     """
     last, knows = next(iter(run.calls[-1:]), None), {flat(name): value for name, value in run.scenario.knows.items()}
     if last is None or run.faults or not _only_lacks(run, findings) or wrote(last, run.toolset) is not False:
         return
     name, given = last.call.name, last.call.arguments
-    told = [key for key, value in given.items() if same(to_json(knows.get(flat(key))), to_json(value))]
+    known = [key for key in given if flat(key) in knows]
+    told = [key for key in known if same(to_json(knows[flat(key)]), to_json(given[key]))]
+    elsewhere = [spec.arguments for spec in run.toolset.of("assistant") if spec.name != name]
+    is_only_way = any(all(names is not None and key not in names for names in elsewhere) for key in told)
     others = (value for key, value in given.items() if key not in told)
-    is_known = bool(told) and all(any(states(one, text) for text in run.scenario.user_texts) for one in others)
+    is_known = is_only_way and all(any(states(one, text) for text in run.scenario.user_texts) for one in others)
     worked = any(one.call.name == name and not one.failed for one in run.calls)
     tried = any(one.write is not False and one.status not in ("not_attempted", "matched") for one in explanations)
     meant = any(one.status == "tool_failed" and one.tool == name for one in explanations)
     missing = any(one.status == "not_attempted" and one.expected is not None for one in explanations)
     shown = ", ".join(f"{key}: {value_text(given[key])}" for key in told)
     slip = run.slipped_tools.get(name, "")
-    if is_known and slip and not any(states(value, slip) for value in given.values()):  # no lookup of what was given
+    if not is_known or worked or tried:
+        return
+    if slip and not any(states(value, slip) for value in given.values()):  # no lookup of what was given
         reason = f"the tool {name!r} failed in its own code at what the user is to give, {shown}: {slip}"
         yield OtherFault(blame=Blame.ENVIRONMENT, reason=cut(printable(reason)))
-    elif is_known and missing and not (worked or tried or meant):
+    elif missing and not meant:
         why = f"the tool {name!r} refused what the user is to give, {shown}: {last.answer.removeprefix('Error: ')}"
         cure = "mend it under `knows`, or have the user say it in `says` where the refusal is meant"
         yield OtherFault(blame=Blame.SCENARIO, reason=cut(printable(f"{why}; {cure}")))

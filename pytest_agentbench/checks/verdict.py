@@ -22,7 +22,6 @@ from pytest_agentbench.checks.measurement import measured
 from pytest_agentbench.checks.other_faults import others_of
 from pytest_agentbench.checks.policies import PolicyReport, check_policies
 from pytest_agentbench.checks.state import check_state
-from pytest_agentbench.checks.user_gaps import user_gaps
 from pytest_agentbench.core.codec import digest, dumps
 from pytest_agentbench.core.errors import PatternBoundError
 from pytest_agentbench.core.protocols import Check
@@ -175,7 +174,6 @@ def judge(
     parts = measured(run, findings, policies.outcomes)
     findings = guard.run("values", lambda: _noted(run, findings, explanations, prompt), findings)
     others = others_of(run, guard.findings, findings, explanations, handling)
-    others += user_gaps(run, findings, explanations)
     verdict, blame = _decide(findings, others, handling, is_excused(explanations, handling), parts.nothing)
     if verdict is Verdict.ERROR:
         findings += _excuses(findings, others)

@@ -166,6 +166,8 @@ _OF_A_STATEMENT = range(1000, 2000)
 """Numbers by which MySQL's servers object to a statement, in what its drivers raise as an `OperationalError`."""
 
 _WORD = re.compile(r"\w+")
+_HOST = re.compile(r"://|^(?:[\w-]+\.)+[\w-]+(?:[:/]|$)|^localhost\b|^\[?[0-9a-fA-F:]*::")
+"""What an argument looks like that may name the server which was not reached; `ann@example.org` names none."""
 
 
 def outage_in(
@@ -174,7 +176,8 @@ def outage_in(
     """Give what, of an exception of a tool and of what led to it, says that the environment does not work.
 
     No arguments cause that: it tells of a connection, a timeout, the machine, the database, or a name that the tool's
-    own code does not know. `handled` is what the caller was just handling, which led to nothing in the tool.
+    own code does not know. An argument that has such a name (`price*2`) or a host in it may be at fault. `handled` is
+    what the caller was just handling, which led to nothing in the tool.
     """
     if is_misuse(error):
         return None
@@ -196,8 +199,15 @@ def _led_by(error: BaseException, handled: BaseException | None) -> Iterator[Bas
 
 
 def _is_down(error: BaseException, arguments: Mapping[str, Any]) -> bool:
-    if isinstance(error, ConnectionError | TimeoutError | NameError | ImportError | MemoryError):
-        return not isinstance(error, UnboundLocalError)  # arguments may lead past where the name is given
+    if isinstance(error, UnboundLocalError):  # arguments may lead past where the name is given
+        return False
+    if isinstance(error, NameError | ImportError):
+        given = {word for leaf in leaves(dict(arguments)) for word in _WORD.findall(str(leaf))}
+        return given.isdisjoint(_WORD.findall(error.name or str(error)))
+    if any(_HOST.search(str(leaf)) for leaf in leaves(dict(arguments))):
+        return False
+    if isinstance(error, ConnectionError | TimeoutError):
+        return True
     if isinstance(error, sqlite3.Error):
         return _is_of_database(error, arguments)
     if isinstance(_attribute(error, "orig"), BaseException):  # sqlalchemy: what the driver raised decides

@@ -19,7 +19,7 @@ where it has all that it wanted, says again what the question names and it had s
 agreed to. Else it closes where nobody can see what was done, or where it waits for nothing more: also after a goodbye,
 and after a plain yes where no write is expected. Otherwise it says what it knows and nobody said, then that it has no
 answer; the third time the run is stalled. What nobody said is also told with an answer given once more, and before it
-leaves while something wanted was not done. A value counts as wanted until the writes that expect it were made.
+leaves with something undone. A value counts as wanted until the writes that expect it were made.
 """
 
 from collections import Counter
@@ -93,8 +93,7 @@ class ScriptedUser:
         self._own: tuple[str, ...] = ()
         self._numbers: tuple[Wanted, ...] = ()
         self._confirmed: set[str] = set()
-        self._nodded: set[str] = set()  # agreed to without being asked about just that
-        self._refused: set[str] = set()  # what a no of the script's own is about
+        self._nodded, self._refused = set[str](), set[str]()  # agreed to unasked; what a no of the script's is about
         self._meant: tuple[object, ...] = ()  # what the last line is about, until it was agreed to
         self._done: Counter[Scalar] = Counter()
         self._is_over = False  # all that the user wants was done and said
@@ -110,7 +109,7 @@ class ScriptedUser:
     async def reply(self, view: View) -> UserTurn:
         """Say the next line or answer the agent's last message; see the module for the order of rules.
 
-        Stops with reason `done`, with blame *scenario* without a line or goal, or at the third question without answer.
+        Stops with reason `done`, with blame *scenario* without a line, or at the third question without answer.
         """
         messages = view.messages[view.begun :]
         if not self._is_begun:
@@ -191,10 +190,11 @@ class ScriptedUser:
         has_all = self._has_all(left, messages)
         self._is_over = has_all and self._is_said
         facts = self._knowledge.asked(messages, heard, is_over=self._is_over)
-        is_waiting = not has_all and (bool(left) or bool(self._asks_for) or not view.calls)
-        unsaid = self._knowledge.unsaid(messages) if is_waiting and view.calls is not None else None
-        if self._counts is not None:
-            self._last, self._counts = self._counts, None
+        is_waiting = not has_all and bool(left or self._asks_for or not view.calls)
+        unsaid = self._knowledge.unsaid(messages) if is_waiting else None
+        if view.calls is None and unsaid is not None:  # what nobody sees may be done, but not with what nobody said
+            unsaid = self._knowledge.needed(messages) or None
+        self._last, self._counts = self._counts or self._last, None
         if not (heard.asks or facts or self._is_invited(view, heard, texts, is_report=bool(fresh))):
             if unsaid and self._is_said:
                 return self._more(UserTurn(acts=()), heard, unsaid)

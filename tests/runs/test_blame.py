@@ -1,6 +1,7 @@
 """Who is to blame when a run breaks: mistakes of the suite are not the agent's."""
 
 import json
+import re
 import textwrap
 from typing import Any
 
@@ -246,6 +247,12 @@ def look(state, kind: str) -> str:
         sqlite3.connect(":memory:").execute("SELECT nmae FROM orders WHERE id = ?", (kind,))
     if kind == "name":
         return serch(kind)
+    if kind == "2*price":
+        return eval(kind)
+    if kind == "mem":
+        raise MemoryError
+    if "://" in kind:
+        raise ConnectionRefusedError(kind)
     if kind.startswith("W"):
         sqlite3.connect(":memory:").execute("SELECT " + kind)
     if kind == "over":
@@ -282,12 +289,16 @@ def build(tools):
                 raise ConnectionError("the agent's own")
             call["look"](kind=kind)
         except Exception:
+            if then == ["raise"]:
+                raise
             if kind == "own":
                 try:
                     call["look"](kind=kind)
                 except ValueError:
                     pass
         for name in then:
+            if name == "crash":
+                raise AttributeError("crash")
             try:
                 call[name](kind=kind)
             except Exception:
@@ -298,7 +309,9 @@ def build(tools):
 ENVIRONMENT, AGENT = (Verdict.ERROR, Blame.ENVIRONMENT), (Verdict.FAILED, Blame.AGENT)
 OUTAGES = {
     **dict.fromkeys(("down", "led", "client", "full", "locked", "sql", "name", "disk save", "late"), ENVIRONMENT),
+    "down raise": ENVIRONMENT,
     **dict.fromkeys(("W1", "over", "file", "secret", "odd", "key", "own", "late look", "down drop"), AGENT),
+    **dict.fromkeys(("2*price", "mem", "http://127.0.0.1:9/x", "down crash"), AGENT),
     "down save": (Verdict.PASSED, None),
 }
 """What a user asks for, whose words are the tools that the agent calls; what became of the run."""
@@ -315,13 +328,14 @@ def test_what_no_arguments_break_is_the_environments_fault(project: Project) -> 
         },
         "policies": [{"id": "keep", "text": "Drop nothing.", "rule": {"never": {"calls": ["drop"]}}}],
         "scenarios": [
-            {"id": words.replace(" ", "-"), "says": [words], "expect": [{"save": {"kind": words.split()[0]}}]}
+            {"id": re.sub(r"\W+", "-", words), "says": [words], "expect": [{"save": {"kind": words.split()[0]}}]}
             for words in sorted(OUTAGES, key="late look".__eq__)
         ],
     }
     judged(project, suite, LOOKING_UP, tools_py=LOOKS, state_json="{}")
 
-    results = {one.key.scenario.replace("-", " "): one for one in project.document.results}
+    found = {one.key.scenario: one for one in project.document.results}
+    results = {words: found[re.sub(r"\W+", "-", words)] for words in OUTAGES}
     assert {words: (one.verdict, one.blame) for words, one in results.items()} == OUTAGES
     told = "'look' broke in a way that no arguments cause: ConnectionError: unreachable (bench/tools.py:15 in look)"
     assert told in str(results["down"].findings)

@@ -209,8 +209,8 @@ def test_whose_fault_a_run_is_that_does_not_pass(tmp_path: Path) -> None:
     assert not any("yes" in message.text for message in wrong["stubborn"].transcript.messages if message.role == "user")
 
 
-def test_what_nobody_said_is_not_held_against_the_agent(tmp_path: Path) -> None:
-    """Nobody sees whether an agent without calls lacks a value; one that was told all is to blame."""
+def test_an_agent_without_calls_is_told_what_they_need(tmp_path: Path) -> None:
+    """Who hides its calls is told what they need before the user leaves, and is to blame then."""
     agent = {"callable": "shed_agent:waits"}
     knows = {"item": "T5", "days": 3, "seat": "aisle"}
     both = {
@@ -219,14 +219,14 @@ def test_what_nobody_said_is_not_held_against_the_agent(tmp_path: Path) -> None:
     }
     unsaid, said = played(tmp_path, both, agent=agent, policies=[]).values()
 
-    assert (unsaid.result.verdict, unsaid.result.blame) == ("error", Blame.UNCLEAR), told(unsaid)
-    shown = failure_text(unsaid.result, unsaid.transcript)
-    assert "nobody said days, item, which the user knows and missing calls take: say it in `says`" in shown, shown
-    assert (said.result.verdict, said.result.blame) == ("failed", Blame.AGENT), told(said)
+    assert [message.text for message in unsaid.transcript.messages if message.role == "user"][1:] == [
+        "My days is 3. My item is T5."
+    ]
+    assert unsaid.result.blame is said.result.blame is Blame.AGENT, told(unsaid)
 
 
-def test_a_stall_after_all_that_was_expected_is_nobody_s_failure(tmp_path: Path) -> None:
-    """What was asked for was done; what the user said then asks for nothing."""
+def test_who_repeats_the_user_after_all_was_done_fails(tmp_path: Path) -> None:
+    """No right agent gives the user's words back."""
     notes = [{"inform": one} for one in ("It rained a lot.", "My saw needs oil.", "Ben sends his love.", "Who knows?")]
     scenario = {
         "says": ["Log 4 hours for M2", "yes", *notes],
@@ -234,8 +234,7 @@ def test_a_stall_after_all_that_was_expected_is_nobody_s_failure(tmp_path: Path)
     }
     one = played(tmp_path, {"parrots": scenario})["parrots"]
 
-    assert one.result.termination == "STALLED", told(one)
-    assert (one.result.verdict, one.result.blame) == ("error", Blame.UNCLEAR), told(one)
+    assert (one.result.termination, one.result.blame) == ("STALLED", Blame.AGENT), told(one)
 
 
 def test_the_report_says_why_an_open_question_is_not_held_against_the_agent(tmp_path: Path) -> None:
