@@ -1,6 +1,7 @@
 """What an exception tells of a server, a service or a machine behind it, without importing the library it is of."""
 
 import errno
+import os
 import re
 import sqlite3
 from collections.abc import Iterator, Mapping
@@ -219,6 +220,9 @@ def _is_down(error: BaseException, arguments: Mapping[str, Any]) -> bool:
         return True
     names = {kind.__name__ for kind in type(error).__mro__}
     if isinstance(error, OSError):
+        if isinstance(error.filename, str | bytes):  # a file of the tool's own, where no argument is in its name
+            name = os.fsdecode(error.filename)
+            return not any(str(leaf) in name for leaf in leaves(dict(arguments)))
         is_network = not names.isdisjoint(("gaierror", "SSLError"))
         return is_network or error.errno in _OF_THE_MACHINE or not names.isdisjoint(_NAMED)
     return not names.isdisjoint(_NAMED) and next(iter(error.args), None) not in _OF_A_STATEMENT

@@ -262,6 +262,8 @@ def look(state, kind: str) -> str:
             raise OverSQL(error) from error
     if kind == "file":
         open("/nowhere/" + kind)
+    if kind == "replica":
+        open("/nowhere/orders.db")
     if kind == "secret":
         raise PermissionError("not yours")
     if kind == "odd":
@@ -309,7 +311,7 @@ def build(tools):
 ENVIRONMENT, AGENT = (Verdict.ERROR, Blame.ENVIRONMENT), (Verdict.FAILED, Blame.AGENT)
 OUTAGES = {
     **dict.fromkeys(("down", "led", "client", "full", "locked", "sql", "name", "disk save", "late"), ENVIRONMENT),
-    "down raise": ENVIRONMENT,
+    **dict.fromkeys(("down raise", "replica"), ENVIRONMENT),
     **dict.fromkeys(("W1", "over", "file", "secret", "odd", "key", "own", "late look", "down drop"), AGENT),
     **dict.fromkeys(("2*price", "mem", "http://127.0.0.1:9/x", "down crash"), AGENT),
     "down save": (Verdict.PASSED, None),
