@@ -21,7 +21,8 @@ _ID_NAME = re.compile(
 )
 _NUMBER = re.compile(r"[\d.,]+")
 _DIGITS = re.compile(r"\d+")
-_HEX = re.compile(r"[0-9a-f]{8,}", re.IGNORECASE)
+_HEX = re.compile(r"[0-9a-f]{8,}|[^\W_]+[-_][0-9a-f]{6,}", re.IGNORECASE)
+"""What is drawn has no digit at times: `deadbeef`, `ST-ddbddf`."""
 _SEPARATORS = re.compile(r"[-_]+")
 _SHORTEST_DRAWN = 6
 _SHORTEST_FREE_FORM = 16
@@ -44,7 +45,8 @@ def kind_of_pair(left: str, right: str, *, is_id: bool) -> Kind | None:
         return "time"
     if _NUMBER.fullmatch(left) or _NUMBER.fullmatch(right):
         return "sequence" if is_id and left.isdigit() and right.isdigit() else None
-    if not (_is_made_up(left) and _is_made_up(right)):
+    made_up = [_is_made_up(left), _is_made_up(right)]
+    if not all(made_up) and not (is_id and any(made_up)):  # one of two that are drawn from letters and digits has both
         return None
     if _DIGITS.sub("0", left) == _DIGITS.sub("0", right):
         return "random" if _is_long_number(left, right) else "sequence"

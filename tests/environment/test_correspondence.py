@@ -42,6 +42,8 @@ def compared(run: object, replay: object, **options: Any) -> str | None:
         ({"at": 1763833141.5}, {"at": 1763833999.25}),
         ({"tickets": {"T-1a2b3c": {"open": True}}}, {"tickets": {"T-9f8e7d": {"open": True}}}),
         ("done at 10:00:03", "done at 10:00:09"),
+        ({"stay": "ST-ddbddf"}, {"stay": "ST-33101a"}),
+        ({"stay_id": "KQZXWJ"}, {"stay_id": "3K9Q2M"}),
     ],
 )
 def test_ids_and_times_that_came_up_at_the_same_place_correspond(run: object, replay: object) -> None:
@@ -53,6 +55,7 @@ def test_ids_and_times_that_came_up_at_the_same_place_correspond(run: object, re
     ("run", "replay", "told"),
     [
         ({"status": "done"}, {"status": "open"}, "status: 'done' in the run, 'open' when replayed"),
+        ({"status": "on-hold"}, {"status": "on-road"}, "status: 'on-hold' in the run, 'on-road' when replayed"),
         ({"total": 12.5}, {"total": 13.5}, "total: 12.5 in the run"),
         ({"stock": 4}, {"stock": 3}, "stock: 4 in the run"),
         ("Refunded 12.50 to card 3", "Refunded 13.50 to card 3", "12.50"),
