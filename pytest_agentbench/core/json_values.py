@@ -137,6 +137,21 @@ def same(left: JsonValue, right: JsonValue) -> bool:
     return type(left) is type(right) and bool(left == right)
 
 
+def likeness(value: JsonValue) -> str:
+    """Give a text that is equal for JSON values that are the `same`, to look one up among many."""
+    return json.dumps(_alike(value), sort_keys=True)
+
+
+def _alike(value: JsonValue) -> JsonValue:
+    if isinstance(value, Mapping):
+        return {key: _alike(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_alike(item) for item in value]
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else float(f"{value:.9g}")
+    return value
+
+
 def _same_number(left: float, right: float) -> bool:
     if isinstance(left, int) and isinstance(right, int):
         return left == right

@@ -1,11 +1,14 @@
 """The transcript while it grows: messages from the loop and calls that an agent makes through wrapped tools."""
 
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
 
 from pytest_agentbench.core.events import Event
-from pytest_agentbench.core.json_values import decoded, same, to_json
+from pytest_agentbench.core.json_values import decoded, likeness, to_json
 from pytest_agentbench.core.tool import ToolCall, ToolResult
 from pytest_agentbench.core.transcript import Message, Transcript, result_of
 
@@ -89,18 +92,22 @@ class Recording:
             parts = _parts(messages)
             made = [(call, part.answers.get(call.id)) for part in parts for call in part.speech.tool_calls]
             pairs = _paired(made, observed)
-            seen = [[pairs[id(call)] for call in part.speech.tool_calls if id(call) in pairs] for part in parts]
-            fresh: list[Message] = []
+            places = self._places(pairs)
+            seen = [[places[id(call)] for call in part.speech.tool_calls if id(call) in pairs] for part in parts]
+            following = [len(self._messages)]  # where what is told of next was observed, for each part
+            for several in reversed(seen):
+                following.append(min(several, default=following[-1]))
+            fresh: list[tuple[int, list[Message]]] = []
             behind = 0  # what the agent told of so far
-            for at, part in enumerate(parts):
+            for part, several, place in zip(parts, seen, following[:0:-1], strict=True):
                 kept = self._left(part, pairs, rejecting)
-                following = next((min(map(self._place, calls)) for calls in seen[at:] if calls), len(self._messages))
-                behind = self._insert(kept, max(behind, following))
-                fresh += kept
-                behind = max([behind, *(self._place(call) + 2 for call in seen[at])])
+                behind = len(self._messages) if _waits(kept) else max(behind, place)
+                fresh.append((behind, kept))
+                behind = max([behind, *(one + 2 for one in several)])
             for part in parts:
-                self._know(part.speech, pairs)
-        return tuple(fresh)
+                self._know(part.speech, pairs, places)
+            self._insert(fresh)
+        return tuple(message for _, kept in fresh for message in kept)
 
     def _left(self, part: "_Part", pairs: dict[int, ToolCall], rejecting: frozenset[str]) -> list[Message]:
         """Give what was not observed of a message and its results."""
@@ -117,28 +124,30 @@ class Recording:
         ]
         return [*([speech] if left or speech.text or not seen else []), *answers]
 
-    def _insert(self, messages: Sequence[Message], place: int) -> int:
-        """Put messages before a place, calls that wait for their results at the end; give the place behind them."""
-        answered = {message.tool_call_id for message in messages if message.role == "tool"}
-        if any(call.id not in answered for message in messages for call in message.tool_calls):
-            place = len(self._messages)
-        if not self._closed:
-            self._messages[place:place] = [self._now(message) for message in messages]
+    def _insert(self, fresh: Sequence[tuple[int, Sequence[Message]]]) -> None:
+        """Put messages before their places, which come in order."""
+        if self._closed:
+            return
+        put: list[Message] = []
+        done = 0
+        for place, messages in fresh:
+            put += [*self._messages[done:place], *map(self._now, messages)]
+            done = place
             self._calls += sum(len(message.tool_calls) for message in messages)
-            place += len(messages)
-        return place
+        self._messages = [*put, *self._messages[done:]]
 
-    def _place(self, observed: ToolCall) -> int:
-        calls = (message.tool_calls for message in self._messages)
-        return next(at for at, listed in enumerate(calls) if any(one is observed for one in listed))
+    def _places(self, pairs: dict[int, ToolCall]) -> dict[int, int]:
+        """Give the places of the observed calls, by the `id` of the call that tells of each."""
+        stands = {id(call): at for at, message in enumerate(self._messages) for call in message.tool_calls}
+        return {told: stands[id(seen)] for told, seen in pairs.items()}
 
-    def _know(self, speech: Message, pairs: dict[int, ToolCall]) -> None:
+    def _know(self, speech: Message, pairs: dict[int, ToolCall], places: dict[int, int]) -> None:
         """Let the messages of observed calls hold who made them, and the first what had happened before."""
         events: tuple[Event, ...] = speech.events
         for call in speech.tool_calls:
             if (seen := pairs.get(id(call))) is None or not (call.by or events):
                 continue
-            at = self._place(seen)
+            at = places[id(call)]
             update = {"tool_calls": (seen.model_copy(update={"by": call.by}),), "by": call.by, "events": events}
             self._messages[at] = self._messages[at].model_copy(update=update)
             events = ()
@@ -168,26 +177,34 @@ class _Part:
     """A message of the agent's turn with the results that follow it."""
 
     speech: Message
-    results: tuple[Message, ...]
+    results: list[Message]
 
-    @property
+    @cached_property
     def answers(self) -> dict[str, Message]:
         """The results by the id of their call."""
         return {one.tool_call_id: one for one in self.results if one.tool_call_id}
+
+
+def _waits(messages: Sequence[Message]) -> bool:
+    """Whether calls wait for their results."""
+    answered = {message.tool_call_id for message in messages if message.role == "tool"}
+    return any(call.id not in answered for message in messages for call in message.tool_calls)
 
 
 def _parts(messages: Sequence[Message]) -> list[_Part]:
     parts: list[_Part] = []
     for message in messages:
         if message.role == "tool" and parts:
-            parts[-1] = replace(parts[-1], results=(*parts[-1].results, message))
+            parts[-1].results.append(message)
         else:
-            parts.append(_Part(message, ()))
+            parts.append(_Part(message, []))
     return parts
 
 
 Made = tuple[ToolCall, Message | None]
 Observed = tuple[ToolCall, ToolResult]
+Kind = tuple[frozenset[str], bool]
+"""The names of a call's arguments, and whether it failed."""
 
 
 def _paired(made: Sequence[Made], observed: Sequence[Observed]) -> dict[int, ToolCall]:
@@ -197,50 +214,97 @@ def _paired(made: Sequence[Made], observed: Sequence[Observed]) -> dict[int, Too
     equal arguments do not pair is paired by those that agree, by the names of the arguments and the answer, and at
     last in order. One that the agent was told to have failed is no call that succeeded, unless its arguments are equal.
     """
-    left = list(observed)
+    left = _Left([_Call(*one) for one in observed])
+    told = [_Call(call, None if answer is None else result_of(answer)) for call, answer in made]
     pairs: dict[int, ToolCall] = {}
-    for fits in _FITS:
-        for call, answer in (one for one in made if id(one[0]) not in pairs):
-            told = None if answer is None else result_of(answer)
-            at = next((at for at, (seen, gave) in enumerate(left) if fits((call, told), (seen, gave))), None)
-            if at is not None:
-                pairs[id(call)] = left.pop(at)[0]
+    for fit in _FITS:
+        for one in told:
+            if id(one.call) not in pairs and (seen := left.take(one, fit)) is not None:
+                pairs[id(one.call)] = seen
     return pairs
 
 
-Told = tuple[ToolCall, ToolResult | None]
+@dataclass(frozen=True)
+class _Call:
+    """A call with what it gave, as observed or as told of."""
+
+    call: ToolCall
+    result: ToolResult | None
+
+    @cached_property
+    def kind(self) -> Kind:
+        return frozenset(self.call.arguments), self.result is not None and self.result.failed
+
+    def key(self, by: frozenset[str] | None) -> str | None:
+        """Give the values of some arguments, or (None) the answer, in a form that can be looked up."""
+        if by is None:
+            return self._answer
+        return likeness(to_json({name: self.call.arguments[name] for name in by}))
+
+    @cached_property
+    def _answer(self) -> str | None:
+        return None if self.result is None else likeness(decoded(self.result.content))
 
 
-def _same(told: Told, seen: Observed) -> bool:
-    return told[0].name == seen[0].name and same(to_json(told[0].arguments), to_json(seen[0].arguments))
+@dataclass(frozen=True)
+class _Fit:
+    """What two calls have in common: the names of their arguments, and the values `by` which they are found."""
+
+    names: Literal["equal", "agree", "any"]
+    by: Literal["arguments", "answer", "order"]
+    is_sure: bool = False
+    """Whether a call that is told as failed may have succeeded."""
+
+    def shared(self, told: Kind, seen: Kind) -> frozenset[str] | None | Literal[False]:
+        """Give what the keys of two calls are made of; False where they do not fit."""
+        one, other = told[0], seen[0]
+        agree = {"equal": one == other, "agree": one <= other or other <= one, "any": True}[self.names]
+        if not agree or (told[1] and not seen[1] and not self.is_sure):
+            return False
+        return {"arguments": one & other, "answer": None, "order": frozenset[str]()}[self.by]
 
 
-def _within(told: Told, seen: Observed) -> bool:
-    one, other = told[0].arguments, seen[0].arguments
-    both = one.keys() & other.keys()
-    return _names_agree(told, seen) and all(same(to_json(one[name]), to_json(other[name])) for name in both)
-
-
-def _names_agree(told: Told, seen: Observed) -> bool:
-    one, other = told[0].arguments.keys(), seen[0].arguments.keys()
-    return told[0].name == seen[0].name and (one <= other or other <= one)
-
-
-def _may_be(told: Told, seen: Observed) -> bool:
-    return told[0].name == seen[0].name and not (told[1] and told[1].failed and not seen[1].failed)
-
-
-def _answers_agree(told: Told, seen: Observed) -> bool:
-    return told[1] is not None and same(decoded(told[1].content), decoded(seen[1].content))
-
-
-_FITS: tuple[Callable[[Told, Observed], bool], ...] = (
-    lambda told, seen: _same(told, seen) and _may_be(told, seen),
-    lambda told, seen: _within(told, seen) and _may_be(told, seen),
-    lambda told, seen: _names_agree(told, seen) and _may_be(told, seen) and _answers_agree(told, seen),
-    lambda told, seen: _names_agree(told, seen) and _may_be(told, seen),
-    _same,
-    _within,
-    _may_be,
+_FITS = (
+    _Fit("equal", "arguments"),
+    _Fit("agree", "arguments"),
+    _Fit("agree", "answer"),
+    _Fit("agree", "order"),
+    _Fit("equal", "arguments", is_sure=True),
+    _Fit("agree", "arguments", is_sure=True),
+    _Fit("any", "order"),
 )
 """What pairs two calls, the surest first."""
+
+
+class _Left:
+    """The observed calls that are paired with none yet, found by what they have in common with one that is told of."""
+
+    def __init__(self, observed: Sequence[_Call]) -> None:
+        self._observed = dict(enumerate(observed))
+        self._places: dict[str, dict[Kind, list[int]]] = {}
+        self._found: dict[tuple[str, Kind, frozenset[str] | None], dict[str | None, deque[int]]] = {}
+        for at, one in self._observed.items():
+            self._places.setdefault(one.call.name, {}).setdefault(one.kind, []).append(at)
+
+    def take(self, told: _Call, fit: _Fit) -> ToolCall | None:
+        """Take the first that fits, if any."""
+        first: int | None = None
+        for kind in self._places.get(told.call.name, ()) if self._observed else ():
+            by = fit.shared(told.kind, kind)
+            if by is False:
+                continue
+            places = self._by_key(told.call.name, kind, by).get(told.key(by), deque())
+            while places and places[0] not in self._observed:
+                places.popleft()
+            if places and (first is None or places[0] < first):
+                first = places[0]
+        return None if first is None else self._observed.pop(first).call
+
+    def _by_key(self, name: str, kind: Kind, by: frozenset[str] | None) -> dict[str | None, deque[int]]:
+        found = self._found.get((name, kind, by))
+        if found is None:
+            found = self._found[name, kind, by] = {}
+            for at in self._places[name][kind]:
+                if at in self._observed:
+                    found.setdefault(self._observed[at].key(by), deque()).append(at)
+        return found
