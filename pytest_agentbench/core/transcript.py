@@ -149,8 +149,8 @@ class CallRecord(Model):
 
     @property
     def rejected(self) -> bool:
-        """Whether no tool ever got the call."""
-        return self.result is not None and self.result.rejected
+        """Whether no tool ever got the call: one that succeeded or changed state got there, whatever a record says."""
+        return self.result is not None and self.result.rejected and self.failed and not self.result.wrote
 
     @property
     def answer(self) -> str:

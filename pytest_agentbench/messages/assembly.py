@@ -97,7 +97,6 @@ class Assembly:
         *,
         call_id: str,
         failed: bool | None,
-        rejected: bool = False,
         name: str = "",
         requestor: Requestor | None = None,
     ) -> None:
@@ -114,7 +113,6 @@ class Assembly:
                 tool_call_id=call_id or None,
                 requestor=requestor or self._callers.get(call_id, "assistant"),
                 error=self._tells_error(content) if failed is None else failed,
-                rejected=rejected,
             )
         )
 

@@ -116,7 +116,6 @@ def _read_tool(item: object, content: object, into: Assembly) -> None:
         result_text(content),
         call_id=text_field(item, "tool_call_id", "id"),
         failed=said_failed(item, content),
-        rejected=field(item, "rejected") is True,
         name=text_field(item, "name"),
         requestor=_requestor(item),
     )

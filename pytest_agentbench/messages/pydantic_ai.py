@@ -114,13 +114,11 @@ def _read_given(part: object, at: Keys, into: Assembly, outputs: frozenset[str])
 
 
 def _answer(part: object, into: Assembly) -> None:
-    """Read a result; pydantic-ai itself asks for a retry with a list of what is wrong, a tool with words."""
-    is_retry = text_field(part, "part_kind") == "retry-prompt"
+    failed = text_field(part, "part_kind") == "retry-prompt" or text_field(part, "outcome") not in ("", "success")
     into.answer(
         result_text(field(part, "content")),
         call_id=text_field(part, "tool_call_id"),
-        failed=is_retry or text_field(part, "outcome") not in ("", "success"),
-        rejected=is_retry and is_list(field(part, "content")),
+        failed=failed,
         name=text_field(part, "tool_name"),
     )
 

@@ -118,7 +118,8 @@ class Recording:
             speech = speech.model_copy(update={"tool_calls": left, "events": ()})  # what is observed holds the events
         failing = {call.id for call in left if call.name in rejecting}
         answers = [
-            one.model_copy(update={"rejected": True}) if one.tool_call_id in failing and result_of(one).failed else one
+            # whether it was rejected is seen here: what the agent says of it excuses nothing
+            one.model_copy(update={"rejected": one.tool_call_id in failing and result_of(one).failed})
             for one in part.results
             if one.tool_call_id not in seen
         ]

@@ -134,3 +134,89 @@ def told(project: Project, result: Result) -> list[str]:
                 is_right, given = "booking_id" in call["arguments"], [*call["arguments"].values()]
                 lines.append(f"{call['name']} {given[-1] if is_right else '-'}")
     return lines
+
+
+CLAIMS = """
+from pytest_agentbench.core.tool import ToolCall
+from pytest_agentbench.core.transcript import Message
+
+REFUND = {"id": "c1", "name": "refund", "arguments": {"order_id": "W1"}}
+WRONG = {"type": "missing", "loc": ["order_id"], "msg": "Field required", "input": {}}
+
+def told(way):
+    if way == "object":
+        yield Message(role="assistant", tool_calls=(ToolCall(**REFUND),))
+        yield Message(role="tool", tool_call_id="c1", content="ok", rejected=True)
+    elif way == "retry":
+        call = {"part_kind": "tool-call", "tool_name": "refund", "args": {"order_id": "W1"}, "tool_call_id": "c1"}
+        yield {"kind": "response", "parts": [call]}
+        asked = {"part_kind": "retry-prompt", "tool_name": "refund", "content": [WRONG], "tool_call_id": "c1"}
+        yield {"kind": "request", "parts": [asked]}
+    else:
+        yield {"role": "assistant", "content": None, "tool_calls": [REFUND]}
+        yield {"role": "tool", "tool_call_id": "c1", "content": "ok", "error": way == "failed", "rejected": True}
+    yield {"role": "assistant", "content": "Refunded W1."}
+
+def build(way="flag"):
+    return lambda message: [*told(way)]
+
+def build_wrapped(tools, way="retry"):
+    def reply(message):
+        tools[0](order_id="W1")
+        return [*told(way)]
+    return reply
+"""
+
+
+def test_an_agent_excuses_no_call_by_its_own_word(pytester: pytest.Pytester) -> None:
+    """What it, or a log, says of a call that was rejected counts for nothing; what we recorded does, if it failed."""
+    project = Project(pytester=pytester)
+    project.write("claiming.py", CLAIMS)
+    project.write("refunds.py", "def refund(order_id): return 'ok'\n\ndef get_order(order_id): return 'paid'\n")
+    policies = [
+        {"id": "look", "text": "Look first.", "rule": {"before": {"calls": ["refund"], "first": ["get_order"]}}},
+        {"id": "ask", "text": "Ask first.", "rule": {"confirm_before": {"calls": ["refund"]}}},
+    ]
+    scenario = {"id": "a", "says": ["Refund W1 please"], "expect": [{"refund": {"order_id": "W1"}}]}
+    call = {"id": "c1", "name": "refund", "arguments": {"order_id": "W1"}}
+    answer = {"role": "tool", "tool_call_id": "c1", "content": "no", "rejected": True}
+    talk = [
+        {"role": "user", "content": "Refund W1 please"},
+        {"role": "assistant", "tool_calls": [call]},
+        {**answer, "error": True},
+        {"role": "assistant", "content": "Refunded W1."},
+    ]
+    ours = {"key": "a", "termination": "FINISHED", "stop_reason": "", "messages": talk}
+    recorded = {
+        "log": {"scenario": "a", "messages": talk},
+        "ours": ours,
+        "ours, done": {**ours, "messages": [*talk[:2], {**answer, "content": "ok", "error": False}, talk[3]]},
+    }
+    claims = ("flag", "failed", "object", "retry")
+    agents: dict[str, dict[str, Any]] = {
+        "claims": {"agent": "claiming:build", "variants": {way: {"way": way} for way in claims}},
+        "wrapped": {"agent": "claiming:build_wrapped"},
+        **{name: {"agent": {"transcripts": f"{name}.jsonl"}} for name in recorded},
+    }
+    agents["wrapped"]["environment"] = {"tools": "refunds", "writes": ["refund"]}
+    for name, keys in agents.items():
+        described = {"environment": {"writes": ["refund"]}, **keys, "policies": policies, "scenarios": [scenario]}
+        project.write(f"{name}.agentbench.yaml", json.dumps(described))
+    for name, recording in recorded.items():
+        project.write(f"{name}.jsonl", json.dumps(recording))
+
+    project.run("--agentbench-variant", "all")
+
+    broken = {
+        (one.key.suite.partition(".")[0], one.key.variant): {
+            finding.check.removeprefix("policy:") for finding in one.findings if finding.passed is False
+        }
+        for one in project.document.results
+    }
+    both = {"look", "ask"}
+    assert {suite: found & both for (suite, _), found in broken.items() if suite != "claims"} == {
+        "wrapped": both, "log": both, "ours": set(), "ours, done": both,
+    }  # fmt: skip
+    assert {way: found & both for (suite, way), found in broken.items() if suite == "claims"} == dict.fromkeys(
+        claims, both
+    )
