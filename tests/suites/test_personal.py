@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from pytest_agentbench.cli import main
 from pytest_agentbench.suites.personal.detection import by_shape
+from tests.growth import growth
 
 PHONES = (
     "+49 170 1234567", "0170 1234567", "+33 6 12 34 56 78", "06.12.34.56.78", "030-9018 2020", "0170/1234567",
@@ -18,6 +19,7 @@ PHONES = (
 OTHERS = (
     "order #0170 1234567", "W-0170-1234567", "1234567890", "2026-00123", "2026-11-29 14:50", "29.11.2026 1000 20",
     "03/04/1990 12:30", "99 999 999.99", "1.234.567,89", "+1 234 567,89", "€123 456 789", "123 456 789 €",
+    "+25.50 -10.20", "+25.50 10.20", "+250.50 -1000", "+12 345 678.90",
 )  # fmt: skip
 
 
@@ -64,7 +66,14 @@ def test_any_national_number_with_a_leading_zero_is_one(first: int, area: str, g
     assert ("phone", number) in by_shape(f"Reach me under {number}.")
 
 
+def test_long_texts_are_searched_in_linear_time() -> None:
+    """Groups of digits that could go on being a number, an amount or a mail address."""
+    for unit in ("111 ", "call 212-555-0103, or ", "1.", "1'", "+1 2 3 4 "):
+        assert growth(lambda size, unit=unit: list(by_shape(unit * (size // len(unit)))), 16_000) < 9, unit
+
+
 MONEY = st.decimals(min_value=0, max_value=99_999_999, places=2)
+SIGNED = st.tuples(st.sampled_from(["", "+", "-"]), MONEY).map(lambda one: f"{one[0]}{one[1]:.2f}")
 
 
 @given(
@@ -78,6 +87,8 @@ MONEY = st.decimals(min_value=0, max_value=99_999_999, places=2)
         st.tuples(MONEY, st.sampled_from([",", " ", "'"])).map(lambda one: f"{one[0]:,}".replace(",", one[1])),
         MONEY.map(lambda one: f"{one:,}".translate(str.maketrans(",.", ".,"))),
         MONEY.map(lambda one: f"+{one:.2f} €"),
+        st.tuples(SIGNED, st.sampled_from([" ", " - ", " / "]), SIGNED).map("".join),
+        st.tuples(SIGNED, SIGNED, SIGNED).map(" ".join),
     )
 )
 def test_no_order_number_date_or_amount_is_one(value: str) -> None:

@@ -16,7 +16,7 @@ from pytest_agentbench.core.json_values import JsonValue
 Kind = Literal["email", "phone", "card", "iban", "ip", "ssn", "name", "street", "postcode", "birth"]
 
 _SHAPES: tuple[tuple[Kind, re.Pattern[str]], ...] = (
-    ("email", re.compile(r"[\w.+%-]+@[\w-]+(?:\.[\w-]+)+")),
+    ("email", re.compile(r"(?<![\w.+%-])[\w.+%-]+@[\w-]+(?:\.[\w-]+)+")),
     ("iban", re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b")),
     ("card", re.compile(r"(?<![\w-])(?:\d[ -]?){12,18}\d(?![\w-])")),
     ("ssn", re.compile(r"(?<![\w-])\d{3}-\d{2}-\d{4}(?![\w-])")),
@@ -70,9 +70,12 @@ _PHONES: tuple[tuple[re.Pattern[str], int, int], ...] = (
 with an area in parentheses, in three groups and more, and local (555-0103). All but one behind + have separators."""
 _NO_PHONE = re.compile(
     r"(?<!\d)(?:(?:19|20)\d\d([-./])\d{1,2}\1\d{1,2}|\d{1,2}([-./])\d{1,2}\2(?:19|20)\d\d)(?!\d|[-./]\d)"
-    r"|(?<![\w+.,-])\d{1,3}(?:([ .'’\u00a0\u202f])\d{3}(?:\3\d{3})*)?(?!\3)[.,]\d{1,2}(?!\w|[.,]\d|[ -]\d)"
+    r"|(?<![\w+.,-])\d{1,3}(?:([ .'’\u00a0\u202f])\d{3}(?:\3\d{3}){0,5})?(?!\3)[.,]\d{1,2}(?!\w|[.,]\d|[ -]\d)"
 )
 """Dates, and amounts with decimals."""
+_DECIMAL = r"(?:\d+|\d{1,3}(?:[ '’\u00a0\u202f]\d{3})+)[.,]\d{1,2}"
+_AMOUNTS = re.compile(rf"\+?{_DECIMAL}(?:[^\d.,]+{_DECIMAL}| -\d+)*")
+"""Numbers with decimals in a row, or such a one with numbers taken from it."""
 
 
 def by_shape(text: str) -> Iterator[tuple[Kind, str]]:
@@ -120,6 +123,8 @@ def _phones(text: str) -> Iterator[str]:
     text = _NO_PHONE.sub(lambda found: "x" * len(found[0]), text)
     for pattern, fewest, most in _PHONES:
         at = 0
+        parts: list[str] = []
+        done = 0
         while match := pattern.search(text, at):
             number = match[0]
             while _digits(number) > most or (_digits(number) > fewest and re.search(r"\D\d\Z", number)):
@@ -128,9 +133,12 @@ def _phones(text: str) -> Iterator[str]:
                     break
                 number = shorter
             at = match.start() + len(number)
-            if fewest <= _digits(number) <= most and not _is_money(text, match.start(), at):
-                text = text[: match.start()] + "x" * len(number) + text[at:]
+            is_amount = _AMOUNTS.fullmatch(number) or _is_money(text, match.start(), at)
+            if fewest <= _digits(number) <= most and not is_amount:
+                parts += [text[done : match.start()], "x" * len(number)]
+                done = at
                 yield number
+        text = "".join([*parts, text[done:]])
 
 
 def _digits(text: str) -> int:
