@@ -46,22 +46,23 @@ def says(info: str, text: str) -> bool:
 def says_in_figures(info: str, text: str, locale: str = "en") -> bool:
     """Whether `text` says `info` once each has its numbers in figures: `at most 3 guests` is `at most three guests`.
 
-    Numbers from 2 to 999 are read in the words of English or of `locale`, each as a whole, as `numbers_in_words` does.
+    Numbers from 2 to 999 are read in the words of English or of `locale`, each as a whole, as `numbers_in_words` does:
+    a last one that goes on behind a hyphen is another (`room two-and-a-half`).
     """
     for one in dict.fromkeys(["en", locale]):
         wanted = _in_figures(info, one)
-        if re.search(r"\d", wanted) and _is_within(wanted, _in_figures(text, one)):
+        if re.search(r"\d", wanted) and _is_within(wanted, _in_figures(text, one), behind=r"(?!-\w)"):
             return True
     return False
 
 
-def _is_within(wanted: str, said: str) -> bool:
-    """Whether a text in plain form holds another, whose numbers are whole."""
+def _is_within(wanted: str, said: str, *, behind: str = "") -> bool:
+    """Whether a text in plain form holds another, whose numbers are whole; `behind` is what follows a last one."""
     pattern = re.escape(wanted)
     if wanted[:1].isdigit():
         pattern = r"(?<!\d)(?<!\d\.)" + pattern
     if wanted[-1:].isdigit():
-        pattern += r"(?!\d)(?!\.\d)"
+        pattern += r"(?!\d)(?!\.\d)" + behind
     if _NUMBER.fullmatch(wanted):
         pattern = rf"(?:(?<![a-z])|(?<=\b(?:{_CURRENCIES})))" + pattern
     return re.search(pattern, said) is not None
@@ -145,8 +146,9 @@ def states(value: object, text: str, locale: str = "en") -> bool:
         return True
     if (amount := _AMOUNT.fullmatch(plain(found))) is None:
         return False
-    amounts = _AMOUNT.findall(said)  # "1 hour" is stated by "1 hours"
-    return any(number == amount[1] and _is_unit(word, amount[2]) for number, word in amounts)
+    number, unit = amount.groups()  # "1 hour" is stated by "1 hours"
+    words = {word for figure, word in _AMOUNT.findall(said) if figure == number}
+    return any(_is_plural(unit, word, locale) or _is_plural(word, unit, locale) for word in words)
 
 
 @lru_cache(maxsize=4096)
@@ -206,6 +208,28 @@ def _is_unit(word: str, unit: str) -> bool:
     """Whether two words name one thing and several of it, as far as one begins with the other."""
     shorter, longer = sorted((word, unit), key=len)
     return len(shorter) >= _UNIT and longer.startswith(shorter) and len(longer) - len(shorter) <= _ENDING
+
+
+def _is_plural(word: str, of: str, locale: str) -> bool:
+    """Whether a word is another with an ending of several, in English or in a language."""
+    is_longer = len(of) >= _UNIT and word.startswith(of)
+    return is_longer and any(word[len(of) :] in _plural_endings(one) for one in dict.fromkeys(["en", locale]))
+
+
+@lru_cache(maxsize=16)
+def _plural_endings(locale: str) -> frozenset[str]:
+    """Give the endings that names of units have for several in a language (Unicode's CLDR), in plain form."""
+    from babel import Locale, UnknownLocaleError  # noqa: PLC0415 - as above
+    from babel.units import UnknownUnitError, format_unit  # noqa: PLC0415 - as above
+
+    endings: set[str] = set()
+    with contextlib.suppress(UnknownLocaleError, ValueError):
+        known = Locale.parse(locale.replace("-", "_"))
+        for unit in map(str, known.unit_display_names):
+            with contextlib.suppress(UnknownUnitError):
+                one, *several = (plain(format_unit(n, unit, locale=known)).strip("0123456789 ") for n in (1, 2, 5))
+                endings |= {form[len(one) :] for form in several if one and form.startswith(one)}
+    return frozenset(filter(str.isalpha, endings))
 
 
 def _words_behind(text: str, end: int) -> list[str]:

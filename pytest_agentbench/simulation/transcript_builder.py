@@ -256,7 +256,7 @@ class _Fit:
     is_sure: bool = False
     """Whether a call that is told as failed may have succeeded."""
 
-    def shared(self, told: Kind, seen: Kind) -> frozenset[str] | None | Literal[False]:
+    def shared(self, told: Kind, seen: Kind) -> frozenset[str] | Literal[False] | None:
         """Give what the keys of two calls are made of; False where they do not fit."""
         one, other = told[0], seen[0]
         agree = {"equal": one == other, "agree": one <= other or other <= one, "any": True}[self.names]

@@ -39,6 +39,8 @@ def is_said(info: str, text: str, language: str) -> bool:
         ("fr", "80 places", "Il reste quatre-vingts places."),
         ("ja", "3人まで", "三人までです。"),
         ("en", "two guests", "On day 3 two guests come."),
+        ("en", "a 3-day pass", "That is a three-day pass."),
+        ("en", "room 2", "You are in room two - the small one."),
     ],
 )
 def test_a_number_in_words_says_it(language: str, info: str, text: str) -> None:
@@ -50,6 +52,7 @@ def test_a_number_in_words_says_it(language: str, info: str, text: str) -> None:
     ("language", "info", "text"),
     [
         ("en", "20", "There are twenty-one of them."),
+        ("en", "room 2", "You are in room two-and-a-half."),
         ("en", "200", "That makes two hundred and five."),
         ("en", "200", "That makes two hundred thousand."),
         ("en", "200", "That makes one thousand two hundred."),

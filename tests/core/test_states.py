@@ -24,6 +24,9 @@ from tests.tables import each
         ("2024-05-06T14:30:00", "on 6 May at 14:30", "en"),
         ("1 hour", "It has **1 hours** now.", "en"),
         ("2 Tage", "seit 2 Tagen", "de"),
+        ("1 guests", "1 guest", "en"),
+        ("2 box", "Both: 2 boxes", "en"),
+        ("1 bolsa", "Quedan 1 bolsas", "es"),
     ],
 )
 def test_a_value_is_stated_in_many_ways(value: object, text: str, locale: str) -> None:
@@ -38,6 +41,7 @@ def test_a_value_is_stated_in_many_ways(value: object, text: str, locale: str) -
         (True, "true"), (None, "None"), ("", "anything"), (1, "which one"), ("2024-02-31", "31 February"),
         ("art", "the party starts"), ("2024-05-06T14:30:00", "on 6 May"),
         ("1 hour", "11 hours"), ("1 hour", "1.1 hours"), ("1 hour", "1 house"),
+        ("2 car", "2 cards"), ("2 cards", "2 car"), ("2 car", "2 card"), ("4 pen", "4 pence"), ("3 m", "3 ms"),
     ],
 )  # fmt: skip
 def test_what_is_part_of_another_word_or_number_is_not_stated(value: object, text: str) -> None:
