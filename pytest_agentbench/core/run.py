@@ -66,7 +66,7 @@ class Run(Model):
     each call that was seen to write left behind, where a rule asks for it; `unreplayed` says
     which expected calls (by position) fail when replayed, and how, so that the expected state does not show them.
     `replay_differs` says where the replay of a recording answered something else, so that its state is not known.
-    `left_over` says what an earlier run had left in the world that this one, or its expected state, began in.
+    `left_over` says how the shared world that the run began in was not that in which the expected calls were made.
     `untold` says why the run's calls could not be made again, `unmade` that the suite has no tool for one that is
     expected, `unknown_rows` which rows hold what two worlds made up and nobody can compare. `down` maps tools that
     broke in a way that no arguments cause, in the run or where expected calls were made again, to how; where a fault of

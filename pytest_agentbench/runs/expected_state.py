@@ -13,9 +13,10 @@ from pytest_agentbench.checks.matching import Matching, left_open, match_calls, 
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import AgentBenchError
 from pytest_agentbench.core.json_values import JsonValue, same
+from pytest_agentbench.core.remote import OpenApiSpec
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.scenario import ExpectedCall
-from pytest_agentbench.core.state import Difference, State
+from pytest_agentbench.core.state import State
 from pytest_agentbench.environment.call_replay import Followed, Replay, Wanted, replay
 from pytest_agentbench.environment.correspondence import Correspondence, names_in_run, renamed
 from pytest_agentbench.environment.diff import describe, diff
@@ -67,7 +68,6 @@ class ExpectedStates:
     def __init__(self) -> None:
         self._replays: dict[str, asyncio.Future[Replay]] = {}
         self._kept: dict[int, list[str]] = {_MOST_KEPT: [], _MOST_LARGE: []}
-        self._left: dict[str, LeftOver] = {}
 
     async def expect(self, plan: RunPlan, run: Run, world: World) -> Run:
         """Give the run with the state that a right run ends in, in the run's own words.
@@ -78,12 +78,6 @@ class ExpectedStates:
         """
         scenario = plan.scenario
         run = run.model_copy(update={"scenario": scenario})
-        state = plan.suite.environment.state
-        is_told = state is not None and state.kind == "tools" and scenario.task.initial_state is None
-        left = self._left.setdefault(plan.suite_key, LeftOver(state.ignore)) if state and is_told else None
-        if left is not None:
-            run = run.model_copy(update={"left_over": left.found_in(run.initial_state)})
-            left.note(run.initial_state, run.final_state)
         if run.final_state is None or not scenario.states_calls:
             return run
         stated = scenario.expected_calls
@@ -95,11 +89,9 @@ class ExpectedStates:
         if leaves_open:
             wanted, _ = await _in_time(world, lambda: _matched(run, stated, stated, world.resolve))
         found = await self._replayed(plan, run, wanted, world, leaves_open=leaves_open)
-        if left is not None:
-            run = run.model_copy(update={"left_over": run.left_over or left.found_in(found.start)})
-            left.note(found.start, found.state)
         if found.state is not None and found.state == run.final_state and not found.failed:
-            return run.model_copy(update={"expected_state": found.state})
+            left_over = await _in_time(world, lambda: _began_otherwise(plan, run, found))
+            return run.model_copy(update={"expected_state": found.state, "left_over": left_over})
         calls: Sequence[ExpectedCall] = stated
         for _ in range(_ROUNDS):  # the ids in expected calls may be others in the run: match again with those
             wanted, matching = await _in_time(world, partial(_matched, run, calls, stated, world.resolve))
@@ -111,6 +103,8 @@ class ExpectedStates:
             if named == calls:
                 break
             calls = named
+        left_over = await _in_time(world, lambda: _began_otherwise(plan, run, found))
+        run = run.model_copy(update={"left_over": left_over})
         return await _in_time(world, lambda: _expecting(run, calls, found, matching, known))
 
     async def _replayed(
@@ -160,36 +154,27 @@ class ExpectedStates:
         return found
 
 
-class LeftOver:
-    """What runs left in a world that tools tell of, and that the next ones still met.
+def _tells_of_shared_world(plan: RunPlan) -> bool:
+    """Whether tools tell the state, and some of them work on what runs share, so that one may meet what another did."""
+    state, remotes = plan.suite.environment.state, [part.remote for part in plan.suite.environment.tools]
+    is_told = state is not None and state.kind == "tools" and plan.scenario.task.initial_state is None
+    started = [remote.service if isinstance(remote, OpenApiSpec) else remote for remote in remotes if remote]
+    return is_told and any(one is None or one.share == "session" or getattr(one, "url", "") for one in started)
 
-    Clocks and counters differ at every start. What tells is that a part is as an earlier run left it, and not as the
-    first run met it: a row that is there or gone, or a value that is no number.
+
+def _began_otherwise(plan: RunPlan, run: Run, found: Replay) -> str:
+    """Say where a shared world was not at the run's start as where its expected calls were made, "" where nowhere.
+
+    Then no difference of the two ends need be the agent's. Times that the clock explains are no difference.
     """
-
-    def __init__(self, ignore: Sequence[str] = ()) -> None:
-        self._ignore = ignore
-        self._first: State | None = None
-        self._written: dict[Path, list[Difference]] = {}
-
-    def note(self, start: State | None, end: State | None) -> None:
-        """Note what a run, or its replay, changed."""
-        if start is None:
-            return
-        self._first = start if self._first is None else self._first
-        for one in diff(start, end, self._ignore) if end is not None else ():
-            if one.missing or isinstance(one.actual, bool) or not isinstance(one.actual, int | float):
-                self._written.setdefault(one.path, []).append(one)
-
-    def found_in(self, start: State | None) -> str:
-        """Say what of an earlier run a state holds with which another one began, "" where nothing shows that."""
-        if start is None or self._first is None or not self._written:
-            return ""
-        for one in diff(self._first, start, self._ignore):
-            left = self._written.get(one.path, ())
-            if any((one.missing, one.actual) == (other.missing, other.actual) for other in left):
-                return f"what an earlier run changed was still there (does `reset` put all back?): {describe(one)}"
+    start, state = run.initial_state, plan.suite.environment.state
+    if not _tells_of_shared_world(plan) or start is None or found.start is None or found.start == start:
         return ""
+    began, _ = aligned(found.start, start, Correspondence((), start, found.start, _clock(run, found)), same_writes=True)
+    first = next(iter(diff(began, start, state.ignore if state else ())), None)
+    shown = describe(first) if first else ""
+    why = "the world that runs share was not put back for each (does `reset` put all back?)"
+    return f"{why}: {shown}" if shown else ""
 
 
 async def _in_time(world: World, work: Callable[[], T]) -> T:
@@ -218,8 +203,11 @@ def _matched(
 
 
 def _followed(run: Run, found: Replay, wanted: Sequence[Wanted]) -> Correspondence:
-    clock = Clock(run=run.played, replay=(found.began, found.ended)) if run.played is not None else None
-    return found.follow(Followed(run.made, run.initial_state), wanted, clock)
+    return found.follow(Followed(run.made, run.initial_state), wanted, _clock(run, found))
+
+
+def _clock(run: Run, found: Replay) -> Clock | None:
+    return Clock(run=run.played, replay=(found.began, found.ended)) if run.played is not None else None
 
 
 def _expecting(
