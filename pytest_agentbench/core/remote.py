@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
+from urllib.parse import urlsplit
 
 from pydantic import Field
 
@@ -35,6 +36,16 @@ def is_web_address(text: str | None) -> bool:
 def is_fixed_address(text: str | None) -> bool:
     """Whether a text is a whole address with a port of its own."""
     return text is not None and is_web_address(text) and "{port}" not in text
+
+
+def server_of(address: str) -> str:
+    """Give the server of an address; both names of this machine are one."""
+    try:
+        parts = urlsplit(address)
+        host = "127.0.0.1" if parts.hostname == "localhost" else parts.hostname
+        return f"{parts.scheme}://{host}:{parts.port or (443 if parts.scheme == 'https' else 80)}"
+    except ValueError:
+        return address
 
 
 class ServiceSpec(Written):
@@ -96,16 +107,26 @@ class RestKeys(Offered):
     """A request, as `POST /path`, made before each run."""
 
 
+class AgentReset(Model):
+    """How `agent.http.reset` is asked: `address` is where the agent is."""
+
+    address: str
+    headers: dict[str, str] = {}
+    seconds: float
+
+
 class OpenApiSpec(RestKeys):
     """A REST service. `document` is a file below the suite's folder, or an address.
 
-    `service` is started for the runs; `tools` is a committed list of tools.
+    `service` is started for the runs; `tools` is a committed list of tools. `reset_as` says how `reset` is asked where
+    it is the agent's.
     """
 
     document: str
     auth: AuthSpec | None = None
     service: ServiceSpec | None = None
     tools: Path | None = None
+    reset_as: AgentReset | None = None
 
     @property
     def takes_turns(self) -> bool:

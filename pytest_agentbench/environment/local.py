@@ -274,8 +274,7 @@ class LocalEnvironment:
     async def _open_remote(self) -> None:
         parts = remote_parts(self._spec)
         opened: dict[int, RemoteTools] = {}
-        # in one order in all suites: runs that wait for two services to be theirs never wait for each other
-        for place, (part, requestor) in sorted(enumerate(parts), key=lambda one: one[1][0].target):
+        for place, (part, requestor) in enumerate(parts):
             opening = opening_of(
                 self._spec,
                 requestor,
@@ -288,6 +287,7 @@ class LocalEnvironment:
             )
             opened[place] = await open_remote(cast("OpenApiSpec | McpSpec", part.remote), opening)
             self._stack.push_async_callback(opened[place].aclose)
+        await self.world.reset(self._gate, self._stack)
         for place, (_, requestor) in enumerate(parts):
             refuse_namesakes((*self.tools, *opened[place].specs))
             self._remote.add(opened[place], requestor)

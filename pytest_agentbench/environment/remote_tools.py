@@ -7,16 +7,20 @@ import inspect
 import json
 import keyword
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.json_values import to_json
+from pytest_agentbench.core.misfit import Keys
 from pytest_agentbench.core.names import listing, suggestion
+from pytest_agentbench.core.protocols import Isolation
+from pytest_agentbench.core.remote import ServiceSpec, server_of
 from pytest_agentbench.core.tool import KindSource, Requestor, ToolCall, ToolKind, ToolResult, ToolSpec
 from pytest_agentbench.environment.injection.injector import Striker
 from pytest_agentbench.environment.isolation import IsolationGate
@@ -47,19 +51,39 @@ class ToolFailedError(Exception):
 
 @dataclass
 class RunWorld:
-    """What a run has started, by what is started and where, and the servers that are its own for the time being.
+    """What a run has started, by what is started and where, the `turns` that it takes, and what it resets then.
 
     The agent's endpoint and providers of tools may be one service.
     """
 
     started: dict[str, Any] = field(default_factory=dict)
-    turns: set[str] = field(default_factory=set)
+    turns: set["Turn"] = field(default_factory=set)
+    resets: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
 
-    async def take_turn(self, server: str, gate: IsolationGate, stack: AsyncExitStack) -> None:
-        """Wait until no other run has a server that is reset for each, and keep it until `stack` ends."""
-        if server not in self.turns:
-            await stack.enter_async_context(gate.hold("exclusive", f"reset {server}"))
-            self.turns.add(server)
+    async def reset(self, gate: IsolationGate, stack: AsyncExitStack) -> None:
+        """Wait until no other run has what is reset for each, keep that until `stack` ends, and reset it.
+
+        All runs take all that they share in one order, and before their states: none waits for another in a circle.
+        """
+        for turn in sorted(self.turns):
+            await stack.enter_async_context(gate.hold(turn.isolation, turn.server))
+        for reset in self.resets:
+            await reset()
+
+
+@dataclass(frozen=True, order=True)
+class Turn:
+    """A server that runs have one at a time: in this process alone where each process starts it for itself."""
+
+    server: str
+    isolation: Isolation = "exclusive"
+
+
+def turn_at(address: str, service: ServiceSpec | None, port: int | None = None) -> Turn:
+    """Give the turn at an address; `{port}`, or the `port` that stands for it, is where the suite's service listens."""
+    if service is not None and ("{port}" in address or server_of(address).endswith(f":{port}")):
+        return Turn(f"reset {digest(service.model_dump(mode='json'))}", "per_worker")
+    return Turn(f"reset {server_of(address)}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +92,7 @@ class Opening:
 
     `reads` and `writes` are the suite's lists, `seen` the tools that were seen to write, `known` the tools
     as a committed list describes them. `prefix` is put before the names that the source has. `world` is what
-    the run has of services so far.
+    the run has of services so far, `at` the way to the source in a suite file that lists all.
     """
 
     root: Path
@@ -82,6 +106,7 @@ class Opening:
     seen: Sequence[str] = ()
     prefix: str = ""
     world: "RunWorld" = field(default_factory=RunWorld)
+    at: Keys = ("environment", "tools", 0)
 
     def settled(self, spec: ToolSpec, told: ToolKind | None, source: KindSource) -> ToolSpec:
         """Settle what a tool does: the suite's lists, else what its `source` tells, what was seen, or a guess."""

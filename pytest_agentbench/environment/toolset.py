@@ -80,6 +80,7 @@ def opening_of(
     world: RunWorld | None = None,
 ) -> Opening:
     """Give what opening the remote tools of one part needs to know."""
+    key, parts = ("tools", spec.tools) if requestor == "assistant" else ("user_tools", spec.user_tools)
     return Opening(
         root=root,
         session_id=session_id,
@@ -92,6 +93,7 @@ def opening_of(
         seen=spec.seen,
         prefix=part.prefix,
         world=world or RunWorld(),
+        at=("environment", key, next((place for place, one in enumerate(parts) if one is part), 0)),
     )
 
 

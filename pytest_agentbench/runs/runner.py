@@ -193,6 +193,7 @@ class RunContext:
             try:
                 roles.begin(self.limits, self._named_as)
                 async with self.stopwatch.paused():  # the run's seconds are those of its parties
+                    self._note_turn()
                     await stack.enter_async_context(environment)
                     await self._make_endpoint_ready(stack)
                     initial = await self._prepared()
@@ -224,6 +225,14 @@ class RunContext:
                 closed = self._broken(error)
             stack.push_async_callback(self._bounded_close, stack.pop_all())
         return self._run(closed, agent, seconds).model_copy(update={"initial_state": initial, "final_state": final})
+
+    def _note_turn(self) -> None:
+        """Have the run wait for the agent's endpoint together with all else that it has for itself."""
+        spec = self.plan.suite.agent.http
+        if spec is not None and (varied := vary_http(spec, self.plan.keywords)).reset:
+            from pytest_agentbench.agents.http.world import turn_of  # noqa: PLC0415 - imports httpx2
+
+            self.environment.world.turns |= {turn for turn in [turn_of(varied)] if turn}
 
     async def _make_endpoint_ready(self, stack: AsyncExitStack) -> None:
         """Start and reset what is behind the agent's endpoint, where the suite says how."""

@@ -7,7 +7,7 @@ from pytest_agentbench.core.errors import Problem, SuiteError, SuiteFaultError
 from pytest_agentbench.core.misfit import Keys, dotted
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.suites.extends import read_suite_document
-from pytest_agentbench.suites.shared_services import has_key
+from pytest_agentbench.suites.shared_services import place_of_service
 
 
 def suite_fault(plan: RunPlan, at: Keys, message: str, hint: str = "") -> SuiteFaultError:
@@ -16,9 +16,7 @@ def suite_fault(plan: RunPlan, at: Keys, message: str, hint: str = "") -> SuiteF
         at = ("variants", plan.variant, *at[2:])
     try:
         document = read_suite_document(plan.suite.path)
-        # the service of the tools may be started where the agent says how
-        at = ("agent", "http", "serve") if at[-1:] == ("serve",) and not has_key(document, at) else at
-        problem = document.problem(at, message, hint)
+        problem = document.problem(place_of_service(plan.suite, document, at), message, hint)
     except SuiteError:  # it was changed meanwhile
         problem = Problem(file=plan.suite.path, key=dotted(at), message=message, hint=hint)
     return SuiteFaultError(str(replace(problem, file=Path(plan.shown(problem.file)))))

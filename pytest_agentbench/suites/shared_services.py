@@ -1,21 +1,31 @@
 """Services that the suite starts: which parts of the suite are one service, and what runs leave to each other in it."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
 from pytest_agentbench.core.errors import Problem
 from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.misfit import Keys, Misfit
 from pytest_agentbench.core.names import listing
-from pytest_agentbench.core.remote import McpSpec, OpenApiSpec, ServiceSpec, is_fixed_address, is_web_address
+from pytest_agentbench.core.remote import (
+    AgentReset,
+    McpSpec,
+    OpenApiSpec,
+    ServiceSpec,
+    is_fixed_address,
+    is_web_address,
+    server_of,
+)
 from pytest_agentbench.core.suite import AgentSpec, EnvironmentSpec, HttpAgentSpec, Suite, ToolsSpec
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.spec.document import Document
 from pytest_agentbench.suites.extends import read_suite_document
 
 _MOST_NAMES = 5
+
+_ASKING = frozenset({"url", "headers", "reset", "serve", "seconds"})
+"""Keys of the agent that settle how the request is made that resets its service."""
 
 _RESET = "write `reset: POST /path` beside it, a request that puts all back, or `share: run`"
 _OWN = "write `share: run`"
@@ -35,17 +45,20 @@ class _Part:
     def listens_at(self) -> str:
         """The fixed address at which its service listens, "" where the port is free to choose."""
         ready = self.service.ready if self.service else None
-        return _origin(str(ready)) if is_fixed_address(ready) else ""
+        return server_of(str(ready)) if is_fixed_address(ready) else ""
 
     def is_of(self, other: "_Part") -> bool:
         """Whether what another part starts is what this one asks."""
-        return other.listens_at == _origin(self.address) if other.listens_at else "{port}" in self.address
+        return other.listens_at == server_of(self.address) if other.listens_at else "{port}" in self.address
 
 
 def joined(
-    agent: AgentSpec, environment: EnvironmentSpec, document: JsonValue
+    agent: AgentSpec, environment: EnvironmentSpec, document: JsonValue, varied: Collection[str] = ()
 ) -> tuple[AgentSpec, EnvironmentSpec, list[Misfit]]:
-    """Give agent and tools, each with the service that it asks, wherever that is started; and what is wrong with it."""
+    """Give agent and tools, each with the service that it asks, wherever that is started; and what is wrong with it.
+
+    `varied` are the keys of the agent that variants set.
+    """
     parts = _parts(agent, environment, document)
     starting = [part for part in parts if part.service is not None]
     found: dict[Keys, ServiceSpec] = {}
@@ -61,7 +74,8 @@ def joined(
     if http is not None and ("agent", "http") in found:
         agent = agent.model_copy(update={"http": http.model_copy(update={"serve": found["agent", "http"]})})
     providers = {key: _serving(getattr(environment, key), key, document, found) for key in ("tools", "user_tools")}
-    providers = {key: _resetting(ones, agent.http) for key, ones in providers.items()}
+    if not _ASKING.intersection(varied):
+        providers = {key: _resetting(ones, agent.http) for key, ones in providers.items()}
     return agent, environment.model_copy(update=providers), wrong
 
 
@@ -97,10 +111,12 @@ def _resetting(providers: tuple[ToolsSpec, ...], http: HttpAgentSpec | None) -> 
 
     The state that expected calls lead to is made without the agent, and begins in a world that was put back, too.
     """
+    if http is None or not http.reset:
+        return providers
+    reset_as = AgentReset(address=http.address, headers=http.headers, seconds=http.seconds)
     return tuple(
-        one.model_copy(update={"remote": rest.model_copy(update={"reset": http.reset})})
+        one.model_copy(update={"remote": rest.model_copy(update={"reset": http.reset, "reset_as": reset_as})})
         if isinstance(rest := one.remote, OpenApiSpec)
-        and http is not None
         and rest.service is not None
         and rest.service == http.serve
         and not rest.reset
@@ -127,16 +143,6 @@ def _path_of(key: str, at: int, document: JsonValue) -> Keys:
     environment = document.get("environment") if isinstance(document, dict) else None
     is_list = isinstance(environment, dict) and isinstance(environment.get(key), list)
     return ("environment", key, at) if is_list else ("environment", key)
-
-
-def _origin(address: str) -> str:
-    """Give the server of an address; both names of this machine are one."""
-    try:
-        parts = urlsplit(address)
-        host = "127.0.0.1" if parts.hostname == "localhost" else parts.hostname
-        return f"{parts.scheme}://{host}:{parts.port or (443 if parts.scheme == 'https' else 80)}"
-    except ValueError:
-        return address
 
 
 def on_one_port(suite: Suite) -> list[Problem]:
@@ -184,6 +190,21 @@ def _unreset(suite: Suite) -> Iterator[tuple[Keys, str]]:
     for spec in suite.environment.providers:
         if isinstance(spec.remote, McpSpec) and spec.remote.share == "session":
             yield ("environment", "tools", "share"), _OWN
+
+
+def place_of_service(suite: Suite, document: Document, at: Keys) -> Keys:
+    """Give where the suite file has a key of a part: a list has an index, and `serve` may stand beside another part.
+
+    `at` is the way to it with an index for every provider of tools.
+    """
+    if at[:1] == ("environment",):
+        at = (*_path_of(str(at[1]), int(at[2]), document.value), *at[3:])
+    if at[-1:] != ("serve",) or has_key(document, at):
+        return at
+    parts = _parts(suite.agent, suite.environment, document.value)
+    service = next((part.service for part in parts if part.path == at[:-1]), None)
+    same = (part.path for part in _written(suite) if part.service == service)
+    return (*next(same, at[:-1]), "serve")
 
 
 def has_key(document: Document, path: Keys) -> bool:

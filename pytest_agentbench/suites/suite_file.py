@@ -102,7 +102,8 @@ class _SuiteReader:
         policies = self._policies()
         if form.generate and self._fits("llm"):
             self._recipe = self._parts.generate(form.generate)
-        agent, environment, wrong = joined(self._agent(), self._environment(), self._document.value)
+        varied = {key for keywords in form.variants.values() for key in keywords or ()}
+        agent, environment, wrong = joined(self._agent(), self._environment(), self._document.value, varied)
         for one in wrong if self._fits("agent") and self._fits("environment") else ():
             self._note(one, self._document)
         trials = form.trials if isinstance(form.trials, TrialsForm) else TrialsForm.model_construct(most=form.trials)

@@ -19,14 +19,18 @@ TAKEN = {}
 
 class Desk(BaseHTTPRequestHandler):
     def do_GET(self):
-        self.answer({"rows": TAKEN, "asked": len(ASKED)} if self.path == "/taken" else {})
+        path = self.path.removeprefix("/api")
+        mine = {**TAKEN, "a": {"by": "you"}} if self.headers.get("X-Tenant") == "second" else TAKEN
+        self.answer({"rows": mine, "asked": len(ASKED)} if path == "/taken" else {})
 
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}")
         if self.path == "/reset":
             TAKEN.clear() if "keep" not in sys.argv else None
             self.answer({})
-        elif self.path == "/take":
+        elif self.path == "/keyed":
+            self.answer({}, 200 if self.headers.get("X-Key") else 401)
+        elif self.path.removeprefix("/api") == "/take":
             TAKEN[body["name"]] = {"by": "you"}
             self.answer({"ok": True})
         elif self.path == "/talk":
@@ -146,6 +150,73 @@ def test_where_no_service_listens_is_an_error_of_the_file(project: Project) -> N
     )
 
 
+def test_a_reset_of_the_agent_is_asked_of_its_own_server(project: Project) -> None:
+    """Tools below a path of the same service are put back by it, too; where it reaches nothing, its key is named.
+
+    Who asks may differ by variant: then the request is the agent's alone.
+    """
+    shared = {**SERVE, "share": "session"}
+    below = {"base_url": "http://127.0.0.1:{port}/api"}
+    both = takes("one", "a"), takes("two", "b")
+    suite(project, "below", *both, agent={"serve": shared, "reset": "POST /reset"}, **below)
+    suite(project, "astray", takes("one", "a"), agent={"serve": shared, "reset": "POST /rest"}, **below)
+    suite(project, "keyed", takes("one", "a"), agent={"serve": shared, "reset": "POST /keyed"}, **below)
+    path = project.pytester.path / "bench/keyed.agentbench.yaml"
+    form = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**form, "variants": {"mine": {"headers": {"X-Key": "k"}}}}), encoding="utf-8")
+
+    result = project.run("bench")
+
+    result.assert_outcomes(passed=3, failed=1)
+    result.stdout.fnmatch_lines(["*astray.*:1:*: agent.http.reset: POST /rest reaches nothing: *404*"])
+    result.stdout.no_fnmatch_line("*environment.tools.reset*")
+
+
+def test_a_service_of_one_of_several_providers_is_named(project: Project) -> None:
+    """The agent is Python, and starts nothing; the second provider has the service of the first."""
+    suite(project, "several", takes("one", "a"))
+    path = project.pytester.path / "bench/several.agentbench.yaml"
+    project.write("bench/agents.py", "def build(tools):\n    return lambda message: 'Done.'\n")
+    form = json.loads(path.read_text(encoding="utf-8"))
+    tools = form["environment"]["tools"]
+    broken = {"command": ["{python}", "nothere.py", "{port}"], "ready": "/up", "seconds": 2}
+    form["agent"] = "agents:build"
+    form["environment"]["tools"] = [{**tools, "prefix": "a_"}, {**tools, "serve": broken}]
+    path.write_text(json.dumps(form, indent=1), encoding="utf-8")
+    line = path.read_text(encoding="utf-8").split('"serve"')[0].count("\n") + 1
+
+    result = project.run("bench")
+
+    result.stdout.fnmatch_lines([f"*several.*:{line}:*: environment.tools[[]1].serve: *nothere.py*"])
+
+
+def test_suites_about_the_same_services_do_not_wait_for_each_other(project: Project) -> None:
+    """The agent of each is the tools of the other, and both are reset for each run."""
+    first, second = ({**SERVE, "share": "session", "env": {"NAME": name}} for name in ("first", "second"))
+    rows = [{"id": name, "says": ["Look"], "expect": []} for name in ("a", "b", "c")]
+    for name, talks, works in (("one", first, second), ("two", second, first)):
+        suite(project, name, *rows, agent={"serve": talks, "reset": "POST /reset"}, serve=works, reset="POST /reset")
+
+    result = project.run("bench", process="forked", timeout=30)
+
+    result.assert_outcomes(passed=6)
+
+
+def test_a_world_of_each_run_is_held_against_no_other(project: Project) -> None:
+    """What is told differs by context: another tenant has what an earlier run changed from the start."""
+    refuses = {"id": "two", "says": ["Look at b"], "context": {"tenant": "second"}, "expect": [{"take": {"name": "b"}}]}
+    headers = {"headers": {"X-Tenant": "$context.tenant"}}
+    one = {**takes("one", "a"), "context": {"tenant": "first"}}
+    suite(project, "own", one, refuses, serve=SERVE, **headers)
+    suite(project, "reset", one, refuses, serve={**SERVE, "share": "session"}, reset="POST /reset", **headers)
+
+    result = project.run("bench", "--agentbench-concurrency", "1")
+
+    result.assert_outcomes(passed=2, failed=2)
+    failed = [one for one in project.document.results if one.key.scenario == "two"]
+    assert [one.verdict for one in failed] == [Verdict.FAILED] * 2, result.stdout.str()
+
+
 @pytest.mark.slow
 def test_a_fixed_port_is_refused_where_several_workers_run(project: Project) -> None:
     """Each would start a service there."""
@@ -158,7 +229,7 @@ def test_a_fixed_port_is_refused_where_several_workers_run(project: Project) -> 
 
 
 def test_a_reset_that_does_nothing_fails_no_agent(project: Project) -> None:
-    """What an earlier run left tells; a number that always grows fails no right run, and no reset is needed for reads.
+    """A run and its expected calls that begin in two states tell; a number that is ignored does not.
 
     A reset that reaches nothing is the suite's fault, with its place.
     """
@@ -178,7 +249,7 @@ def test_a_reset_that_does_nothing_fails_no_agent(project: Project) -> None:
     assert verdicts["astray", "one"].blame is Blame.SCENARIO
     result.stdout.fnmatch_lines_random(
         [
-            "*what an earlier run changed was still there (does `reset` put all back?): taken.rows.*",
+            "*the world that runs share was not put back for each (does `reset` put all back?): taken.rows.*",
             "*astray.*:1:*: environment.tools.reset: POST /rest reaches nothing: HTTP 404*",
         ]
     )

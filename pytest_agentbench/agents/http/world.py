@@ -15,8 +15,15 @@ from pytest_agentbench.core.suite import HttpAgentSpec
 from pytest_agentbench.core.text import printable, raised_text
 from pytest_agentbench.environment.http_client import failure_text, http_request
 from pytest_agentbench.environment.isolation import IsolationGate
-from pytest_agentbench.environment.remote_tools import RunWorld
+from pytest_agentbench.environment.remote_tools import RunWorld, Turn, turn_at
 from pytest_agentbench.environment.service import NOT_THERE, Endpoint, filled, on_clock, serve
+
+
+def turn_of(spec: HttpAgentSpec) -> Turn | None:
+    """Give the turn that a run takes at an endpoint which runs share and which is reset for each."""
+    if not spec.takes_turns:
+        return None
+    return Turn(f"reset {spec.app}") if spec.app else turn_at(spec.address, spec.serve)
 
 
 @asynccontextmanager
@@ -32,7 +39,7 @@ async def endpoint_of_run(
     """Give the endpoint as this run reaches it, started and reset as the suite says; `values` fill its headers.
 
     `world` is what the run has of services already: one of them may be the agent's, too.
-    Runs that share what is reset take turns. Raise `EnvironmentFaultError` where it does not start, or is not reset.
+    Raise `EnvironmentFaultError` where it does not start, or is not reset. The run took its turn before (`turn_of`).
     """
     world = world or RunWorld()
     async with AsyncExitStack() as stack:
@@ -42,9 +49,6 @@ async def endpoint_of_run(
             service = await serve(started, root, gate, stack, at=("agent", "http", "serve"), own=world.started)
             spec = spec.model_copy(update={"url": filled(spec.url, {"port": str(service.port)})})
         if spec.reset:
-            if spec.takes_turns:
-                where = spec.app or httpx2.URL(spec.address).netloc.decode("ascii", "replace")
-                await world.take_turn(where, gate, stack)
             await _reset(spec, await connections.route_to(spec, root), values)
         yield Endpoint(spec, service)
 

@@ -2,13 +2,14 @@
 
 import time
 from contextlib import AsyncExitStack
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import EnvironmentFaultError, NeverUpError
+from pytest_agentbench.core.misfit import Keys, dotted
 from pytest_agentbench.core.placeholders import fill_text
 from pytest_agentbench.core.remote import OpenApiSpec, is_web_address
 from pytest_agentbench.core.secret_keys import hide
@@ -19,7 +20,7 @@ from pytest_agentbench.environment.openapi.document import Document, parse_docum
 from pytest_agentbench.environment.openapi.operations import Operation, operations_of
 from pytest_agentbench.environment.openapi.request import Request, UnfitArgumentsError, request_of
 from pytest_agentbench.environment.openapi.transport import Answer, Authoriser, Sender
-from pytest_agentbench.environment.remote_tools import Now, Opening, listed_tools, offered
+from pytest_agentbench.environment.remote_tools import Now, Opening, listed_tools, offered, turn_at
 from pytest_agentbench.environment.service import NOT_THERE, Service, filled, on_clock, serve
 
 _OUTAGES = {
@@ -106,12 +107,15 @@ def read_tools(spec: OpenApiSpec, opening: Opening) -> tuple[ToolSpec, ...]:
 
 
 async def open_service(spec: OpenApiSpec, opening: Opening, now: Now = time.monotonic) -> RestTools:
-    """Open a service for one run: start it, read its document, reset it; raise `EnvironmentFaultError` on the way."""
+    """Open a service for one run: start it, read its document; raise `EnvironmentFaultError` on the way.
+
+    What resets it is noted in the world of the run, which does so once all of it is open.
+    """
     async with AsyncExitStack() as stack:
         service = None
         if spec.service:
             started = on_clock(spec.service, opening.now)
-            at = ("environment", "tools", "serve")
+            at = (*opening.at, "serve")
             service = await serve(started, opening.root, opening.gate, stack, at=at, own=opening.world.started)
         values = {"port": str(service.port)} if service else {}
         told = {"context": dict(opening.context), "session_id": opening.session_id}
@@ -128,10 +132,11 @@ async def open_service(spec: OpenApiSpec, opening: Opening, now: Now = time.mono
         operations = _operations(document, _fixed(spec))
         closing = AsyncExitStack()
         tools = RestTools(operations, _offered(spec, opening, operations), sender, authoriser, closing, service=service)
+        if spec.takes_turns:
+            port = service.port if service else None
+            opening.world.turns.add(turn_at(sender.base_url, spec.service, port))
         if spec.reset:
-            if spec.takes_turns:
-                await opening.world.take_turn(urlsplit(sender.base_url).netloc, opening.gate, stack)
-            await _reset(tools, spec.reset)
+            opening.world.resets.append(partial(_reset, spec, opening, tools, values))
         closing.push_async_exit(stack.pop_all())
     return tools
 
@@ -144,17 +149,31 @@ async def _authoriser(spec: OpenApiSpec, now: Now) -> Authoriser:
     return Authoriser(spec.auth, post, now)
 
 
-async def _reset(tools: RestTools, reset: str) -> None:
-    """Make the request that resets the service."""
-    method, _, path = reset.partition(" ")
-    answer = await tools.send(Request(method=method.upper(), path=path.strip()))
+async def _reset(spec: OpenApiSpec, opening: Opening, tools: RestTools, values: dict[str, str]) -> None:
+    """Make the request that resets the service, and where it is the agent's, as the agent would be asked."""
+    method, _, path = spec.reset.partition(" ")
+    request = Request(method=method.upper(), path=path.strip())
+    if spec.reset_as is None:
+        at: Keys = (*opening.at, "reset")
+        answer = await tools.send(request)
+    else:
+        at = ("agent", "http", "reset")
+        given = {"context": dict(opening.context), "session_id": opening.session_id, "session": None}
+        told = {**given, "now": opening.now}
+        headers = {name: fill_text(text, told) for name, text in spec.reset_as.headers.items()}
+        async with Sender(headers=headers, seconds=spec.reset_as.seconds) as sender:
+            parts = urlsplit(filled(spec.reset_as.address, values))
+            sender.base_url = f"{parts.scheme}://{parts.netloc}"
+            try:
+                answer = await sender.send(request)
+            except EnvironmentFaultError as error:
+                raise EnvironmentFaultError(f"{dotted(at)}: {error}") from error
     if answer.status >= 400:
         said = shorten(printable(answer.text), 200)
         if answer.status in NOT_THERE:
-            raise NeverUpError(
-                f"{reset} reaches nothing: HTTP {answer.status}: {said}", at=("environment", "tools", "reset")
-            )
-        raise EnvironmentFaultError(f"environment.tools.reset: {reset}: HTTP {answer.status}: {said}")
+            raise NeverUpError(f"{spec.reset} reaches nothing: HTTP {answer.status}: {said}", at=at)
+        place = dotted(tuple(step for step in at if isinstance(step, str)))
+        raise EnvironmentFaultError(f"{place}: {spec.reset}: HTTP {answer.status}: {said}")
 
 
 async def _document(
