@@ -29,6 +29,7 @@ class Desk(BaseHTTPRequestHandler):
             TAKEN.clear() if "keep" not in sys.argv else None
             self.answer({})
         elif self.path == "/keyed":
+            TAKEN.clear()
             self.answer({}, 200 if self.headers.get("X-Key") else 401)
         elif self.path.removeprefix("/api") == "/take":
             TAKEN[body["name"]] = {"by": "you"}
@@ -160,7 +161,8 @@ def test_a_reset_of_the_agent_is_asked_of_its_own_server(project: Project) -> No
     both = takes("one", "a"), takes("two", "b")
     suite(project, "below", *both, agent={"serve": shared, "reset": "POST /reset"}, **below)
     suite(project, "astray", takes("one", "a"), agent={"serve": shared, "reset": "POST /rest"}, **below)
-    suite(project, "keyed", takes("one", "a"), agent={"serve": shared, "reset": "POST /keyed"}, **below)
+    other = {**shared, "env": {"NAME": "other"}}
+    suite(project, "keyed", takes("one", "a"), agent={"serve": other, "reset": "POST /keyed"}, **below)
     path = project.pytester.path / "bench/keyed.agentbench.yaml"
     form = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps({**form, "variants": {"mine": {"headers": {"X-Key": "k"}}}}), encoding="utf-8")
