@@ -63,7 +63,7 @@ def _of_world(run: Run, findings: Sequence[Finding]) -> Iterator[OtherFault]:
     """Give what kept everybody from passing; a failing read or a broken tool only where it did."""
     failed = any(one.required and one.passed is False for one in findings)
     failing = [one.message for one in findings if one.required and one.passed is None and is_of_failing_call(one)]
-    if run.left_over and (failed or failing):
+    if run.left_over and (failing or _only_lacks(run, findings)):
         yield OtherFault(blame=Blame.ENVIRONMENT, reason=cut(printable(run.left_over)))
     for tool, why in list(run.down.items())[:1]:
         if failing or _only_lacks(run, findings, let_through=why):

@@ -91,6 +91,10 @@ class EnvironmentFaultError(AgentBenchError):
     """State or tools could not be set up, read or torn down."""
 
 
+class ServiceFaultError(EnvironmentFaultError):
+    """A service behind the tools cannot be reached, is out of service, or refuses the key, whatever is asked."""
+
+
 class NeverUpError(EnvironmentFaultError):
     """What the suite names was never there: a service was not up once in this process, or nothing takes the request
     that resets it; `at` is the way to it in the suite file.

@@ -6,7 +6,7 @@ from functools import partial, wraps
 from typing import cast
 
 from pytest_agentbench.checks.verdict import judge
-from pytest_agentbench.core.errors import AgentBenchError, EnvironmentFaultError
+from pytest_agentbench.core.errors import AgentBenchError, EnvironmentFaultError, ServiceFaultError
 from pytest_agentbench.core.protocols import Check
 from pytest_agentbench.core.run import Judgement, Run
 from pytest_agentbench.core.suite import OfferedSpec
@@ -124,11 +124,13 @@ async def best_of(ways: Iterable[RunPlan], judge_by: Callable[[RunPlan], Awaitab
 async def judge_by(
     expecting: Awaitable[Run], run: Run, plan: RunPlan, runner: RunnerInThread, seconds: float
 ) -> Considered:
-    """Judge a run by one way once it is known what that expects; what cannot be told is the scenario's fault."""
+    """Judge a run by one way once it is known what that expects; else it is the scenario's fault, or the world's."""
     try:
         run = await expecting
     except AgentBenchError as error:
-        return run, undecided(f"{run.key.suite}: the state that the expected calls lead to cannot be told: {error}")
+        is_of_world = isinstance(error, ServiceFaultError)
+        why = f"{run.key.suite}: the state that the expected calls lead to cannot be told: {error}"
+        return run, undecided(why, Blame.ENVIRONMENT if is_of_world else Blame.SCENARIO)
     return await judge_in_time(run, plan, runner, seconds)
 
 
@@ -144,7 +146,7 @@ async def judge_in_time(run: Run, plan: RunPlan, runner: RunnerInThread, seconds
         return run, undecided(str(error))
 
 
-def undecided(why: str) -> Judgement:
+def undecided(why: str, blame: Blame = Blame.SCENARIO) -> Judgement:
     """Give the judgement on a run that could not be judged."""
     finding = Finding(check="checks", kind="check", passed=False, message=why)
-    return Judgement(verdict=Verdict.ERROR, blame=Blame.SCENARIO, findings=(finding,))
+    return Judgement(verdict=Verdict.ERROR, blame=blame, findings=(finding,))

@@ -12,6 +12,7 @@ from tests.plugin.project import TWO_WORKERS, Project
 SERVICE = """
 import json
 import sys
+import uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 TAKEN = {}
@@ -31,9 +32,11 @@ class Desk(BaseHTTPRequestHandler):
         elif self.path == "/keyed":
             TAKEN.clear()
             self.answer({}, 200 if self.headers.get("X-Key") else 401)
-        elif self.path.removeprefix("/api") == "/take":
-            TAKEN[body["name"]] = {"by": "you"}
+        elif self.path == "/look":
             self.answer({"ok": True})
+        elif self.path.removeprefix("/api") == "/take":
+            take(body["name"])
+            self.answer({"ok": True}, 503 if body["name"] == "busy" else 200)
         elif self.path == "/talk":
             ASKED.append(body)
             self.answer(self.turn(body["message"]))
@@ -45,10 +48,12 @@ class Desk(BaseHTTPRequestHandler):
         if message.startswith("Hide"):
             TAKEN[name] = {"by": "me"}
             return {"reply": "Shall I hide it once more?", "calls": []}
-        if not message.startswith("Take"):
+        if "ake" not in message:
             return {"reply": "There is nothing else.", "calls": []}
-        TAKEN[name] = {"by": "you"}
-        return {"reply": "Done.", "calls": [{"name": "take", "arguments": {"name": name}, "result": "ok"}]}
+        take(name)
+        made = ["look", "take"] if message.startswith("Ask") else ["take"]
+        calls = [{"name": one, "arguments": {"name": name}, "result": "ok"} for one in made]
+        return {"reply": "Done.", "calls": calls}
 
     def answer(self, value, status=200):
         body = json.dumps(value).encode()
@@ -59,6 +64,11 @@ class Desk(BaseHTTPRequestHandler):
 
     def log_message(self, *_):
         pass
+
+
+def take(name):
+    drawn = f"T-{uuid.uuid4().hex[:6]}" if name.startswith("new") else name
+    TAKEN[drawn] = {"by": "you"}
 
 
 ASKED = []
@@ -73,7 +83,8 @@ TAKE = {
     "responses": {"200": {"description": "done"}},
 }
 TAKEN = {"operationId": "taken", "responses": {"200": {"description": "what was taken"}}}
-API = {"openapi": "3.1.0", "info": {}, "paths": {"/take": {"post": TAKE}, "/taken": {"get": TAKEN}}}
+PATHS = {"/take": {"post": TAKE}, "/look": {"post": {**TAKE, "operationId": "look"}}, "/taken": {"get": TAKEN}}
+API = {"openapi": "3.1.0", "info": {}, "paths": PATHS}
 
 SERVE = {"command": ["{python}", "desk.py", "{port}"], "ready": "/up"}
 FIXED = {"command": ["{python}", "desk.py", "8792"], "ready": "http://127.0.0.1:8792/up", "share": "session"}
@@ -255,6 +266,18 @@ def test_a_reset_that_does_nothing_fails_no_agent(project: Project) -> None:
             "*astray.*:1:*: environment.tools.reset: POST /rest reaches nothing: HTTP 404*",
         ]
     )
+
+
+def test_a_post_that_only_looks_and_a_service_out_of_order_fail_no_agent(project: Project) -> None:
+    """Nothing but the id that each world drew differs; and who answers 503 to an expected call tells of no agent."""
+    looks = {"id": "looks", "says": ["Ask and take new1"], "expect": [{"take": {"name": "new1"}}]}
+    suite(project, "post", looks, takes("busy", "busy"), serve=SERVE)
+
+    result = project.run("bench")
+
+    found = {one.key.scenario: one for one in project.document.results}
+    assert found["looks"].verdict is Verdict.PASSED, result.stdout.str()
+    assert (found["busy"].verdict, found["busy"].blame) == (Verdict.ERROR, Blame.ENVIRONMENT)
 
 
 def test_a_state_that_differs_is_told_where_the_run_is_not_scored(project: Project) -> None:

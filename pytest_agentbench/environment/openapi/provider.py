@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pytest_agentbench.core.codec import digest
-from pytest_agentbench.core.errors import EnvironmentFaultError, NeverUpError
+from pytest_agentbench.core.errors import EnvironmentFaultError, NeverUpError, ServiceFaultError
 from pytest_agentbench.core.misfit import Keys, dotted
 from pytest_agentbench.core.placeholders import fill_text
 from pytest_agentbench.core.remote import OpenApiSpec, is_web_address
@@ -88,12 +88,12 @@ class RestTools:
         place = f"{request.method} {shown_url(self._sender.base_url + request.path)}"
         said = shorten(printable(hide(answer.text, self._authoriser.secrets)), 200)
         if answer.status in (401, 407):
-            raise EnvironmentFaultError(
+            raise ServiceFaultError(
                 f"{place}: HTTP {answer.status}: the service does not accept who asks: {said or answer.reason} "
                 "(look at environment.tools.auth: a key may be missing, wrong or expired)"
             )
         if answer.status in _OUTAGES:
-            raise EnvironmentFaultError(f"{place}: HTTP {answer.status}: the service {_OUTAGES[answer.status]}: {said}")
+            raise ServiceFaultError(f"{place}: HTTP {answer.status}: the service {_OUTAGES[answer.status]}: {said}")
         return answer
 
     async def aclose(self) -> None:

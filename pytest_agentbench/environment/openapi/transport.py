@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode
 
 import httpx2
 
-from pytest_agentbench.core.errors import EnvironmentFaultError
+from pytest_agentbench.core.errors import EnvironmentFaultError, ServiceFaultError
 from pytest_agentbench.core.remote import AuthSpec
 from pytest_agentbench.core.secret_keys import hide
 from pytest_agentbench.core.text import printable, raised_text, shorten
@@ -206,11 +206,11 @@ class Sender:
                 self._cookies.extract_cookies(response)
                 return await _read(response)
         except TimeoutError:
-            raise EnvironmentFaultError(
+            raise ServiceFaultError(
                 f"{method} {shown}: no answer within {self._seconds:g} s (environment.tools.seconds bounds it)"
             ) from None
         except httpx2.HTTPError as error:
-            raise EnvironmentFaultError(f"{method} {shown}: {failure_text(error)}") from error
+            raise ServiceFaultError(f"{method} {shown}: {failure_text(error)}") from error
         except (OSError, ValueError) as error:
             raise EnvironmentFaultError(f"{method} {shown}: cannot be asked: {raised_text(error)}") from error
 
