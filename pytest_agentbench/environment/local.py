@@ -27,6 +27,7 @@ from pytest_agentbench.environment.remote_tools import RemoteCalls, RemoteTools,
 from pytest_agentbench.environment.state_access import OpenState, caught_async, guarded
 from pytest_agentbench.environment.state_provider import Plugged, ToldState, build_provider, state_key
 from pytest_agentbench.environment.toolset import load_tools, open_remote, opening_of, refuse_namesakes, remote_parts
+from pytest_agentbench.environment.turns import Turn, within
 
 
 class LocalEnvironment:
@@ -165,7 +166,7 @@ class LocalEnvironment:
 
     def seal(self) -> None:
         """Refuse every call from now on; the state can still be read."""
-        self._invoker.sealed = True
+        self._invoker.seal()
 
     def turn_clock(self, later: timedelta) -> None:
         """Let the suite's clock, where it has one, stand this much later than at the start."""
@@ -303,30 +304,30 @@ class LocalEnvironment:
             return await self._call_remote(source, call)
         tool = self._functions[call.requestor, call.name]
         arguments = copy.deepcopy(call.arguments)  # the tool may keep and change them; the transcript must not
-        if tool.is_async:
-            return await self._call_async(tool, arguments)
-        done = await guarded(lambda: self._invoker.perform(tool, arguments), self._runner, f"tool {tool.name!r}")
-        if isinstance(done, Done):
-            return done.result
-        value, watch = done
+        turn = await self._invoker.wait_turn(tool)
         try:
-            given = await caught_async(value)
-        except BaseException:
-            self._invoker.abandon(watch)
-            raise
-        finished = await guarded(lambda: self._invoker.finish(tool, given, watch), self._runner, f"tool {tool.name!r}")
-        return finished.result
+            return await self._call_in_turn(tool, arguments, turn)
+        finally:
+            self._invoker.give_back(turn)
 
-    async def _call_async(self, tool: PythonTool, arguments: dict[str, Any]) -> ToolResult:
+    async def _call_in_turn(self, tool: PythonTool, arguments: dict[str, Any], turn: Turn | None) -> ToolResult:
         who = f"tool {tool.name!r}"
-        watch = await guarded(lambda: self._invoker.begin(tool.name, arguments), self._runner, who)
+        if tool.is_async:
+            watch = await guarded(lambda: self._invoker.begin(tool.name, arguments, turn), self._runner, who)
+            value: Any = _made(self._invoker.bound(tool, arguments))
+        else:
+            done = await guarded(lambda: self._invoker.perform(tool, arguments, turn), self._runner, who)
+            if isinstance(done, Done):
+                return done.result
+            value, watch = done
         try:
-            given = await caught_async(_made(self._invoker.bound(tool, arguments)))
+            with within(turn):
+                given = await caught_async(value)
         except BaseException:
-            self._invoker.abandon(watch)
+            self._invoker.cancelled(watch)
             raise
-        done = await guarded(lambda: self._invoker.finish(tool, given, watch), self._runner, who)
-        return done.result
+        finished = await guarded(lambda: self._invoker.finish(tool, given, watch), self._runner, who)
+        return finished.result
 
     async def _call_remote(self, source: RemoteTools, call: ToolCall) -> ToolResult:
         who = f"tool {call.name!r}"

@@ -32,19 +32,21 @@ from pytest_agentbench.environment.state_access import (
     is_exit,
     is_refusal,
 )
+from pytest_agentbench.environment.turns import Turn, Turns, within
 
 
 @dataclass(eq=False)
 class Watch:
     """A call of `tool` under way: the state's mark before it, and whether another call ran at the same time.
 
-    `handled` is what its caller was just handling.
+    `handled` is what its caller was just handling, `turn` the turn that the call took itself.
     """
 
     tool: str
     before: object
     arguments: Mapping[str, Any] = field(default_factory=dict)
     handled: BaseException | None = None
+    turn: Turn | None = None
     overlapped: bool = False
 
 
@@ -74,6 +76,7 @@ class Invoker:
         self._state = state
         self._injected: dict[str, Any] = {"context": context, NOW: now, **({"state": state.handle} if state else {})}
         self._lock = threading.Lock()
+        self._turns = Turns()
         self._active: dict[Watch, None] = {}  # in the order begun
         self._is_over = is_over
         self.keeps_states = False
@@ -145,13 +148,70 @@ class Invoker:
                 return None
         return ToolResult(content=f"Error: {why}; this call was not made", error=True, wrote=False)
 
-    def perform(self, tool: PythonTool, arguments: Mapping[str, Any]) -> Done | tuple[Any, Watch]:
-        """Call the function in this thread. What it gives to be awaited comes back with the watch, for `finish`."""
-        watch = self.begin(tool.name, arguments)
-        value = caught(self.bound(tool, arguments))
-        if inspect.isawaitable(value):
-            return value, watch
-        return self.finish(tool, value, watch)
+    def perform(
+        self, tool: PythonTool, arguments: Mapping[str, Any], turn: Turn | None = None
+    ) -> Done | tuple[Any, Watch]:
+        """Call the function in this thread, in its turn. What it gives to be awaited comes back with the watch.
+
+        Go on with `resume` then, and end with `finish`. `turn` is one that was waited for already.
+        """
+        waited = turn is not None
+        if not waited and self._takes_turn(tool) and not tool.is_async:
+            turn = self._turns.take()
+            self._go_on(turn)
+        watch = self.begin(tool.name, arguments, turn)
+        with within(turn):
+            value = caught(self.bound(tool, arguments))
+        if not inspect.isawaitable(value):
+            return self.finish(tool, value, watch)
+        if self._takes_turn(tool) and not waited:
+            self.abandon(watch)
+        return value, watch
+
+    async def resume(self, tool: PythonTool, value: Awaitable[Any], watch: Watch) -> Any:
+        """Await what a function gave, in a turn of the call's own; give what came, or was raised, for `finish`."""
+        try:
+            if self._takes_turn(tool):
+                watch.turn = await self.wait_turn(tool)
+                before = self._mark()
+                watch.overlapped = not tool.is_async and before != watch.before
+                watch.before = before if tool.is_async else watch.before
+                self._activate(watch)
+            with within(watch.turn):
+                return await caught_async(value)
+        except BaseException:
+            self.cancelled(watch)
+            if inspect.iscoroutine(value):
+                value.close()
+            raise
+
+    async def wait_turn(self, tool: PythonTool) -> Turn | None:
+        """Wait until no other call works on a state that takes calls in turn; None where this one need not."""
+        if not self._takes_turn(tool):
+            return None
+        turn = await self._turns.wait()
+        self._go_on(turn)
+        return turn
+
+    def give_back(self, turn: Turn | None) -> None:
+        """Give back a turn that no call of this object ended."""
+        self._turns.give_back(turn)
+
+    def seal(self) -> None:
+        """Refuse every call from now on, those that wait for their turn too."""
+        self.sealed = True
+        self._turns.close()
+
+    def _takes_turn(self, tool: PythonTool) -> bool:
+        """Whether a call works on a state that takes calls in turn, by itself or by what its context was made of."""
+        one_by_one = self._state is not None and self._state.takes_turns
+        return one_by_one and not {"state", "context"}.isdisjoint(tool.signature.injected)
+
+    def _go_on(self, turn: Turn | None) -> None:
+        """Raise where the run ended while a call waited for its turn."""
+        if self.sealed:
+            self._turns.give_back(turn)
+            raise EnvironmentFaultError("the run is over; this call was not made")
 
     def bound(self, tool: PythonTool, arguments: Mapping[str, Any]) -> Callable[[], Any]:
         """Give the call of the function; arguments are checked when it is made."""
@@ -162,23 +222,34 @@ class Invoker:
 
         return call
 
-    def begin(self, tool: str, arguments: Mapping[str, Any]) -> Watch:
-        """Note that a call of `tool` starts."""
-        watch = Watch(tool=tool, before=self._mark(), arguments=to_json(arguments), handled=sys.exception())
+    def begin(self, tool: str, arguments: Mapping[str, Any], turn: Turn | None = None) -> Watch:
+        """Note that a call of `tool` starts, in the turn that it took if it did."""
+        watch = Watch(tool, self._mark(), arguments=to_json(arguments), handled=sys.exception(), turn=turn)
+        self._activate(watch)
+        return watch
+
+    def _activate(self, watch: Watch) -> None:
         with self._lock:
             if self._active:
                 watch.overlapped = True
                 for other in self._active:
                     other.overlapped = True
             self._active[watch] = None
-        return watch
+
+    def cancelled(self, watch: Watch) -> None:
+        """Forget a call that ended without an answer; what it changed in a turn of its own is taken back."""
+        state = self._state
+        if state is not None and watch.turn is not None and self._turns.is_free_for(watch.turn):
+            caught(lambda: state.settle(failed=True))
+        self.abandon(watch)
 
     def abandon(self, watch: Watch) -> None:
-        """Forget a call that was cancelled."""
+        """Forget a call that nobody waits for any more."""
         with self._lock:
             if self._is_over():
                 self._cut_off = self._cut_off or watch.tool
             self._active.pop(watch, None)
+        self._turns.give_back(watch.turn)
 
     def finish(self, tool: PythonTool, value: Any, watch: Watch) -> Done:
         """End the call; raise `EnvironmentFaultError` where the function tried to exit, or says that state broke."""
@@ -221,12 +292,18 @@ class Invoker:
                 self._down[made] = f"{raised_text(raised)}{led}{_place(raised)}"
 
     def _end(self, watch: Watch, *, failed: bool) -> bool | None:
+        try:
+            return self._ended(watch, failed=failed)
+        finally:
+            self._turns.give_back(watch.turn)
+
+    def _ended(self, watch: Watch, *, failed: bool) -> bool | None:
         with self._lock:
             self._active.pop(watch, None)
             alone = not self._active
         taken_back = False
         state = self._state
-        if alone and state is not None:
+        if state is not None and (self._turns.is_free_for(watch.turn) if state.takes_turns else alone):
             settled = caught(lambda: state.settle(failed))
             if isinstance(settled, Raised):
                 self.log.append(f"the transaction of a call could not be ended: {settled.error}")
@@ -346,11 +423,7 @@ class Wrapper:
 
     async def _finish_later(self, tool: PythonTool, made: ToolCall, value: Awaitable[Any], watch: Watch) -> Any:
         try:
-            given = await caught_async(value)
-        except BaseException:
-            self._invoker.abandon(watch)
-            raise
-        try:
+            given = await self._invoker.resume(tool, value, watch)
             done = self._invoker.finish(tool, given, watch)
         except EnvironmentFaultError as error:
             self._report_fault(made, error)

@@ -332,6 +332,8 @@ class SqliteState:
     isolation: Isolation = "per_run"
     snapshots_are_json = True
     """That nobody need copy a snapshot to have it as plain JSON."""
+    takes_turns = True
+    """That the calls of a run have one connection, and so one transaction, between them."""
 
     def __init__(self, *, schema: Path | None = None, rows: Path | None = None) -> None:
         self._schema = schema

@@ -136,6 +136,11 @@ class OpenState:
         self._patience = patience
         self._is_small: bool | None = None
 
+    @property
+    def takes_turns(self) -> bool:
+        """Whether calls that work on the state do so one after the other, each in a transaction of its own."""
+        return bool(getattr(self.provider, "takes_turns", False))
+
     async def open(self, initial: dict[str, Any], run: str) -> None:
         """Open the state; when the wait is cancelled or too long, what is or will be open is closed again."""
         abandoned = False

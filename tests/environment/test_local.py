@@ -250,7 +250,7 @@ async def slow(state) -> str:
     await gate.wait()
     state.execute("UPDATE orders SET status = 'slow'")
     return "slow"
-async def open_gate(state) -> str:
+async def open_gate() -> str:
     gate.set()
     return "open"
 """
