@@ -13,7 +13,7 @@ from pytest_agentbench.checks.matchers import Resolver
 from pytest_agentbench.checks.matching import Matching, left_open, match_calls, may_leave_open
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import AgentBenchError
-from pytest_agentbench.core.json_values import JsonValue, same
+from pytest_agentbench.core.json_values import JsonValue, same, to_json
 from pytest_agentbench.core.remote import OpenApiSpec
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.scenario import ExpectedCall
@@ -30,6 +30,7 @@ from pytest_agentbench.environment.fresh_values import (
     read_time,
 )
 from pytest_agentbench.environment.local import LocalEnvironment
+from pytest_agentbench.environment.new_rows import rekeyed
 from pytest_agentbench.environment.state_access import HungError
 from pytest_agentbench.environment.structural_sharing import apart, is_large
 from pytest_agentbench.runs.plan import RunPlan
@@ -230,10 +231,11 @@ def _expecting(run: Run, found: Replay, matching: Matching, known: Correspondenc
     fails = any(expects_write(calls[at], matching.records, run.toolset) is not False for at in failed)
     if found.state is not None and run.final_state is not None and not fails:
         same_writes = _made_all(run, matching) and _made_no_other(run, matching)
+        counted = _Counted.of(run, found, known) if same_writes else None
         if not same_writes and _made_all(run, matching):  # a POST that only looks something up counts as a write
             likely, _ = aligned(found.state, run.final_state, deepcopy(known), same_writes=True)
             same_writes = not diff(likely, run.final_state, ignore)
-        state, unknown = aligned(found.state, run.final_state, known, same_writes=same_writes)
+        state, unknown = aligned(found.state, run.final_state, known, same_writes=same_writes, counted=counted)
         told |= {"expected_state": state, "unknown_rows": unknown}
     return run.model_copy(update=told)
 
@@ -252,8 +254,25 @@ def _made_no_other(run: Run, matching: Matching) -> bool:
     return all(place in paired or wrote(record, run.toolset) is False for place, record in enumerate(matching.records))
 
 
+@dataclass(frozen=True)
+class _Counted:
+    """By what rows are known whose keys two worlds counted up: what both began with, and the ids that were `given`."""
+
+    starts: tuple[State | None, State | None]
+    given: frozenset[str]
+
+    @classmethod
+    def of(cls, run: Run, found: Replay, known: Correspondence) -> "_Counted | None":
+        """Give it where calls may be made in any order, so that the numbers tell nothing."""
+        if run.scenario.match.order != "any_order":
+            return None
+        named = {word for record in run.made for word in _identifiers(to_json(record.call.arguments), by_name=True)}
+        given = frozenset(word for word in named if not known.run.at_start(word))
+        return cls((run.initial_state, found.start), given)
+
+
 def aligned(
-    expected: State, actual: State, known: Correspondence, *, same_writes: bool
+    expected: State, actual: State, known: Correspondence, *, same_writes: bool, counted: _Counted | None = None
 ) -> tuple[State, tuple[Path, ...]]:
     """Give the expected state in the words of the run that ended in `actual`, and the places that cannot be told.
 
@@ -268,6 +287,8 @@ def aligned(
     """
     if names := _names(*apart(expected, actual), known, same_writes=same_writes):
         expected = _renamed(expected, actual, names)
+    if counted is not None:
+        expected = rekeyed(expected, actual, counted.starts, counted.given)
     if expected == actual:
         return expected, ()
     count = -1

@@ -22,6 +22,7 @@ from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.text import flat
 from pytest_agentbench.core.tool import ToolCall, Toolset, ToolSpec
 from pytest_agentbench.core.verdict import Verdict
+from pytest_agentbench.environment.new_rows import rekeyed
 from pytest_agentbench.validation.known import Known, likely_calls
 from pytest_agentbench.validation.oracle import DONE, Heard, Oracle, Rules, opening
 from pytest_agentbench.validation.report import Mutant, Operator
@@ -438,9 +439,13 @@ def _told(script: ScriptedRun) -> tuple[str, ...]:
 
 
 def _is_equivalent(done: Performance, right: Run) -> bool:
-    if right.final_state is not None:
-        return done.final == right.final_state
-    return _writes(right.model_copy(update={"transcript": done.transcript})) == _writes(right)
+    same_writes = _writes(right.model_copy(update={"transcript": done.transcript})) == _writes(right)
+    final = right.final_state
+    if final is None or done.final is None:
+        return final is done.final and same_writes
+    if same_writes and right.scenario.match.order == "any_order":
+        final = rekeyed(final, done.final, (right.initial_state, right.initial_state), ())
+    return done.final == final
 
 
 def _writes(run: Run) -> Sequence[str]:
