@@ -58,7 +58,7 @@ def check_handling(run: Run, flags: Sequence[Flag] = (), prompt: str = "") -> Ha
     if not run.faults:
         return Handling()
     cases = [_Case(run, hit) for hit in run.met]
-    showing = [case for case in cases if case.hit.fault.shows]
+    showing = [case for case in cases if case.hit.shows]
     given_up = [case for case in showing if case.overcome is None]
     guessed = list(arguments_without_source(run, prompt)) if showing else []
     stated = [one for case in showing for one in case.stated(flags)]
@@ -85,7 +85,7 @@ def check_handling(run: Run, flags: Sequence[Flag] = (), prompt: str = "") -> Ha
             "faults_given_up": float(len(given_up)),
             "faults_made_up": float(len(stated) + len(passed_on)),
         },
-        silent=any(not case.hit.fault.shows for case in cases),
+        silent=any(not case.hit.shows for case in cases),
         lasting=frozenset(case.hit.tool for case in given_up if not case.hit.fault.calls),
         made_up=bool(stated),
     )
@@ -131,7 +131,7 @@ class _Case:
         self._name = printable(call_text(hit.tool, hit.arguments))
         place = _place(run.calls, hit, run.met)
         self._record = run.calls[place] if place is not None else None
-        struck = {_place(run.calls, one, run.met) for one in run.met if one.fault.shows}
+        struck = {_place(run.calls, one, run.met) for one in run.met if one.shows}
         later = range(place + 1, len(run.calls)) if place is not None else ()
         self.again = [run.calls[at] for at in later if run.calls[at].call.name == hit.tool]
         answered = [run.calls[at] for at in later if at not in struck and not run.calls[at].failed]

@@ -117,7 +117,7 @@ class FaultSpec(FaultOptions):
 
     @property
     def shows(self) -> bool:
-        """Whether the agent can see it in the answer alone."""
+        """Whether it is of a kind that the agent can see in the answer alone."""
         return self.kind in SHOWING
 
     def fits(self, call: ToolCall) -> bool:
@@ -131,7 +131,7 @@ class FaultSpec(FaultOptions):
 class FaultHit(Model):
     """A fault that came to pass: which, and in which call of the run's tools, counted from 1 in the order begun.
 
-    `nth` is the position among equal calls, from 1.
+    `nth` is the position among equal calls, from 1. `hidden` says that the tool itself could have answered so.
     """
 
     fault: FaultSpec
@@ -139,6 +139,12 @@ class FaultHit(Model):
     nth: int = 1
     tool: str
     arguments: dict[str, Any] = {}
+    hidden: bool = False
+
+    @property
+    def shows(self) -> bool:
+        """Whether the agent could see it in the answer alone."""
+        return self.fault.shows and not self.hidden
 
 
 def axis_id(faults: tuple[FaultSpec, ...]) -> str:

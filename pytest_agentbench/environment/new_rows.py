@@ -91,7 +91,7 @@ def _renamed(rows: Any, others: Any, known: Mapping[str, str], pairs: Pairs) -> 
     names = {**known, **dict(_left(rows, known))}
     found: dict[str, Any] = {}
     for key, row in rows.items():
-        new = names.get(key, key)
+        new = str(names.get(key, key))
         other = others.get(new)
         if key in known or (
             isinstance(row, Mapping) and isinstance(other, Mapping) and _is_one(row, other, (key, new), pairs)

@@ -120,6 +120,50 @@ def test_what_each_kind_leads_to(project: Project, agent: str) -> None:
     assert all(result["metrics"]["faults_met"] == 1 for fault, result in found.items() if fault != "none")
 
 
+LISTS = '''
+def some(state: dict) -> list:
+    """List the orders."""
+    return [*state["orders"]]
+
+def by_id(state: dict) -> dict:
+    """Give the orders by id."""
+    return state["orders"]
+
+def one(state: dict) -> dict:
+    """Give an order."""
+    return {"id": "W1", **state["orders"]["W1"]}
+
+def text(state: dict) -> str:
+    """Name the orders."""
+    return ", ".join(state["orders"])
+'''
+
+LISTER = """
+def build(tools):
+    return lambda message: " / ".join(str(tool()) for tool in tools)
+"""
+
+
+def test_an_empty_collection_may_be_the_answer(project: Project) -> None:
+    """Of a list or of objects by their keys there may be none, as the agent says; no record and no text are odd."""
+    names = ("some", "by_id", "one", "text")
+    says = {
+        "id": "a",
+        "says": ["Which?"],
+        "communicate": ["W0, W1", "{'W0'", "'id': 'W1'", "['W0'"],
+        "expect": [*names],
+    }
+    faults = ["none", *(f"empty@{name}" for name in names)]
+    project.suite(says, agent=LISTER, tools=LISTS, orders=3, faults=faults)
+    project.run()
+
+    document = json.loads((project.pytester.path / ".agentbench" / "results.json").read_text())
+    ends = {result["key"]["fault"]: (result["verdict"], result["blame"]) for result in document["results"]}
+    unseen, failed = ("error", "environment"), ("failed", "agent")
+    assert ends.pop("none") == ("passed", None)
+    assert ends == {"empty.some": unseen, "empty.by_id": unseen, "empty.one": failed, "empty.text": failed}
+
+
 def test_trying_again_recovers(project: Project) -> None:
     """A fault that strikes once is overcome by a second call."""
     found = session(project, "timeout@refund", variants={"patient": {"tries": 2}})

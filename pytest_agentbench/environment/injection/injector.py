@@ -143,6 +143,8 @@ class Struck:
     arguments: Arguments
     random: Random
     world: InjectionWorld
+    hide: Callable[[], None]
+    """Says that the answer is one that the tool could have given."""
 
 
 def steps(struck: Struck) -> Steps:
@@ -168,6 +170,27 @@ def _altering(alter: Callable[[Any, Random], Any]) -> Callable[[Struck], Steps]:
         return altered
 
     return effect
+
+
+def _emptying(struck: Struck) -> Steps:
+    answer = yield struck.arguments
+    altered = emptied(answer)
+    if altered is UNCHANGED:
+        raise Untouched(answer)
+    if _may_hold_nothing(answer):
+        struck.hide()
+    return altered
+
+
+def _may_hold_nothing(answer: Any) -> bool:
+    """Whether an answer is a collection, of which there may be none: a list, or an object of nothing but objects."""
+    if isinstance(answer, ToolResult):
+        try:
+            answer = json.loads(answer.content)
+        except (ValueError, RecursionError):
+            return False
+    plain = to_json(answer)
+    return isinstance(plain, list) or (isinstance(plain, dict) and all(isinstance(one, dict) for one in plain.values()))
 
 
 def _late(struck: Struck) -> Steps:
@@ -233,7 +256,7 @@ _EFFECTS: dict[str, Callable[[Struck], Steps]] = {
     "timeout": _raising(lambda fault: TimeoutError(fault.message or "the call timed out, no answer came")),
     "error": _raising(lambda fault: RuntimeError(fault.message or "500 Internal Server Error")),
     "rate_limit": _raising(lambda fault: RuntimeError(fault.message or "429 Too Many Requests: try again later")),
-    "empty": _altering(lambda answer, _: emptied(answer)),
+    "empty": _emptying,
     "truncated": _altering(lambda answer, _: truncated(answer)),
     "corrupted": _altering(corrupted),
     "latency": _late,
@@ -340,8 +363,14 @@ class Striker:
         missed = partial(self._schedule.missed, number)
         if fault is None:
             return _Strike(_as_it_is(arguments), missed)
-        random = self._schedule.random(number)
-        return _Strike(steps(Struck(fault=fault, arguments=arguments, random=random, world=self._world)), missed)
+        struck = Struck(
+            fault=fault,
+            arguments=arguments,
+            random=self._schedule.random(number),
+            world=self._world,
+            hide=partial(self._schedule.hid, number),
+        )
+        return _Strike(steps(struck), missed)
 
 
 class _Strike:

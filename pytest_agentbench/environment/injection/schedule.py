@@ -124,6 +124,11 @@ class Schedule:
         with self._lock:
             self._met.pop(number, None)
 
+    def hid(self, number: int) -> None:
+        """Note that what a call was answered is what its tool could have given."""
+        with self._lock:
+            self._met[number] = self._met[number].model_copy(update={"hidden": True})
+
     def random(self, number: int) -> Random:
         """Give the chance of one call: the same in every session with the same seed."""
         return Random(digest([self._seed, number]))  # noqa: S311 - chooses what to spoil
