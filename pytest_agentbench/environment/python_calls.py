@@ -151,20 +151,22 @@ class Invoker:
     def perform(
         self, tool: PythonTool, arguments: Mapping[str, Any], turn: Turn | None = None
     ) -> Done | tuple[Any, Watch]:
-        """Call the function in this thread, in its turn. What it gives to be awaited comes back with the watch.
+        """Call the function in this thread, in its turn, or in one that was waited for already, `turn`.
 
-        Go on with `resume` then, and end with `finish`. `turn` is one that was waited for already.
+        What it gives to be awaited comes back with the watch, for `resume` and `finish`.
         """
-        waited = turn is not None
-        if not waited and self._takes_turn(tool) and not tool.is_async:
+        waits = turn is None and self._takes_turn(tool)
+        if waits and not tool.is_async:
             turn = self._turns.take()
             self._go_on(turn)
-        watch = self.begin(tool.name, arguments, turn)
+        watch = Watch(tool.name, self._mark(), arguments=to_json(arguments), handled=sys.exception(), turn=turn)
+        if not (waits and tool.is_async):  # which begins when its turn comes
+            self._activate(watch)
         with within(turn):
             value = caught(self.bound(tool, arguments))
         if not inspect.isawaitable(value):
             return self.finish(tool, value, watch)
-        if self._takes_turn(tool) and not waited:
+        if waits:
             self.abandon(watch)
         return value, watch
 
@@ -204,8 +206,8 @@ class Invoker:
 
     def _takes_turn(self, tool: PythonTool) -> bool:
         """Whether a call works on a state that takes calls in turn, by itself or by what its context was made of."""
-        one_by_one = self._state is not None and self._state.takes_turns
-        return one_by_one and not {"state", "context"}.isdisjoint(tool.signature.injected)
+        uses_state = not {"state", "context"}.isdisjoint(tool.signature.injected)
+        return uses_state and self._state is not None and self._state.takes_turns
 
     def _go_on(self, turn: Turn | None) -> None:
         """Raise where the run ended while a call waited for its turn."""
@@ -301,8 +303,7 @@ class Invoker:
         with self._lock:
             self._active.pop(watch, None)
             alone = not self._active
-        taken_back = False
-        state = self._state
+        taken_back, state = False, self._state
         if state is not None and (self._turns.is_free_for(watch.turn) if state.takes_turns else alone):
             settled = caught(lambda: state.settle(failed))
             if isinstance(settled, Raised):

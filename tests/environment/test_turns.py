@@ -30,8 +30,10 @@ def refuse(state, order_id: str) -> str:
     shared["gate"].wait(60)
     raise ValueError("no")
 
-async def mark_later(state, order_id: str, status: str) -> str:
-    return mark(state, order_id, status)
+async def mark_later(state, order_id: str, status: str, waits: bool = False) -> str:
+    mark(state, order_id, status)
+    await (shared["open"].wait() if waits else asyncio.sleep(0))
+    return "marked"
 
 async def refuse_later(state, order_id: str) -> str:
     mark(state, order_id, "refused")
@@ -103,6 +105,20 @@ async def test_async_calls_take_turns_too_and_one_that_is_abandoned_gives_its_tu
 
         assert await statuses(env) == ["pending", "sent"]
     assert seen[-1] == ("mark_later", True)
+
+
+async def test_async_calls_that_take_turns_are_told_apart(tmp_path: Path) -> None:
+    """Each is known to have written, though both were asked for at once."""
+    async with environment(shop(tmp_path, TOOLS)) as env:
+        tools, shared, seen = agents_tools(env)
+        made = [tools["mark_later"](order_id=order_id, status="sent", waits=True) for order_id in ("W1", "W2")]
+        both = asyncio.gather(*made)
+        for _ in range(9):
+            await asyncio.sleep(0)
+        shared["open"].set()
+        await both
+
+    assert seen == [("mark_later", True)] * 2
 
 
 @each("tool", ["through", "through_later"])
