@@ -5,7 +5,7 @@ and the words before it that such names consist of.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from pytest_agentbench.core.ids import Scalar, clipped, named_values, shape
@@ -14,8 +14,14 @@ from pytest_agentbench.core.scenario import Instructions, Scenario
 from pytest_agentbench.core.spoken import plain, states
 from pytest_agentbench.core.tool import Toolset
 
-_VALUE = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+\.[\w.-]*\w|(?<!\w)#?\w*\d[\w-]*|(?<=\w )[A-Z]\w*(?: [A-Z]\w*)+")
-"""E-mail addresses, what has a digit, and two or more words in a row with capitals, but at the beginning."""
+_WHOLE = r"(?:\w|[-./\\+&#‐‑–](?=\w)|(?<=\d)[:,](?=\d))"
+"""One sign of a token: letters, digits, and the marks that join them."""
+_VALUE = re.compile(
+    r"(?<![\w.+-])[\w.+-]+@[\w-]+\.[\w.-]*\w"
+    rf"|(?<!\w)(?<!\w[-./\\+&#‐‑–])(?<!\d[:,])[-+#]?(?={_WHOLE}*\d){_WHOLE}+"
+    r"|(?<=\w )[A-Z]\w*(?: [A-Z]\w*)+"
+)
+"""E-mail addresses, whole tokens with a digit, and two or more words in a row with capitals, but at the beginning."""
 _LETTERS = re.compile(r"[^\W\d_]+")
 _EXAMPLE = re.compile(r"['\"“‘`]([^\s'\"”’`]{2,40})['\"”’`]")
 _BEFORE = 4
@@ -38,9 +44,9 @@ def known_values(scenario: Scenario, toolset: Toolset) -> tuple[tuple[Scalar, tu
     if not text:
         return ()
     labels = _labels(scenario, toolset)
-    stated = ((value, [name]) for name, value in labels if value != "" and _is_told(value, text))
+    stated = [(value, [name]) for name, value in labels if value != "" and _is_told(value, text)]
     values: dict[str, tuple[Scalar, list[str]]] = {}
-    for value, names in [*stated, *_in_prose(text, labels)]:
+    for value, names in [*stated, *_in_prose(text, labels, [value for value, _ in stated])]:
         values.setdefault(plain(str(value)), (value, []))[1].extend(names)
     return tuple((value, tuple(dict.fromkeys(names))) for value, names in values.values())
 
@@ -61,15 +67,29 @@ def _labels(scenario: Scenario, toolset: Toolset) -> tuple[Named, ...]:
 
 
 def _is_told(value: Scalar, text: str) -> bool:
-    """Whether prose states a value; a short word counts as it is written alone (the name *Li*, not *no*)."""
-    word = str(value)
-    return (len(word) > _SHORT or (not word.islower() and word in text)) and states(value, text)
+    """Whether prose states a value; a short word counts as it is written alone (the name *Li*, not *no*).
+
+    What is only a part of a longer token is none: neither 11 nor *B* is told by `B-11`.
+    """
+    word, wanted = str(value), plain(str(value)).lstrip("#")
+
+    def kept(match: re.Match[str]) -> str:
+        token = plain(match[0]).lstrip("#")
+        return " " if " " not in token and wanted in token and wanted != token else match[0]
+
+    is_word = len(word) > _SHORT or (not word.islower() and word in text)
+    return is_word and states(value, text) and states(value, _VALUE.sub(kept, text))
 
 
-def _in_prose(text: str, labels: Sequence[Named]) -> Iterator[tuple[str, list[str]]]:
-    """Give each e-mail address, id, number and proper name of a text that its form or the words before it name."""
+def _in_prose(text: str, labels: Sequence[Named], told: Iterable[Scalar]) -> Iterator[tuple[str, list[str]]]:
+    """Give each e-mail address, id, number and proper name of a text that its form or the words before it name.
+
+    What stands inside a value of several words that is `told` is a part of that.
+    """
     forms = [(name, form) for name, value in labels if (form := shape(plain(str(value))))]
     vocabulary = IDENTIFIERS.union(*(words_of(name) for name, _ in labels))
+    for whole in {str(value) for value in told if " " in str(value).strip()}:
+        text = text.replace(whole, " " * len(whole))
     for line in re.split(r"[\n;]|\.\s", text):
         for match in _VALUE.finditer(line):
             form = shape(plain(match[0]))

@@ -1,7 +1,11 @@
 """Values of τ²'s known info with the names by which an agent asks for them."""
 
+import re
 import time
 from typing import Any
+
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.tool import Toolset, ToolSpec
@@ -70,6 +74,28 @@ def test_a_value_has_the_name_of_an_example_of_its_form(text: str, value: str, n
 def test_words_before_a_value_name_it_where_the_tools_use_them(text: str, value: str, name: str) -> None:
     """A word that says just *number* takes the one before it along; what nothing names is not known by name."""
     assert known(text, tools(last_name="", user="", flight_number="")) == {value: (name,)}
+
+
+@given(st.from_regex(r"[A-Z0-9]{1,4}([-./][A-Za-z0-9]{1,4}){0,3}", fullmatch=True).filter(re.compile(r"\d").search))
+def test_a_value_is_a_whole_token(code: str) -> None:
+    """Nothing is cut out of an id, whatever joins its parts, also where a call has a value that is such a part."""
+    parts = re.split(r"[-./]", code)
+    assume(parts[-1] != "4410")
+    call = {"name": "open", "arguments": {"n": int(parts[-1]) if parts[-1].isdecimal() else parts[-1]}}
+
+    found = known(f"Your badge is {code}, PIN 4410.", tools(badge="", pin=""), evaluation_criteria={"actions": [call]})
+
+    assert {str(value) for value, names in found.items() if "badge" in names} == {code}
+    assert len(parts) == 1 or not any("n" in names for names in found.values())
+
+
+def test_a_part_of_a_told_value_is_none() -> None:
+    """A call names the whole; a price is none of its figures."""
+    call = {"name": "open", "arguments": {"order": "S 101"}}
+
+    found = known("Your order is S 101; the price is $1,200.50.", tools(price=""), evaluation_criteria={"actions": [call]})
+
+    assert found == {"S 101": ("order",), "1,200.50": ("price",)}
 
 
 def test_without_known_info_nothing_is_known() -> None:
