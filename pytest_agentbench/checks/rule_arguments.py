@@ -1,6 +1,7 @@
 """Which calls a description fits, and the values that references in it lead to, exact amounts and dates among them."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import ROUND_HALF_UP, Context, Decimal
@@ -11,9 +12,11 @@ from pytest_agentbench.checks.findings import cut, value_text
 from pytest_agentbench.checks.matchers import Doubt, Known, Matcher, Resolver, every, is_in_order
 from pytest_agentbench.checks.rule_words import value_words
 from pytest_agentbench.checks.rules import UNSAID, Described
+from pytest_agentbench.core.errors import with_hint
 from pytest_agentbench.core.json_values import JsonValue, decoded, is_number, same, to_json
 from pytest_agentbench.core.matchers import ARITHMETIC, COMPARISONS, REFERENCES, holds_matcher, is_reference
 from pytest_agentbench.core.moments import dated, is_moment, moment_of, moment_text, moved, span_of
+from pytest_agentbench.core.names import MOST_ALLOWED, listing, suggestion
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.text import printable
 
@@ -25,7 +28,9 @@ _EXACT = Context(prec=20_000, rounding=ROUND_HALF_UP)
 
 
 class NotThereError(LookupError):
-    """A reference leads to nothing in this run."""
+    """A reference leads to nothing in this run; `lacking` is one that a call has no value for."""
+
+    lacking: Mapping[str, Any] | None = None
 
 
 class UnreckonedError(NotThereError):
@@ -188,6 +193,24 @@ class Facts:
         """Whether a value has at least what a pattern names."""
         return self._matches(pattern, value, subject, least=True)
 
+    def lack(self, reference: Mapping[str, Any], subject: int) -> Doubt:
+        """Say which value a call does not have that a reference leads to, and which it has there."""
+        name, path = printable(self.calls[subject].call.name), path_of(reference)
+        steps: list[str] = []
+        found: Any = None
+        with suppress(NotThereError):
+            found = self._into(value_at, {"$argument" if "$argument" in reference else "$result": "."}, subject)
+        for step in path.split("."):
+            inner = found.get(step) if isinstance(found, dict) else None
+            if not isinstance(inner, dict):
+                break
+            found, steps = inner, [*steps, step]
+        keys = [".".join([*steps, key]) for key in found] if isinstance(found, dict) else []
+        verb = "was given" if "$argument" in reference else "gave"
+        there = f", only {listing(map(printable, keys), MOST_ALLOWED)}" if keys else ""
+        cure = with_hint("name another value in the rule", suggestion(path, keys))
+        return Doubt(f"{name} {verb} no {printable(path)}{there}", cure)
+
     def doubt(self, reference: Mapping[str, Any], subject: int | None, wanted: str = "a number") -> Doubt:
         """Say why nothing can be reckoned from a reference, or compared with it."""
         path = printable(path_of(reference))
@@ -213,7 +236,11 @@ class Facts:
         """Give what a reference stands for, a reckoned number as an `Amount`; `NotThereError` where there is none."""
         if subject is None:
             raise NotThereError
-        return self._into(reckoned, reference, subject)
+        try:
+            return self._into(reckoned, reference, subject)
+        except NotThereError as error:
+            error.lacking = reference
+            raise
 
     def referred(self, reference: Mapping[str, Any], subject: int | None) -> JsonValue:
         """Give what a reference stands for; raise `NotThereError` where there is nothing."""

@@ -78,8 +78,10 @@ def _judge(rule: Rule, point: Point, facts: Facts) -> list[Judged]:
             return [replace(one, kept=opposite(one.kept)) for one in _merged(rule.rule, point, facts)]
     try:
         return [_required(rule, point, facts)]
-    except NotThereError:  # nobody can say a value that this run does not have
-        return []
+    except NotThereError as error:  # nobody can say a value that is empty
+        if error.lacking is None or point.subject is None:
+            return []
+        return [unknown(point, facts.lack(error.lacking, point.subject))]
 
 
 def _each(rule: OnlyIf | When, point: Point, facts: Facts) -> Iterator[Judged]:

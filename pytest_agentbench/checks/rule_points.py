@@ -122,7 +122,7 @@ def _words(trigger: Says, point: Point, facts: Facts) -> Iterator[Point]:
         try:
             found = find(facts, trigger.spoken, [index], point.subject)
         except NotThereError:
-            return
+            continue
         if found is not None and index >= point.message:
             doubt = found if isinstance(found, Doubt) else None
             what = f"{party} spoke" if isinstance(found, Doubt) else f"{party} said {found[1]}"
@@ -252,21 +252,26 @@ def places(facts: Facts, speaker: Requestor, messages: range, most: int | None =
 def find(facts: Facts, spoken: Spoken, messages: Iterable[int], subject: int | None) -> tuple[int, str] | Doubt | None:
     """Give the first of these messages (indices) that says one of the texts, and the text as it is shown.
 
-    Give the doubt where none says one of those that can be told, and one cannot be reckoned. Raise `NotThereError`
-    where references of `spoken` lead to nothing.
+    Where none says one of those that can be told, give the doubt if one cannot be reckoned, and raise `NotThereError`
+    if one leads to nothing.
     """
     wanted: list[str | _Known | Pattern] = []
     doubts: list[Doubt] = []
+    missing: NotThereError | None = None
     for text in spoken.texts:
         try:
             wanted.append(_wanted(facts, text, subject))
         except UnreckonedError:
             doubts.append(facts.doubt(text, subject))
+        except NotThereError as error:
+            missing = error
     for index in messages:
         text = facts.run.transcript.messages[index].text
         for one in wanted:
             if _is_said(one, text):
                 return index, _shown(one)
+    if missing is not None and not doubts:
+        raise missing
     return doubts[0] if doubts else None
 
 

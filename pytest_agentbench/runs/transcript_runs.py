@@ -23,6 +23,7 @@ from pytest_agentbench.runs.result import result_of
 from pytest_agentbench.runs.roles import Roles, judges_of
 from pytest_agentbench.runs.run_thread import GRACE, RunnerInThread
 from pytest_agentbench.runs.transcript_replay import RecordedWorlds
+from pytest_agentbench.suites.message_log import is_cut_off
 from pytest_agentbench.suites.transcripts import Recording, ScenarioIndex, read_recordings
 
 _OTHERS = {
@@ -105,7 +106,8 @@ async def judge_recorded(
     """
     roles = roles or Roles(plan, None, seed=0)
     termination = recording.termination or Termination.FINISHED
-    blame = None if termination is Termination.FINISHED else _OTHERS.get(recording.stop_reason, Blame.AGENT)
+    other = Blame.UNCLEAR if is_cut_off(recording.stop_reason) else _OTHERS.get(recording.stop_reason, Blame.AGENT)
+    blame = None if termination is Termination.FINISHED else other
     if recording.extra.get("blame") in list(Blame):
         blame = Blame(recording.extra["blame"])  # what a run of ours came to
     run = plan.closed_run(

@@ -26,6 +26,8 @@ _TRAJECTORY = "traj"
 _MESSAGES = ("messages", _TRAJECTORY, "conversation", "contents", "history", "items", "steps", "events")
 _OF_RUNS = ("messages", "output", "generations", "input")
 _STATUS = ("status", "termination")
+_ENDS = "the log ends with"
+_CURE = ", and nothing tells how it went on; add what came then, or a `status`"
 _ID = ("task_id", "scenario", "scenario_id", "id")
 _LABEL = ("variant", "model", "agent", "agent_llm")
 _USED = frozenset({*_MESSAGES, *_STATUS, "inputs", "outputs", "reward", "task_key", "trial"})
@@ -210,11 +212,17 @@ def _inferred(messages: list[Message]) -> tuple[Termination, str]:
     if last.role == "tool":
         if handed := _handed_over(messages):
             return Termination.FINISHED, handed
-        return Termination.CRASHED, "the log ends with " + ("a tool error" if last.error else "a tool's answer")
+        end = "a tool error" if last.error else "a tool's answer"
+        return Termination.CRASHED, f"{_ENDS} {end}{_CURE}"
     if last.tool_calls:
-        return Termination.CRASHED, "the log ends with a call that has no answer"
+        return Termination.CRASHED, f"{_ENDS} a call that has no answer{_CURE}"
     marker = next((marker for marker in STOP_MARKERS if marker in last.text), "")
-    return Termination.FINISHED, marker or "the log ends with text"
+    return Termination.FINISHED, marker or f"{_ENDS} text"
+
+
+def is_cut_off(reason: str) -> bool:
+    """Whether a log was taken to have crashed only since nothing tells how it went on."""
+    return reason.startswith(_ENDS)
 
 
 def _handed_over(messages: list[Message]) -> str:

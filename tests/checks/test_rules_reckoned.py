@@ -115,14 +115,29 @@ def test_another_part_decides(where: dict[str, Any], arguments: dict[str, Any], 
         (after_looking({"must_not_say": [HALF, "sorry"]}), [agent("Sorry.")], (True, False)),
         (after_looking(EITHER), [], (True, None)),
         (after_looking(EITHER), [call("refund")], (True, True)),
-        (after_looking({"must_say": {"$result": "total"}}), [agent("Hello.")], (True, True)),
+        (after_looking({"must_say": {"$result": "total"}}), [agent("Hello.")], (True, None)),
+        (after_looking({"must_not_say": {"$result": "total"}}), [agent("Hello.")], (True, None)),
+        (after_looking({"must_say": [{"$result": "total"}, "sorry"]}), [agent("Sorry.")], (True, True)),
+        (after_looking({"must_say": {"$argument": "id"}}), [agent("Hello.")], (True, None)),
     ],
 )
 def test_another_text_or_branch_decides(
     rule: dict[str, Any], parts: list[Part], expected: tuple[bool | None, bool | None]
 ) -> None:
-    """What was said all the same decides; a value that is not reckoned, and that the run has not, is not asked for."""
+    """What was said all the same decides; of a value that is not reckoned, or that the run has not, nobody can tell."""
     assert outcome(rule, gave("get_order", {}), *parts) == expected
+
+
+def test_what_a_call_has_in_place_of_a_missing_value_is_told() -> None:
+    """A mistyped key keeps no rule; an empty value asks for nothing."""
+    rule = after_looking({"must_say": {"$result": "fare.totl"}})
+    looked = gave("get_order", {"id": "W1", "fare": {"total": 5, "tax": 1}})
+
+    (finding,) = report(rule, looked, agent("Done.")).findings
+
+    assert "(get_order gave no fare.totl, only fare.total, fare.tax)" in finding.message
+    assert finding.cure == "name another value in the rule (did you mean 'fare.total'?)"
+    assert outcome(rule, gave("get_order", {"fare": {"totl": None}}), agent("Done.")) == (True, True)
 
 
 def test_a_trigger_that_may_have_occurred_breaks_nothing() -> None:

@@ -59,6 +59,28 @@ def test_openai_logs_are_items_with_trials(anywhere: Project) -> None:
     assert runs[0].metrics["strict_recall"] == 1.0
 
 
+def test_a_log_that_breaks_off_is_nobodys_known_fault(project: Project) -> None:
+    """A log without a status that was cut off counts against the agent only by what is proven before that."""
+    logs = [{"task_id": task, "messages": LOG[1]["messages"]} for task in ("cut", "forbidden")]
+    project.write("bench/runs.jsonl", "\n".join(map(json.dumps, logs)))
+    project.write(
+        "bench/agentbench.yaml",
+        """\
+        agent: {transcripts: runs.jsonl}
+        scenarios: [{id: cut, says: [Refund W1], expect: [refund, pay]}, {id: forbidden, says: [Refund W1], never: [refund]}]
+        """,
+    )
+
+    result = project.run()
+
+    runs = project.document.results
+    assert [(run.termination, run.verdict, run.blame) for run in runs] == [
+        ("CRASHED", "error", "unclear"),
+        ("CRASHED", "failed", "agent"),
+    ]
+    result.stdout.fnmatch_lines(["*the log ends with a call that has no answer, and nothing tells how it went on; add*"])
+
+
 def test_a_recording_without_a_scenario_is_a_collection_error(project: Project) -> None:
     """The line of the recording is named."""
     project.write("bench/runs.jsonl", "\n".join(json.dumps(line) for line in LOG))
