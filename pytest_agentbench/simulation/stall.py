@@ -45,7 +45,7 @@ class Progress:
         self._mirrored = {"user": 0, "assistant": 0}
         self._in_a_row = 0
         self._known: set[str] = set()
-        self._agents: list[str] = []
+        self._said: dict[str, list[str]] = {"user": [], "assistant": []}
         self._calls: dict[str, str | None] = {}
         self._waiting: list[tuple[str, str]] = []
 
@@ -120,22 +120,25 @@ class Progress:
     def _gives(self, acts: tuple[Act, ...], asked: str) -> bool:
         """Whether a turn holds what was asked for: a yes to what the question states, or facts, also with a no.
 
-        A fact that the question does not name is none where the agent spoke of its value itself, and the user does not
-        agree to it: "How many guests?" is not answered by the slot that the agent offered.
+        So does a no to what the question states and the user itself had spoken of: it takes that back. A fact that the
+        question does not name is none where the agent spoke of its value itself, and the user does not agree to it:
+        "How many guests?" is not answered by the slot that the agent offered.
         """
         agreed = [one for act in acts if act.kind == "confirm" for one in act.about]
+        refused = [one for act in acts if act.kind in ("decline", "withdraw") for one in act.about]
+        own = [one for one in refused if any(states(one, text) for text in self._said["user"])]
         words = set(words_of(asked))
         facts = [fact for act in acts if act.kind in ("inform", "decline") for fact in act.facts.items()]
-        return any(states(one, asked) for one in agreed) or any(
+        return any(states(one, asked) for one in (*agreed, *own)) or any(
             value in agreed
             or not words.isdisjoint(words_of(name))
-            or not any(states(value, text) for text in self._agents)
+            or not any(states(value, text) for text in self._said["assistant"])
             for name, value in facts
         )
 
     def _hear(self, message: Message, *, is_idle: bool) -> None:
         role, text = message.role, message.text
-        self._agents += [text] if role == "assistant" else []
+        self._said[role].append(text)
         last = self._turns[-1] if self._turns else None
         if last is not None and last.role == role:
             both = None if last.acts is None or message.acts is None else (*last.acts, *message.acts)

@@ -74,6 +74,7 @@ def test_idling_is_a_stall_and_a_new_call_is_not() -> None:
 Said = tuple[str, tuple[Act, ...] | None]
 GIVES = (Act(kind="inform", facts={"booking": "B12"}),)
 YES = (Act(kind="confirm", about=("B12",)),)
+NO = (Act(kind="decline", about=("B12",)),)
 WISH = (Act(kind="request"),)
 
 BLAMED: dict[str, tuple[Blame, list[Said]]] = {
@@ -106,6 +107,14 @@ BLAMED: dict[str, tuple[Blame, list[Said]]] = {
     "the agent does nothing with a yes": (
         Blame.AGENT,
         [("Buchung B12 verschieben", WISH), *[("B12 verschieben?", None), ("Nur zu", YES)] * 3],
+    ),
+    "the agent asks again for what the user took back": (
+        Blame.AGENT,
+        [("Verschiebe B12", WISH), *[("B12 verschieben?", None), ("Doch nicht", NO)] * 3],
+    ),
+    "the user says no to what the agent came up with": (
+        Blame.UNCLEAR,
+        [("Verschiebe es", WISH), *[("B12 verschieben?", None), ("Das andere", NO)] * 3],
     ),
     "the user asks again for what the agent refuses": (
         Blame.UNCLEAR,
