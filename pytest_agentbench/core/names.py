@@ -31,7 +31,8 @@ def suggestion(name: str, allowed: Iterable[str]) -> str:
 def nearest(name: str, allowed: Iterable[str]) -> str | None:
     """Give the allowed name that a mistyped one probably meant, None where nobody can tell.
 
-    That is one within edit distance 2, or the only one that holds all words of the name: `permit_id` for `permit`.
+    That is one within edit distance 2, or the only one that differs in its ending (`policies` for `policy`), or that
+    holds all words of the name: `permit_id` for `permit`.
     """
     names = list(allowed)
     best = min(((_distance(name.lower(), other.lower()), other) for other in names), default=(3, ""))
@@ -39,8 +40,15 @@ def nearest(name: str, allowed: Iterable[str]) -> str | None:
     if best[0] <= min(2, len(name) // 2):
         return best[1]
     words = set(letters_of(name))
-    longer = [other for other in names if words and words <= set(letters_of(other))]
-    return longer[0] if len(longer) == 1 else None
+    alike = [other for other in names if _differ_in_ending(name.lower(), other.lower())]
+    alike = alike or [other for other in names if words and words <= set(letters_of(other))]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _differ_in_ending(left: str, right: str) -> bool:
+    """Whether two names of about the same length share all but the last letter of the shorter one."""
+    shared = min(len(left), len(right)) - 1
+    return shared > _SHORT and abs(len(left) - len(right)) <= 2 and left[:shared] == right[:shared]
 
 
 def words_of(name: str) -> tuple[str, ...]:

@@ -185,8 +185,9 @@ def _find_inside(name: str, path: list[str]) -> ModuleSpec | None:
 
 def _missing(name: str, prefix: str, root: Path) -> str:
     what = f"no module {name!r}" if prefix == name else f"no module {name!r} (nor {prefix!r})"
-    hint = ""
-    if "." not in prefix and root.is_dir():
+    file = Path(name.removesuffix(".py").replace(".", "/") + ".py")
+    hint = f"write the module without .py: {name.removesuffix('.py')!r}" if (root / file).is_file() else ""
+    if not hint and "." not in prefix and root.is_dir():
         names = {entry.stem for entry in root.iterdir() if entry.suffix == ".py" or entry.is_dir()}
         hint = suggestion(name, [other + name.removeprefix(prefix) for other in names])
     return with_hint(f"{what} in {root} or on sys.path", hint)

@@ -9,6 +9,9 @@ from tests.tables import each
     [
         ("polcies", ["policies", "policy"], "did you mean 'policies'?"),
         ("polices", ["policies"], "did you mean 'policies'?"),
+        ("policy", ["name", "policies"], "did you mean 'policies'?"),
+        ("policies", ["policy", "name"], "did you mean 'policy'?"),
+        ("node", ["nobody", "noddies"], ""),
         ("expcet", ["expect"], "did you mean 'expect'?"),
         ("Expect", ["expect"], "did you mean 'expect'?"),
         ("xyz", ["id", "says"], ""),

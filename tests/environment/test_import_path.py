@@ -108,6 +108,8 @@ def test_what_is_missing_is_named_with_a_suggestion(tmp_path: Path) -> None:
         load_object("ip_suport:build", root)
     with pytest.raises(ImportPathError, match=r"'ip_support' has no 'biuld' \(did you mean 'build'\?\)"):
         load_object("ip_support:biuld", root)
+    with pytest.raises(ImportPathError, match=r"\(write the module without \.py: 'ip_support'\)"):
+        load_object("ip_support.py:build", root)
     with pytest.raises(ImportPathError, match=r"no module 'ip_support\.inner'"):
         load_object("ip_support.inner:build", root)
 
