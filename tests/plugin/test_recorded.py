@@ -67,7 +67,7 @@ def test_a_log_that_breaks_off_is_nobodys_known_fault(project: Project) -> None:
         "bench/agentbench.yaml",
         """\
         agent: {transcripts: runs.jsonl}
-        scenarios: [{id: cut, says: [Refund W1], expect: [refund, pay]}, {id: forbidden, says: [Refund W1], never: [refund]}]
+        scenarios: [{id: cut, says: [Hi], expect: [refund, pay]}, {id: forbidden, says: [Hi], never: [refund]}]
         """,
     )
 
@@ -78,7 +78,7 @@ def test_a_log_that_breaks_off_is_nobodys_known_fault(project: Project) -> None:
         ("CRASHED", "error", "unclear"),
         ("CRASHED", "failed", "agent"),
     ]
-    result.stdout.fnmatch_lines(["*the log ends with a call that has no answer, and nothing tells how it went on; add*"])
+    result.stdout.fnmatch_lines(["*the log ends with a call that has no answer, and nothing tells how it went on*"])
 
 
 def test_a_recording_without_a_scenario_is_a_collection_error(project: Project) -> None:

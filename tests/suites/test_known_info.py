@@ -93,7 +93,8 @@ def test_a_part_of_a_told_value_is_none() -> None:
     """A call names the whole; a price is none of its figures."""
     call = {"name": "open", "arguments": {"order": "S 101"}}
 
-    found = known("Your order is S 101; the price is $1,200.50.", tools(price=""), evaluation_criteria={"actions": [call]})
+    told = "Your order is S 101; the price is $1,200.50."
+    found = known(told, tools(price=""), evaluation_criteria={"actions": [call]})
 
     assert found == {"S 101": ("order",), "1,200.50": ("price",)}
 
