@@ -60,6 +60,7 @@ def test_all_351_are_judged_without_an_error() -> None:
     assert [(found.run.key.scenario, found.reward) for found in unscored] == [("12", 1.0)]
 
 
+@pytest.mark.slow
 @each(("domain", "least"), [("airline", 0.98), ("retail", 0.92)])
 def test_deciding_on_state_by_the_calls_agrees_with_the_database(domain: str, least: float) -> None:
     """The calls decide nearly as τ²'s database check did, and never pass what it failed.

@@ -126,6 +126,7 @@ def test_no_script_holds_an_expression_and_every_input_is_used(runner: Runner) -
     assert (refused.returncode, "letters, digits" in refused.stdout) == (1, True)
 
 
+@pytest.mark.slow
 def test_gates_decide_and_the_report_is_kept_and_told(runner: Runner) -> None:
     """A held gate is status 0, a failure on a selection without gates is not; the files are there in any case.
 
@@ -171,6 +172,7 @@ def test_pull_requests_are_compared_with_the_default_branch(runner: Runner) -> N
     assert "hours" in (Path(outputs["folder"]) / "report.md").read_text().partition("baseline")[2]
 
 
+@pytest.mark.slow
 def test_a_session_that_broke_off_is_no_green_job(runner: Runner) -> None:
     """An agent that leaves its process ends pytest with 0; the job fails, and says so."""
     (runner.project / "action_agent.py").write_text("import os\n\ndef build():\n    os._exit(0)\n")

@@ -62,7 +62,7 @@ def suite(project: Project, name: str = "agentbench.yaml", **http: object) -> No
     project.write(f"bench/{name}", json.dumps(keys))
 
 
-@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+@pytest.mark.parametrize("workers", ["-n0", pytest.param("-n2", marks=pytest.mark.slow)])
 def test_every_run_begins_in_the_first_state(project: Project, workers: str) -> None:
     """In a service of its own, and in one that all share and that is reset while nobody else uses it."""
     suite(project, "each.agentbench.yaml", serve=SERVE)

@@ -21,6 +21,7 @@ def replay(project: Project, *arguments: str) -> object:
     return project.comparable
 
 
+@pytest.mark.slow
 def test_recordings_are_equal_and_replay_alike_however_they_are_run(project: Project) -> None:
     """Two processes record the same bytes as one; with the server gone all replays give the results of the recording.
 

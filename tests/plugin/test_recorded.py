@@ -94,6 +94,7 @@ def test_a_recording_without_a_scenario_is_a_collection_error(project: Project) 
     result.stdout.fnmatch_lines(["*runs.jsonl:1:1: the suite has no scenario 'refund-w1'*"])
 
 
+@pytest.mark.slow
 @needs_shared
 def test_the_recorded_tau2_conversations_run_as_items(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     """351 recordings of real models: each an item, with recall and a breakdown per model (printed)."""

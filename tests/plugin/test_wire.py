@@ -2,6 +2,8 @@
 
 from xml.etree import ElementTree
 
+import pytest
+
 from tests.plugin.project import Project
 from tests.plugin.test_review import generated
 
@@ -71,6 +73,7 @@ def test_a_failing_ordinary_test_with_a_lone_surrogate_does_not_end_the_session(
     result.assert_outcomes(passed=1, failed=1)
 
 
+@pytest.mark.slow
 def test_results_are_equal_in_one_process_and_in_two(project: Project) -> None:
     """The same suite gives the same results JSON but for times and places, ids of workers included.
 

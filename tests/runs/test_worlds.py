@@ -74,7 +74,7 @@ def count(state) -> int:
     ("isolation", "across_processes", "workers"),
     [
         ("exclusive", True, "-n0"),
-        ("exclusive", True, "-n2"),
+        pytest.param("exclusive", True, "-n2", marks=pytest.mark.slow),
         ("per_worker", False, "-n0"),
         pytest.param("per_worker", False, "-n2", marks=pytest.mark.slow),
     ],

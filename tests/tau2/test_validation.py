@@ -50,6 +50,7 @@ def test_calls_of_the_user_are_made_by_the_user(tmp_path: Path) -> None:
     assert all(one.oracle for one in report.scenarios)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("domain", "most"), [("airline", 19)])
 def test_values_that_the_recordings_lead_to_are_reached(domain: str, most: int, tmp_path: Path) -> None:
     """Values are named as unreachable only where no recorded read gives them: recordings are not the whole world."""
