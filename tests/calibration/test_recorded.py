@@ -44,6 +44,7 @@ def replayed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, di
     }
 
 
+@pytest.mark.slow
 def test_the_table_of_the_paper_is_replayed(replayed: dict[str, dict[str, dict[str, float | None]]]) -> None:
     """Every way of judging has figures on all parts; on hard negatives only accuracy is defined."""
     names = {"spur", "scope", "scope-areas", "scope-weights", "scope-make_or_break"}
@@ -57,6 +58,7 @@ def test_the_table_of_the_paper_is_replayed(replayed: dict[str, dict[str, dict[s
         assert parts["hard"]["f1"] is None
 
 
+@pytest.mark.slow
 def test_weights_and_make_or_break_find_hard_negatives(
     replayed: dict[str, dict[str, dict[str, float | None]]],
 ) -> None:
@@ -67,6 +69,7 @@ def test_weights_and_make_or_break_find_hard_negatives(
     assert hard["scope-make_or_break"] < hard["scope"]
 
 
+@pytest.mark.slow
 def test_the_page_prints_what_is_replayed(replayed: dict[str, dict[str, dict[str, float | None]]]) -> None:
     """Each row of docs/research/judges.md: figures on all, then accuracy on easy, hard and appropriate."""
     rows = [[cell.strip(" `") for cell in line.strip("|").split("|")] for line in PAGE.read_text().splitlines()]

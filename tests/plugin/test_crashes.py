@@ -89,6 +89,7 @@ def test_six_hung_sync_agents_are_the_only_ones_to_time_out(anywhere: Project) -
     assert result.duration < 60
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_names_the_run_that_killed_it(pytester: pytest.Pytester) -> None:
     """With eight runs in flight the suspects run again alone; only the one that dies again is CRASHED.
 

@@ -188,6 +188,7 @@ def test_senseless_numbers_are_refused(wrong):
         sample(graph([1], {}), *wrong)
 
 
+@pytest.mark.slow
 def test_a_large_graph_takes_seconds_and_gives_the_same_again():
     """1,000 sets of 500 policies are drawn in seconds, the same for the same seed and others for another."""
     net = random_graph(500, 0.5)
