@@ -5,7 +5,7 @@ message without a question mark of any script that names no value it knows, gets
 line is left but a goodbye, one that states a wanted value that was not written yet gets a plain yes, once.
 
 A question that is only about facts which it names and states gets these alone: "Which plan: mini or maxi?". Any other
-gets, in one turn, every fact of `knows` that it names, and the first that fits of (a plain yes only beside no fact):
+gets, in one turn, every fact of `knows` that it names, and the first that fits of:
 
 1. the script's own answer for it: a confirm or decline line with that `about`, or the next line if it is one
 2. a plain yes, once, to the `about` of the request just made
@@ -139,7 +139,8 @@ class ScriptedUser:
         self._wants += wants_in(own, self._wants)
         self._numbers = numbers_in(own)
         if view.knows:
-            known = [Fact(name, to_json(value), (name, *view.also.get(name, ()))) for name, value in view.knows.items()]
+            facts = ((name, to_json(value), view.also.get(name, ())) for name, value in view.knows.items())
+            known = [Fact(name, value, (name, *also)) for name, value, also in facts]
             self._knowledge = Knowledge(known, self._expected, self._language)
         values = [spoken(fact.value) for fact in self._knowledge.facts]
         texts = [line.text for line in self._script.lines] + [view.goal, *values]
@@ -324,8 +325,6 @@ class ScriptedUser:
                 self._confirm(heard.matter)
             return turn
         if heard.contradicted and heard.asks and heard.is_about(self._meant, alone=True):
-            if has_facts:
-                return None
             about, self._meant = self._meant, ()
             return UserTurn(text=self._language.yes, acts=(Act(kind="confirm", about=about),))
         if heard.contradicted:  # a list is no question: the line that says which one comes next
@@ -342,7 +341,7 @@ class ScriptedUser:
             about = tuple(one.value for one in refused)
             is_no = heard.asks and bool(heard.stated)  # "So I cancel R3, yes?" after a no
             return UserTurn(text=self._language.decline, acts=(Act(kind="decline", about=about),)) if is_no else None
-        if not open_ones or has_facts:  # "To lease C7, what is your PIN?" asks for the PIN
+        if not open_ones:
             return None
         if heard.asks:
             self._confirm(heard.matter)
@@ -486,7 +485,8 @@ class ScriptedUser:
 
     def _is_told(self, messages: Sequence[Message]) -> bool:
         """Whether the agent has said all that the user asks for."""
-        return all(any(states(one, text, self._locale) for text in agent_messages(messages)) for one in self._asks_for)
+        told = agent_messages(messages)
+        return all(any(states(value, text, self._locale) for text in told) for value in self._asks_for)
 
     def _confirm(self, wants: Iterable[Wanted]) -> None:
         self._confirmed |= {repr(one.value) for one in wants}

