@@ -140,8 +140,13 @@ def _turns(messages: list[dict[str, Any]], scenario: Scenario, tools: Toolset) -
             history.append(Message(role="user", content=text, tool_calls=made))
         elif message["role"] == "assistant" and text and not calls:
             history.append(Message(role="assistant", content=text))
-        elif message["role"] == "tool" and message.get("requestor") == "user":
-            history.append(Message(role="tool", requestor="user", content=text))
+        elif message["role"] == "assistant" and calls:  # the user does not see them, but is told that some were made
+            made = tuple(ToolCall(name=one["name"], arguments=one["arguments"], id=one["id"]) for one in calls)
+            history.append(Message(role="assistant", tool_calls=made))
+        elif message["role"] == "tool":
+            asked_by, of = message.get("requestor") or "assistant", message.get("id")
+            named = {} if asked_by == "user" else {"tool_call_id": of, "error": bool(message.get("error"))}
+            history.append(Message(role="tool", requestor=asked_by, content=text, **named))
 
 
 def _values(known_info: str) -> set[str]:

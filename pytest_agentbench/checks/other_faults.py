@@ -1,5 +1,6 @@
 """What others did wrong in a run that did not pass: what ended it, and what kept everybody from passing."""
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -14,6 +15,9 @@ from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.text import flat, printable, shorten
 from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, FindingKind, OtherFault
 from pytest_agentbench.environment.call_replay import failure_text
+
+_PLACE = re.compile(r" \([^()\n]{1,500}:\d{1,7} in [\w<>.]{1,200}\)$")
+"""Where a tool raised: `(tools.py:15 in look)`."""
 
 
 def others_of(
@@ -98,13 +102,15 @@ def _of_faults(run: Run, findings: Sequence[Finding], handling: Handling) -> Ite
 def _only_lacks(run: Run, findings: Sequence[Finding], *, let_through: str = "") -> bool:
     """Whether the run failed, and by nothing but what goes wrong by itself where tools do not do what they should.
 
-    A stall is such a thing, and a crash by what a tool raised, which the agent `let_through`.
+    A stall is such a thing, a rule that is not proven to be broken, and a crash by what a tool raised, which the agent
+    `let_through`.
     """
-    failed = [one.kind for one in findings if one.required and one.passed is False]
-    raised = let_through.partition(" (")[0].partition(", led to by ")[0]
+    failing = [one for one in findings if one.required and one.passed is False]
+    failed = [one.kind for one in failing if one.proven or one.kind != "policy"]
+    raised = _PLACE.sub("", let_through).partition(", led to by ")[0].partition(": ")[2]
     crashed = run.termination is Termination.CRASHED and bool(raised) and raised in (run.error or "")
     ended: set[FindingKind] = {"termination"} if crashed or run.termination is Termination.STALLED else set()
-    return bool(failed) and SUFFERS.union(ended).issuperset(failed)
+    return bool(failing) and SUFFERS.union(ended).issuperset(failed)
 
 
 def _refused_to_user(
@@ -112,9 +118,9 @@ def _refused_to_user(
 ) -> Iterator[OtherFault]:
     """Give the lookup, the last call, that refused what the user is to give, before any write was tried.
 
-    No other tool takes that, so the agent did not choose the wrong one. What the user says in a line of its own may be
-    meant to be refused, and so may a call that is expected. A slip of the tool's own code is meant by nobody, unless it
-    looked up what it was given.
+    No other lookup takes that, so the agent did not choose the wrong one. What the user says in a line of its own may
+    be meant to be refused, and so may a call that is expected. A slip of the tool's own code is meant by nobody, unless
+    it looked up what it was given.
     """
     last, knows = next(iter(run.calls[-1:]), None), {flat(name): value for name, value in run.scenario.knows.items()}
     if last is None or run.faults or not _only_lacks(run, findings) or wrote(last, run.toolset) is not False:
@@ -122,7 +128,8 @@ def _refused_to_user(
     name, given = last.call.name, last.call.arguments
     known = [key for key in given if flat(key) in knows]
     told = [key for key in known if same(to_json(knows[flat(key)]), to_json(given[key]))]
-    elsewhere = [spec.arguments for spec in run.toolset.of("assistant") if spec.name != name]
+    lookups = [spec for spec in run.toolset.of("assistant") if spec.kind != "write"]
+    elsewhere = [spec.arguments for spec in lookups if spec.name != name]
     is_only_way = any(all(names is not None and key not in names for names in elsewhere) for key in told)
     others = (value for key, value in given.items() if key not in told)
     is_known = is_only_way and all(any(states(one, text) for text in run.scenario.user_texts) for one in others)

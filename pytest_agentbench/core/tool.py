@@ -17,8 +17,10 @@ Requestor = Literal["assistant", "user"]
 ToolKind = Literal["read", "write", "generic", "unknown"]
 """`write` changes state, `read` looks at it, `generic` does neither (a calculator, a hand-over)."""
 
-KindSource = Literal["declared", "annotation", "seen", "name"]
-"""What settled a kind: the user; the server, by annotations or HTTP verbs; a change that was seen; a guess by name."""
+KindSource = Literal["declared", "listed", "annotation", "seen", "name"]
+"""What settled a kind: the user; a committed list of a server's tools; the server, by annotations or HTTP verbs; a
+change that was seen; a guess by name.
+"""
 
 
 class ToolSpec(Model):

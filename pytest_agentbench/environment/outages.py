@@ -167,8 +167,8 @@ _OF_A_STATEMENT = range(1000, 2000)
 """Numbers by which MySQL's servers object to a statement, in what its drivers raise as an `OperationalError`."""
 
 _WORD = re.compile(r"\w+")
-_HOST = re.compile(r"://|^(?:[\w-]+\.)+[\w-]+(?:[:/]|$)|^localhost\b|^\[?[0-9a-fA-F:]*::")
-"""What an argument looks like that may name the server which was not reached; `ann@example.org` names none."""
+_HOST = re.compile(r"\w{2,10}://\S+|[\w.-]{1,253}:\d{2,5}(?:/\S*)?|localhost|(?:\d{1,3}\.){3}\d{1,3}|www\.\S+")
+"""An argument that may name the server which was not reached; `ann@example.org`, `12.50`, `invoice.pdf` name none."""
 
 
 def outage_in(
@@ -204,13 +204,15 @@ def _is_down(error: BaseException, arguments: Mapping[str, Any]) -> bool:
         return False
     if isinstance(error, NameError | ImportError):
         given = {word for leaf in leaves(dict(arguments)) for word in _WORD.findall(str(leaf))}
-        return given.isdisjoint(_WORD.findall(error.name or str(error)))
-    if any(_HOST.search(str(leaf)) for leaf in leaves(dict(arguments))):
+        return given.isdisjoint(_WORD.findall(error.name or ""))
+    if isinstance(error, sqlite3.Error):
+        return _is_of_database(error, arguments)
+    if isinstance(error, OSError) and error.errno in _OF_THE_MACHINE:
+        return True
+    if any(_HOST.fullmatch(leaf) for leaf in leaves(dict(arguments)) if isinstance(leaf, str)):
         return False
     if isinstance(error, ConnectionError | TimeoutError):
         return True
-    if isinstance(error, sqlite3.Error):
-        return _is_of_database(error, arguments)
     if isinstance(_attribute(error, "orig"), BaseException):  # sqlalchemy: what the driver raised decides
         return False
     status = _status(error, _attribute(error, "response")) if isinstance(error, Exception) else 0
@@ -221,11 +223,15 @@ def _is_down(error: BaseException, arguments: Mapping[str, Any]) -> bool:
     names = {kind.__name__ for kind in type(error).__mro__}
     if isinstance(error, OSError):
         if isinstance(error.filename, str | bytes):  # a file of the tool's own, where no argument is in its name
-            name = os.fsdecode(error.filename)
-            return not any(str(leaf) in name for leaf in leaves(dict(arguments)))
-        is_network = not names.isdisjoint(("gaierror", "SSLError"))
-        return is_network or error.errno in _OF_THE_MACHINE or not names.isdisjoint(_NAMED)
+            name = _plain_words(os.fsdecode(error.filename))
+            return not any(words and words <= name for words in map(_plain_words, leaves(dict(arguments))))
+        return not names.isdisjoint(("gaierror", "SSLError")) or not names.isdisjoint(_NAMED)
     return not names.isdisjoint(_NAMED) and next(iter(error.args), None) not in _OF_A_STATEMENT
+
+
+def _plain_words(value: object) -> set[str]:
+    """Give the words of a value as names of files may have them: `REP-9` stands in `rep-0009.json`."""
+    return {word.casefold().lstrip("0") or "0" for part in _WORD.findall(str(value)) for word in part.split("_")}
 
 
 def _is_of_database(error: sqlite3.Error, arguments: Mapping[str, Any]) -> bool:

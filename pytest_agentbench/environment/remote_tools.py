@@ -126,7 +126,8 @@ class Opening:
 def listed_tools(file: Path, opening: Opening) -> tuple[ToolSpec, ...]:
     """Give the tools of a committed list; the suite's `reads` and `writes` settle more than the list does."""
     specs = read_schema_tools(file, requestor=opening.requestor)
-    return tuple(opening.settled(spec, spec.kind, spec.kind_from) for spec in specs)
+    told = ((spec, "listed" if spec.kind_from == "declared" else spec.kind_from) for spec in specs)
+    return tuple(opening.settled(spec, spec.kind, source) for spec, source in told)
 
 
 def offered(

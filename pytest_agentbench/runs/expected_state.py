@@ -18,6 +18,7 @@ from pytest_agentbench.core.remote import OpenApiSpec
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.state import State
+from pytest_agentbench.core.transcript import CallRecord
 from pytest_agentbench.environment.call_replay import Followed, Replay, Wanted, replay
 from pytest_agentbench.environment.correspondence import Correspondence, names_in_run, renamed
 from pytest_agentbench.environment.diff import describe, diff
@@ -232,7 +233,7 @@ def _expecting(run: Run, found: Replay, matching: Matching, known: Correspondenc
     if found.state is not None and run.final_state is not None and not fails:
         same_writes = _made_all(run, matching) and _made_no_other(run, matching)
         counted = _Counted.of(run, found, known) if same_writes else None
-        if not same_writes and _made_all(run, matching):  # a POST that only looks something up counts as a write
+        if not same_writes and _made_all(run, matching) and _made_no_other(run, matching, told=False):
             likely, _ = aligned(found.state, run.final_state, deepcopy(known), same_writes=True)
             same_writes = not diff(likely, run.final_state, ignore)
         state, unknown = aligned(found.state, run.final_state, known, same_writes=same_writes, counted=counted)
@@ -248,10 +249,22 @@ def _made_all(run: Run, matching: Matching) -> bool:
     )
 
 
-def _made_no_other(run: Run, matching: Matching) -> bool:
-    """Whether the run made no write but expected ones; with all of those only the worlds can be what differs."""
+def _made_no_other(run: Run, matching: Matching, *, told: bool = True) -> bool:
+    """Whether the run made no write but expected ones; with all of those only the worlds can be what differs.
+
+    A call that a server alone calls a write counts where it is `told`: a POST may only look something up.
+    """
     paired = set(matching.succeeded.values())
-    return all(place in paired or wrote(record, run.toolset) is False for place, record in enumerate(matching.records))
+
+    def may_read(record: CallRecord) -> bool:
+        spec = run.toolset.get(record.call.name, record.call.requestor)
+        is_seen = record.result is not None and record.result.wrote is not None
+        return not (told or is_seen) and spec is not None and spec.kind_from in ("annotation", "listed")
+
+    return all(
+        place in paired or wrote(record, run.toolset) is False or may_read(record)
+        for place, record in enumerate(matching.records)
+    )
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ where it has all that it wanted, says again what the question names and it had s
 agreed to. Else it closes where nobody can see what was done, or where it waits for nothing more: also after a goodbye,
 and after a plain yes where no write is expected. Otherwise it says what it knows and nobody said, then that it has no
 answer; the third time the run is stalled. What nobody said is also told with an answer given once more, and before it
-leaves with something undone. A value counts as wanted until the writes that expect it were made.
+leaves, as long as no call was made. A value counts as wanted until the writes that expect it were made.
 """
 
 from collections import Counter
@@ -190,7 +190,7 @@ class ScriptedUser:
         has_all = self._has_all(left, messages)
         self._is_over = has_all and self._is_said
         facts = self._knowledge.asked(messages, heard, is_over=self._is_over)
-        is_waiting = not has_all and bool(left or self._asks_for or not view.calls)
+        is_waiting = not (has_all or view.calls)  # whoever looked something up knew how to ask
         unsaid = self._knowledge.unsaid(messages) if is_waiting else None
         if view.calls is None and unsaid is not None:  # what nobody sees may be done, but not with what nobody said
             unsaid = self._knowledge.needed(messages) or None
@@ -463,7 +463,7 @@ class ScriptedUser:
         is_served = not (waits or self._asks_for) and (view.calls or 0) > self._before_line[0]
         if is_served or (view.calls is None and is_told):
             return UserTurn(stop=Stop(reason="done", unanswered=heard.text))
-        if unsaid := self._knowledge.unsaid(messages):
+        if not view.calls and (unsaid := self._knowledge.unsaid(messages)):
             return self._more(UserTurn(acts=()), heard, unsaid)
         if waits or not self._asks_for:
             self._open = heard.text

@@ -262,6 +262,10 @@ def look(state, kind: str) -> str:
             raise OverSQL(error) from error
     if kind == "file":
         open("/nowhere/" + kind)
+    if kind in ("12.50", "invoice.pdf"):
+        raise ConnectionRefusedError(111, "Connection refused")
+    if kind == "REP-9":
+        open("/nowhere/rep-0009.json")
     if kind == "replica":
         open("/nowhere/orders.db")
     if kind == "secret":
@@ -281,6 +285,8 @@ def drop(state, kind: str):
     state["dropped"] = kind
 """
 LOOKING_UP = """
+import sys
+
 def build(tools):
     call = {tool.__name__: tool for tool in tools}
 
@@ -293,6 +299,8 @@ def build(tools):
         except Exception:
             if then == ["raise"]:
                 raise
+            if then == ["wrap"]:
+                raise RuntimeError(f"Error running tool look: {sys.exc_info()[1]}")
             if kind == "own":
                 try:
                     call["look"](kind=kind)
@@ -311,9 +319,9 @@ def build(tools):
 ENVIRONMENT, AGENT = (Verdict.ERROR, Blame.ENVIRONMENT), (Verdict.FAILED, Blame.AGENT)
 OUTAGES = {
     **dict.fromkeys(("down", "led", "client", "full", "locked", "sql", "name", "disk save", "late"), ENVIRONMENT),
-    **dict.fromkeys(("down raise", "replica"), ENVIRONMENT),
+    **dict.fromkeys(("down raise", "down wrap", "replica", "12.50", "invoice.pdf"), ENVIRONMENT),
     **dict.fromkeys(("W1", "over", "file", "secret", "odd", "key", "own", "late look", "down drop"), AGENT),
-    **dict.fromkeys(("2*price", "mem", "http://127.0.0.1:9/x", "down crash"), AGENT),
+    **dict.fromkeys(("2*price", "mem", "http://127.0.0.1:9/x", "down crash", "REP-9"), AGENT),
     "down save": (Verdict.PASSED, None),
 }
 """What a user asks for, whose words are the tools that the agent calls; what became of the run."""
@@ -342,6 +350,20 @@ def test_what_no_arguments_break_is_the_environments_fault(project: Project) -> 
     told = "'look' broke in a way that no arguments cause: ConnectionError: unreachable (bench/tools.py:15 in look)"
     assert told in str(results["down"].findings)
     assert "led to by ConnectionResetError: gone" in str(results["led"].findings)
+
+
+def test_a_rule_that_wants_what_is_down_is_not_the_agents_to_keep(project: Project) -> None:
+    """It made the call that the rule asks for, and the tool broke."""
+    log = {"when": {"calls": ["save"]}, "then": {"later": {"calls": ["look"]}}}
+    suite = {
+        "environment": {"tools": "tools", "state": {"json": "state.json"}, "reads": ["look"], "writes": ["save"]},
+        "policies": [{"id": "log", "text": "Look afterwards.", "rule": log}],
+        "scenarios": [{"id": "a", "says": ["down save look"], "expect": [{"save": {"kind": "down"}}]}],
+    }
+
+    result = judged(project, suite, LOOKING_UP, tools_py=LOOKS, state_json="{}")
+
+    assert (result.verdict, result.blame) == ENVIRONMENT, result.findings
 
 
 REFUSING = """

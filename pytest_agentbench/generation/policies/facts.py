@@ -164,7 +164,7 @@ async def facts_of(world: World, now: datetime | None = None) -> Facts:
     async with world.open() as opened:
         state = await opened.snapshot()
         tools = opened.tools.of("assistant")
-        reads = [spec for spec in tools if spec.kind == "read" and spec.kind_from in ("declared", "seen")]
+        reads = [spec for spec in tools if spec.kind == "read" and spec.kind_from in ("declared", "listed", "seen")]
         answers = {spec.name: await _answer(opened, spec, state or {}) for spec in reads}
     for spec in tools:
         is_undone = world.resets(spec) and spec.name not in world.without_state
