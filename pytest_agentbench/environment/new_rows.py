@@ -1,15 +1,24 @@
 """Which new rows of two worlds are one, where each world counted its keys up in the order of its own calls."""
 
+from collections import defaultdict, deque
 from collections.abc import Collection, Iterator, Mapping
+from itertools import islice, product
 from typing import Any
 
-from pytest_agentbench.core.json_values import same
+from pytest_agentbench.core.json_values import likeness, same
 from pytest_agentbench.core.state import State
 from pytest_agentbench.environment.fresh_values import names_an_id
 
 Rows = Mapping[str, Any]
 Pairs = dict[str, dict[str, str]]
 """Table → key in the one state → key of the same row in the other."""
+Marks = tuple[tuple[str, str], ...]
+"""Each column of a row with a text that is equal in rows that may be one."""
+
+_OWN = "own key"
+"""What a column holds that repeats the key of its row; no JSON."""
+_MOST = 64
+"""Ways to read the numbers of one row, each its own or one that is known to be another, that are tried."""
 
 
 def rekeyed(state: State, other: State, starts: tuple[State | None, State | None], given: Collection[str]) -> State:
@@ -57,13 +66,33 @@ def _counted(ours: Any, theirs: Any, starts: list[Rows]) -> tuple[Rows, Rows] | 
 
 def _pair(ours: Rows, theirs: Rows, known: dict[str, str], pairs: Pairs) -> None:
     taken = set(known.values())
+    alike: dict[Marks, deque[str]] = defaultdict(deque)
+    for new, row in theirs.items():
+        for marks in _marks(row, new, {}) if new not in taken else ():
+            alike[marks].append(new)
     for key, row in ours.items():
-        if key in known:
-            continue
-        fits = (new for new, found in theirs.items() if new not in taken and _is_one(row, found, (key, new), pairs))
-        if (new := next(fits, None)) is not None:
-            known[key] = new
-            taken.add(new)
+        for marks in _marks(row, key, pairs) if key not in known else ():
+            fits = alike.get(marks, deque())
+            while fits and fits[0] in taken:
+                fits.popleft()
+            if fits:
+                known[key] = fits.popleft()
+                taken.add(known[key])
+                break
+
+
+def _marks(row: Rows, key: str, pairs: Pairs) -> Iterator[Marks]:
+    """Yield texts of which two rows have one in common where they are one (`_is_one`), to look them up."""
+    cells = []
+    for name in sorted(row):
+        value = row[name]
+        forms = [likeness(value)]
+        if isinstance(value, int):
+            forms = [_OWN, *forms] if str(value) == key else forms
+            meant = [known[str(value)] for known in pairs.values() if str(value) in known] if names_an_id(name) else []
+            forms = [*dict.fromkeys(meant), *forms]
+        cells.append([(name, form) for form in forms])
+    return islice(product(*cells), _MOST)
 
 
 def _is_one(row: Rows, other: Rows, keys: tuple[str, str], pairs: Pairs) -> bool:
@@ -108,7 +137,8 @@ def _renamed(rows: Any, others: Any, known: Mapping[str, str], pairs: Pairs) -> 
 
 def _left(rows: Rows, known: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Give other keys to the rows that are no other one's, where a paired row took theirs."""
-    free = [key for key in known if key not in known.values()]
+    taken = set(known.values())
+    free = (key for key in known if key not in taken)
     for key in rows:
-        if key not in known and key in known.values():
-            yield key, free.pop(0)
+        if key not in known and key in taken:
+            yield key, next(free)

@@ -3,6 +3,8 @@
 import pytest
 
 from pytest_agentbench.core.verdict import Verdict
+from pytest_agentbench.environment.new_rows import rekeyed
+from tests.growth import growth
 from tests.plugin.project import Project
 
 SCHEMA = """
@@ -69,3 +71,23 @@ def test_new_rows_are_known_by_all_but_their_number_where_the_order_is_free(pyte
     found = {f"{one.key.scenario}-{one.key.variant}": one.verdict for one in project.document.results}
     assert {name for name, verdict in found.items() if verdict is Verdict.PASSED} == RIGHT
     assert len(found) == 9
+
+
+def test_many_new_rows_are_known_in_linear_time() -> None:
+    """Also rows that differ by nothing but the row of another table that they name, or by a number like their own."""
+
+    def pair(size: int) -> None:
+        forth, back = range(1, size + 1), range(size, 0, -1)
+        mine, other = (
+            {
+                "orders": {
+                    str(key): {"id": key, "what": f"lamp {name}"} for key, name in zip(forth, names, strict=True)
+                },
+                "parcels": {str(key): {"id": key, "order_id": key, "via": "post"} for key in forth},
+                "places": {str(key): {"place": name} for key, name in zip(forth, names, strict=True)},
+            }
+            for names in (forth, back)
+        )
+        assert rekeyed(mine, other, ({}, {}), ()) == other
+
+    assert growth(pair, 200) < 9
