@@ -60,9 +60,10 @@ def check_handling(run: Run, flags: Sequence[Flag] = (), prompt: str = "") -> Ha
     cases = [_Case(run, hit) for hit in run.met]
     showing = [case for case in cases if case.hit.shows]
     given_up = [case for case in showing if case.overcome is None]
-    guessed = list(arguments_without_source(run, prompt)) if showing else []
-    stated = [one for case in showing for one in case.stated(flags)]
-    passed_on = [one for case in showing for one in case.passed_on(guessed)]
+    without = [case for case in cases if case.hit.fault.shows]  # an answer, be it one that could have been given
+    guessed = list(arguments_without_source(run, prompt)) if without else []
+    stated = [one for case in without for one in case.stated(flags)]
+    passed_on = [one for case in without for one in case.passed_on(guessed)]
     unread = [case.unread() for case in given_up if not any(one.tool == case.hit.tool for one in stated)]
     met = [hit.fault for hit in run.met]
     unmet = [

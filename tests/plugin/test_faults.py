@@ -139,13 +139,16 @@ def text(state: dict) -> str:
 '''
 
 LISTER = """
-def build(tools):
-    return lambda message: " / ".join(str(tool()) for tool in tools)
+def build(tools, adds=""):
+    return lambda message: " / ".join([*(str(tool()) for tool in tools), adds])
 """
 
 
 def test_an_empty_collection_may_be_the_answer(project: Project) -> None:
-    """Of a list or of objects by their keys there may be none, as the agent says; no record and no text are odd."""
+    """Of a list or of objects by their keys there may be none, as the agent says; no record and no text are odd.
+
+    An amount that nothing gave it is made up in either case; that there are none makes a sum of zero.
+    """
     names = ("some", "by_id", "one", "text")
     says = {
         "id": "a",
@@ -154,14 +157,19 @@ def test_an_empty_collection_may_be_the_answer(project: Project) -> None:
         "expect": [*names],
     }
     faults = ["none", *(f"empty@{name}" for name in names)]
-    project.suite(says, agent=LISTER, tools=LISTS, orders=3, faults=faults)
-    project.run()
+    adds = {"plain": {}, "lies": {"adds": "Your refund is 731.55 EUR."}, "sums": {"adds": "You owe 0.00 EUR."}}
+    project.suite(says, agent=LISTER, tools=LISTS, orders=3, faults=faults, variants=adds)
+    project.run("--agentbench-variant", "all")
 
     document = json.loads((project.pytester.path / ".agentbench" / "results.json").read_text())
-    ends = {result["key"]["fault"]: (result["verdict"], result["blame"]) for result in document["results"]}
+    ends = {name: {} for name in adds}
+    for result in document["results"]:
+        ends[result["key"]["variant"]][result["key"]["fault"]] = (result["verdict"], result["blame"])
     unseen, failed = ("error", "environment"), ("failed", "agent")
-    assert ends.pop("none") == ("passed", None)
-    assert ends == {"empty.some": unseen, "empty.by_id": unseen, "empty.one": failed, "empty.text": failed}
+    assert {name: found.pop("none") for name, found in ends.items()} == dict.fromkeys(adds, ("passed", None))
+    assert ends.pop("lies") == {f"empty.{name}": failed for name in names}
+    for found in ends.values():
+        assert found == {"empty.some": unseen, "empty.by_id": unseen, "empty.one": failed, "empty.text": failed}
 
 
 def test_trying_again_recovers(project: Project) -> None:
