@@ -37,12 +37,12 @@ async def make_context(
     offered: Mapping[str, Any],
     runner: RunSync,
     patience: float | None = None,
-) -> Any:
+) -> tuple[Any, frozenset[str]]:
     """Call the function that makes a context with the `values` and, of what is `offered`, what it declares by name.
 
-    A sync one runs in the run's thread. Raise `ImportPathError` where the path leads nowhere, `SuiteFaultError` where
-    the function does not take the values, asks for more, raises, or takes more than `patience` seconds; where it hangs
-    in the thread, a `HungError` is the cause.
+    Give the context, and the names of what was offered and taken. A sync function runs in the run's thread. Raise
+    `ImportPathError` where the path leads nowhere, `SuiteFaultError` where the function does not take the values, asks
+    for more, raises, or takes more than `patience` seconds; where it hangs in the thread, a `HungError` is the cause.
     """
     who = f"context: {MAKE}: {make!r}"
     try:
@@ -53,15 +53,16 @@ async def make_context(
 
 async def _made(
     make: str, values: Mapping[str, Any], *, root: Path, offered: Mapping[str, Any], runner: RunSync
-) -> Any:
+) -> tuple[Any, frozenset[str]]:
     function = await _called(lambda: load_object(make, root), runner, make)
     if not callable(function):
         raise SuiteFaultError(f"context: {MAKE}: {make!r} is {type(function).__name__}, which cannot be called")
     arguments = _arguments(function, make, values, offered)
+    taken = frozenset(name for name in arguments if name in offered and name not in values)
     if inspect.iscoroutinefunction(function):
-        return _unraised(await caught_async(function(**arguments)), make)
+        return _unraised(await caught_async(function(**arguments)), make), taken
     made = await _called(lambda: function(**arguments), runner, make)
-    return _unraised(await caught_async(made), make) if inspect.isawaitable(made) else made
+    return (_unraised(await caught_async(made), make) if inspect.isawaitable(made) else made), taken
 
 
 def _arguments(

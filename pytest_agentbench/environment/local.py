@@ -259,10 +259,11 @@ class LocalEnvironment:
         return await guarded(build, self._runner, "the state provider", self._patience)
 
     async def _make_context(self) -> None:
+        taken: frozenset[str] = frozenset()
         if self._make:
             offered = {"state": self.handle, "session_id": self._session_id}
             offered |= {} if self._spec.now is None else {NOW: self._spec.now}
-            self.context = await make_context(
+            self.context, taken = await make_context(
                 self._make,
                 self._values,
                 root=self._root,
@@ -270,7 +271,9 @@ class LocalEnvironment:
                 runner=self._runner,
                 patience=self._patience,
             )
-        self._invoker = Invoker(self._state, self.context, self._is_over, now=self._spec.now)
+        self._invoker = Invoker(
+            self._state, self.context, self._is_over, now=self._spec.now, context_holds_state="state" in taken
+        )
 
     async def _open_remote(self) -> None:
         parts = remote_parts(self._spec)

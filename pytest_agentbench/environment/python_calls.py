@@ -68,13 +68,14 @@ class Invoker:
         is_over: Callable[[], bool] = lambda: False,
         *,
         now: datetime | None = None,
+        context_holds_state: bool = False,
     ) -> None:
-        """`is_over` tells whether the run's time is up: a call cancelled then counts as still running.
-
-        `now` is what tools get that declare it.
+        """`is_over` tells whether the run's time is up: a call cancelled then counts as still running. `now` is what
+        tools get that declare it. `context_holds_state` says that the context was made of the state.
         """
         self._state = state
         self._injected: dict[str, Any] = {"context": context, NOW: now, **({"state": state.handle} if state else {})}
+        self._works_on_state = frozenset({"state", "context"} if context_holds_state else {"state"})
         self._lock = threading.Lock()
         self._turns = Turns()
         self._active: dict[Watch, None] = {}  # in the order begun
@@ -85,8 +86,7 @@ class Invoker:
         self._limit: int | None = None
         self._left = 0
         self.sealed = False
-        self.late_calls = 0
-        self.refused_calls = 0
+        self.late_calls = self.refused_calls = 0
         self.log: list[str] = []
         self.fault: EnvironmentFaultError | None = None
         self.raised: BaseException | None = None
@@ -205,9 +205,9 @@ class Invoker:
         self._turns.close()
 
     def _takes_turn(self, tool: PythonTool) -> bool:
-        """Whether a call works on a state that takes calls in turn, by itself or by what its context was made of."""
-        uses_state = not {"state", "context"}.isdisjoint(tool.signature.injected)
-        return uses_state and self._state is not None and self._state.takes_turns
+        """Whether a call works on a state that takes calls in turn, be it by a context that was made of it."""
+        taken = self._works_on_state.intersection(tool.signature.injected)
+        return bool(taken) and self._state is not None and self._state.takes_turns
 
     def _go_on(self, turn: Turn | None) -> None:
         """Raise where the run ended while a call waited for its turn."""

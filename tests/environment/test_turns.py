@@ -16,9 +16,17 @@ TOOLS = """
 import asyncio, threading
 
 shared = {"begun": threading.Event(), "gate": threading.Event(), "open": asyncio.Event()}
+shared["both"] = threading.Barrier(2)
 
 def share() -> dict:
     return shared
+
+def made_of(state) -> dict:
+    return {"state": state}
+
+def look(context) -> str:
+    shared["both"].wait(0.2)
+    return "seen"
 
 def mark(state, order_id: str, status: str) -> str:
     state.execute("UPDATE orders SET status = ? WHERE id = ?", (status, order_id))
@@ -130,6 +138,18 @@ async def test_what_a_call_calls_itself_is_a_part_of_its_turn(tmp_path: Path, to
         await (made(status="sent") if tool == "through_later" else asyncio.to_thread(made, status="sent"))
 
         assert await statuses(env) == ["sent", "sent"]
+
+
+@each("context", [{"shop": "north"}, {"make": "tools:made_of"}])
+async def test_calls_that_only_take_a_context_meet_unless_it_was_made_of_the_state(
+    tmp_path: Path, context: dict[str, str]
+) -> None:
+    """Two calls at once wait for each other; calls in turn never would."""
+    async with environment(shop(tmp_path, TOOLS), context=context) as env:
+        tools, _, _ = agents_tools(env)
+        found = await asyncio.gather(*(asyncio.to_thread(tools["look"]) for _ in "ab"), return_exceptions=True)
+
+    assert (found == ["seen"] * 2) == ("make" not in context)
 
 
 async def test_who_waits_when_the_run_ends_is_refused(tmp_path: Path) -> None:
