@@ -29,6 +29,9 @@ class Desk(BaseHTTPRequestHandler):
         if self.path == "/reset":
             TAKEN.clear() if "keep" not in sys.argv else None
             self.answer({})
+        elif self.path == "/flaky":
+            RESETS.append(body)
+            self.answer({}, 200 if len(RESETS) < 3 else 503) if "hangs" not in sys.argv or len(RESETS) < 3 else None
         elif self.path == "/keyed":
             TAKEN.clear()
             self.answer({}, 200 if self.headers.get("X-Key") else 401)
@@ -71,7 +74,7 @@ def take(name):
     TAKEN[drawn] = {"by": "you"}
 
 
-ASKED = []
+ASKED, RESETS = [], []
 ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Desk).serve_forever()
 """
 
@@ -262,7 +265,7 @@ def test_a_reset_that_does_nothing_fails_no_agent(project: Project) -> None:
     assert verdicts["astray", "one"].blame is Blame.SCENARIO
     result.stdout.fnmatch_lines_random(
         [
-            "*the world that runs share was not put back for each (does `reset` put all back?): taken.rows.*",
+            "*not put back (does `reset` do it? for counters: `environment.state.ignore`): taken.rows.*",
             "*astray.*:1:*: environment.tools.reset: POST /rest reaches nothing: HTTP 404*",
         ]
     )
@@ -272,10 +275,16 @@ def test_a_post_that_only_looks_and_a_service_out_of_order_fail_no_agent(project
     """Nothing but the id that each world drew differs; and who answers 503 to an expected call tells of no agent."""
     looks = {"id": "looks", "says": ["Ask and take new1"], "expect": [{"take": {"name": "new1"}}]}
     suite(project, "post", looks, takes("busy", "busy"), serve=SERVE)
+    for name in ("refuses", "hangs"):
+        serve = {**SERVE, "command": [*SERVE["command"], name], "share": "session"}
+        below = {"base_url": "http://127.0.0.1:{port}/api"}
+        suite(project, name, takes(name, "a"), agent={"serve": serve, "reset": "POST /flaky"}, **below)
 
     result = project.run("bench")
 
     found = {one.key.scenario: one for one in project.document.results}
+    for name in ("refuses", "hangs"):
+        assert (found[name].verdict, found[name].blame) == (Verdict.ERROR, Blame.ENVIRONMENT), result.stdout.str()
     assert found["looks"].verdict is Verdict.PASSED, result.stdout.str()
     assert (found["busy"].verdict, found["busy"].blame) == (Verdict.ERROR, Blame.ENVIRONMENT)
 

@@ -167,13 +167,16 @@ async def _reset(spec: OpenApiSpec, opening: Opening, tools: RestTools, values: 
             try:
                 answer = await sender.send(request)
             except EnvironmentFaultError as error:
-                raise EnvironmentFaultError(f"{dotted(at)}: {error}") from error
+                is_of_service = isinstance(error, ServiceFaultError)
+                kind = ServiceFaultError if is_of_service else EnvironmentFaultError
+                raise kind(f"{dotted(at)}: {error}") from error
     if answer.status >= 400:
         said = shorten(printable(answer.text), 200)
         if answer.status in NOT_THERE:
             raise NeverUpError(f"{spec.reset} reaches nothing: HTTP {answer.status}: {said}", at=at)
         place = dotted(tuple(step for step in at if isinstance(step, str)))
-        raise EnvironmentFaultError(f"{place}: {spec.reset}: HTTP {answer.status}: {said}")
+        kind = ServiceFaultError if answer.status in _OUTAGES else EnvironmentFaultError
+        raise kind(f"{place}: {spec.reset}: HTTP {answer.status}: {said}")
 
 
 async def _document(
