@@ -22,6 +22,7 @@ _VALUE = re.compile(
     r"|(?<=\w )[A-Z]\w*(?: [A-Z]\w*)+"
 )
 """E-mail addresses, whole tokens with a digit, and two or more words in a row with capitals, but at the beginning."""
+_JOINED = re.compile(r"[/&]")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _EXAMPLE = re.compile(r"['\"“‘`]([^\s'\"”’`]{2,40})['\"”’`]")
 _BEFORE = 4
@@ -44,6 +45,7 @@ def known_values(scenario: Scenario, toolset: Toolset) -> tuple[tuple[Scalar, tu
     if not text:
         return ()
     labels = _labels(scenario, toolset)
+    text = _told_apart(text, labels)
     stated = [(value, [name]) for name, value in labels if value != "" and _is_told(value, text)]
     values: dict[str, tuple[Scalar, list[str]]] = {}
     for value, names in [*stated, *_in_prose(text, labels, [value for value, _ in stated])]:
@@ -64,6 +66,27 @@ def _labels(scenario: Scenario, toolset: Toolset) -> tuple[Named, ...]:
         examples = _EXAMPLE.findall(described[:_DESCRIBED]) if isinstance(described, str) else []
         found += [(name, example) for example in examples or [""]]
     return tuple(dict.fromkeys(found))
+
+
+def _told_apart(text: str, labels: Sequence[Named]) -> str:
+    """Give the text with ids of known forms apart that a slash or an ampersand joins, unless all of it has such a form.
+
+    A date has no letters, and the parts of a path are no such ids.
+    """
+    forms = {form for _, value in labels if (form := _id_form(str(value)))}
+
+    def apart(match: re.Match[str]) -> str:
+        parts = _JOINED.split(match[0])
+        are_ids = len(set(parts)) == len(parts) and all(_id_form(part) in forms for part in parts)
+        return " & ".join(parts) if are_ids and _id_form(match[0]) not in forms else match[0]
+
+    return _VALUE.sub(apart, text)
+
+
+def _id_form(text: str) -> str:
+    """Give the form of what has letters and digits, "" for anything else."""
+    word = plain(text).lstrip("#")
+    return shape(word) if _LETTERS.search(word) else ""
 
 
 def _is_told(value: Scalar, text: str) -> bool:

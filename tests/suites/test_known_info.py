@@ -89,6 +89,26 @@ def test_a_value_is_a_whole_token(code: str) -> None:
     assert len(parts) == 1 or not any("n" in names for names in found.values())
 
 
+@each(
+    ("text", "ids"),
+    [
+        ("Your orders are W1/W2.", {"W1", "W2"}),
+        ("Your orders: W1&W2/W34.", {"W1", "W2", "W34"}),
+        ("Your order is W1/X2.", {"W1/X2"}),
+        ("Your order is docs/W1/W2.", {"docs/W1/W2"}),
+        ("Your order is W1/W2-2024.", {"W1/W2-2024"}),
+        ("Your order of 11/12/2024.", {"11/12/2024"}),
+    ],
+)
+def test_a_slash_or_an_ampersand_stands_between_two_ids(text: str, ids: set[str]) -> None:
+    """An example or a call tells what an id looks like; a date and a path are one token."""
+    call = {"name": "open", "arguments": {"order": "W2", "day": 12}}
+    shown = known(text, tools(order="Such as 'W77'."))
+    called = known(text, tools(order=""), evaluation_criteria={"actions": [call]})
+
+    assert (set(shown), set(called)) == (ids, ids)
+
+
 def test_a_part_of_a_told_value_is_none() -> None:
     """A call names the whole; a price is none of its figures."""
     call = {"name": "open", "arguments": {"order": "S 101"}}
