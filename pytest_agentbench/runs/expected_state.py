@@ -178,9 +178,7 @@ def _began_otherwise(plan: RunPlan, run: Run, found: Replay) -> str:
     began, _ = aligned(found.start, start, Correspondence((), start, found.start, _clock(run, found)), same_writes=True)
     first = next(iter(diff(began, start, state.ignore if state else ())), None)
     shown = describe(first) if first else ""
-    why = (
-        "the world that runs share was not put back (does `reset` do it? for counters: `environment.state.ignore`)"
-    )
+    why = "the world that runs share was not put back (does `reset` do it? for counters: `environment.state.ignore`)"
     return f"{why}: {shown}" if shown else ""
 
 
