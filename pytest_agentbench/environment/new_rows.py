@@ -65,20 +65,21 @@ def _counted(ours: Any, theirs: Any, starts: list[Rows]) -> tuple[Rows, Rows] | 
 
 
 def _pair(ours: Rows, theirs: Rows, known: dict[str, str], pairs: Pairs) -> None:
-    taken = set(known.values())
-    alike: dict[Marks, deque[str]] = defaultdict(deque)
-    for new, row in theirs.items():
+    keys, taken = list(theirs), set(known.values())
+    alike: dict[Marks, deque[int]] = defaultdict(deque)
+    for place, (new, row) in enumerate(theirs.items()):
         for marks in _marks(row, new, {}) if new not in taken else ():
-            alike[marks].append(new)
+            alike[marks].append(place)
     for key, row in ours.items():
+        fits = []
         for marks in _marks(row, key, pairs) if key not in known else ():
-            fits = alike.get(marks, deque())
-            while fits and fits[0] in taken:
-                fits.popleft()
-            if fits:
-                known[key] = fits.popleft()
-                taken.add(known[key])
-                break
+            places = alike.get(marks, deque())
+            while places and keys[places[0]] in taken:
+                places.popleft()
+            fits += [places[0]] if places else []
+        if fits:
+            known[key] = keys[min(fits)]
+            taken.add(known[key])
 
 
 def _marks(row: Rows, key: str, pairs: Pairs) -> Iterator[Marks]:
