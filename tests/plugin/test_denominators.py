@@ -24,6 +24,7 @@ def test_runs_that_nobody_is_left_to_run_are_not_lost(pytester: pytest.Pytester)
     assert not document.complete
 
 
+@pytest.mark.slow
 def test_a_death_during_another_items_setup_names_the_one_that_killed(pytester: pytest.Pytester) -> None:
     """A run that was started ahead dies while an innocent item is being set up."""
     project = Project(pytester=pytester, arguments=("-n1",))

@@ -42,6 +42,7 @@ def test_retail_tasks_that_nothing_passes_are_named(tmp_path: Path) -> None:
     assert all(one.oracle for one in report.scenarios)
 
 
+@pytest.mark.slow
 def test_calls_of_the_user_are_made_by_the_user(tmp_path: Path) -> None:
     """Where both parties have tools, the oracle asks for what is the user's to do, and passes."""
     report = described(tmp_path, "telecom")

@@ -168,6 +168,7 @@ def test_the_symbolic_event_stays_in_the_provenance(support):
     assert "C1 asks for" in kept["symbolic_event"]["description"]
 
 
+@pytest.mark.slow
 async def test_the_same_seed_gives_the_same_drafts(tmp_path):
     """Two sources agree to the byte; another seed gives others."""
     file = airline(tmp_path)
