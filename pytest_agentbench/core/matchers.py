@@ -124,8 +124,8 @@ def _are_crossed(low: Any, high: Any, *, is_strict: bool) -> bool:
         dates = order_of(low, high)
         is_one_date = dates is None and (moment_of(low) or moment_of(high)) is not None
         return low > high and not is_one_date and dates in (None, 1)
-    spans = [span_of(next(iter(one.values()))) if is_moment(one) else None for one in (low, high)]
-    return None not in spans and low.keys() == high.keys() and spans[0] > spans[1]  # type: ignore[operator]
+    from_now, to_now = (span_of(next(iter(one.values()))) if is_moment(one) else None for one in (low, high))
+    return from_now is not None and to_now is not None and low.keys() == high.keys() and from_now > to_now
 
 
 def _is_operator(key: object) -> bool:

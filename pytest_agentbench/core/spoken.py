@@ -20,7 +20,6 @@ _DATE = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])")
 _MOMENT = re.compile(r"(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(?::\d{2})?(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})?")
 _TIME = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d")
 _FIGURE_BEFORE, _FIGURE_BEHIND = re.compile(r"\d[^\w\s]?\Z"), re.compile(r"[^\w\s]?\d")
-_AMOUNT = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?) ([^\W\d_]+)")
 _FEWEST, _MOST = 2, 999
 _UNIT, _ENDING, _REACH = 3, 2, 80
 """Letters that a unit has at least and its ending at most, and characters behind a number in which it may stand."""
@@ -142,13 +141,7 @@ def states(value: object, text: str, locale: str = "en") -> bool:
         if isinstance(found, float) and not found.is_integer():
             return any(_stands_in(one, said) for one in _decimal_in_words(found, *locales))
         return any(found in numbers_in_words(said, one) for one in locales)
-    if any(_stands_in(one, said) for one in _in_other_ways(found, locale)):
-        return True
-    if (amount := _AMOUNT.fullmatch(plain(found))) is None:
-        return False
-    number, unit = amount.groups()  # "1 hour" is stated by "1 hours"
-    words = {word for figure, word in _AMOUNT.findall(said) if figure == number}
-    return any(_is_plural(unit, word, locale) or _is_plural(word, unit, locale) for word in words)
+    return any(_stands_in(one, said) for one in _in_other_ways(found, locale))
 
 
 @lru_cache(maxsize=4096)
@@ -208,28 +201,6 @@ def _is_unit(word: str, unit: str) -> bool:
     """Whether two words name one thing and several of it, as far as one begins with the other."""
     shorter, longer = sorted((word, unit), key=len)
     return len(shorter) >= _UNIT and longer.startswith(shorter) and len(longer) - len(shorter) <= _ENDING
-
-
-def _is_plural(word: str, of: str, locale: str) -> bool:
-    """Whether a word is another with an ending of several, in English or in a language."""
-    is_longer = len(of) >= _UNIT and word.startswith(of)
-    return is_longer and any(word[len(of) :] in _plural_endings(one) for one in dict.fromkeys(["en", locale]))
-
-
-@lru_cache(maxsize=16)
-def _plural_endings(locale: str) -> frozenset[str]:
-    """Give the endings that names of units have for several in a language (Unicode's CLDR), in plain form."""
-    from babel import Locale, UnknownLocaleError  # noqa: PLC0415 - as above
-    from babel.units import UnknownUnitError, format_unit  # noqa: PLC0415 - as above
-
-    endings: set[str] = set()
-    with contextlib.suppress(UnknownLocaleError, ValueError):
-        known = Locale.parse(locale.replace("-", "_"))
-        for unit in map(str, known.unit_display_names):
-            with contextlib.suppress(UnknownUnitError):
-                one, *several = (plain(format_unit(n, unit, locale=known)).strip("0123456789 ") for n in (1, 2, 5))
-                endings |= {form[len(one) :] for form in several if one and form.startswith(one)}
-    return frozenset(filter(str.isalpha, endings))
 
 
 def _words_behind(text: str, end: int) -> list[str]:
