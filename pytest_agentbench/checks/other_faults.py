@@ -48,7 +48,7 @@ def _ended(run: Run, raised: Sequence[Finding]) -> Iterator[OtherFault]:
     yield from (OtherFault(blame=Blame.SCENARIO, reason=finding.message) for finding in raised[:1])
 
 
-NO_ARGUMENTS = "broke in a way that no arguments cause"
+NO_ARGUMENTS = "broke, and no argument can be the cause"
 """What became of a call where the environment does not work."""
 
 UNANSWERED = (

@@ -347,7 +347,7 @@ def test_what_no_arguments_break_is_the_environments_fault(project: Project) -> 
     found = {one.key.scenario: one for one in project.document.results}
     results = {words: found[re.sub(r"\W+", "-", words)] for words in OUTAGES}
     assert {words: (one.verdict, one.blame) for words, one in results.items()} == OUTAGES
-    told = "'look' broke in a way that no arguments cause: ConnectionError: unreachable (bench/tools.py:15 in look)"
+    told = "'look' broke, and no argument can be the cause: ConnectionError: unreachable (bench/tools.py:15 in look)"
     assert told in str(results["down"].findings)
     assert "led to by ConnectionResetError: gone" in str(results["led"].findings)
 

@@ -138,7 +138,7 @@ def test_doctor_and_validate_tell_of_what_no_arguments_break(
         statuses.append(main([command, str(path)]))
         told.append(" ".join(capsys.readouterr().out.split()))
 
-    broke = "'login' broke in a way that no arguments cause: ConnectionError: no server (bench/tools.py:3 in login)"
+    broke = "'login' broke, and no argument can be the cause: ConnectionError: no server (bench/tools.py:3 in login)"
     assert statuses == [1, 1], told
     assert f"PROBLEM tools {broke} -> mend it" in told[0]
     assert '- {"login": {"pin": "***"}} *** stands for a secret, which is not shown: write the value' in told[0]
