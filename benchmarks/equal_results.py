@@ -15,6 +15,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from pytest_agentbench.results.document import comparable, read
 
@@ -27,7 +28,7 @@ WAYS: dict[str, tuple[tuple[str, ...], ...]] = {
 }
 
 
-def played(checkout: Path, suite: str, way: str, folder: Path) -> dict[str, object]:
+def played(checkout: Path, suite: str, way: str, folder: Path) -> dict[str, Any]:
     """Play a suite of a checkout, and give its results as they compare."""
     model = ("--agentbench-cassette", "replay") if suite.endswith("_llm") else ()
     out = folder / "results.json"
@@ -58,10 +59,10 @@ def played(checkout: Path, suite: str, way: str, folder: Path) -> dict[str, obje
     return found
 
 
-def differing(one: dict[str, object], other: dict[str, object]) -> Iterator[str]:
+def differing(one: dict[str, Any], other: dict[str, Any]) -> Iterator[str]:
     """Name what differs: runs by their keys, all else by its name."""
-    results = {str(run["key"]): run for run in one["results"]}  # type: ignore[attr-defined]
-    others = {str(run["key"]): run for run in other["results"]}  # type: ignore[attr-defined]
+    results = {str(run["key"]): run for run in one["results"]}
+    others = {str(run["key"]): run for run in other["results"]}
     yield from (key for key in results.keys() | others.keys() if results.get(key) != others.get(key))
     yield from (name for name in one.keys() | other.keys() if name != "results" and one.get(name) != other.get(name))
 
@@ -75,7 +76,7 @@ def main() -> int:
     asked = parser.parse_args()
     differ = 0
     for suite in asked.suites.split(","):
-        first: dict[str, object] = {}
+        first: dict[str, Any] = {}
         for way in WAYS:
             with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
                 found = played(asked.checkout.absolute(), suite, way, Path(one))
@@ -85,7 +86,7 @@ def main() -> int:
                     before, after = found, played(asked.after.absolute(), suite, way, Path(other))
             wrong = sorted(differing(before, after))
             differ += len(wrong)
-            print(f"{suite:20} {way:12} {len(after['results']):4} runs, {len(wrong)} differ {wrong[:5] or ''}")  # type: ignore[arg-type]
+            print(f"{suite:20} {way:12} {len(after['results']):4} runs, {len(wrong)} differ {wrong[:5] or ''}")
     return 1 if differ else 0
 
 

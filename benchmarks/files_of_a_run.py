@@ -55,7 +55,7 @@ def files_run() -> set[str]:
             status = pytest.main(["--agentbench", "-q", "-p", "no:cacheprovider", "bench/agentbench.yaml::refund-late"])
     finally:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(None)  # type: ignore[arg-type]  # the stubs forbid to end it
     if status:
         raise SystemExit(told.getvalue())
     return {name.removeprefix(f"{PACKAGE}/") for name in found if name.startswith(f"{PACKAGE}/")}

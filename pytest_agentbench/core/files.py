@@ -150,7 +150,7 @@ class ProcessLock:
         self.release()
 
     def _acquire(self, *, wait: bool) -> bool:
-        from filelock import Timeout  # noqa: PLC0415
+        from filelock import Timeout  # noqa: PLC0415 - as in `__init__`
 
         if self.held:
             return True
