@@ -207,6 +207,18 @@ def test_a_phone_shows_one_thing_at_a_time(file: Path, *, dark: bool) -> None:
     visit(file, act, width=390, height=844, phone=True, dark=dark)
 
 
+@pytest.mark.parametrize("width", [480, 600, 768, 900, 1024, 1280])
+def test_nothing_is_wider_than_the_window(file: Path, width: int) -> None:
+    """Between a phone and a desk, too, no view has to be pushed sideways."""
+
+    async def act(page: Page) -> None:
+        for view in ("#overview", "#runs", "#runs/0", "#policies", "#tools"):
+            await page.go(view)
+            assert await page.run("document.documentElement.scrollWidth") == width, view
+
+    visit(file, act, width=width)
+
+
 @pytest.mark.parametrize("dark", [False, True])
 def test_text_stands_out_from_its_ground(file: Path, *, dark: bool) -> None:
     """Ordinary and muted text, links and badges have a contrast of 4.5 and more (WCAG 2.2, 1.4.3)."""
