@@ -177,6 +177,12 @@ def contradicted(wants: Wants, text: str, known: frozenset[str], locale: str) ->
     return found
 
 
+def _kind(code: str) -> str:
+    """Give what ids of one kind have in common; one letter says little: `B5` and `C7` are of one kind, `M31` is not."""
+    has_one = sum(map(str.isalpha, code)) == 1
+    return "".join("0" if one.isdigit() else "a" if one.isalpha() else one for one in code) if has_one else shape(code)
+
+
 class Heard:
     """What a message of the agent is about: values `left` to do that it states, and wanted ones that it contradicts.
 
@@ -196,6 +202,7 @@ class Heard:
         locale: str,
     ) -> None:
         self.text = text
+        self._wants = wants
         self.asks = has_question_mark(text)
         self._texts = [text, *before]
         self._locale = locale
@@ -220,6 +227,17 @@ class Heard:
         wanted = [one.value for one in self.contradicted]
         own = {one.value for one in self.stated}
         return all(value in own and states(value, line, self._locale) for value in wanted)
+
+    def is_changed_by(self, line: str) -> bool:
+        """Whether a line of the user names a wanted id where the message states another of its kind, and not that one.
+
+        "Make it C7, please." changes "B5, shall I?".
+        """
+        expected = [one for one in self._wants if one.name]
+        codes = codes_in(self.text).keys() - {plain(str(one.value)) for one in expected}
+        kinds = {_kind(code) for code in codes}
+        named = [one for one in stated(expected, line, self._locale) if _kind(plain(str(one.value))) in kinds]
+        return bool(named) and not any(states(one.value, self.text, self._locale) for one in named)
 
     def is_about(self, values: Sequence[object], *, alone: bool) -> bool:
         """Whether the message, or one of those before it, states one of `values`.

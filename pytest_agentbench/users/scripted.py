@@ -1,8 +1,8 @@
 """The scripted user: says its lines, gives what it knows when asked by name, agrees to what it wants, and closes.
 
 It reads no prose: it knows what it wants as values, and finds them in what the agent says. A statement, which is a
-message without a question mark of any script that names no value it knows, gets the next line, or the end. Where no
-line is left but a goodbye, one that states a wanted value that was not written yet gets a plain yes, once.
+message without a question mark that names no value it knows, gets the next line, or the end. Where no line is left
+but a goodbye, one that states a wanted value that was not written yet gets a plain yes, once.
 
 A question that is only about facts which it names and states gets these alone: "Which plan: mini or maxi?". Any other
 gets, in one turn, every fact of `knows` that it names, and the first that fits of:
@@ -11,7 +11,7 @@ gets, in one turn, every fact of `knows` that it names, and the first that fits 
 2. a plain yes, once, to the `about` of the request just made
 3. where a wanted value is contradicted the plain no, with the value if the user can know it; the value alone where the
    question states it, too
-4. a request that is still to be made, where the user itself has not spoken yet of what is stated
+4. a request still to be made, where the user has not spoken yet of what is stated; a line that changes what is stated
 5. the plain yes, if the question or the agent's two messages before it state a wanted value
 
 If nothing fits it says the next line, and so it does where the same is asked a third time. If none is left it closes
@@ -289,7 +289,6 @@ class ScriptedUser:
         """Whether no write is wanted, all is said, and the user has given a goodbye or a yes of its own making.
 
         So it is after a no of the script's own, unless the question is about that once more.
-
         "Line L2 is blocked. Is there anything else?" gets the yes that "Line L2, shall I move it?" would get.
         """
         is_wanted = bool(self._script.left) or any(one.name for one in self._wants)
@@ -325,13 +324,15 @@ class ScriptedUser:
                 self._confirm(heard.matter)
             return turn
         if heard.contradicted and heard.asks and heard.is_about(self._meant, alone=True):
-            about, self._meant = self._meant, ()
-            return UserTurn(text=self._language.yes, acts=(Act(kind="confirm", about=about),))
+            act, self._meant = Act(kind="confirm", about=self._meant), ()
+            return UserTurn(text=self._language.yes, acts=(act,))
         if heard.contradicted:  # a list is no question: the line that says which one comes next
             says_which = left and heard.lists_what(left[0].text)
             return self._next(view, heard.text) if says_which else self._correct(view, heard, messages)
-        if heard.matter and self._comes("request") and heard.is_new_to(messages, left[0]):
-            return self._next(view, heard.text)
+        if heard.matter and left and left[0].act not in ANSWERS:
+            is_offer = left[0].act == "request" and heard.is_new_to(messages, left[0])
+            if is_offer or (heard.asks and heard.is_changed_by(left[0].text)):
+                return self._next(view, heard.text)
         open_ones = [one for one in heard.matter if one.name or not left]
         is_due = heard.stated and (view.calls is not None or left or not self._is_told(messages))
         if not is_due:  # "To which card?" after a yes to "Refund W1?" is about something else
@@ -350,8 +351,8 @@ class ScriptedUser:
         return self._yes(heard.matter)
 
     def _yes(self, matter: Iterable[Wanted], text: str = "") -> UserTurn:
-        about = tuple(dict.fromkeys(one.value for one in matter))
-        return UserTurn(text=text or self._language.yes, acts=(Act(kind="confirm", about=about),))
+        act = Act(kind="confirm", about=tuple(dict.fromkeys(one.value for one in matter)))
+        return UserTurn(text=text or self._language.yes, acts=(act,))
 
     def _correct(self, view: View, heard: Heard, messages: Sequence[Message]) -> UserTurn:
         """Say what is wanted: of several choices that a message lists, or in place of what it says instead.
@@ -361,8 +362,7 @@ class ScriptedUser:
         facts = {one.name: one.value for one in heard.contradicted}
         if heard.is_choice:
             return self._inform([Fact(name, value) for name, value in facts.items()])
-        texts = agent_messages(messages)
-        known = {name: value for name, value in facts.items() if self._can_know(value, texts)}
+        known = {name: value for name, value in facts.items() if self._can_know(value, agent_messages(messages))}
         if not known and self._script.left and not self._comes(*ANSWERS):
             return self._next(view, heard.text)
         wanted = ", ".join(dict.fromkeys(map(spoken, known.values())))

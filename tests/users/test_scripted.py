@@ -461,6 +461,26 @@ def test_what_the_script_informs_of_answers_before_a_plain_yes() -> None:
     assert talk.hear("I-901 by card: shall I?") == "Yes, charge it."
 
 
+@each(
+    "line",
+    [
+        "Sure, but make it C7.",
+        {"other": "Sure, but make it C7."},
+        {"withdraw": "Sure, but make it C7.", "about": "B5"},
+        {"request": "Make it C7, please."},
+    ],
+)
+def test_a_line_that_changes_what_is_wanted_comes_before_a_yes(line: Any) -> None:
+    """A question about the first wish also states who asks; a yes would agree to what its author takes back next."""
+    says = ("Lease B5 to me, M31.", line, {"confirm": "Yes, please.", "about": "C7"})
+    talk = opened(*says, expect={"plot": "C7", "number": "M31"})
+
+    changed = talk.hear("Plot B5 has 120 square metres. Shall I lease B5 to you (M31)?")
+
+    assert "C7" in changed
+    assert talk.hear("C7 instead, for M31: shall I?") == "Yes, please."
+
+
 def test_ids_of_its_own_words_are_agreed_to_where_nothing_is_expected() -> None:
     """A wrong agent is shown only where its question gets a yes; the author's lines come first."""
     talk = opened("Refund W9", "Really?")
