@@ -11,6 +11,7 @@ from itertools import pairwise
 from random import Random
 from typing import Any
 
+from pytest_agentbench.checks.answers import is_said
 from pytest_agentbench.checks.effects import tool_writes
 from pytest_agentbench.checks.findings import call_text, value_text
 from pytest_agentbench.checks.matching import argument_matches
@@ -337,19 +338,20 @@ def _false_claim(source: MutantSource) -> Changes:
         yield f"says that {names} was done, and did nothing", _but(steps, [step for step, _ in writes])
         return
     is_told = bool(source.scenario.communicate_info)
-    if source.deciding and not is_told:
-        return  # the lookups that decide were made: it was carried out
+    if (source.deciding or source.scenario.replies or source.scenario.output) and not is_told:
+        return  # the lookups that decide were made, or what the agent answers decides, and no script knows that
     claim = ["Your request was carried out as you wished.", *source.oracle.words, DONE]
     change = f"says that the request was carried out{', in place of what is to be communicated' * is_told}"
     yield change, (*steps[:-1], steps[-1].model_copy(update={"text": "\n".join(claim)}))
 
 
 def _wrong_statement(source: MutantSource) -> Changes:
-    steps, infos = source.oracle.script, source.scenario.communicate_info
+    steps, infos, locale = source.oracle.script, source.scenario.communicate_info, source.scenario.language or "en"
     for index, info in enumerate(infos):
+        words = [word for word in source.oracle.words if not is_said(info, word, locale)]
         wrong = str(near(info))
         stated = [wrong] if any(char.isdigit() for char in info) else []
-        told = [*infos[:index], *infos[index + 1 :], *stated, *source.oracle.words, DONE]
+        told = [*infos[:index], *infos[index + 1 :], *stated, *words, DONE]
         change = f"says {value_text(wrong)} for {value_text(info)}" if stated else f"does not say {value_text(info)}"
         yield change, (*steps[:-1], steps[-1].model_copy(update={"text": "\n".join(told)}))
 

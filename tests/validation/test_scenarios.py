@@ -131,6 +131,16 @@ def test_values_that_a_rule_asks_for_are_said(tmp_path: Path, must_say: object) 
     assert report.issues == ()
 
 
+def test_a_wrong_statement_is_not_put_right_by_a_rule(tmp_path: Path) -> None:
+    """What a rule has the agent say is wrong there, too, where it is what must be communicated."""
+    rule = {"when": {"calls": ["close_ticket"]}, "then": {"must_say": {"text": 92.5}}}
+    say = {"id": "say", "text": "Tell the fee.", "rule": rule}
+
+    report = one(tmp_path, scenario(communicate=["92.50"]), policies=[say])
+
+    assert report.operators["wrong statement"] == (1, 1)
+
+
 def test_matchers_are_filled_in(tmp_path: Path) -> None:
     """An expected value that is a pattern is replaced by a known value that fits it."""
     report = one(tmp_path, scenario(expect=[{"close_ticket": {"ticket_id": "T1", "note": {"$regex": "T[0-9]"}}}]))
@@ -244,6 +254,8 @@ def test_replies_and_typed_answers_are_asked_of_weak_agents_alone(tmp_path: Path
     assert [skipped.what for skipped in report.skipped] == ["what the agent replies, puts out and hands over"]
     alone = one(tmp_path, {"id": "a", "says": ["Close T1"], "replies": [{"contains": "closed"}]})
     assert alone.issues == ()
+    refused = one(tmp_path, scenario(expect=[], never=["close_ticket"], replies=[{"matches": "closed already"}]))
+    assert (refused.issues, refused.survivors) == ((), ())
 
 
 def test_agents_of_a_framework_are_not_asked_of_a_right_run(tmp_path: Path) -> None:
