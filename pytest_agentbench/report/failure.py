@@ -69,7 +69,7 @@ def failure_text(
             lines += _section("also", _also(result, also, marks, verbose=verbose))
             lines += _section("not measured", [_open(one, marks) for one in result.unmeasured])
         lines += _section("state", _not_scored_state(result, lines, marks, verbose=verbose))
-        lines += _section("not the agent's fault", [_other(one, marks) for one in result.also])
+        lines += _section(_others_heading(result), [_other(one, marks) for one in result.also])
         lines += _flags(result, marks)
         lines += _section("disputed", [f"{marks.plain(result.disputed)}; the run is scored"] if result.disputed else [])
         rests = result.rests_on_auditor and standing is not None
@@ -288,6 +288,11 @@ def _open(part: Unmeasured, marks: Glyphs) -> str:
     return marks.plain(f"{part.part}: {part.why.removeprefix('not measured: ')}{cure}")
 
 
+def _others_heading(result: Result) -> str:
+    """Name the faults of others: beside a rule that the agent broke for certain they excuse nothing."""
+    return "besides, and not the agent's fault" if result.blame is Blame.AGENT else "not the agent's fault"
+
+
 def _other(fault: OtherFault, marks: Glyphs) -> str:
     return f"blame {fault.blame}: {marks.plain(fault.reason)}"
 
@@ -297,6 +302,7 @@ def _facts(result: Result, marks: Glyphs, *, told: bool) -> str:
     facts = [f"blame: {result.blame or 'nobody'}"]
     if result.termination is not None:
         told = told and result.termination is not Termination.FINISHED
+        told |= any(one.reason == result.stop_reason for one in result.also)
         reason = f" ({marks.plain(result.stop_reason)})" if result.stop_reason and not told else ""
         facts.append(f"termination: {result.termination}{reason}")
     if result.complexity is not None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.transcript import Message, Transcript
-from pytest_agentbench.core.verdict import CallExplanation, Finding
+from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, OtherFault
 from pytest_agentbench.report.failure import failure_text
 from tests.results.make import result, support_runs, unconfirmed, wrong_refund
 from tests.tables import each
@@ -70,6 +70,19 @@ def test_an_argument_left_out_is_shown():
         status="wrong_arguments", tool="f", expected={"a": 1, "b": 2}, actual={"a": 1}, differing={"b": (2, None)}
     )
     assert "b=<left out>" in failure_text(result("x", "failed", calls=(explanation,)), None)
+
+
+def test_the_fault_of_another_beside_the_agents_is_told_once():
+    """What was proven before stays the agent's: the text does not contradict itself."""
+    ended = OtherFault(blame=Blame.SCENARIO, reason="nobody knows which", ended=True)
+    run = unconfirmed()
+    findings = tuple(one.model_copy(update={"proven": True}) for one in run.findings)
+    run = run.model_copy(update={"findings": findings, "also": (ended,), "stop_reason": ended.reason})
+
+    shown = failure_text(run, None)
+
+    assert "besides, and not the agent's fault\n    blame scenario: nobody knows which" in shown
+    assert shown.count(ended.reason) == 1
 
 
 def test_long_texts_are_cut_and_the_length_is_said():
