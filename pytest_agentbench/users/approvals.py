@@ -1,6 +1,6 @@
 """What a scripted user decides where it is asked for approval, or asked the same again and again."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,11 +27,12 @@ class Insisting:
 
     It asks for nothing else where it states no value and names nothing that a call could take or that has a name in the
     user's language, where every value that is wanted was said, and where no call was tried since: whatever the answer
-    was, the agent lacks nothing. `askable` are the names of what calls take; None where wanted calls leave some open.
+    was, the agent lacks nothing. `askable` are the names of what calls take, and wanted calls leave none `is_open`.
     """
 
-    def __init__(self, askable: Sequence[str] | None, language: Language) -> None:
+    def __init__(self, askable: Sequence[str], language: Language, *, is_open: bool) -> None:
         self._askable = askable
+        self._is_open = is_open
         self._language = language
         self._times = 1
         self._tried = 0  # calls
@@ -47,6 +48,16 @@ class Insisting:
         self._times, self._tried = before + 1 if is_same else 1, view.tried
         return self._times if is_same else 0
 
+    def lacks(self, text: str, known: Iterable[str], own: Sequence[str]) -> bool:
+        """Whether a message without a value names what a call takes, and what the user neither knows nor speaks of.
+
+        "Please tell me your PIN." is a question without its mark.
+        """
+        said = {plain(name) for name in known}
+        unknown = [name for name in self._askable if plain(name) not in said and self._language.names([name], text)]
+        is_said = any(self._language.names(unknown, one) for one in own)
+        return bool(unknown) and not is_said and not any(map(str.isdigit, text))
+
     @staticmethod
     def stalled() -> Stop:
         """Say that the agent goes on with nothing."""
@@ -56,7 +67,7 @@ class Insisting:
     def _lacks_nothing(
         self, last: UserTurn, view: View, heard: Heard, wanted: Sequence[object], names: Sequence[str]
     ) -> bool:
-        if self._askable is None or view.calls is None or not wanted:
+        if self._is_open or view.calls is None or not wanted:
             return False
         if {act.kind for act in last.acts or ()} != {"confirm"} or heard.stated or heard.contradicted:
             return False

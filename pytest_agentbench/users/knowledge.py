@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -104,17 +104,20 @@ def wants_of(scenario: Scenario, toolset: Toolset) -> tuple[Wanted, ...]:
     return tuple(one.model_copy(update={"writes": frozenset(writes[plain(str(one.value))])}) for one in found.values())
 
 
-def askable(scenario: Scenario, toolset: Toolset) -> tuple[str, ...] | None:
-    """Give the names of all arguments of the agent's tools; None where an expected write leaves one of its own open.
+def askable(toolset: Toolset) -> tuple[str, ...]:
+    """Give the names of all arguments of the agent's tools."""
+    return tuple(dict.fromkeys(name for spec in toolset.of("assistant") for name in spec.arguments or ()))
 
-    Where none is open, an agent that was told all values lacks nothing that a call could take.
+
+def leaves_open(scenario: Scenario, toolset: Toolset) -> bool:
+    """Whether an expected write leaves an argument of its own open, or nobody knows which it has.
+
+    Where none does, an agent that was told all values lacks nothing that a call could take.
     """
     writes = [call for way in scenario.ways for call in way.expected_calls if call.requestor == "assistant"]
     known = [(call, spec) for call in writes if (spec := toolset.get(call.name)) is not None]
     written = [(call, spec.arguments) for call, spec in known if spec.kind not in ("read", "generic")]
-    if not written or any(names is None or not names <= call.arguments.keys() for call, names in written):
-        return None
-    return tuple({name for spec in toolset.of("assistant") for name in spec.arguments or ()})
+    return not written or any(names is None or not names <= call.arguments.keys() for call, names in written)
 
 
 def telling(wants: Iterable[Wanted]) -> tuple[Wanted, ...]:
@@ -287,6 +290,11 @@ class Knowledge:
     def names(self) -> list[str]:
         """All names by which an agent may ask for something."""
         return [name for one in self.facts for name in one.names]
+
+    def known_names(self, can_know: Callable[[object], bool]) -> list[str]:
+        """Give the names of its facts, and of those values of expected calls that it `can_know`."""
+        values = ((name, value) for call in self._expected for name, value in call.arguments.items())
+        return [*self.names, *(name for name, value in values if can_know(value))]
 
     def asked(self, messages: Sequence[Message], heard: Heard, *, is_over: bool) -> list[Fact]:
         """Give the facts that a message names.

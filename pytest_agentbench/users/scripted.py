@@ -66,7 +66,8 @@ class ScriptedUser:
         lines: Sequence[Line] = (),
         *,
         wants: Sequence[Wanted] = (),
-        askable: Sequence[str] | None = None,
+        askable: Sequence[str] = (),
+        is_open: bool = True,
         asks_for: Sequence[str] = (),
         expected: Sequence[ExpectedCall] = (),
         known: Sequence[tuple[Scalar, tuple[str, ...]]] = (),
@@ -75,7 +76,7 @@ class ScriptedUser:
         """Say `lines` (none: those of the view, or its goal) to get what it `wants` done and be told `asks_for`.
 
         `expected` are the agent's calls that it approves, `known` values with their names where it `knows` none,
-        `askable` the names of what a call could take; None where nobody knows, or where what it wants leaves some open.
+        `askable` the names of what a call could take, of which what it wants leaves some open if it `is_open`.
         """
         self._language = language or language_of("en")
         self._locale = self._language.locale
@@ -102,7 +103,7 @@ class ScriptedUser:
         self._open = ""
         self._last = UserTurn()
         self._repeated = 0
-        self._insisting = Insisting(askable, self._language)
+        self._insisting = Insisting(askable, self._language, is_open=is_open)
         self._has_insisted = False
         self._counts: UserTurn | None = None  # what of the last answer was one
 
@@ -139,8 +140,7 @@ class ScriptedUser:
         self._wants += wants_in(own, self._wants)
         self._numbers = numbers_in(own)
         if view.knows:
-            facts = ((name, to_json(value), view.also.get(name, ())) for name, value in view.knows.items())
-            known = [Fact(name, value, (name, *also)) for name, value, also in facts]
+            known = [Fact(name, to_json(value), (name, *view.also.get(name, ()))) for name, value in view.knows.items()]
             self._knowledge = Knowledge(known, self._expected, self._language)
         values = [spoken(fact.value) for fact in self._knowledge.facts]
         texts = [line.text for line in self._script.lines] + [view.goal, *values]
@@ -148,10 +148,7 @@ class ScriptedUser:
         self._own = tuple(map(clipped, (*texts, view.persona or "", view.known_info, view.task_instructions)))
 
     def _decide(self, view: View, messages: Sequence[Message], requests: Sequence[ApprovalRequest]) -> UserTurn:
-        """Answer approvals in one turn; a question that no line answers is answered as any message is.
-
-        What nothing decides stays open: whoever leads the conversation says what is missing.
-        """
+        """Answer approvals in one turn, questions without a line as any message; what nothing decides stays open."""
         texts = agent_messages(messages)
         answers = [
             (request, self._approver.answer(request, view, self._ids, lambda value: self._can_know(value, texts)))
@@ -198,7 +195,7 @@ class ScriptedUser:
         if not (heard.asks or facts or self._is_invited(view, heard, texts, is_report=bool(fresh))):
             if unsaid and self._is_said:
                 return self._more(UserTurn(acts=()), heard, unsaid)
-            return self._next(view, text) if self._script.left else self._leave(left)
+            return self._next(view, text) if self._script.left else self._leave(left, text)
         is_again = len(texts) > 1 and similar(text, texts[-2])
         self._last = self._last.model_copy(update={"decisions": ()})  # a request is decided about once
         wanted = [one.value for one in (*left, *undone(self._weak, view.done)) if one.name]
@@ -470,10 +467,12 @@ class ScriptedUser:
         self._unanswered.append(heard.text)
         return self._has_none().model_copy(update={"stop": unanswerable(self._unanswered)})
 
-    def _leave(self, left: Sequence[Wanted]) -> UserTurn:
-        """Close behind a message that asks for nothing; an earlier question stands open unless all wanted was done."""
+    def _leave(self, left: Sequence[Wanted], text: str) -> UserTurn:
+        """Close behind a message that asks for nothing known; what was asked stands open unless all wanted was done."""
         is_done = any(one.name for one in self._wants) and not any(one.name for one in left)
-        return UserTurn(stop=Stop(reason="done", unanswered="" if is_done else self._open))
+        known = self._knowledge.known_names(lambda value: self._can_know(value, ()))
+        is_lacking = not is_done and self._insisting.lacks(text, known, self._own)
+        return UserTurn(stop=Stop(reason="done", unanswered="" if is_done else self._open or text * is_lacking))
 
     def _has_none(self) -> UserTurn:
         return UserTurn(text=self._language.unknown, acts=(Act(kind="other"),))

@@ -40,6 +40,7 @@ class Talk:
         tool: str = "refund",
         language: str = "en",
         asks_for: Sequence[str] = (),
+        askable: Sequence[str] = (),
         **view: Any,
     ) -> None:
         expected = [expect] if isinstance(expect, dict) else expect or []
@@ -48,7 +49,8 @@ class Talk:
         scenario = Scenario(id="a", title="a", task=task, says=tuple(map(Line.model_validate, says)))
         self.view = View(**view)
         wants = wants_of(scenario, TOOLS)
-        self.user = ScriptedUser(scenario.says, wants=wants, asks_for=asks_for, language=language_of(language))
+        given = {"wants": wants, "asks_for": asks_for, "askable": askable, "expected": calls}
+        self.user = ScriptedUser(scenario.says, **given, language=language_of(language))
         self.messages: list[Message] = []
         self.turn = UserTurn()
 
@@ -479,6 +481,26 @@ def test_a_line_that_changes_what_is_wanted_comes_before_a_yes(line: Any) -> Non
 
     assert "C7" in changed
     assert talk.hear("C7 instead, for M31: shall I?") == "Yes, please."
+
+
+@each(
+    ("says", "text", "is_open"),
+    [
+        ("Refund W1.", "Please tell me your PIN.", True),
+        ("Refund W1.", "Please state the card number to go on.", True),
+        ("Refund W1.", "Please tell me the order ID.", False),
+        ("Refund W1.", "I cannot do that.", False),
+        ("Refund W1.", "Your PIN 4071 is right.", False),
+        ("Refund W1, my pin is 4071.", "Please tell me your PIN.", False),
+        ("Refund W1, I am M2.", "Please tell me the member.", False),
+    ],
+)
+def test_a_demand_for_what_nobody_knows_stays_open(says: str, text: str, is_open: bool) -> None:
+    """It is a question without its mark where it names what a call takes and the scenario does not hold."""
+    expect = {"order_id": "W1", "member": "M2"}
+    talk = opened(says, expect=expect, askable=("order_id", "pin", "card_number", "member"))
+
+    assert bool(talk.close(text).unanswered) is is_open
 
 
 def test_ids_of_its_own_words_are_agreed_to_where_nothing_is_expected() -> None:
