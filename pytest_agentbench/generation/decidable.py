@@ -6,6 +6,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
 from pytest_agentbench.core.ids import codes_in, shape
@@ -186,7 +187,8 @@ def owners(draft: Draft, state: State | None) -> Iterator[str]:
         return
     refused = [call for turn in draft.turns for call in turn.refused]
     calls = records_of((*draft.calls, *refused))
-    known = ownership_of([to_json(state or {}), to_json(draft.state)], calls, draft.owner)
+    before = [replace(one, result=None) if one.writes else one for one in calls]  # a change may give a thing away
+    known = ownership_of([to_json(state or {}), to_json(draft.state)], before, draft.owner)
     owner = known.kinds_of(draft.owner) if draft.owner.key is not None else {}
     others = people_of(known, calls)
     is_unseen = state is None and draft.owner.table and draft.owner.table not in others  # found out from other calls

@@ -1,6 +1,6 @@
 """The rows in states and answers, with the calls that gave them: what ownership is read from."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -8,7 +8,7 @@ from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.names import IDENTIFIERS
 from pytest_agentbench.generation.draft import PlannedCall
 from pytest_agentbench.generation.tools.graph.name_match import words
-from pytest_agentbench.generation.tools.labels import NAMES, is_identifier
+from pytest_agentbench.generation.tools.labels import NAMES, is_identifier, is_role
 from pytest_agentbench.generation.tools.probing.result_parser import inner, parsed
 
 _WRAPPERS = frozenset({"item", "result", "data", "row", "entry", "record", "list", "content"})
@@ -62,6 +62,11 @@ class Row:
     columns: frozenset[str] = frozenset()
     name: str = ""
 
+    @property
+    def repeats(self) -> tuple[str, ...]:
+        """The columns that hold the key under which the row stands in its table."""
+        return tuple(name for name, value in self.cells.items() if self.key and str(value) == self.key)
+
 
 def cells_of(arguments: Mapping[str, JsonValue]) -> Iterator[tuple[str, JsonValue]]:
     """Yield the plain values of arguments, each with the last name on the way to it."""
@@ -96,6 +101,17 @@ def rows_of_call(call: CallRecord) -> Iterator[Row]:
 
 def outer_rows(call: CallRecord) -> Iterator[Row]:
     return (row for row in rows_of_call(call) if row.listed_in is None and row.part_of is None)
+
+
+def tables_in(name: str, value: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+    """Yield the tables that a field of a state is: several under their names, where a tool reads them as one answer."""
+    parts = inner(value)
+    if isinstance(parts, Mapping) and parts and all(isinstance(one, list) for one in map(inner, parts.values())):
+        firsts = {str(key): next(iter(inner(part)), None) for key, part in parts.items()}
+        if not _is_keyed(firsts):  # the same columns in each: rows by whose they are
+            yield from ((str(key), part) for key, part in parts.items())
+            return
+    yield name, value
 
 
 def rows_in(
@@ -162,6 +178,22 @@ def key_column(rows: Sequence[Row]) -> str:
     return ""
 
 
+def key_names(rows: Sequence[Row]) -> dict[str, str]:
+    """Give what columns call keys of tables, with the tables' nouns: `badge`, where all `people` have theirs in it.
+
+    A name that says whose a row is, that tables are called by, or that two have, names no kind.
+    """
+    columns: dict[str, set[str]] = {}
+    for row in rows:
+        if row.key:
+            here = {kind_of(name, row.noun) for name in row.repeats}
+            columns[row.noun] = columns.get(row.noun, here) & here
+    nouns = {row.noun for row in rows if not row.source.startswith(ANSWER)}
+    claimed = [(kind, noun) for noun, kinds in columns.items() for kind in kinds - nouns if not is_role(kind)]
+    several = Counter(kind for kind, _ in claimed)
+    return {kind: noun for kind, noun in claimed if several[kind] == 1}
+
+
 def kind_of(name: str, noun: str) -> str:
     """Give the kind of thing that a column holds keys of: its words without *id* and the like, else the row's noun."""
     return " ".join(word for word in words(name) if word not in IDENTIFIERS) or noun
@@ -171,14 +203,12 @@ def noun_of(name: str) -> str:
     return next((word for word in reversed(words(name)) if word not in IDENTIFIERS), name)
 
 
-def listed_by(call: CallRecord, carries: Callable[[Row, str, JsonValue], bool]) -> Iterator[tuple[str, str]]:
-    """Yield by what a call lists rows, the name and the kind: an argument that each of several rows of its answer
-    carries.
-    """
+def listed_by(call: CallRecord, carries: Callable[[Row, str, JsonValue], bool]) -> Iterator[tuple[str, str, str]]:
+    """Yield by what a call lists rows: the name, kind and value of an argument that each row of its answer carries."""
     rows = list(outer_rows(call))
     for name, value in cells_of(call.arguments):
         if len(rows) > 1 and all(carries(row, name, value) for row in rows):
-            yield name, kind_of(name, noun_of(call.tool))
+            yield name, kind_of(name, noun_of(call.tool)), str(value)
 
 
 def is_key(value: JsonValue) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_agentbench.core.json_values import JsonValue
+from pytest_agentbench.core.names import IDENTIFIERS
 from pytest_agentbench.generation.draft import Owner
 from pytest_agentbench.generation.language.plain import words_of
 from pytest_agentbench.generation.owned_rows import (
@@ -23,12 +24,14 @@ from pytest_agentbench.generation.owned_rows import (
     is_telling,
     key_column,
     key_columns,
+    key_names,
     kind_of,
     listed_by,
     noun_of,
     outer_rows,
     rows_in,
     rows_of_call,
+    tables_in,
 )
 from pytest_agentbench.generation.tools.graph.name_match import words
 from pytest_agentbench.generation.tools.labels import NAMES, is_identifier, is_role
@@ -74,6 +77,7 @@ class Ownership:
         self._columns: Mapping[str, str] = base._columns if base else key_columns(rows)
         self._keys: dict[str, set[str]] = base._keys if base else defaultdict(set)
         self._values: dict[str, set[str]] = base._values if base else defaultdict(set)
+        self._tells: dict[str, set[str]] = base._tells if base else defaultdict(set)
         self._alias: Mapping[str, str] = base._alias if base else self._aliases(rows, calls)
         self.people: frozenset[str] = base.people if base else self._people(rows, calls, owner)
         self._owned: dict[Thing, dict[Thing, None]] = {}
@@ -118,7 +122,8 @@ class Ownership:
 
     def kinds_of(self, owner: Owner) -> People:
         """Give an owner that is a row of a table, or a key alone, as people."""
-        key, kind = str(owner.key), owner.table if owner.table in self._values else noun_of(owner.table)
+        key, own = str(owner.key), kind_of(self._columns.get(owner.table, ""), noun_of(owner.table))
+        kind = owner.table if owner.table in self._values else own
         kinds = [self._alias.get(kind, kind)] if owner.table else sorted(self._values)
         named = [one for one in kinds if key in self._values.get(one, ())]
         return {one: frozenset({key}) for one in [one for one in named if one in self.people] or named[:1]}
@@ -128,7 +133,7 @@ class Ownership:
         for kind, keys in people.items():
             key = min(keys)
             row = self._row((kind, key))
-            column = self._columns.get(row.source, "") if row else ""
+            column = self._columns.get(row.source) or next(iter(row.repeats), "") if row else ""
             name = row.name if row else "" if self._keys.get(kind) else key
             table = row.source if row and not row.source.startswith(ANSWER) else kind
             called = words_of(column) if column and words_of(column) != "id" else f"{words_of(noun_of(table))} id"
@@ -220,11 +225,24 @@ class Ownership:
 
     def _thing(self, name: str, value: JsonValue, noun: str) -> Thing | None:
         """Give what a column, or an argument, holds the key of; None where it is no key, or a name of a person."""
-        kind = self._alias.get(kind_of(name, noun), kind_of(name, noun))
+        kind = self._kind(name, kind_of(name, noun), str(value))
         keys = self._keys.get(kind)
         if not is_key(value) or (keys and is_role(name) and not is_identifier(name) and str(value) not in keys):
             return None
         return kind, str(value)
+
+    def _kind(self, name: str, kind: str, key: str) -> str:
+        """Give the kind that a key is of: a bare `code` in the row of a stay may be that of a skipper, by the rows."""
+        kind, kinds = self._alias.get(kind, kind), self._tells.get(key, set())
+        is_of_another = len(kinds) == 1 and is_telling(key) and IDENTIFIERS.issuperset(words(name))
+        return next(iter(kinds)) if is_of_another else kind
+
+    def _key_of(self, row: Row) -> Thing | None:
+        """Give the plain name of a row's kind and its key; None for a key alone in a list, which is no row."""
+        column = self._column(row)
+        key = row.key or row.cells.get(column)
+        kind = row.noun if row.key else kind_of(column, row.noun)
+        return (kind, str(key)) if row.columns and is_key(key) else None
 
     def _aliases(self, rows: Sequence[Row], calls: Sequence[CallRecord]) -> dict[str, str]:
         """Say which kinds are others under another name, since they hold the keys of these: the `handler` of a bird.
@@ -238,16 +256,14 @@ class Ownership:
                 held[kind].add(key)
             if is_identifier(name) and source.startswith("arguments/"):
                 own[kind].add(key)
+        found = key_names(rows)
+        own_keys = [(row, *thing) for row in rows if (thing := self._key_of(row))]
         in_rows: dict[str, set[str]] = defaultdict(set)
-        for row in rows:
-            column = self._column(row)
-            own_key = row.key or row.cells.get(column)
-            if row.columns and is_key(own_key):  # a key alone in a list is no row
-                in_rows[row.noun if row.key else kind_of(column, row.noun)].add(str(own_key))
+        for _, kind, key in own_keys:
+            in_rows[found.get(kind, kind)].add(key)
         for kind, keys in in_rows.items():
             own[kind] |= keys
-        found: dict[str, str] = {}
-        for kind in sorted(held.keys() - in_rows.keys()):
+        for kind in sorted(held.keys() - in_rows.keys() - found.keys()):
             if not (is_role(kind) or all(map(is_telling, held[kind]))):
                 continue
             hits = {
@@ -257,21 +273,25 @@ class Ownership:
             if best and hits[best] >= min(_LEAST, len(held[kind])) and hits[best] * 2 >= len(held[kind]):
                 found[kind] = best
         alias = {kind: found.get(other, other) for kind, other in found.items()}
-        for kind, keys in in_rows.items():
-            self._keys[alias.get(kind, kind)] |= keys
+        for row, plain, key in own_keys:
+            kind = alias.get(plain, plain)
+            self._keys[kind].add(key)
+            if not row.source.startswith(ANSWER):
+                self._tells[key].add(kind)
         return alias
 
     def _people(self, rows: Sequence[Row], calls: Sequence[CallRecord], owner: Owner) -> frozenset[str]:
         sources: dict[str, set[str]] = defaultdict(set)
         called: dict[str, set[str]] = defaultdict(set)
         for name, plain, source, key in every_cell(rows, calls):
-            kind = self._alias.get(plain, plain)
+            kind = self._kind(name, plain, key)
             sources[kind].add(source)
-            called[kind].add(name)
+            if is_identifier(name) or self._keys.get(kind) or not key.isdecimal() or is_telling(key):
+                called[kind].add(name)  # no row has a small number as its key: it counts people
             self._values[kind].add(key)
         carried = {kind for kind, several in sources.items() if len(several) >= _SOURCES}
         persons = {own[0] for row in rows if _is_person(row) and (own := self._own(row))}
-        roles = {kind for kind in carried if is_role(kind) or any(map(is_role, called[kind]))}
+        roles = {kind for kind in carried if called[kind] and any(map(is_role, (kind, *called[kind])))}
         self.people = frozenset(persons & carried | roles)
         has_rows = any(self._keys.get(kind) for kind in self.people)
         if owner.key is not None:
@@ -285,7 +305,7 @@ class Ownership:
             known = tables.get(own) if own else None
             return str((known or row).cells.get(name, row.cells.get(name))) == str(value)
 
-        every = [(name, self._alias.get(kind, kind)) for call in calls for name, kind in listed_by(call, carries)]
+        every = [(name, self._kind(name, *of)) for call in calls for name, *of in listed_by(call, carries)]
         listing = {kind for name, kind in every if is_identifier(name) and kind in carried}
         if not has_rows:
             # words in a column are no people where there are rows of named ones by which things are listed
@@ -299,7 +319,7 @@ def ownership_of(
 ) -> Ownership:
     """Find out whom things belong to, out of the tables of states and calls with their answers."""
     records = list(calls)
-    tables = [(name, table) for state in states for name, table in (state or {}).items()]
+    tables = [one for state in states for name, table in (state or {}).items() for one in tables_in(name, table)]
     rows = [row for name, table in tables for row in rows_in(name, table, noun_of(name), is_table=True)]
     return Ownership([*rows, *(row for call in records for row in rows_of_call(call))], records, owner or Owner())
 
@@ -341,12 +361,23 @@ def mixed_owners(
         for kind, keys in about.people.items():
             if kind in owner and owner[kind].isdisjoint(keys):
                 yield place, _against(kind, about, owner[kind])
+            elif kind in owner and (taken := _taken(kind, base.about(calls[place]), about, owner[kind])):
+                yield place, taken
             owner[kind] = owner.get(kind, keys) & keys or owner[kind]
     for place, (call, about) in enumerate(zip(calls, every, strict=True)):
         for kind in about.listed.keys() & owner.keys():
             later = [every[at].people.get(kind, frozenset()) for at, one in enumerate(calls) if place in one.sources]
             if not any(owner[kind] & keys for keys in later):
                 yield place, f"{call.tool} lists things of several, and none of {_shown(owner[kind])} is taken from it"
+
+
+def _taken(kind: str, before: About, after: About, owner: frozenset[str]) -> str:
+    """Say what a call makes the owner's that belonged to somebody else before; "" where there is nothing."""
+    now = {(name, value): whose.get(kind, frozenset()) for name, value, whose in after.because}
+    for name, value, whose in before.because:
+        if owner.isdisjoint(whose.get(kind, owner)) and now.get((name, value), frozenset()) & owner:
+            return f"{name} {value} belongs to {_shown(whose[kind])}, not to {_shown(owner)}"
+    return ""
 
 
 def _against(kind: str, about: About, owner: frozenset[str]) -> str:

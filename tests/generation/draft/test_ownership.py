@@ -208,3 +208,82 @@ def test_rows_of_an_answer_belong_to_what_lists_them_though_it_does_not_repeat_t
     assert known.people == {"observer"}
     assert known.owners(("run", "RN-703")) == {"observer": frozenset({"OB-22"})}
     assert [place for place, _ in mixed_owners(known, cancelled)] == [1]
+
+
+def test_a_bare_code_that_stands_in_rows_of_others_is_the_key_of_whom_it_tells_apart() -> None:
+    """A stay's `code` tells no stays apart; all its values are codes of skippers, and so is that of `list_stays`.
+
+    The tables are what one tool reads.
+    """
+    tables: dict[str, JsonValue] = {
+        "skippers": [{"code": f"SK-{at}", "pin": f"44{at}", "name": f"Skipper {at}"} for at in (17, 23, 31)],
+        "stays": [
+            {"stay": stay, "code": code, "berth": berth}
+            for stay, code, berth in [("ST-501", "SK-17", "A2"), ("ST-502", "SK-23", "B2"), ("ST-503", "SK-17", "B1")]
+        ],
+    }
+    of_17 = [row for row in tables["stays"] if row["code"] == "SK-17"]  # type: ignore[union-attr, index, call-overload]
+    known = ownership_of([{"read_book": tables}], [CallRecord("list_stays", {"code": "SK-17"}, of_17)])
+    identified = CallRecord(
+        "identify_skipper", {"code": "SK-31", "pin": "4431"}, {"code": "SK-31", "name": "Skipper 31"}
+    )
+    cancelled = CallRecord("cancel_stay", {"stay": "ST-501"}, {"stay": "ST-501", "status": "cancelled"}, writes=True)
+    booked = CallRecord("book_stay", {"code": "SK-17"}, {"stay": "ST-9f", "code": "SK-17"}, writes=True)
+
+    assert known.people == {"skipper"}
+    assert known.owners(("stay", "ST-503")) == {"skipper": {"SK-17"}}
+    assert known.owner_of(people_of(known, [booked])).name == "Skipper 17"
+    assert [place for place, _ in mixed_owners(known, [identified, cancelled])] == [1]
+    assert [place for place, _ in mixed_owners(known, [identified, booked])] == [1]
+    assert not list(mixed_owners(known, [booked, cancelled]))
+
+
+def test_a_count_of_guests_is_nobody_and_an_owner_is_known_by_the_key_of_its_table() -> None:
+    """`guests: 2` holds no key, though guests are people; `badge` is the key of observers, which says so nowhere."""
+    tables: dict[str, JsonValue] = {
+        "observers": [{"badge": "OB-41", "name": "Ada Roy"}, {"badge": "OB-52", "name": "Ben Low"}],
+        "bookings": [
+            {"booking_id": "B501", "badge": "OB-41", "guests": 1},
+            {"booking_id": "B502", "badge": "OB-52", "guests": 0},
+            {"booking_id": "B503", "badge": "OB-52", "guests": 2},
+        ],
+    }
+    changed = [CallRecord("set_guests", {"booking_id": "B501", "guests": many}, writes=True) for many in (2, 4)]
+    known = ownership_of([tables], changed, Owner(table="observers", key="OB-41"))
+
+    assert known.kinds_of(Owner(table="observers", key="OB-41")) == {"badge": {"OB-41"}}
+    assert "guest" not in known.people
+    assert not list(mixed_owners(known, changed))
+
+
+def test_what_somebody_else_holds_is_not_taken_over_by_whom_a_call_names(workshop: Ownership) -> None:
+    taken = [
+        CallRecord("get_client", {"client_id": "CL-01"}),
+        CallRecord(
+            "claim",
+            {"instrument_id": "I-102", "client_id": "CL-01"},
+            {"instrument_id": "I-102", "client_id": "CL-01"},
+            writes=True,
+        ),
+    ]
+
+    assert list(mixed_owners(workshop, taken)) == [(1, "instrument_id I-102 belongs to 'CL-02', not to 'CL-01'")]
+
+
+def test_a_key_that_rows_repeat_in_a_column_is_of_one_kind_by_whatever_it_is_called() -> None:
+    """Tables stand under their keys in a snapshot, and as lists in a draft; whoever owns a sample has a badge there."""
+    snapshot: dict[str, JsonValue] = {
+        "people": {key: {"badge": key, "name": name} for key, name in [("B-11", "Ada Roy"), ("B-12", "Ben Low")]},
+        "samples": {key: {"id": key, "owner": owner} for key, owner in [("S-101", "B-11"), ("S-102", "B-12")]},
+    }
+    fresh: dict[str, JsonValue] = {
+        "people": [{"badge": "B-36", "name": "Cleo Orr"}],
+        "samples": [{"id": "S-300", "owner": "B-36"}],
+    }
+    owner = Owner(table="people", key="B-36")
+    known = ownership_of([snapshot, fresh], [], owner)
+    calls = [CallRecord("verify_badge", {"badge": "B-36"}), CallRecord("destroy", {"sample_id": "S-101"})]
+
+    assert known.kinds_of(owner) == people_of(known, calls[:1]) == {"people": {"B-36"}}
+    assert known.owner_of({"people": frozenset({"B-11"})}).facts == {"badge": "B-11", "name": "Ada Roy"}
+    assert [place for place, _ in mixed_owners(known, calls)] == [1]
