@@ -247,3 +247,118 @@ def test_a_call_made_twice_breaks_a_limit_unless_the_tool_refuses_it(tmp_path: P
     wrong = [one for scenario in scenarios for one in scenario.provenance["wrong_runs"]]
     assert [(one["policy"], one["change"]) for one in wrong][:1] == [("one-gift", "send_gift is called twice")]
     assert "was call number 2, allowed 1 time at most" in wrong[0]["finding"]
+
+
+NIGHTS = '''
+def find_observer(badge: str, pin: str, *, state: dict) -> dict:
+    """Identify an observer."""
+    if state["observers"][badge]["pin"] != pin:
+        raise ValueError("wrong pin")
+    return {"badge": badge, "name": state["observers"][badge]["name"]}
+
+
+def get_booking(booking_id: str, *, state: dict) -> dict:
+    """Look up one booking."""
+    return {"booking_id": booking_id, **state["bookings"][booking_id]}
+
+
+def cancel_booking(booking_id: str, *, state: dict) -> dict:
+    """Cancel a booking."""
+    state["bookings"][booking_id]["status"] = "cancelled"
+    return {"booking_id": booking_id, "status": "cancelled"}
+'''
+
+
+async def test_who_asks_for_somebody_elses_row_identifies_as_nobody_else(tmp_path: Path) -> None:
+    """Only one observer has a locked booking: others ask for it with a badge and a pin of their own."""
+    (tmp_path / "night_tools.py").write_text(NIGHTS, encoding="utf-8")
+    (tmp_path / "nights.json").write_text(
+        '{"observers": {"OB-41": {"name": "Ilse Brandt", "pin": "4410"},'
+        ' "OB-52": {"name": "Tomas Rey", "pin": "7732"}},'
+        ' "bookings": {"B301": {"badge": "OB-41", "night": "Monday", "status": "open"},'
+        ' "B302": {"badge": "OB-41", "night": "Tuesday", "status": "locked"},'
+        ' "B303": {"badge": "OB-52", "night": "Friday", "status": "open"}}}',
+        encoding="utf-8",
+    )
+    file = tmp_path / "agentbench.yaml"
+    file.write_text(
+        "agent: night_agent:build\n"
+        "environment: {tools: night_tools, state: {json: nights.json}, reads: [find_observer, get_booking],"
+        " writes: [cancel_booking]}\n"
+        "policies:\n"
+        "  - {id: identify, text: Identify., challenge: 1, rule: {before: {calls: [cancel_booking],"
+        " first: [find_observer]}}}\n"
+        "  - {id: open-only, text: Locked stays., challenge: 2, rule: {only_if: {calls: [cancel_booking],"
+        " earlier: {calls: [get_booking], same: [booking_id], result: {status: open}}}}}\n"
+        "scenarios: [generated/scenarios/*.yaml]\ngenerate: {from: policies}\n",
+        encoding="utf-8",
+    )
+
+    found = await planned(file, 6, 1, 4)
+
+    strangers = [draft for draft in found.drafts if draft.owner.role]
+    assert strangers
+    for draft in found.drafts:
+        badges = {call.call.arguments["badge"] for call in draft.calls if call.call.name == "find_observer"}
+        assert badges <= {draft.owner.key}, draft.turns
+
+
+VIALS = '''
+def verify_badge(state, badge: str, pin: str) -> dict:
+    """Check who somebody is."""
+    row = state.execute("SELECT badge, name FROM people WHERE badge = ? AND pin = ?", (badge, pin)).fetchone()
+    if row is None:
+        raise ValueError("badge and pin do not match")
+    return dict(row)
+
+
+def get_sample(state, sample_id: str) -> dict:
+    """Look at one sample."""
+    return dict(state.execute("SELECT * FROM samples WHERE id = ?", (sample_id,)).fetchone())
+
+
+def withdraw_vials(state, badge: str, sample_id: str, vials: int) -> dict:
+    """Take vials of a sample."""
+    state.execute("UPDATE samples SET vials = vials - ? WHERE id = ?", (vials, sample_id))
+    return {"sample_id": sample_id, "taken": vials}
+'''
+VIAL_ROWS = """
+people:
+  - {badge: B-11, name: Ines Marlow, pin: "4410"}
+  - {badge: B-12, name: Tomo Reyes, pin: "7732"}
+samples:
+  - {id: S-101, label: HeLa, owner: B-11, vials: 6, status: ok}
+  - {id: S-102, label: yeast, owner: B-12, vials: 9, status: ok}
+"""
+
+
+async def test_a_badge_that_an_answer_shows_later_is_said_to_whom_checks_it_first(tmp_path: Path) -> None:
+    """The sample's answer has the badge of its owner, but the check of the badge comes before it."""
+    (tmp_path / "vial_tools.py").write_text(VIALS, encoding="utf-8")
+    (tmp_path / "rows.yaml").write_text(VIAL_ROWS, encoding="utf-8")
+    (tmp_path / "schema.sql").write_text(
+        "CREATE TABLE people (badge TEXT PRIMARY KEY, name TEXT, pin TEXT);"
+        "CREATE TABLE samples (id TEXT PRIMARY KEY, label TEXT, owner TEXT REFERENCES people(badge), vials INTEGER,"
+        " status TEXT);",
+        encoding="utf-8",
+    )
+    file = tmp_path / "agentbench.yaml"
+    file.write_text(
+        "agent: vial_agent:build\n"
+        "environment: {tools: vial_tools, state: {sqlite: {schema: schema.sql, rows: rows.yaml}},"
+        " reads: [verify_badge, get_sample], writes: [withdraw_vials]}\n"
+        "policies:\n"
+        "  - {id: identify, text: Identify., challenge: 1, rule: {before: {calls: [get_sample, withdraw_vials],"
+        " first: [verify_badge]}}}\n"
+        "  - {id: ok-only, text: Sound ones alone., challenge: 2, rule: {only_if: {calls: [withdraw_vials],"
+        " earlier: {calls: [get_sample], same: [sample_id], result: {status: ok}}}}}\n"
+        "scenarios: [generated/scenarios/*.yaml]\ngenerate: {from: policies}\n",
+        encoding="utf-8",
+    )
+
+    found = await planned(file, 3, 1, 3)
+
+    assert found.drafts
+    for draft in found.drafts:
+        said = [one.value for turn in draft.turns for one in turn.states]
+        assert {call.call.arguments.get("badge", said[0]) for call in draft.calls} <= set(said), draft.turns

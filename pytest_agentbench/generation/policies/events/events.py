@@ -42,6 +42,7 @@ from pytest_agentbench.generation.policies.events.rulebook import (
 )
 from pytest_agentbench.generation.policies.events.samples import Place
 from pytest_agentbench.generation.policies.events.schema import personal, state_of_rows
+from pytest_agentbench.generation.tools.graph.name_match import words
 from pytest_agentbench.generation.tools.hydration.turns import wanted_of
 from pytest_agentbench.generation.tools.world import Opened
 
@@ -248,8 +249,10 @@ class _Event:
         """Give what the user says for a call: all of what it asks for, of a lookup what nothing said or found yet."""
         schemas = self._schemas(call)
         for name, value in self.executed[call].arguments.items():
-            is_found = self._path_to(value, _plainly([*said, *asked_for])) is not None
+            is_found = self._found(call, name, _plainly([*said, *asked_for])) is not None
             is_known = is_found or any(same(value, one) for one in (*said, *asked_for))
+            before = [one for call in self.calls for one in scalars_of(dict(call.call.arguments))]
+            is_found = is_found and (value in said or value not in before)  # what was needed before is said
             if (is_found and name in call.from_owner) or (not is_asked and is_known):
                 continue
             said.append(value)
@@ -263,8 +266,7 @@ class _Event:
         for name, held in call.values:
             # the user says what it asks for, and what it proves itself by
             is_said = call in self.requests or held in asked_for
-            value = executed.arguments[name]
-            place = None if is_said and name not in call.from_owner else self._path_to(value, about)
+            place = None if is_said and name not in call.from_owner else self._found(call, name, about)
             origins[name] = (
                 Origin(source="user") if place is None else Origin(source="result", call=place[0], path=place[1])
             )
@@ -294,6 +296,12 @@ class _Event:
                     update = {"wanted": (wanted.model_copy(update={"call": at}),)}
                     return (*turns[:number], turns[number].model_copy(update=update), *turns[number + 1 :])
         return tuple(turns)
+
+    def _found(self, call: Request, name: str, said: Collection[JsonValue]) -> tuple[int, str] | None:
+        """Give the call and path where an argument stands; the `owner` of a thing is not the `badge` of who asks."""
+        place = self._path_to(self.executed[call].arguments[name], said)
+        called = set(words(place[1].rpartition(".")[2])) if place else set()
+        return None if name in call.from_owner and called and called.isdisjoint(words(name)) else place
 
     def _path_to(self, value: JsonValue, said: Collection[JsonValue]) -> tuple[int, str] | None:
         """Give the call and path where a value stands alone, or in the record that holds something that is said."""

@@ -202,6 +202,7 @@ class Planner:
         found: list[Act] = []
         for request in self.runs.arguments.requests(tool, root, focus, rows, foreign=foreign):
             act = await self.runs.act(root, request, rows)
+            act = await self.runs.by_oneself(root, act, rows) if act is not None and foreign else act
             executed = await self.runs.executed(request)
             is_accepted = executed is not None and not executed.answer.error
             if act is None or (request.odd and not act.broken):

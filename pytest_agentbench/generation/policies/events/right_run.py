@@ -87,6 +87,31 @@ class RightRuns:
         repeats = act.ending == "done" and await self._repeats(act)
         return replace(act, words=await self._words(act), asked=asked, due=due, repeats=repeats)
 
+    async def by_oneself(self, root: Place, act: Act, rows: Rows) -> Act | None:
+        """Have who asks for a row of somebody else's be looked up, and not whose row it is, where these are persons.
+
+        None where the rules do not forbid that as well, or the right run would break one.
+        """
+        named = {cell.place for _, value in act.request.values for cell in cells_of(value)}
+        others = {
+            call
+            for call in act.before
+            for _, value in call.values
+            for cell in cells_of(value)
+            if cell.place[0] == root[0] and cell.place not in (root, *named)
+        }
+        proofs = [one for call in others for one in self.arguments.of[call.tool] if one.role == "column"]
+        if not (act.broken and others and (proofs or self.samples.is_person(root[0]))):
+            return act
+        before: dict[Request, None] = {}
+        for call in act.before:
+            own = self.arguments.requests(call.tool, root, root, rows)[:1] if call in others else [call]
+            before |= dict.fromkeys(own)
+        changed = replace(act, before=tuple(before))
+        broken = await self.broken_if_done(changed)
+        changed = replace(changed, broken=broken, words=await self._words(changed))
+        return changed if broken and not await self._broken(changed) else None
+
     async def _repeats(self, act: Act) -> bool:
         """Whether a rule limits how often a tool is called, and the tool takes the same call twice."""
         tool = act.request.tool
