@@ -85,7 +85,8 @@ class LabelAgent:
         """Do what is asked that only reads, and ask for a yes for the changes."""
         wanted = re.search(r"Please also tell me (.+)\.$", message)
         self._wanted = re.findall(r"the (\w[\w ]*?) of the", wanted[1]) if wanted else []
-        asked = re.findall(r"Please (?!also tell me)(?:show me the )?([^.:]+?\..*?)(?=Please |$)", message)
+        begun = r"(?:Please (?!also tell me)(?:show me the )?|My request: )"
+        asked = re.findall(rf"{begun}([^.:]+?\..*?)(?=Please |My request: |$)", message)
         told = [self._request(words, message) for words in asked]
         return " ".join(filter(None, told)) or "That is all, then. Goodbye."
 

@@ -135,12 +135,12 @@ class Phrases:
         return str(self._table[phrase]).format(**{**places, "label": label[:1].upper() + label[1:]})
 
     def asked(self, call: SaidCall) -> str:
-        """Ask for an action by its words; what only reads is asked to be shown, without the verb of its name."""
+        """Ask for an action by its words: to be shown what a looking verb leads to, else in a form for any name."""
         first, _, rest = call.action.partition(" ")
         is_looking = first in self._table["looking"]
-        if not call.reads or (is_looking and not rest):
-            return self("request", action=call.action)
-        return self("question", action=rest if is_looking else call.action)
+        if is_looking and call.reads and rest:
+            return self("question", action=rest)
+        return self("named" if call.reads and not is_looking else "request", action=call.action)
 
     def ordinal(self, place: int) -> str:
         """Give the ordinal of a place (0-based)."""

@@ -8,9 +8,10 @@ import pytest
 from pytest_agentbench.core.errors import SuiteFaultError
 from pytest_agentbench.generation.draft import Draft, Turn
 from pytest_agentbench.generation.language.guard import line_faults
-from pytest_agentbench.generation.language.plain import SaidTurn, label_of, phrases_of, said, worded, words_of
+from pytest_agentbench.generation.language.plain import SaidCall, SaidTurn, label_of, phrases_of, said, worded, words_of
 from pytest_agentbench.generation.language.wording import ConversationBrief, PlainWording
 from tests.generation.drafting import Do, From, Say, drafted, suite_of
+from tests.tables import each
 
 
 def renewing(folder: Path) -> Draft:
@@ -124,3 +125,15 @@ def test_spellings_of_a_value_are_as_good_as_the_value() -> None:
     draft = Draft(id="d", source="tools", turns=(turn,))
 
     assert line_faults("It was on May 14, 2026, and cost 1,250.50.", turn, draft) == []
+
+
+@each(("action", "line"), [
+    ("list free slots", "Please show me the free slots."),
+    ("verify badge", "My request: verify badge."),  # nothing tells whether a name's first word is a verb
+    ("free slots", "My request: free slots."),
+    ("search", "Please search."),
+])  # fmt: skip
+def test_what_is_looked_at_is_asked_for_as_its_name_can_be_read(action: str, line: str) -> None:
+    turn = SaidTurn(calls=(SaidCall(action=action, reads=True),))
+
+    assert worded(turn, phrases_of("en")) == line

@@ -153,7 +153,7 @@ def test_users_speak_the_language_that_the_recipe_names(tmp_path: Path) -> None:
     for name, data in scenario_bytes(path).items():
         form = yaml.safe_load(data.decode("utf-8"))
         assert form["language"] == "fr", name
-        assert form["says"][0]["request"].startswith(("Je voudrais ", "Montrez-moi : ")), name
+        assert form["says"][0]["request"].startswith(("Je voudrais ", "Montrez-moi : ", "Ma demande : ")), name
 
 
 @pytest.mark.parametrize(("service", "policies"), [("library", LIBRARY), ("hotel", HOTEL)])
