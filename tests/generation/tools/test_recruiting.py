@@ -320,3 +320,33 @@ def test_a_change_that_lapses_within_a_year_is_used_where_none_lasts(tmp_path: P
 
     assert asyncio.run(booked(v917="2027-01-08")) == {917}
     assert asyncio.run(booked(v917="2027-01-08", v918="2028-11-30")) == {918}
+
+
+BOOKED = '''
+def list_bookings(*, state: dict) -> list[dict]:
+    """List the bookings."""
+    return state["bookings"]
+
+
+def book_machine(machine: str, member: str, remark: str, *, state: dict) -> dict:
+    """Book a machine."""
+    if any(one["machine"] == machine and one["member"] == member for one in state["bookings"]):
+        raise ValueError("it is booked")
+    state["bookings"].append({"machine": machine, "member": member})
+    return {"machine": machine, "member": member, "remark": remark}
+'''
+
+
+def test_no_user_says_what_only_a_probe_made_up(tmp_path: Path) -> None:
+    """Rows have machines and members, and the tool takes any text: of a remark nothing is known but what it is."""
+    rows = [{"machine": "chipper", "member": "M-101"}, {"machine": "tiller", "member": "M-102"}]
+    path = suite_of(tmp_path, BOOKED, "count: 4, seed: 7", {"bookings": rows})
+
+    run(path, until="walks")
+
+    found = load(tmp_path / "generated" / POOL, PoolFile)
+    made = [dict(entry.arguments) for entry in found.entries if entry.tool == "book_machine"] if found else []
+    assert {one["machine"] for one in made} == {"chipper", "tiller"}
+    assert {one["member"] for one in made} == {"M-101", "M-102"}
+    assert "remark of this request" in {one["remark"] for one in made}
+    assert all(one["remark"].endswith(" of this request") for one in made)

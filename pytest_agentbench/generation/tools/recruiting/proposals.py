@@ -1,7 +1,8 @@
 """Sets of arguments that are worth a try: what probing saw accepted, and what results of other tools give.
 
 A value that a user says is a short scalar that a schema or a row shows: of its declared values, of the recipe, of the
-state, or of an answer to a call that did not name it. Values that only a probe put in come last.
+state, or of an answer to a call that did not name it. Values that only a probe put in come last; where a tool takes any
+words, and nothing shows some, a user says what they are (`reason of this request`).
 """
 
 import re
@@ -9,11 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_agentbench.core.json_values import JsonValue, is_number, same
+from pytest_agentbench.generation.language.plain import words_of
 from pytest_agentbench.generation.tools.data_types import Card, Cards, ParameterCard
 from pytest_agentbench.generation.tools.flows import scalars_in
-from pytest_agentbench.generation.tools.labels import name_of
+from pytest_agentbench.generation.tools.labels import is_identifier, name_of
 from pytest_agentbench.generation.tools.probing.result_parser import parsed
-from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
+from pytest_agentbench.generation.tools.probing.schema_values import fits, usual
+from pytest_agentbench.generation.tools.probing.schemas import Slot, build, read_slots
 from pytest_agentbench.generation.tools.recruiting.pool import call_key
 
 CANDIDATES = 10
@@ -30,7 +33,11 @@ _OPAQUE = re.compile(
 """A UUID, or a hash."""
 _LIKELY = frozenset(("nominal", "observed", "proposed", "cross_parameter"))
 """Kinds of probes with values that a user may have; the others try limits."""
+_OPEN = frozenset(("type", "title", "description", "minLength", "maxLength"))
+"""What may be declared of an argument that takes any words."""
 _PLAIN = ("string", "integer", "number", "boolean")
+_WORDS = 8
+"""Texts that users say for an argument which takes any words."""
 _MORE = 4
 """Numbers that are tried between the least and the largest that were seen accepted."""
 _YEARS_AWAY = 6
@@ -72,7 +79,9 @@ class Shown:
         return {path: tuple(values) for path, values in found.items() if values is not None}
 
 
-def proposed(card: Card, shown: Shown, suggested: Sequence[Arguments], tried: Sequence[Arguments]) -> list[Arguments]:
+def proposed(
+    card: Card, shown: Shown, suggested: Sequence[Arguments], tried: Sequence[Arguments], *, is_worded: bool = True
+) -> list[Arguments]:
     """Give up to `CANDIDATES` sets of arguments that were not tried; `suggested` is what results of others give.
 
     Arguments that recipe and state name values for have others only where a result gave them.
@@ -82,10 +91,12 @@ def proposed(card: Card, shown: Shown, suggested: Sequence[Arguments], tried: Se
     listed = {one.path: one.schema_.get("enum") or () for one in card.parameters}
 
     def is_shown(path: str, value: JsonValue) -> bool:
-        is_given = str(value) in from_results or value in listed.get(path, ())
+        is_given = str(value) in from_results or value in listed.get(path, ()) or value in words.get(path, ())
         return is_given or shown.holds(value, name_of(path))
 
     from_results = {str(value) for one in given for value in one.values()}
+    named = {*(path for path in known if known[path]), *(path for one in given for path in one)}
+    words = {path: texts for path, texts in _words(card, shown) if is_worded and path not in named}
 
     def is_known(path: str, value: JsonValue) -> bool:
         named = [*known[path], *(one.get(path) for one in given)] if known.get(path) else [value]
@@ -98,7 +109,9 @@ def proposed(card: Card, shown: Shown, suggested: Sequence[Arguments], tried: Se
         ]
         return likely.count(False) + len(declared - slots.keys())
 
-    every = [_wanted(trimmed(one, card), card, known) for one in (*_proven(card), *_combined(card, known, given))]
+    every = [
+        _wanted(trimmed(one, card), card, known) for one in (*_proven(card), *_combined(card, known, given, words))
+    ]
     every = [one for one in every if is_sayable(one) and _joins_two(one) and _is_declared(one, card)]
     keys = {call_key("", arguments) for arguments in tried}
     found: dict[str, Arguments] = {}
@@ -184,10 +197,14 @@ def _proven(card: Card) -> list[Arguments]:
 
 
 def _combined(
-    card: Card, known: Mapping[str, Sequence[JsonValue]], given: Sequence[Mapping[str, JsonValue]]
+    card: Card,
+    known: Mapping[str, Sequence[JsonValue]],
+    given: Sequence[Mapping[str, JsonValue]],
+    words: Mapping[str, Sequence[JsonValue]],
 ) -> Iterator[Arguments]:
     """Give sets of accepted values, what other results suggest in their place; each value with different others."""
     choices = {one.path: _values(one, known.get(one.path, ())) for one in card.parameters}
+    choices |= {path: tuple(texts) for path, texts in words.items()}
     needed = [one.path for one in card.parameters if is_needed(one)]
     extra = [one.path for one in card.parameters if not is_needed(one) and not one.no_effect and not _is_switch(one)]
     if not card.parameters:
@@ -204,6 +221,23 @@ def _combined(
             values |= hint
         if all(path in values for path in needed):
             yield build(values)
+
+
+def _words(card: Card, shown: Shown) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield what a user says for the arguments that took whatever text they were given, and nobody gave them any."""
+    worked = [probe for probe in card.probes if probe.verdict == "ok" and probe.kind != "cross_parameter"]
+    for one in card.parameters:
+        name, slot = name_of(one.path), Slot(one.path, one.schema_, required=True)
+        taken = [(probe.kind, read_slots(probe.arguments).get(one.path)) for probe in worked]
+        likely = [(kind, value) for kind, value in taken if kind in _LIKELY and isinstance(value, str)]
+        is_open = _OPEN.issuperset(one.schema_) and slot.type == "string" and not is_identifier(name)
+        has_some = usual(slot) or any(kind == "proposed" or shown.holds(value, name) for kind, value in likely)
+        is_choosy = any(isinstance(value, str) and value.strip() for value in one.refused)
+        texts = [
+            f"{words_of(name)}{number} of this request" for number in ("", *(f" {n}" for n in range(2, _WORDS + 1)))
+        ]
+        if is_open and likely and not has_some and not is_choosy and all(fits(text, slot) for text in texts):
+            yield one.path, tuple(texts)
 
 
 def _is_switch(parameter: ParameterCard) -> bool:

@@ -178,7 +178,10 @@ class Recruiter:
         if before >= self.size:
             return False
         tried = [*(entry.arguments for entry in entries), *refused]
-        wanted = proposed(card, self._shown, list(self._suggested(card)), tried)
+        suggested = list(self._suggested(card))
+        wanted = proposed(card, self._shown, suggested, tried)
+        if not (wanted or entries):  # it takes no words that nobody made up for it
+            wanted = proposed(card, self._shown, suggested, tried, is_worded=False)
         for arguments in wanted:
             is_known = any(alike(arguments, entry.arguments) for entry in entries)
             if len(entries) >= self.size or is_known or self._is_coded(arguments, card):
