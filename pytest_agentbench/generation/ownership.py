@@ -3,7 +3,8 @@
 A row is told by its own key, and each other column may hold the key of another row: a repair names a quote, that an
 instrument, that a client. What an answer lists belongs to what holds it and to what was asked for, where its own
 columns lead to nobody. People are kinds of things whose rows have a name and a way to reach them, or whose column is
-called as people are (`guest`); where there are neither, the kind by which some tool lists things (`list_loans(card)`).
+called as people are (`guest`); where there are neither, what a lookup checks by a second value that it does not tell (a
+card by its pin), else the kind by which some tool lists things (`list_loans(card)`).
 """
 
 from collections import defaultdict
@@ -310,8 +311,20 @@ class Ownership:
         if not has_rows:
             # words in a column are no people where there are rows of named ones by which things are listed
             named = {own[0] for row in rows if row.name and (own := self._own(row))}
-            return frozenset(named & carried & {kind for _, kind in every}) or self.people or frozenset(listing)
+            found = frozenset(named & carried & {kind for _, kind in every}) or self.people
+            return found or frozenset(self._vouched(calls, tables)) & carried or frozenset(listing)
         return self.people
+
+    def _vouched(self, calls: Sequence[CallRecord], tables: Mapping[Thing, Row]) -> Iterator[str]:
+        """Yield the kinds whose rows a lookup checks: it takes another cell beside the key, and does not tell it."""
+        for call in calls:
+            told = {str(cell) for row in rows_of_call(call) for cell in row.cells.values()}
+            given = dict(cells_of(call.arguments)) if not call.writes else {}
+            for name, value in given.items():
+                thing = self._thing(name, value, noun_of(call.tool)) or ("", "")
+                cells = tables[thing].cells if thing in tables else {}
+                if any(one != name and cells.get(one) == cell and str(cell) not in told for one, cell in given.items()):
+                    yield thing[0]
 
 
 def ownership_of(

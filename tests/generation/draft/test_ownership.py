@@ -287,3 +287,21 @@ def test_a_key_that_rows_repeat_in_a_column_is_of_one_kind_by_whatever_it_is_cal
     assert known.kinds_of(owner) == people_of(known, calls[:1]) == {"people": {"B-36"}}
     assert known.owner_of({"people": frozenset({"B-11"})}).facts == {"badge": "B-11", "name": "Ada Roy"}
     assert [place for place, _ in mixed_owners(known, calls)] == [1]
+
+
+def test_who_has_no_name_is_known_by_what_a_lookup_wants_to_hear_beside_the_key() -> None:
+    """A card is checked by its pin, which the answer does not tell; the zone of a stop is nobody's secret."""
+    tables: dict[str, JsonValue] = {
+        "cards": [{"ref": f"P-80{at}", "pin": f"44{at}0", "weeks": at} for at in (1, 2, 3)],
+        "stops": [{"stop": f"ST-{at}", "zone": f"Z-{at}"} for at in (1, 2)],
+        "trips": [{"trip": f"T-1{at}", "card": f"P-80{at}", "stop": f"ST-{at}"} for at in (1, 2)],
+    }
+    checked = [
+        CallRecord("check_card", {"ref": "P-801", "pin": "4410"}, {"ref": "P-801", "weeks": 1}),
+        CallRecord("get_stop", {"stop": "ST-1", "zone": "Z-1"}, {"stop": "ST-1", "zone": "Z-1"}),
+    ]
+    disputed = CallRecord("dispute_trip", {"trip": "T-12"}, {"trip": "T-12"}, writes=True)
+    known = ownership_of([tables], checked)
+
+    assert known.people == {"card"}
+    assert [place for place, _ in mixed_owners(known, [*checked, disputed])] == [2]
