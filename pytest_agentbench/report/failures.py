@@ -125,6 +125,22 @@ def no_finding_text(result: Result, glyphs: Glyphs) -> str:
     return f"{ending}: {glyphs.plain(reason)}" if reason else ending
 
 
+def whose_fault(run: Result) -> str:
+    """Name who is to blame for a run that did not pass; "" where it was not played."""
+    return "" if run.not_run is not None else run.blame.value if run.blame else "unknown"
+
+
+def cause(run: Result, glyphs: Glyphs, width: int = 10_000) -> str:
+    """Say in one line what failed a run, or why it decided nothing about the agent."""
+    found = failed_findings(run)
+    if run.scored:
+        return finding_text(run, found[0], glyphs, width) if found else no_finding_text(run, glyphs)
+    if not found or found[0].kind != "user":
+        return no_finding_text(run, glyphs)
+    rule = found[0].check.removeprefix("user").strip()  # who was at fault is said already
+    return f"{rule}: {finding_text(run, found[0], glyphs)}" if rule else finding_text(run, found[0], glyphs)
+
+
 def rerun_command(result: Result, default_variant: str = "", *, cassette: str = "off", seed: int | None = None) -> str:
     """Give the command that runs this run again.
 
@@ -222,7 +238,7 @@ def _runs(runs: Sequence[Result], document: Document, layout: Layout, *, most: i
     for run, start in zip(shown, starts, strict=True):
         found = failed_findings(run)
         room = max(width - column - 2, 20)
-        text = finding_text(run, found[0], marks, max(room, width - 8)) if found else no_finding_text(run, marks)
+        text = cause(run, marks, max(room, width - 8))
         others = list(dict.fromkeys(check_name(one) for one in found[1:]))
         others = [name for name in others if name != check_name(found[0])]
         text += f"  (also {', '.join(map(marks.plain, others))})" if others else ""

@@ -27,12 +27,12 @@ from pytest_agentbench.report.breakdown import (
 from pytest_agentbench.report.comparison import compared, p_text, points
 from pytest_agentbench.report.failures import (
     by_check,
+    cause,
     check_name,
     failed_findings,
-    finding_text,
-    no_finding_text,
     policy_of,
     rerun_command,
+    whose_fault,
     worst_first,
 )
 from pytest_agentbench.report.sections import (
@@ -237,13 +237,15 @@ def _worst(document: Document) -> str:
     rows = []
     for run in failures[:MOST_FAILURES]:
         found = failed_findings(run)
-        what = finding_text(run, found[0], UNICODE, _WIDTH) if found else no_finding_text(run, UNICODE)
         rows.append(
             [
                 code(_name(run), _NAME),
                 "–" if run.complexity is None else str(run.complexity),
+                whose_fault(run),
                 code(check_name(found[0]) if found else "termination", 60),
-                code(what) + (f" (+{len(found) - 1} more)" if len(found) > 1 else "") + _noted(run, document),
+                code(cause(run, UNICODE, _WIDTH))
+                + (f" (+{len(found) - 1} more)" if len(found) > 1 else "")
+                + _noted(run, document),
             ]
         )
     first = failures[0]
@@ -253,7 +255,7 @@ def _worst(document: Document) -> str:
     again = rerun_command(first, default, cassette=document.cassette, seed=document.seed)
     section = _broken(document, failures) + _section(
         f"Worst first ({len(failures)} failed)",
-        ["scenario", "complexity", "check", "what happened"],
+        ["scenario", "complexity", "whose fault", "check", "what happened"],
         rows,
         len(failures),
     )
@@ -289,8 +291,9 @@ def _unscored(document: Document) -> str:
     runs.sort(key=lambda run: (run.not_run is not None, str(run.key)))
     alike: dict[tuple[str, str], list[Result]] = {}
     for run in runs:
-        who = str(run.blame or "–") if run.not_run is None else "not run"
-        alike.setdefault((who, code(no_finding_text(run, UNICODE)) + _noted(run, document)), []).append(run)
+        alike.setdefault((whose_fault(run) or "not run", code(cause(run, UNICODE)) + _noted(run, document)), []).append(
+            run
+        )
     rows = [
         [code(_name(same[0]), _NAME) + (f" and {len(same) - 1} more" if len(same) > 1 else ""), who, why]
         for (who, why), same in alike.items()

@@ -2,12 +2,21 @@
 
 from collections.abc import Iterator, Sequence
 
+from pytest_agentbench.core.names import listing
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.report.breakdown import Section, percent, sections_of
-from pytest_agentbench.report.failures import by_check, policy_of, worst_first
+from pytest_agentbench.report.failures import (
+    MOST_FAILURES,
+    by_check,
+    cause,
+    policy_of,
+    run_name,
+    whose_fault,
+    worst_first,
+)
 from pytest_agentbench.report.sections import pending_lines, quarantine_lines, share_text
 from pytest_agentbench.report.table import UNICODE, Layout, Line, Style, count
-from pytest_agentbench.report.terminal import NONE_DECIDED, why_not_evaluated
+from pytest_agentbench.report.terminal import MOST_NAMES, NONE_DECIDED, why_not_evaluated
 from pytest_agentbench.results.document import Document, Session, SuiteRecord, cost_of
 from pytest_agentbench.results.gates import GateVerdict, decided_by_own
 
@@ -40,6 +49,7 @@ def _part(
     for reason in why:
         yield from layout.wrapped(reason, start="  ")
     yield from _promises(suite, section, document, layout)
+    yield from _not_passed(section.runs, layout)
     yield from _trend(suite, section, sessions, layout)
     yield from layout.wrapped(_cost(section.runs))
     yield from _not_measured(section, layout)
@@ -105,6 +115,23 @@ def _promises(suite: SuiteRecord, section: Section, document: Document, layout: 
         yield from layout.wrapped(f"{text} Kept in {row.passed} of {row.n} ({row.label}).", start="  ")
     for name, number in others[: max(MOST_PROMISES - len(ranked), 0)]:
         yield from layout.wrapped(f"{_WORDS.get(name, name)}: {count(number, 'conversation')}.", start="  ")
+
+
+def _not_passed(runs: Sequence[Result], layout: Layout) -> Iterator[Line]:
+    """Give a line for each conversation that did not pass: whose fault it is, and the cause; what is alike in one."""
+    marks = layout.marks
+    alike: dict[str, list[str]] = {}
+    for run in [*worst_first(runs), *(run for run in runs if not run.scored)]:
+        who = f"{whose}: " if (whose := whose_fault(run)) else ""
+        alike.setdefault(f"{who}{cause(run, marks, layout.width // 2)}", []).append(run_name(run, marks))
+    if not alike:
+        return
+    yield Line("conversations that did not pass", "head")
+    shown, rest = layout.listed([*alike.items()], MOST_FAILURES)
+    for why, names in shown:
+        yield Line(marks.cut(f"  {listing(names, MOST_NAMES)}  {why}", layout.width))
+    if rest:
+        yield Line(f"  {rest}")
 
 
 _WORDS = {

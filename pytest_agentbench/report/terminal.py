@@ -20,11 +20,11 @@ from pytest_agentbench.report.breakdown import (
 )
 from pytest_agentbench.report.failures import (
     MOST_LINES,
-    failed_findings,
+    cause,
     failures_lines,
-    finding_text,
     no_finding_text,
     run_name,
+    whose_fault,
 )
 from pytest_agentbench.report.model_costs import spending
 from pytest_agentbench.report.sections import (
@@ -214,14 +214,9 @@ def _unscored(results: Iterable[Result], document: Document, layout: Layout, tit
 
 def _why(run: Result, document: Document, marks: Glyphs) -> str:
     """Say whose fault it is that a run decided nothing, and what happened."""
-    who = "" if run.not_run is not None else f"{run.blame.value if run.blame else 'unknown'}: "
-    found = failed_findings(run)
-    spoilt = bool(found) and found[0].kind == "user"
-    rule = found[0].check.removeprefix("user").strip() if spoilt else ""  # who was at fault is said already
-    why = finding_text(run, found[0], marks) if spoilt else no_finding_text(run, marks)
-    why = f"{rule}: {why}" if rule else why
+    who = f"{whose}: " if (whose := whose_fault(run)) else ""
     noted = f"  [{told}]" if (told := marks_of(run, document)) else ""
-    return f"{who}{why}{noted}"
+    return f"{who}{cause(run, marks)}{noted}"
 
 
 def _gates(document: Document, layout: Layout) -> list[Line]:

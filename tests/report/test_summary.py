@@ -3,12 +3,13 @@
 import json
 from pathlib import Path
 
+from pytest_agentbench.core.verdict import Finding
 from pytest_agentbench.report.breakdown import rows_by
 from pytest_agentbench.report.markdown import markdown_report
 from pytest_agentbench.report.summary import summary_lines
 from pytest_agentbench.report.table import UNICODE, Layout
 from pytest_agentbench.results.document import history
-from tests.results.make import document, result
+from tests.results.make import document, result, wrong_refund
 from tests.tables import each
 
 LAYOUT = Layout(UNICODE, 100, False)
@@ -55,6 +56,25 @@ def test_a_suite_of_which_nothing_was_scored_says_that_and_no_more() -> None:
     assert lines.count("all that was asked for was measured") == 1
     assert lines[lines.index("two: not decided") + 1] == "  no conversation was scored"
     assert ": 1 of 1 passed, nothing was scored in `two`" in markdown_report(found)
+
+
+def test_each_conversation_that_did_not_pass_has_a_line_with_whose_fault_it_is_and_why() -> None:
+    """On the page and in the tables of the Markdown report; what the user did wrong is its fault's cause."""
+    spoilt = Finding(check="user facts", kind="user", passed=False, message="said W2, knows W1", turn=3)
+    lost = result("lost", "error", "user", findings=(spoilt,))
+    found = document([wrong_refund(), lost, result("fine")])
+
+    lines = [line.text for line in summary_lines(found, (), LAYOUT)]
+    text = markdown_report(found)
+
+    told = lines.index("conversations that did not pass")
+    assert lines[told + 1 : told + 3] == [
+        '  two-orders-one-card  agent: turn 6: refund(method="card_2", …)  expected method="paypal_1"',
+        "  lost  user: facts: turn 3: said W2, knows W1",
+    ]
+    assert "| scenario | complexity | whose fault | check | what happened |" in text
+    assert "| `two-orders-one-card` | 9 | agent | `state` |" in text
+    assert "| `lost` | user | `facts: turn 3: said W2, knows W1` |" in text
 
 
 def test_by_suite_a_suite_without_variants_stays_beside_one_that_has_some() -> None:
