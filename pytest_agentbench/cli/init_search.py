@@ -1,4 +1,4 @@
-"""Finds the agents that frameworks made in a repository: by what its files say, then by importing those few apart."""
+"""Finds agents and apps that frameworks made in a repository: by what files say, then by importing these few apart."""
 
 import ast
 import json
@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 
 from pytest_agentbench.agents.frameworks.recognition import framework_of
+from pytest_agentbench.agents.http.app import is_app
 from pytest_agentbench.core.errors import AgentBenchError
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.environment.import_path import load_object
@@ -19,7 +20,12 @@ from pytest_agentbench.environment.import_path import load_object
 _PACKAGES = ("agents", "google.adk", "langchain", "langgraph", "pydantic_ai", "smolagents")
 """Packages that make agents."""
 
-_SKIPPED = frozenset({"build", "dist", "node_modules", "site-packages", "test", "tests"})
+_APPS = ("fastapi", "starlette")
+"""Packages that make ASGI apps."""
+
+APP = "an ASGI app"
+
+SKIPPED = frozenset({"build", "dist", "node_modules", "site-packages", "test", "tests"})
 """Folders in which nobody keeps the agent."""
 
 _MOST_FILES = 5_000
@@ -59,7 +65,7 @@ def sources(folder: Path) -> Iterator[Path]:
             continue
         for path in inside:
             if path.is_dir():
-                if not path.name.startswith(".") and path.name not in _SKIPPED and not (path / "pyvenv.cfg").exists():
+                if not path.name.startswith(".") and path.name not in SKIPPED and not (path / "pyvenv.cfg").exists():
                     left.append(path)
             elif path.suffix == ".py":
                 seen += 1
@@ -70,7 +76,7 @@ def candidates(file: Path, module: str, root: Path) -> list[Candidate]:
     """Give what a file takes from a framework and keeps at its top level; nothing is executed."""
     try:
         text = file.read_bytes()
-        if not any(package.partition(".")[0].encode() in text for package in _PACKAGES):
+        if not any(package.partition(".")[0].encode() in text for package in (*_PACKAGES, *_APPS)):
             return []
         tree = ast.parse(text)
     except (OSError, SyntaxError, ValueError, RecursionError):
@@ -120,8 +126,8 @@ class Confirmed:
         self._told: dict[tuple[Path, str], dict[str, str]] = {}
         self.problems: list[str] = []
 
-    def framework(self, one: Candidate) -> str:
-        """Name the framework whose agent a candidate is, "" where it is none, or nobody could find out."""
+    def kind(self, one: Candidate) -> str:
+        """Name the framework whose agent a candidate is, or give `APP`; "" where it is none, or it is not known."""
         key = one.root, one.module
         if key not in self._told and len(self._told) < _MOST_MODULES:
             targets = [other.target for other in self._found if (other.root, other.module) == key]
@@ -191,7 +197,12 @@ class _Known:
 
 
 def _is_known(module: str) -> bool:
-    return any(module == package or module.startswith(f"{package}.") for package in _PACKAGES)
+    return any(module == package or module.startswith(f"{package}.") for package in (*_PACKAGES, *_APPS))
+
+
+def is_whole_app(found: object) -> bool:
+    """Whether something is an ASGI app and not a router, which is a part of one."""
+    return is_app(found) and hasattr(found, "add_middleware")
 
 
 def _main(root: str, out: str, *targets: str) -> None:
@@ -199,7 +210,8 @@ def _main(root: str, out: str, *targets: str) -> None:
     problem = ""
     for target in targets:
         try:
-            found[target] = framework_of(load_object(target, Path(root))) or ""
+            held = load_object(target, Path(root))
+            found[target] = framework_of(held) or (APP if is_whole_app(held) else "")
         except AgentBenchError as error:
             problem = problem or shorten(str(error), 500)
     Path(out).write_text(json.dumps({"agents": found, "problem": problem}), encoding="utf-8")

@@ -13,7 +13,8 @@ from typing import Any
 from pytest_agentbench.agents.callables import declares, is_required, parameters
 from pytest_agentbench.agents.frameworks.recognition import framework_of
 from pytest_agentbench.agents.http.app import is_app
-from pytest_agentbench.cli.init_search import Confirmed, candidates, ranked, sources
+from pytest_agentbench.cli.init_app import asked_at
+from pytest_agentbench.cli.init_search import APP, SKIPPED, Confirmed, candidates, is_whole_app, ranked, sources
 from pytest_agentbench.core.errors import AgentBenchError, ImportPathError, SuiteFaultError, with_hint
 from pytest_agentbench.core.names import listing
 from pytest_agentbench.environment.import_path import load_module, load_object
@@ -175,10 +176,13 @@ def _found(given: str | None, folder: Path, into: Path | None) -> Target:
     made = ranked(candidates(Path(held), module, root), LIKELY) if held else []
     agents = [one.target for one in made if _is_framework(one.target, root)]
     found = [f"{module}:{one}" for one in LIKELY if _is_there(f"{module}:{one}", root)]
+    found += [one.target for one in made if _is_there(one.target, root) and is_whole_app(load_object(one.target, root))]
+    found += [f"{module}:{one}" for one in (replying(Path(held)) if held else ())]
     if not (agents or found):
         names = ", ".join(LIKELY)
         raise SuiteFaultError(
-            f"the module {module!r} has no agent of a framework and none of {names}; say which it is: `{given}:NAME`"
+            f"the module {module!r} has no agent of a framework and none of {names}, nor an ASGI app or a class with a "
+            f"method `reply`; say which it is: `{given}:NAME`"
         )
     return _first(list(dict.fromkeys([*agents, *found])), root)
 
@@ -186,23 +190,35 @@ def _found(given: str | None, folder: Path, into: Path | None) -> Target:
 def _searched(folder: Path, into: Path | None) -> Target:
     """Look for agents of frameworks in all Python files, else for likely names in those at the top.
 
-    Only what looks like one is imported.
+    Then for services, apps of any name, and classes with a method `reply`. Only what looks like one is imported.
     """
     made = [one for file in sources(folder) if _is_module(file) for one in candidates(file, *_module_of(file))]
     confirmed = Confirmed(made)
     order = ranked(made, LIKELY)
     for one in order:
-        if confirmed.framework(one):
+        if confirmed.kind(one) not in ("", APP):
             told = _told(load_object(one.target, into or one.root), one.target, into or one.root)
-            others = (other for other in order if other is not one and confirmed.framework(other))
+            others = (other for other in order if other is not one and confirmed.kind(other) not in ("", APP))
             return Target(**{**told.__dict__, "others": tuple(other.target for other in others)})
-    try:
-        return _likely(folder, into, confirmed.problems)
-    except SuiteFaultError:
-        services = [found for file in _sources(folder) if (found := service_in(file.resolve()))]
-        if not services:
-            raise
-    return _served(services[0], into or services[0].file.parent, services[1:])
+    files = [*_sources(folder)]
+    likely = sorted((LIKELY.index(name), file, name) for file in files for name in _top_level(file) if name in LIKELY)
+    problems = confirmed.problems
+    if usual := _usable([(*_module_of(file), name) for _, file, name in likely], into, problems):
+        return usual
+    if services := [*filter(None, (service_in(file.resolve()) for file in files))]:
+        return _served(services[0], into or services[0].file.parent, services[1:])
+    apps = [(one.module, one.root, one.name) for one in order if confirmed.kind(one) == APP]
+    classes = [(*_module_of(file), name) for file in files for name in replying(file)]
+    if last := _usable([*apps, *classes], into, problems):
+        return last
+    seen = "".join(f"\n  {one}" for one in problems)
+    if likely or apps or classes:
+        raise SuiteFaultError(f"none of what was found is an agent:{seen}")
+    raise SuiteFaultError(
+        f"no agent found in {folder}: no Python file there makes one with a framework, and none at its top, nor in "
+        f"a package there, defines {', '.join(LIKELY)}, an ASGI app or a class with a method `reply`; say where it is: "
+        f"`agentbench init my_agent.py:NAME`, `package.module:NAME` or the http(s) address{seen}"
+    )
 
 
 def _served(service: FoundService, root: Path, others: Sequence[FoundService] = ()) -> Target:
@@ -215,31 +231,17 @@ def _served(service: FoundService, root: Path, others: Sequence[FoundService] = 
     )
 
 
-def _likely(folder: Path, into: Path | None, problems: list[str]) -> Target:
-    """Look for likely names in the Python files of a folder and of the packages in it."""
-    found: list[tuple[int, str, str, Path]] = []
-    for file in _sources(folder):
-        names = _top_level(file)
-        module, root = _module_of(file)
-        found.extend(
-            (LIKELY.index(name), file.as_posix(), f"{module}:{name}", root) for name in names if name in LIKELY
-        )
-    if not found:
-        seen = "".join(f"\n  {one}" for one in problems)
-        raise SuiteFaultError(
-            f"no agent found in {folder}: no Python file there makes one with a framework, and none at its top, nor in "
-            f"a package there, defines {', '.join(LIKELY)}; say where it is: `agentbench init my_agent.py:NAME`, "
-            f"`package.module:NAME` or the http(s) address{seen}"
-        )
-    for _, _, target, root in sorted(found):
+def _usable(found: Sequence[tuple[str, Path, str]], into: Path | None, problems: list[str]) -> Target | None:
+    """Give the first that is an agent, of modules, the folders they are imported from and names; note the problems."""
+    targets = [f"{module}:{name}" for module, _, name in found]
+    for target, (_, root, _) in zip(targets, found, strict=True):
         try:
             told = _told(load_object(target, into or root), target, into or root)
         except AgentBenchError as error:
             problems.append(str(error))
             continue
-        others = tuple(other for _, _, other, _ in sorted(found) if other != target)
-        return Target(**{**told.__dict__, "others": others})
-    raise SuiteFaultError("none of what was found is an agent:\n" + "\n".join(f"  {one}" for one in problems))
+        return Target(**{**told.__dict__, "others": tuple(other for other in targets if other != target)})
+    return None
 
 
 def _first(targets: list[str], root: Path) -> Target:
@@ -261,12 +263,14 @@ def _told(found: Any, target: str, root: Path) -> Target:
         return Target(root=root, agent=target, name=target, what=f"an agent of {framework}")
     reply = getattr(found, "reply", None)
     if callable(reply):
+        if inspect.isabstract(found) or getattr(found, "_is_protocol", False):
+            raise _no_agent(found, target, why="it is abstract; name a class that extends it")
         if inspect.isclass(found):
             return _factory(found, target, root, "a class whose objects reply")
         named = {"callable": f"{target}.reply"}
         return Target(root=root, agent=named, name=target, what="an object that replies", takes_tools=_wants(reply))
     if is_app(found):
-        http = {"app": target, **_chat_path(found)}
+        http = {"app": target, **asked_at(found)}
         return Target(root=root, agent={"http": http}, name=target, what="an ASGI app, played in this process")
     if not callable(found):
         raise _no_agent(found, target)
@@ -276,16 +280,6 @@ def _told(found: Any, target: str, root: Path) -> Target:
         named = {"callable": target}
         return Target(root=root, agent=named, name=target, what="a reply function", takes_tools=_wants(found))
     return _factory(found, target, root, "a factory")
-
-
-def _chat_path(app: Any) -> dict[str, str]:
-    """Give the path that an app is posted to, where Starlette or FastAPI know exactly one without parameters."""
-    posted = [
-        route.path
-        for route in getattr(app, "routes", ())
-        if "POST" in (getattr(route, "methods", None) or ()) and "{" not in route.path
-    ]
-    return {"url": posted[0]} if len(posted) == 1 else {}
 
 
 def _factory(found: Any, target: str, root: Path, what: str) -> Target:
@@ -338,7 +332,7 @@ def _is_there(target: str, root: Path) -> bool:
 
 
 def _sources(folder: Path) -> Iterator[Path]:
-    packages = (one.parent for one in sorted(folder.glob("*/__init__.py")))
+    packages = (one.parent for one in sorted(folder.glob("*/__init__.py")) if one.parent.name not in SKIPPED)
     for place in (folder, folder / "src", *packages):
         yield from filter(_is_module, sorted(place.glob("*.py")))
 
@@ -349,19 +343,56 @@ def _is_module(file: Path) -> bool:
 
 def _top_level(file: Path) -> set[str]:
     """Give the names that a file defines or imports at its top level; nothing is executed."""
-    try:
-        tree = ast.parse(file.read_bytes())
-    except (SyntaxError, ValueError, RecursionError):
-        return set()
     names: set[str] = set()
-    for node in tree.body:
+    for node in _statements(file):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             names.add(node.name)
-        elif isinstance(node, ast.Assign):
-            names |= {one.id for one in node.targets if isinstance(one, ast.Name)}
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            names.add(node.target.id)
+        else:
+            names.update(_assigned(node))
     return names
+
+
+def replying(file: Path) -> list[str]:
+    """Name the classes at the top of a file with a method `reply` that takes a text, then what they were called for.
+
+    A class that another one there extends is left out.
+    """
+    nodes = _statements(file)
+    classes = {node.name: node for node in nodes if isinstance(node, ast.ClassDef)}
+    bases = {name: {base.id for base in node.bases if isinstance(base, ast.Name)} for name, node in classes.items()}
+    reply = {name for name, node in classes.items() if any(map(_is_reply_method, node.body))}
+    for name in classes:  # a base stands above what extends it
+        reply |= {name} if bases[name] & reply else set()
+    reply -= {base for held in bases.values() for base in held}
+    made = [
+        name
+        for node in nodes
+        for name in _assigned(node)
+        if isinstance(node, ast.Assign | ast.AnnAssign)
+        and isinstance(node.value, ast.Call)
+        and isinstance(node.value.func, ast.Name)
+        and node.value.func.id in reply
+    ]
+    return [*(name for name in classes if name in reply), *made]
+
+
+def _is_reply_method(node: ast.stmt) -> bool:
+    """Whether a statement of a class defines `reply`, which takes something beside its object."""
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return False
+    return node.name == "reply" and len([*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]) > 1
+
+
+def _assigned(node: ast.stmt) -> Iterator[str]:
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    yield from (one.id for one in targets if isinstance(one, ast.Name))
+
+
+def _statements(file: Path) -> list[ast.stmt]:
+    try:
+        return ast.parse(file.read_bytes()).body
+    except (SyntaxError, ValueError, RecursionError):
+        return []
 
 
 def _module_of(file: Path) -> tuple[str, Path]:

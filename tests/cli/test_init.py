@@ -197,6 +197,31 @@ def test_nothing_is_replaced_unless_forced(project: Path, name: str, init: Init)
     assert workflow.read_text() != "mine"
 
 
+CLASSES = """
+import typing
+
+class Part(typing.Protocol):
+    def reply(self, message): ...
+
+class Role:
+    def reply(self, message): raise NotImplementedError
+
+class Clerk(Role):
+    def reply(self, message): return "Hi"
+
+class Ticket:
+    def reply(self): return "Re:"
+"""
+
+MADE = """
+class Desk:
+    def __init__(self, words): self.words = words
+    async def reply(self, messages): return self.words
+
+front = Desk("Hi")
+"""
+
+
 @pytest.mark.parametrize(
     ("code", "at", "what"),
     [
@@ -206,12 +231,17 @@ def test_nothing_is_replaced_unless_forced(project: Path, name: str, init: Init)
         ("class agent:\n    def reply(self, message): return 'Hi'", "agent", "a class whose objects reply"),
         ("class Bot:\n    def reply(self, message): return 'Hi'\nagent = Bot()", "agent", "an object that replies"),
         ("app = object()\ndef chat(text): return text", "chat", "a reply function"),
+        (CLASSES, "Clerk", "a class whose objects reply"),
+        (MADE, "front", "an object that replies"),
     ],
 )
 def test_the_folder_is_searched_for_likely_names(name: str, init: Init, code: str, at: str, what: str) -> None:
     """What is found is told apart and named as a suite names it, so that it answers."""
     Path(f"{name}.py").write_text(code)
-    Path("test_other.py").write_text("raise RuntimeError('tests are not imported')\ndef build(): pass")
+    Path("tests").mkdir()
+    Path("tests", "__init__.py").write_text("")
+    for test in ("test_other.py", "tests/helper.py"):
+        Path(test).write_text("raise RuntimeError('tests are not imported')\ndef build(): pass")
 
     status, printed = init()
 
@@ -363,6 +393,52 @@ def test_an_asgi_app_is_played_in_process(project: Path, name: str, init: Init) 
     assert (suite.agent.http.app, suite.agent.http.url) == (f"{name}:app", "/chat")
     assert "is an ASGI app, played in this process" in printed
     assert "/chat " in printed
+
+
+FASTAPI = """
+class FastAPI:
+
+    def add_middleware(self, *given): ...
+
+    def openapi(self):
+        asked = {"required": ["text", "thread_id"], "properties": {
+            "text": {"type": "string"}, "thread_id": {"anyOf": [{"type": "string"}, {"type": "null"}]}}}
+        answer = {"properties": {"answer": {"type": "string"}, "thread_id": {"type": "string"}}}
+        body = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Asked"}}}}
+        said = {"200": {"content": {"application/json": {"schema": answer}}}}
+        return {
+            "paths": {
+                "/reset": {"post": {"responses": {}}},
+                "/orders/{id}": {"post": {"requestBody": body, "responses": said}},
+                "/ask": {"post": {"requestBody": body, "responses": said}},
+            },
+            "components": {"schemas": {"Asked": asked}},
+        }
+
+    async def __call__(self, scope, receive, send):
+        import json
+        asked = json.loads((await receive())["body"])
+        await send({"type": "http.response.start", "status": 200 if asked["thread_id"] else 422})
+        await send({"type": "http.response.body", "body": json.dumps({"answer": "Heard " + asked["text"]}).encode()})
+"""
+
+
+def test_an_app_of_any_name_is_asked_as_its_document_says(
+    project: Path, name: str, init: Init, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one route that takes a text, what it is called there, and where the answer stands."""
+    monkeypatch.syspath_prepend(project / ".installed")
+    monkeypatch.delitem(sys.modules, "fastapi", raising=False)
+    (project / ".installed").mkdir()
+    (project / ".installed" / "fastapi.py").write_text(FASTAPI)
+    (project / f"{name}.py").write_text("from fastapi import FastAPI\nservice = FastAPI()\n")
+
+    status, printed = init()
+
+    http = yaml.safe_load((project / "agentbench.yaml").read_text())["agent"]["http"]
+    body = {"text": "$message", "thread_id": "$session_id"}
+    assert http == {"app": f"{name}:service", "url": "/ask", "body": body, "reply": "answer"}
+    assert (status, "Heard Hello" in printed) == (0, True), printed
 
 
 def test_an_agent_that_asks_back_wants_an_answer(project: Path, name: str, init: Init) -> None:

@@ -1,8 +1,12 @@
 """FastAPI and Starlette apps as agents in this process: what these frameworks do around an endpoint is kept."""
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
+import yaml
 
 from pytest_agentbench.core.verdict import Blame
 from tests.plugin.project import Project
@@ -199,3 +203,40 @@ def test_a_starlette_factory_keeps_cookies_for_each_run(project: Project) -> Non
     project.run("bench", process="fresh")
 
     assert set(project.verdicts().values()) == {"passed"}
+
+
+def test_init_asks_an_app_as_it_wants_to_be_asked(tmp_path: Path) -> None:
+    """Its name, its one route that takes a text, that of an included router as well, and the keys of both bodies."""
+    (tmp_path / "desk.py").write_text(ROUTED, encoding="utf-8")
+    command = [str(Path(sys.executable).parent / "agentbench"), "init"]
+
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+
+    body = {"question": "$message", "conversation_id": "$session_id"}
+    http = yaml.safe_load((tmp_path / "agentbench.yaml").read_text(encoding="utf-8"))["agent"]["http"]
+    assert http == {"app": "desk:service", "url": "/v1/ask", "body": body, "reply": "answer"}
+    assert (done.returncode, "You asked Hello" in done.stdout) == (0, True), done.stdout + done.stderr
+
+
+ROUTED = """
+from fastapi import APIRouter, FastAPI
+from pydantic import BaseModel
+
+router = APIRouter()
+
+class Ask(BaseModel):
+    question: str
+    conversation_id: str | None = None
+    limit: int = 3
+
+@router.post("/ask")
+async def ask(body: Ask):
+    return {"answer": f"You asked {body.question}", "conversation_id": body.conversation_id, "sources": []}
+
+@router.post("/reset")
+def reset():
+    return {}
+
+service = FastAPI()
+service.include_router(router, prefix="/v1")
+"""
