@@ -306,7 +306,8 @@ def _verdict(report: SuiteReport, options: ValidateOptions, *, low: bool) -> str
         parts.append(f"{count(len(report.problems), 'problem')} of the suite")
     text = ", ".join(parts)
     reasons = [f"{len(wrong)} not valid" if wrong else "", "too many wrong runs pass" if low else ""]
-    why = " and ".join(filter(None, [*reasons, "the suite has problems" if report.problems else ""]))
+    reasons += ["the suite has problems" if report.problems else "", "a rule fits no result" if report.unfit else ""]
+    why = " and ".join(filter(None, reasons))
     return f"{text}: FAILED, since {why}" if why else f"{text}: ok"
 
 
@@ -314,7 +315,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
     parser.description = (
         "Checks that a right run passes, that weak agents and wrong runs fail, and that the user or "
-        "the tools give each value. The exit status is 1 if a scenario is not valid, or too few wrong runs fail."
+        "the tools give each value. The exit status is 1 if a scenario or a rule is not valid, or too few wrong runs "
+        "fail."
     )
     parser.add_argument("suite", type=Path, metavar="SUITE", help="a suite file")
     parser.add_argument("--only", action="append", metavar="ID", help="validate this scenario alone; may be repeated")

@@ -107,7 +107,8 @@ class SuiteReport(Model):
     """What is known of a suite; `problems` are about the suite itself, `skipped` about all of its scenarios.
 
     `unlabelled` are lines of scripted users that do not say what they mean, each with its place; that is no problem.
-    `unfit` are conditions of rules on a result that no result of a right run fits, each with its place.
+    `unfit` are conditions of rules on a result that no result of a right run fits, each with its place; of a part of
+    the scenarios none are known.
     """
 
     name: str
@@ -138,4 +139,4 @@ class SuiteReport(Model):
     @property
     def is_valid(self) -> bool:
         """Whether nothing is wrong with the suite or a scenario; the mutation score is another question."""
-        return not self.problems and all(scenario.is_valid for scenario in self.scenarios)
+        return not (self.problems or self.unfit) and all(scenario.is_valid for scenario in self.scenarios)

@@ -360,7 +360,7 @@ def validate(
         path=str(path),
         seed=seed,
         problems=tuple(str(problem) for problem in [*drifted, *_suite_problems(suite, toolset)]),
-        unfit=tuple(_unfit(suite, toolset, shared.results)),
+        unfit=() if only else tuple(_unfit(suite, toolset, shared.results)),
         unlabelled=tuple(one.told(Path.cwd()) for one in unlabelled(suite, toolset, chosen)),
         skipped=tuple(_skipped(suite, toolset, scenarios)),
         scenarios=tuple(scenarios),

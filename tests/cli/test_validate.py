@@ -57,6 +57,18 @@ def test_a_key_that_no_result_has_is_named_with_its_place(tmp_path: Path, capsys
     assert "'get_person' gives has no 'name'; it has person_id, email" in told
 
 
+def test_a_rule_that_can_catch_nothing_fails_the_suite(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Right runs pass, but a key of a result is misspelt; of one scenario alone nobody knows what others get."""
+    person = scenario("person", expect=[{"get_person": {"person_id": "P1"}}, CLOSE])
+    rule = {"never": {"calls": ["get_person"], "result": {"mail": "bob@example.org"}}}
+    suite = write_suite(tmp_path, person, policies=[{"id": "p", "text": "Do so.", "rule": rule}])
+
+    assert main(["validate", "--no-mutants", str(suite)]) == 1
+    assert "1 of 1 scenarios valid: FAILED, since a rule fits no result" in capsys.readouterr().out
+    assert main(["validate", "--no-mutants", "--only", "person", str(suite)]) == 0
+    assert "no result of a right run" not in capsys.readouterr().out
+
+
 def test_doing_nothing_is_right_where_something_is_forbidden(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
