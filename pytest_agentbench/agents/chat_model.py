@@ -6,6 +6,7 @@ from typing import Any
 from pytest_agentbench.agents.refusals import filtered, filtered_ending, refusal
 from pytest_agentbench.core.conversation import Reply, Turn
 from pytest_agentbench.core.errors import AgentError, ProviderError
+from pytest_agentbench.core.names import count
 from pytest_agentbench.core.suite import OpenAIAgentSpec
 from pytest_agentbench.core.tool import ToolCall, read_arguments
 from pytest_agentbench.core.transcript import Message
@@ -40,8 +41,8 @@ class OpenAIChatAgent:
         rounds = _rounds(turn.messages)
         if rounds >= self._spec.rounds:
             raise AgentError(
-                f"{self._named} asked for tools in all {rounds} model calls of one turn and never answered the user "
-                f"(`rounds: {self._spec.rounds}` of the agent bounds them)"
+                f"{self._named} asked for tools in {count(rounds, 'model call')} of one turn and never answered the "
+                f"user (`rounds: {self._spec.rounds}` of the agent bounds them)"
             )
         try:
             answer = await self._chat.complete(self._messages(turn), tools=[tool.openai() for tool in turn.tools])

@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_agentbench.api.facts import CriterionFacts, Fact, Named, PolicyFacts, quoted
 from pytest_agentbench.core.errors import NotMeasuredError, with_hint
-from pytest_agentbench.core.names import suggestion
+from pytest_agentbench.core.names import count, suggestion
 from pytest_agentbench.core.rubric import Criterion
 from pytest_agentbench.core.run import Result, Run
 from pytest_agentbench.core.state import State
@@ -195,7 +195,7 @@ class Simulation:
     def said(self, text: str) -> Fact:
         """Whether some message of the agent contains `text`, ignoring case; its words are what the agent said."""
         spoken = [one for _, one in self.transcript.texts("assistant")]
-        rest = f"{len(spoken) - _MOST_SAID} messages before, " if len(spoken) > _MOST_SAID else ""
+        rest = f"{count(len(spoken) - _MOST_SAID, 'message')} before, " if len(spoken) > _MOST_SAID else ""
         shown = ", ".join(repr(shorten(printable(one), _WIDTH)) for one in spoken[-_MOST_SAID:])
         was = self.run.said(text)
         words = "said" if was else "not said"

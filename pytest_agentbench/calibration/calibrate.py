@@ -20,6 +20,7 @@ from pytest_agentbench.checks.judges.rubric_judge import judge_criteria, judge_m
 from pytest_agentbench.checks.judges.signals import NAME, WEAK, labelled_by
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import AgentBenchError, BudgetSpentError, ProviderError
+from pytest_agentbench.core.names import count
 from pytest_agentbench.core.rubric import Label, Rubric, Sees
 from pytest_agentbench.core.run import Judgement
 from pytest_agentbench.core.text import printable, shorten
@@ -135,7 +136,7 @@ def seeded_splits(cases: Sequence[Labelled], *, seed: int = 0, count: int = SPLI
 def folds(cases: Sequence[Labelled], count: int, *, seed: int = 0) -> list[Split]:
     """Give `count` divisions such that every conversation is tested once; raise `ValueError` for fewer than two."""
     if not 2 <= count <= len(cases):
-        raise ValueError(f"{count!r} folds of {len(cases)} conversations, allowed: 2 to {len(cases)}")
+        raise ValueError(f"found {count!r} folds, allowed: 2 to {len(cases)}, one for each conversation")
     shuffled = _shuffled(cases, seed, 0)
     parts = [shuffled[place::count] for place in range(count)]
     return [Split(tuple(one for other in parts if other is not part for one in other), tuple(part)) for part in parts]
@@ -186,7 +187,7 @@ class _Trial:
     async def labels(self, training: Sequence[Labelled], cases: Sequence[Labelled]) -> Said:
         """Let it learn, and give what it says of conversations: nothing where it could not learn."""
         if self.contender.learns:
-            self.told(f"{self.contender.name} learns from {len(training)} conversations")
+            self.told(f"{self.contender.name} learns from {count(len(training), 'conversation')}")
         estimate = await usable(self.contender.fit(training), self.errors.append, _SPENT)
         known = {} if self.contender.learns else dict(self.said)
 
@@ -195,7 +196,7 @@ class _Trial:
                 return known[case.id]
             label = await usable(estimate(case), self.errors.append, _SPENT) if estimate else None
             self.said.append((case.id, label))
-            self.told(f"{self.contender.name} has judged {len(self.said)} conversations")
+            self.told(f"{self.contender.name} has judged {count(len(self.said), 'conversation')}")
             return label
 
         return list(zip(cases, await asyncio.gather(*map(of, cases)), strict=True))
@@ -210,7 +211,7 @@ class _Trial:
         notes = [text.format(count) for text, count in one.notes.items()]
         if unjudged:
             why = f" ({shorten(printable(str(self.errors[0])), _WHY)})" if self.errors else ""
-            notes.append(f"{len(unjudged)} conversations were not judged, and count as wrong{why}")
+            notes.append(f"not judged, and counted as wrong: {count(len(unjudged), 'conversation')}{why}")
         return Calibrated(
             name=one.name,
             mark=one.mark,

@@ -161,7 +161,7 @@ class Learner(Contender):
         """Ask for an answer of the type of `instead`; where none is usable give that, and note that `what` is lost."""
 
         def count(_: AgentBenchError) -> A:
-            self.notes[f"no usable answer about {{}} {what}, which were left out"] += 1
+            self.notes[f"{what} left out for want of a usable answer: {{}}"] += 1
             return instead
 
         return await usable(ask(self._teacher, type(instead), task, **{"how": CLEAR_CUT, **question}), count)
@@ -368,7 +368,7 @@ class Scope(Learner):
         if label != "POS" or not breaks:
             return label
         who = "the veto decided" if self._parts.veto else "it did not decide"
-        self.notes[f"{{}} times a make-or-break criterion showed, the sums said POS, and {who}"] += 1
+        self.notes[f"a make-or-break criterion showed where the sums said POS, and {who}; so often: {{}}"] += 1
         return "NEG" if self._parts.veto else label
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from pytest_agentbench.checks.findings import cut, finding, not_measured, value_text
 from pytest_agentbench.checks.matchers import Resolver, matches
 from pytest_agentbench.core.json_schema import schema_misfit
+from pytest_agentbench.core.names import count
 from pytest_agentbench.core.patterns import pattern
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.scenario import ExpectedReply
@@ -100,7 +101,7 @@ def _wrong(text: str, wanted: ExpectedReply) -> Iterator[str]:
     if wanted.matches is not None and not pattern(wanted.matches).search(text):
         yield f"does not match {value_text(wanted.matches)}"
     if wanted.max_words is not None and (words := len(text.split())) > wanted.max_words:
-        yield f"has {words} words, allowed: {wanted.max_words}"
+        yield f"has {count(words, 'word')}, allowed: {wanted.max_words}"
     if wanted.json_schema is not None and (misfit := _misfit(text, wanted.json_schema)):
         named = f" of {wanted.json_file}" if wanted.json_file else ""
         yield f"does not fit the JSON Schema{named}: {cut(misfit, _WIDTH)}"

@@ -5,7 +5,7 @@ from typing import Any
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.matchers import BOUNDS, holds_matcher, holds_reference, is_matcher
-from pytest_agentbench.core.names import listing
+from pytest_agentbench.core.names import count, listing
 from pytest_agentbench.core.text import printable
 
 _MOST_NAMES = 4
@@ -37,7 +37,7 @@ def _tools(named: Any) -> str:
         return "any call"
     names = [one if isinstance(one, str) else _handoff(one.get("handoff")) for one in named]
     if len(names) > _MOST_NAMES:
-        return f"{', '.join(names[:_MOST_NAMES])} or {len(names) - _MOST_NAMES} other tools"
+        return f"{', '.join(names[:_MOST_NAMES])} or {count(len(names) - _MOST_NAMES, 'other tool')}"
     return f"{', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else names[0] if names else "any call"
 
 
@@ -161,7 +161,7 @@ def _at_most(body: Mapping[str, Any]) -> str:
     per = f" for each {listing(map(str, body['per']))}" if body.get("per") else ""
     about = _calls({key: held for key, held in body.items() if key not in ("times", "per")})
     if "times" in body:
-        return f"at most {body['times']} calls of {about}{per}"
+        return f"at most {count(body['times'], 'call')} of {about}{per}"
     return f"the sum of {_text(body['sum']).strip(chr(34))} over {about} is at most {body['lte']}{per}"
 
 
@@ -171,7 +171,7 @@ def _confirmed(body: Any) -> str:
 
 
 def _said(body: Any, *, verb: str) -> str:
-    within = f" within {body['within']} messages" if isinstance(body, Mapping) and body.get("within") else ""
+    within = f" within {count(body['within'], 'message')}" if isinstance(body, Mapping) and body.get("within") else ""
     return f"the agent {verb} {_text(body)}{within}"
 
 

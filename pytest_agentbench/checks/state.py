@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pytest_agentbench.checks.effects import expects_write, tool_writes, wrote
 from pytest_agentbench.checks.findings import call_text, finding, not_made, not_measured, not_seen, value_text
 from pytest_agentbench.checks.matching import Matching
-from pytest_agentbench.core.names import listing
+from pytest_agentbench.core.names import count, listing
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.state import Difference
 from pytest_agentbench.core.text import printable
@@ -122,7 +122,7 @@ def _by_state(run: Run, explanations: Sequence[CallExplanation], ignore: Sequenc
         actual = None if one.missing else value_text(one.actual)
         yield finding("state", "state", False, printable(describe(one)), expected=expected, actual=actual)
     if len(differences) > MOST_ROWS:
-        more = f"{len(differences) - MOST_ROWS} more differences of the final state"
+        more = f"{count(len(differences) - MOST_ROWS, 'more difference')} of the final state"
         yield finding("state", "state", False, more)
 
 

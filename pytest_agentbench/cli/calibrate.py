@@ -30,6 +30,7 @@ from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import Problem, SuiteError
 from pytest_agentbench.core.files import write_atomic
 from pytest_agentbench.core.model import ModelSpec
+from pytest_agentbench.core.names import count
 from pytest_agentbench.core.rubric import Rubric, Sees, WrittenRubric
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.llm.cassette.modes import Mode
@@ -229,7 +230,7 @@ def _rate(text: str | None) -> tuple[int, int] | None:
 
 def _lines(found: Calibration, options: argparse.Namespace, passed: tuple[int, int] | None) -> Iterator[str]:
     how = f"{found.splits} {'folds' if options.folds else 'divisions of 40 to 60'}"
-    yield f"agentbench calibrate: {found.cases} conversations, {how}, seed {found.seed}"
+    yield f"agentbench calibrate: {count(found.cases, 'conversation')}, {how}, seed {found.seed}"
     yield ""
     rows: list[tuple[str, ...]] = [("judge", "on", "n", "accuracy", "precision", "recall", "F1", "kappa")]
     rows += [row for one in found.contenders for row in _rows(one, every=options.situations)]
@@ -239,8 +240,8 @@ def _lines(found: Calibration, options: argparse.Namespace, passed: tuple[int, i
     yield from (f"{one.name}: {note}" for one in found.contenders for note in one.notes)
     if (one := found.auditor) is not None:
         yield (
-            f"auditor: {one.false_alarms} false alarms on {one.runs} of your own conversations without fault of the "
-            f"agent, 95 % at most {one.upper:.3f}; verdicts rest on it from {LEAST_RUNS} without any"
+            f"auditor: {count(one.false_alarms, 'false alarm')} on {one.runs} of your own conversations without fault "
+            f"of the agent, 95 % at most {one.upper:.3f}; verdicts rest on it from {LEAST_RUNS} without any"
         )
     if passed is not None:
         yield from (_corrected(one, passed) for one in found.contenders)

@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_agentbench.core.errors import SuiteFaultError, with_hint
 from pytest_agentbench.core.json_values import to_json
-from pytest_agentbench.core.names import listing, suggestion
+from pytest_agentbench.core.names import count, listing, suggestion
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.report.failure import conversation_text, failure_text
 from pytest_agentbench.report.failures import rerun_command
@@ -76,8 +76,10 @@ def _overview(document: Document, failed: list[Result], *, as_json: bool) -> str
         runs = [{"run": name, "why": why} for name, why in lines]
         return _dumped({"runs": len(document.results), "not_passed": runs})
     if not failed:
-        return f"all {len(document.results)} runs passed"
-    return "\n".join([f"{len(failed)} of {len(document.results)} runs did not pass", *(why for _, why in lines)])
+        return f"all runs passed ({len(document.results)})"
+    return "\n".join(
+        [f"{len(failed)} of {count(len(document.results), 'run')} did not pass", *(why for _, why in lines)]
+    )
 
 
 def _headline(result: Result, document: Document) -> str:

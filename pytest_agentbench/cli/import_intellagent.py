@@ -4,6 +4,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_agentbench.core.names import count
+
 if TYPE_CHECKING:
     from pytest_agentbench.suites.intellagent.intellagent import ForeignData
 
@@ -31,7 +33,8 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
 def _lines(data: "ForeignData") -> list[str]:
     lines = [f"{data.file}: {data.kind}"]
     if data.graph is not None:
-        lines.append(f"  {len(data.graph.policies)} policies, {len(data.graph.edges)} weighted pairs")
+        policies = count(len(data.graph.policies), "policy", "policies")
+        lines.append(f"  {policies}, {count(len(data.graph.edges), 'weighted pair')}")
     for name, found in (("events", data.events), ("dialogues", data.dialogues), ("results", data.results)):
         if found:
             lines.append(f"  {len(found)} {name}")

@@ -10,6 +10,7 @@ from pathlib import Path
 from pytest_agentbench.cli.progress import Progress
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import Problem
+from pytest_agentbench.core.names import count as counted
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.suites.logs.reader import Garbled, read_conversations
 from pytest_agentbench.suites.logs.writer import As, Writer
@@ -65,7 +66,7 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
         count = 0
         for count, record in enumerate(chosen, 1):
             writer.write(masker.record(record) if masker else record)
-            progress.line(f"{count} conversations")
+            progress.line(counted(count, "conversation"))
         if not count:
             writer.discard()
     if options.json:
@@ -75,7 +76,7 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
         found |= {"warnings": [str(one) for one in garbled]}
         return dumps(found, indent=2), UNREAD if problems or not count else 0
     if not count:
-        nothing = f"0 of {seen[0]} conversations imported"
+        nothing = f"0 of {counted(seen[0], 'conversation')} imported"
         return "\n".join([f"{nothing}; nothing was written", *_about_problems(problems)]), UNREAD
     lines = [f"{_how_many(count, seen[0])} imported"]
     lines += [f"  {file}" for file in writer.files]

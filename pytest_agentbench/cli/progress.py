@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from typing import Self
 
+from pytest_agentbench.core.names import count
 from pytest_agentbench.core.text import printable, shorten
 
 PAUSE = 10.0
@@ -50,6 +51,6 @@ class Progress:
         else:
             print(f"agentbench {self._command}: {shown}", file=self._stream, flush=True)
 
-    def counted(self, things: str) -> Callable[[int, int], None]:
+    def counted(self, thing: str) -> Callable[[int, int], None]:
         """Give what is called with how many things are done, and of how many."""
-        return lambda done, total: self.line(f"{done} of {total} {things}")
+        return lambda done, total: self.line(f"{done} of {count(total, thing)}")

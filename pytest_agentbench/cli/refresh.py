@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 from pytest_agentbench.core.errors import AgentBenchError, Problem, SuiteError
+from pytest_agentbench.core.names import count
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.generation.tools.refresh import Freshness, refreshed
 from pytest_agentbench.generation.tools.world import World, world_of
@@ -29,7 +30,7 @@ def refresh(suite_file: Path, *, only: tuple[str, ...] = ()) -> tuple[str, int]:
     stale = sum(bool(one.stale) for one in found)
     differing = sum(bool(one.differing) for one in found)
     lines.append(
-        f"{len(found)} generated scenarios: {stale} stale, {differing} answered otherwise"
+        f"{count(len(found), 'generated scenario')}: {stale} stale, {differing} answered otherwise"
         + (f"; write them anew with: agentbench generate {suite_file}" if stale else "")
     )
     return printable("\n".join(lines), newlines=True), STALE if stale else 0

@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 
 from pytest_agentbench.core.errors import ResultsError
 from pytest_agentbench.core.files import write_atomic
+from pytest_agentbench.core.names import count
 from pytest_agentbench.core.run import Result, RunKey
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.report.annotations import github_annotations, in_repository
@@ -179,7 +180,9 @@ def _decide(
     for suite in document.suites:
         results = [result for result in document.results if result.key.suite == suite.path]
         if suite.gates and len(results) + suite.stopped < suite.total:
-            problems.append(f"gates of {suite.name}: not evaluated, {len(results)} of {suite.total} runs are here")
+            problems.append(
+                f"gates of {suite.name}: not evaluated, {len(results)} of {count(suite.total, 'run')} are here"
+            )
             continue
         verdicts += evaluate_gates(
             suite.path,
@@ -192,11 +195,11 @@ def _decide(
         failed = sum(not result.passed and not result.set_aside for result in results)
         if failed and not decided_by_own(suite.path, suite.gates, verdicts):
             why = "no gate of its own was decided" if suite.gates else "has no gates"
-            problems.append(f"{suite.name}: {why}, and {failed} of {len(results)} runs did not pass")
+            problems.append(f"{suite.name}: {why}, and {failed} of {count(len(results), 'run')} did not pass")
     known = {suite.path for suite in document.suites}
     own = [result for result in document.results if result.key.suite not in known]
     if failed := sum(not result.passed for result in own):
-        problems.append(f"{failed} of {len(own)} simulations in tests did not pass")
+        problems.append(f"{failed} of {count(len(own), 'simulation')} in tests did not pass")
     return verdicts, problems
 
 

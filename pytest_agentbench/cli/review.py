@@ -18,7 +18,7 @@ from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import AgentBenchError, SuiteError, SuiteFaultError, with_hint
 from pytest_agentbench.core.files import write_atomic
 from pytest_agentbench.core.json_values import JsonValue
-from pytest_agentbench.core.names import suggestion
+from pytest_agentbench.core.names import count, suggestion
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.generation.review import (
     Reviewed,
@@ -189,8 +189,8 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
     if options.html is not None:
         page = review_page([view_of(one, around) for one in chosen], str(options.folder))
         write_atomic(options.html, page)
-        count = "1 scenario" if len(chosen) == 1 else f"{len(chosen)} scenarios"
-        return f"{count} written to {options.html}; decide with: agentbench review {options.folder}", 0
+        written = f"{count(len(chosen), 'scenario')} written to {options.html}"
+        return f"{written}; decide with: agentbench review {options.folder}", 0
     desk = Desk(
         by=options.by or _reviewer(environ),
         on=options.on or date.today(),

@@ -379,4 +379,4 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
         unicode=(sys.stdout.encoding or "").lower().startswith("utf"),
     )
     with Progress("score") as progress:
-        return score_recordings(asked, progress.counted("conversations"))
+        return score_recordings(asked, progress.counted("conversation"))

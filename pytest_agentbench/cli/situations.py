@@ -20,6 +20,7 @@ from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import Problem, SuiteError
 from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.model import ModelSpec
+from pytest_agentbench.core.names import count
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.chat import Ways
@@ -84,7 +85,7 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
         seed=options.seed,
     )
     with Progress("situations") as progress:
-        made = generate(options.suite, wish, environ=os.environ, told=progress.counted("situations"))
+        made = generate(options.suite, wish, environ=os.environ, told=progress.counted("situation"))
     told = _said_by_model(made, options) if made.cases and options.model else []
     if made.cases:
         made.folder.write(options.into)
@@ -150,7 +151,7 @@ def _told_of_written(made: Written) -> list[str]:
     lines += [f"  {case.id}: {shorten(reason, _REASON)}" for case, reason in made.refused]
     lines += [f"  {count} not written: {shorten(why, _REASON)}" for why, count in made.failed.items()]
     precision = "-" if made.precision is None else f"{made.precision:.2f}"
-    let = f"{made.let} of {made.named} played conversations let through under their own situation"
+    let = f"{made.let} of {count(made.named, 'played conversation')} let through under their own situation"
     wrong = f"{made.misnamed - made.caught} of {made.misnamed} under a wrong one"
     return [*lines, f"filter: precision {precision} (paper 0.91): {let}, {wrong}"]
 
@@ -169,12 +170,12 @@ def _counted(made: Generated, into: Path, told: list[str]) -> dict[str, JsonValu
 
 
 def _lines(made: Generated, into: Path) -> list[str]:
-    count = Counter(case.situation for case in made.cases)
-    lines = [f"{len(made.cases)} conversations of {len(count)} situations in {into}", ""]
+    held = Counter(case.situation for case in made.cases)
+    lines = [f"{count(len(made.cases), 'conversation')} of {count(len(held), 'situation')} in {into}", ""]
     for name, situation in situations().items():
-        if name in count:
+        if name in held:
             at_fault = "agent at fault" if situation.agent_at_fault else ""
-            lines.append(f"{count[name]:5}  {situation.label}  {situation.bucket:28}  {name:26} {at_fault}".rstrip())
+            lines.append(f"{held[name]:5}  {situation.label}  {situation.bucket:28}  {name:26} {at_fault}".rstrip())
     for name, reason in made.inexpressible.items():
         lines.append(f"    -  not expressible here: {name}: {shorten(reason, _REASON)}")
     refused = sum(made.refused.values())

@@ -11,10 +11,10 @@ from pathlib import Path
 from pytest_agentbench.cli.progress import Progress
 from pytest_agentbench.core.acts import ACT_KINDS, ActKind
 from pytest_agentbench.core.codec import dumps
-from pytest_agentbench.core.names import listing, suggestion
+from pytest_agentbench.core.names import count, listing, suggestion
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.environment.toolset import load_toolset
-from pytest_agentbench.report.table import ASCII, UNICODE, Align, Glyphs, count, table, wrap
+from pytest_agentbench.report.table import ASCII, UNICODE, Align, Glyphs, table, wrap
 from pytest_agentbench.results.secrets import redactor_of
 from pytest_agentbench.suites.relabel import ByHandError, write_act
 from pytest_agentbench.suites.script_lines import CHOICES, Unlabelled, unlabelled
@@ -230,13 +230,15 @@ def _rows(report: SuiteReport) -> Iterator[tuple[str, str, str, str, str]]:
         refusals = sum(one.is_refusal for one in of) if kind == "vacuous" else 0
         bad = sum(any(issue.kind == kind for issue in one.issues) for one in of)
         added = sum(len(one.added) for one in of) if kind == "oracle" else 0
-        note = f"{added} calls added that rules ask for" if added else ""
+        note = f"{count(added, 'call')} added that rules ask for" if added else ""
         note = f"{refusals} left out: doing nothing is right there" if refusals else note
         yield _row(name, len(of) - refusals, bad, note)
     if report.mutants:
         equivalent = sum(one.equivalent for one in scenarios)
         survivors = sum(len(one.survivors) for one in scenarios)
-        yield _row("wrong runs are caught", report.mutants, survivors, f"{equivalent} equivalent ones left out")
+        yield _row(
+            "wrong runs are caught", report.mutants, survivors, f"{count(equivalent, 'equivalent one')} left out"
+        )
         total: Counter[str] = Counter()
         caught: Counter[str] = Counter()
         for one in scenarios:
@@ -299,7 +301,7 @@ def _title(kind: Kind) -> str:
 def _verdict(report: SuiteReport, options: ValidateOptions, *, low: bool) -> str:
     score = report.mutation_score
     wrong = [one.id for one in report.scenarios if not one.is_valid]
-    parts = [f"{len(report.scenarios) - len(wrong)} of {len(report.scenarios)} scenarios valid"]
+    parts = [f"{len(report.scenarios) - len(wrong)} of {count(len(report.scenarios), 'scenario')} valid"]
     if score is not None:
         parts.append(f"mutation score {score:.3f} {'<' if low else '>='} {options.min_mutation:g}")
     if report.problems:
@@ -362,5 +364,5 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
         unicode=(sys.stdout.encoding or "").lower().startswith("utf"),
     )
     with Progress("validate") as progress:
-        text, status = validate(asked, progress.counted("scenarios"))
+        text, status = validate(asked, progress.counted("scenario"))
     return fixed + text, status

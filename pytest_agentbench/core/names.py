@@ -63,6 +63,11 @@ def letters_of(name: str) -> list[str]:
     return [word.lower() for word in _LETTERS.findall(name)]
 
 
+def count(number: int, noun: str, plural: str = "") -> str:
+    """Say how many there are: `1 run`, `2 runs`; `plural` is that of a noun that takes more than an s."""
+    return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
+
+
 def listing(names: Iterable[str], most: int = 20) -> str:
     """Join names with commas, the number of those left out at the end."""
     ordered = list(names)

@@ -15,6 +15,7 @@ from typing import Any
 
 from pytest_agentbench.core.json_values import JsonValue, is_number, same, to_json
 from pytest_agentbench.core.matchers import holds_matcher
+from pytest_agentbench.core.names import count
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import ToolCall, ToolResult
@@ -178,7 +179,7 @@ class Correspondence:
             return self._compare_mappings(run, replay, at)
         if isinstance(run, list) and isinstance(replay, list):
             if len(run) != len(replay):
-                return f"{_at(key)}{len(run)} items in the run, {len(replay)} when replayed"
+                return f"{_at(key)}{count(len(run), 'item')} in the run, {len(replay)} when replayed"
             found = (self._compare(left, right, key, at) for left, right in zip(run, replay, strict=True))
             return next(filter(None, found), None)
         if isinstance(run, str) and isinstance(replay, str):

@@ -9,7 +9,7 @@ from typing import Any
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import with_hint
 from pytest_agentbench.core.json_values import same, to_json
-from pytest_agentbench.core.names import listing, suggestion
+from pytest_agentbench.core.names import count, listing, suggestion
 from pytest_agentbench.core.state import Difference, State
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.environment.structural_sharing import apart
@@ -43,7 +43,7 @@ def describe(difference: Difference) -> str:
     if difference.missing:
         return f"{path}: expected {_shown(expected)}, is missing"
     if isinstance(expected, list) and isinstance(actual, list):
-        return f"{path}: expected {len(expected)} items, is {len(actual)}{_parted(expected, actual)}"
+        return f"{path}: expected {count(len(expected), 'item')}, is {len(actual)}{_parted(expected, actual)}"
     if isinstance(expected, str) and isinstance(actual, str):
         expected, actual = _from_where_they_part(expected, actual)
     return f"{path}: expected {_shown(expected)}, is {_shown(actual)}"

@@ -19,6 +19,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import ErrorDetails
 
 from pytest_agentbench.core.errors import EnvironmentFaultError, with_hint
+from pytest_agentbench.core.names import count
 from pytest_agentbench.core.text import shorten
 from pytest_agentbench.core.tool import Requestor, Toolset, ToolSpec
 from pytest_agentbench.environment.import_path import forget_module
@@ -193,7 +194,7 @@ class PythonTool:
         """Give the arguments of an ordinary Python call by name; raise `ArgumentsError` where there are too many."""
         names = self.signature.names
         if len(args) > len(names):
-            raise ArgumentsError(f"{self.name!r} takes {len(names)} arguments, {len(args)} were given. {self._usage}")
+            raise ArgumentsError(f"{self.name!r} takes {count(len(names), 'argument')}, not {len(args)}. {self._usage}")
         given = dict(zip(names, args, strict=False))
         twice = sorted(given.keys() & kwargs.keys())
         if twice:

@@ -18,7 +18,7 @@ from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.json_values import to_json
 from pytest_agentbench.core.misfit import Keys
-from pytest_agentbench.core.names import listing, suggestion
+from pytest_agentbench.core.names import count, listing, suggestion
 from pytest_agentbench.core.protocols import Isolation
 from pytest_agentbench.core.remote import ServiceSpec, server_of
 from pytest_agentbench.core.tool import KindSource, Requestor, ToolCall, ToolKind, ToolResult, ToolSpec
@@ -316,7 +316,7 @@ def _named(spec: ToolSpec, signature: inspect.Signature, args: tuple[Any, ...], 
     """Give the arguments by name; what is unknown or missing is the tool's to refuse."""
     names = [one.name for one in signature.parameters.values() if one.kind is one.POSITIONAL_OR_KEYWORD]
     if len(args) > len(names):
-        raise TypeError(f"{spec.name!r} takes {len(names)} arguments, {len(args)} were given")
+        raise TypeError(f"{spec.name!r} takes {count(len(names), 'argument')}, not {len(args)}")
     properties = spec.parameters.get("properties", {})
     given = {**dict(zip(names, args, strict=False)), **kwargs}
     return {name: value for name, value in given.items() if value is not None or _admits_null(properties.get(name))}

@@ -10,6 +10,7 @@ from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import Problem, SuiteError
 from pytest_agentbench.core.json_values import JsonValue
+from pytest_agentbench.core.names import count as counted
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.suite import GenerateSpec, Suite
 from pytest_agentbench.core.tool import Toolset
@@ -130,7 +131,7 @@ def staleness(suite: Suite, toolset: Toolset) -> str:
     if not count:
         return ""
     changed = [part for part in _PARTS if any(part in parts for parts in differing)]
-    noun = "1 generated scenario does" if count == 1 else f"{count} generated scenarios do"
+    noun = f"{counted(count, 'generated scenario')} {'does' if count == 1 else 'do'}"
     return (
         f"{suite.path.name}: {noun} not match the suite any more: {' and '.join(changed)} changed since; "
         f"write them anew with: agentbench generate {suite.path.name}"

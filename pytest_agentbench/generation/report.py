@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.model import ModelSpec, Usage
+from pytest_agentbench.core.names import count
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.text import percentage, printable, shorten
 from pytest_agentbench.generation.draft import Draft, Loss
@@ -100,9 +101,10 @@ def estimate_of(spec: ModelSpec, wanted: int, chains: str = "walks") -> str:
     tokens = TokenCount(input=wanted * most_tokens * 3 // 4, output=wanted * most_tokens // 4)
     cost = cost_of(spec, spec.model, tokens)
     price = "price unknown" if cost is None else f"{cost:.2f} USD"
-    each = f"{most_calls} calls and {most_tokens} tokens a scenario"
+    each = f"{count(most_calls, 'call')} and {count(most_tokens, 'token')} a scenario"
     what = "playing and wording" if chains == "goals" else "wording"
-    return f"{what} {wanted} scenarios by {spec.model}: at most {wanted * most_calls} model calls ({each}), {price}"
+    most = count(wanted * most_calls, "model call")
+    return f"{what} {count(wanted, 'scenario')} by {spec.model}: at most {most} ({each}), {price}"
 
 
 def document_of(report: Report) -> dict[str, JsonValue]:
@@ -161,7 +163,7 @@ def _counts(report: Report) -> Iterator[str]:
     calls = [len(draft.calls) for draft in report.accepted]
     average = f", {sum(calls) / len(calls):.1f} calls on average" if calls else ""
     personas = f"; {report.scenarios} with all personas" if report.scenarios > len(calls) else ""
-    yield f"{len(calls)} of {report.wanted} scenarios{average}{personas}"
+    yield f"{len(calls)} of {count(report.wanted, 'scenario')}{average}{personas}"
     if lapsing := sum(draft.lapses_after > 0 for draft in report.accepted):
         yield f"{lapsing} of them hold with the suite's `now` alone; rows that are good for over a year after it help"
 
@@ -171,11 +173,11 @@ def _files(report: Report) -> Iterator[str]:
     kept, removed = len(report.saved.kept), len(report.saved.removed)
     yield (
         f"written to {recipe_of(report.suite).out / SCENARIOS}"
-        + (f"; {kept} reviewed files kept as they are" if kept else "")
-        + (f"; {removed} files of earlier sessions removed" if removed else "")
+        + (f"; {count(kept, 'reviewed file')} kept" if kept else "")
+        + (f"; {count(removed, 'file')} of earlier sessions removed" if removed else "")
     )
     if report.left:
-        yield f"nothing was accepted: the {report.left} files of earlier sessions stay"
+        yield f"nothing was accepted: what earlier sessions left stays: {count(report.left, 'file')}"
     if names := ", ".join(printable(file.name) for file in report.saved.foreign):
         yield f"not written over, since somebody else wrote it: {names}; move it to have the scenario written"
 
@@ -238,7 +240,7 @@ def _models(report: Report) -> Iterator[str]:
     yield from filter(None, [report.estimate])
     yield f"model calls: {total} ({roles}), {each} (the paper's pipeline: about {PAPER:.0f} calls)"
     cost = f"cost: {sum(usage.cost_usd for usage in usages):.4f} USD"
-    yield cost + (f", {unpriced} calls of unknown price" if unpriced else "")
+    yield cost + (f", {count(unpriced, 'call')} of unknown price" if unpriced else "")
     verdicts, rejected, invented, implausible = report.critic.values()
     if verdicts:
         yield (
@@ -251,4 +253,4 @@ def _models(report: Report) -> Iterator[str]:
 def _missing(report: Report) -> Iterator[str]:
     missing = report.wanted - len(report.accepted)
     if missing > 0:
-        yield f"{missing} scenarios short: {report.stopped or 'see the reasons above'}"
+        yield f"{count(missing, 'scenario')} short: {report.stopped or 'see the reasons above'}"

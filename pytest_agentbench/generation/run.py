@@ -16,6 +16,7 @@ from pathlib import Path
 
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import AgentBenchError, Problem, SuiteError, SuiteFaultError
+from pytest_agentbench.core.names import count
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.suite import GenerateSpec, Suite
 from pytest_agentbench.core.tool import Toolset
@@ -213,7 +214,7 @@ async def reword(
     plain = [draft for draft in pending if draft.worded_by == PLAIN]
     left = len(stored) - len(pending)
     told(
-        f"{len(plain)} scenarios to reword, {len(pending) - len(plain)} have the words of a model"
+        f"{count(len(plain), 'scenario')} to reword, {len(pending) - len(plain)} have the words of a model"
         + (f", {left} are left alone: reviewed, or written by somebody else" if left else "")
     )
     made_from = digest([hashes_of(suite, toolset).model_dump(), "reword"])
@@ -240,7 +241,7 @@ async def reword(
         records[draft.id] = records[draft.id].model_copy(update={"draft": draft})
     store.drafts.write(store.drafts.made_from, records.values())
     store.reworded.path.unlink(missing_ok=True)
-    count = len(report.accepted)
-    report = replace(report, lines=(f"{count} reworded; {len(plain) - count} keep their plain words",))
+    worded = len(report.accepted)
+    report = replace(report, lines=(f"{worded} reworded; {len(plain) - worded} keep their plain words",))
     store.save_report(document_of(report))
     return Outcome(lines=tuple(lines_of(report)), accepted=len(stored), wanted=len(stored))

@@ -8,6 +8,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from pytest_agentbench.core.json_values import JsonValue
+from pytest_agentbench.core.names import count
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.llm.reply import OUTPUT_BOUND, ChatReply
 
@@ -109,8 +110,8 @@ def cut_off(reply: ChatReply, bound: int | None) -> str:
     if written is None or written >= (OUTPUT_BOUND if bound is None else bound):
         return f"cut off at its token limit: raise `max_tokens` ({now})"
     if bound is None or reply.tokens is None:  # it may have a bound of its own
-        return f"cut off after {written} tokens: raise `max_tokens` ({now}), or the context of its server"
-    told = f"{written} of {bound} tokens, with {reply.tokens.input} before them"
+        return f"cut off after {count(written, 'token')}: raise `max_tokens` ({now}), or the context of its server"
+    told = f"{written} of {count(bound, 'token')}, with {reply.tokens.input} before them"
     return f"cut off after {told}: its server has no longer context"
 
 

@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple, Self
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.errors import BudgetSpentError, NotRunError, ResultsError
+from pytest_agentbench.core.names import count
 from pytest_agentbench.core.run import RunKey
 from pytest_agentbench.llm.protocols import Budget, Caller, Reservation
 
@@ -80,7 +81,7 @@ def _over(scope: Literal["run", "session"], account: Account, cost: int, *, late
     took = "spent or held by calls in flight" if later else "spent"
     if account.limit_calls is not None and calls + 1 > account.limit_calls:
         return BudgetSpentError(
-            f"the {scope}'s budget of {account.limit_calls} model calls is {took}", scope=scope, later=later
+            f"the {scope}'s budget of {count(account.limit_calls, 'model call')} is {took}", scope=scope, later=later
         )
     if account.limit_cost is not None and spent + cost > account.limit_cost:
         return BudgetSpentError(

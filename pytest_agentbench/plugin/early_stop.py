@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from pytest_agentbench.core.names import count
 from pytest_agentbench.core.run import Result, RunKey
 from pytest_agentbench.results.run_directory import without_attempt
 from pytest_agentbench.results.trials import StopRule
@@ -40,7 +41,7 @@ class EarlyStop:
         passed = sum(result.passed for result in scored)
         if not StopRule(most=plan.trials).stops(passed, len(scored)):
             return ""
-        return f"not needed: {passed} of {len(scored)} trials passed"
+        return f"not needed: {passed} of {count(len(scored), 'trial')} passed"
 
     def must_wait(self, plan: RunPlan) -> bool:
         """Whether it is not yet known if a trial is needed, so that it cannot start ahead."""

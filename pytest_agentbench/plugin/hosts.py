@@ -16,6 +16,7 @@ import pytest
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps, loads
+from pytest_agentbench.core.names import count
 from pytest_agentbench.plugin.options import Options, tx_specs
 
 _POSTING = "agentbench"
@@ -111,7 +112,7 @@ class Division:
         """Say what was divided, nothing where all budgets are exact."""
         if not self.elsewhere or (self.max_cost is None and self.max_calls is None):
             return []
-        shares = [] if self.max_calls is None else [f"{self.max_calls} calls"]
+        shares = [] if self.max_calls is None else [count(self.max_calls, "call")]
         shares += [] if self.max_cost is None else [f"{self.max_cost:.6g} USD"]
         who = f"{self.elsewhere} of {self.workers} workers are on other hosts"
         own = f"each with {' and '.join(shares)} of its own"

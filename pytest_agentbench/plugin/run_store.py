@@ -13,6 +13,7 @@ import pytest
 from pytest_agentbench.core.codec import dumps, loads
 from pytest_agentbench.core.errors import ResultsError
 from pytest_agentbench.core.files import LineLog, numbered_lines, write_atomic
+from pytest_agentbench.core.names import count
 from pytest_agentbench.core.run import Result, RunKey
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.environment.isolation import MOST_BYTES
@@ -295,4 +296,4 @@ def bound_by_states(suite: Suite, options: Options, runs: int) -> str:
     if most >= min(runs, options.concurrency + options.concurrency // 4):
         return ""
     where = " in each process" if options.workers > 1 else ""
-    return f"a run's state takes about {size / 1e6:,.0f} MB: at most {most} runs at once{where}"
+    return f"a run's state takes about {size / 1e6:,.0f} MB: at most {count(most, 'run')} at once{where}"

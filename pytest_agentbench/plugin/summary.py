@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.checks.verdict import TOOL_SLIPS
+from pytest_agentbench.core.names import count
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.core.text_similarity import similar
 from pytest_agentbench.environment.kinds import guesses_told
@@ -103,8 +104,8 @@ class Summary:
             *_counting(terminalreporter),
         ):
             terminalreporter.write_line(text)
-        for reason, count in (self._prefetch.sequential if self._prefetch else {}).items():
-            terminalreporter.write_line(f"{count} runs one at a time: {reason}")
+        for reason, number in (self._prefetch.sequential if self._prefetch else {}).items():
+            terminalreporter.write_line(f"{count(number, 'run')} one at a time: {reason}")
         if failed := [verdict for verdict in document.gates if verdict.failed]:  # pytest's last line counts them
             terminalreporter.stats["gate failed" if len(failed) == 1 else "gates failed"] = failed
         for text in annotation_lines(document, config.rootpath, os.environ):
@@ -150,7 +151,7 @@ class Summary:
             if is_one and not any(run.passed for run in mine):
                 named = f" [{variant}]" if variant else ""
                 yield (
-                    f"{suite}{named}: in all {len(mine)} runs the agent said only {printable(answer)!r}, and no call "
+                    f"{suite}{named}: in all runs ({len(mine)}) the agent said only {printable(answer)!r}, and no call "
                     "of it was seen: is it connected to what answers?"
                 )
 

@@ -3,6 +3,7 @@
 import posixpath
 from collections.abc import Callable
 
+from pytest_agentbench.core.names import count
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.text import shorten
 from pytest_agentbench.report.auditor import mark_of_gate, marks_of
@@ -34,7 +35,7 @@ def github_annotations(
     everything = [*gates, *runs]
     lines = everything[:most]
     if len(everything) > most:
-        lines.append(_command("notice", f"{len(everything) - most} more failures; the report names them all"))
+        lines.append(_command("notice", f"{count(len(everything) - most, 'more failure')}; the report names them all"))
     return lines
 
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
+from pytest_agentbench.core.names import count
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.verdict import Flag
 from pytest_agentbench.report.breakdown import percent
-from pytest_agentbench.report.table import Glyphs, Layout, Line, count
+from pytest_agentbench.report.table import Glyphs, Layout, Line
 from pytest_agentbench.results.audits import (
     AuditSums,
     CritiqueSide,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.names import count
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.scenario import ComplexityScale
 from pytest_agentbench.core.text import figure, percentage
@@ -443,12 +444,12 @@ def _grid(heading: str, found: Matrix, totals: Sequence[Row], layout: Layout) ->
         laid.append([marks.cut(f"  {marks.plain(row)}", _LABEL), *texts, interval])
     lines = [Line(""), *layout.table(laid, "<" + ">" * (len(shown) + 2), [""] * len(laid))]
     cut = len(found.columns) - len(shown)
-    more = f", {cut} more columns in the values" if cut else ""
+    more = f", {count(cut, 'more column')} in the values" if cut else ""
     size_of = len(found.rows) * len(found.columns)
     if numbered:
         legend = f"  {marks.dot} ".join(f"{number} {name}" for number, name in zip(heads, names, strict=True))
         lines += layout.wrapped(f"  {legend}")
-    return [*lines, Line(f"  {found.holes} of {size_of} cells have no run ({marks.dash}){more}")]
+    return [*lines, Line(f"  {found.holes} of {count(size_of, 'cell')} without a run ({marks.dash}){more}")]
 
 
 def _columns(found: Matrix) -> list[int]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from pytest_agentbench.core.names import count
 from pytest_agentbench.report.breakdown import percent
 from pytest_agentbench.report.table import Glyphs, Layout, Line, Style
 from pytest_agentbench.results.comparison import Comparison, compare_results
@@ -128,7 +129,9 @@ def _table(paired: Paired, success: Change, layout: Layout) -> list[Line]:
             styles.append(style)
     lines = layout.table(rows, "<>>>><>><", styles)
     if hidden:
-        lines.append(Line(f"  {hidden} policies and numbers without a significant change (-v)"))
+        lines.append(
+            Line(f"  {count(hidden, 'policy or number', 'policies and numbers')} without a significant change (-v)")
+        )
     return lines
 
 
@@ -141,7 +144,7 @@ def style_of(change: Change, *, is_rate: bool) -> Style:
 
 def _reach(paired: Paired, marks: Glyphs) -> str:
     trials = f" {marks.times} {paired.trials} trials" if paired.trials > 1 else ""
-    base = f"{paired.scenarios} scenarios{trials} compared"
+    base = f"{count(paired.scenarios, 'scenario')}{trials} compared"
     if paired.detectable is None:
         return f"{base}: too few for any change of success to show 4 times out of 5"
     return f"{base}: a change of success of {paired.detectable * 100:.0f} points would show 4 times out of 5"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from pytest_agentbench.checks.verdict import EXCUSE, TOOL_SLIPS, WRITTEN_CALLS
-from pytest_agentbench.core.names import listing
+from pytest_agentbench.core.names import count, listing
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.termination import Termination
@@ -209,7 +209,7 @@ def _calls(result: Result, failed: list[Finding], marks: Glyphs, *, verbose: boo
     shown = calls if verbose else calls[:_MOST_CALLS]
     lines = [line for call in shown for line in beside(call, marks)]
     if len(calls) > len(shown):
-        lines.append(f"{marks.ellipsis} and {len(calls) - len(shown)} more calls (-vv)")
+        lines.append(f"{marks.ellipsis} and {count(len(calls) - len(shown), 'more call')} (-vv)")
     return lines + [f"{_LABELS.get(call.status, 'matched')}{_right(call, marks)}" for call in rest]
 
 

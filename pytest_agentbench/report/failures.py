@@ -7,6 +7,7 @@ from typing import Literal
 from pytest_agentbench.checks.verdict import EXCUSE
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import digest
+from pytest_agentbench.core.names import count
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.tool import ToolCall
@@ -14,7 +15,7 @@ from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.core.verdict import FINDING_KINDS, Blame, CallExplanation, Finding, Verdict
 from pytest_agentbench.report.auditor import marks_of
 from pytest_agentbench.report.calls import call_text, explained
-from pytest_agentbench.report.table import UNICODE, Glyphs, Layout, Line, cells, count, table, wrap
+from pytest_agentbench.report.table import UNICODE, Glyphs, Layout, Line, cells, table, wrap
 from pytest_agentbench.results.document import Document, PolicyRecord, policy_words
 
 _RANK = {kind: min(rank, FINDING_KINDS.index("communicate")) for rank, kind in enumerate(FINDING_KINDS)}

@@ -8,6 +8,7 @@ import html
 import re
 from collections.abc import Callable, Iterable, Sequence
 
+from pytest_agentbench.core.names import count
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.transcript import Transcript
@@ -174,7 +175,7 @@ def _head(document: Document, sums: Aggregate, apart: Sequence[Section]) -> str:
     ]
     if rate.n and silent:
         result += f", nothing was scored in {', '.join(silent[:3])}{' and others' if len(silent) > 3 else ''}"
-    facts = [f"{len({(run.key.suite, run.key.scenario) for run in document.results})} scenarios"]
+    facts = [count(len({(run.key.suite, run.key.scenario) for run in document.results}), "scenario")]
     variants = dict.fromkeys(run.key.variant for run in document.results if run.key.variant)
     if variants:
         named = ", ".join(code(name, 40, in_table=False) for name in variants)
@@ -184,7 +185,7 @@ def _head(document: Document, sums: Aggregate, apart: Sequence[Section]) -> str:
         facts.append(f"{rate.unscored} not scored")
     facts += aside_counts(sums)
     if sums.plain:
-        facts.append(f"{sums.plain} runs of plainly worded scenarios")
+        facts.append(f"{count(sums.plain, 'run')} of plainly worded scenarios")
     if not document.complete:
         facts.append("**cut short**")
     return f"### {sign} agentbench{f' {names}' if names else ''}: {result}\n\n{' · '.join(facts)}\n"
@@ -218,8 +219,9 @@ def _change(one: Comparison, document: Document) -> str:
         return f"{title}No scenario could be compared.\n"
     low, high = (points(end) for end in (change.difference.low, change.difference.high))
     verdict = " ❌ **worse**" if change.is_significant and change.second < change.first else ""
+    over = count(one.paired.scenarios, "scenario")
     text = (
-        f"{percent(change.first, UNICODE)} → {percent(change.second, UNICODE)} over {one.paired.scenarios} scenarios "
+        f"{percent(change.first, UNICODE)} → {percent(change.second, UNICODE)} over {over} "
         f"({points(change.difference.value)} points, 95 % CI {low} to {high}, p {p_text(change.p_holm)}){verdict}\n\n"
     )
     flips = [*one.paired.lost, *one.paired.won]
@@ -270,7 +272,7 @@ def _broken(document: Document, failures: Sequence[Result]) -> str:
         if policy is not None and policy.text and len(lines) < MOST_FAILURES:
             rule = f" Rule: {code(policy.rule, in_table=False)}" if policy.rule else ""
             told = code(policy.text, in_table=False)
-            lines.append(f"- **{code(name, _NAME, in_table=False)}**, {len(runs)} runs: {told}{rule}\n")
+            lines.append(f"- **{code(name, _NAME, in_table=False)}**, {count(len(runs), 'run')}: {told}{rule}\n")
     return f"#### Broken policies\n\n{''.join(lines)}\n" if lines else ""
 
 

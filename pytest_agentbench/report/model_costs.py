@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from math import ceil
 
 from pytest_agentbench.core.model import Usage
+from pytest_agentbench.core.names import count
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.report.table import Layout, Line
 
@@ -35,7 +36,7 @@ def spending(results: Sequence[Result], retried: Sequence[Result], cassette: str
         return []
     facts = [f"{role} {usage_text(usage)}" for role, usage in sums.items()]
     if unseen:
-        share = "" if len(unseen) == len(begun) else f" in {len(unseen)} of {len(begun)} runs"
+        share = "" if len(unseen) == len(begun) else f" in {len(unseen)} of {count(len(begun), 'run')}"
         facts.append(f"agent not observed{share}")
     if len(sums) > 1:
         facts.append(f"in all {usage_text(sum(sums.values(), Usage()))}")

@@ -6,6 +6,7 @@ from typing import Any
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.json_values import JsonValue, to_json
+from pytest_agentbench.core.names import count
 from pytest_agentbench.core.scenario import ExpectedCall, Scenario
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.generation.review import Reviewed, Row, Surroundings, rows_of
@@ -238,7 +239,7 @@ def review_page(views: Sequence[View], folder: str) -> str:
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>Review of {_shown(folder)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
-        f"<h1>{len(views)} scenarios to review in {_shown(folder)}</h1>\n"
+        f"<h1>{count(len(views), 'scenario')} to review in {_shown(folder)}</h1>\n"
         f"<p>Decide with <code>agentbench review {_shown(folder)}</code>: one key accepts, rejects or edits.</p>\n"
         f"<nav>{names}</nav>\n{cards}\n</body>\n</html>\n"
     )

@@ -5,10 +5,11 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from pytest_agentbench.core.names import count
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.verdict import Finding, Flag
 from pytest_agentbench.report.breakdown import percent
-from pytest_agentbench.report.table import Glyphs, Layout, Line, Style, count
+from pytest_agentbench.report.table import Glyphs, Layout, Line, Style
 from pytest_agentbench.results.aggregate import Aggregate
 from pytest_agentbench.results.audits import fault_rows
 from pytest_agentbench.results.correlate import Correlation
@@ -213,14 +214,14 @@ def trials_lines(report: TrialsReport | None, layout: Layout) -> list[Line]:
         lines += layout.table(rows, "<>>>>>")
     if report.early_stop:
         lines += layout.wrapped(
-            f"early stop: {report.left_out} of {report.runs + report.left_out} trials were not needed; rates are means "
-            "over scenarios, corrected for it"
+            f"early stop: {report.left_out} of {count(report.runs + report.left_out, 'trial')} not needed; rates are "
+            "means over scenarios, corrected for it"
         )
     if not report.flaky:
         return [*lines, Line(f"flaky: none of {report.scenarios} scenarios")]
     shown, rest = layout.listed(report.flaky, MOST_FLAKY)
     named = [*(f"{one.name} {one.passed}/{one.n}" for one in shown), *filter(None, [rest])]
-    told = f"flaky: {len(report.flaky)} of {report.scenarios} scenarios  {layout.joined(named)}"
+    told = f"flaky: {len(report.flaky)} of {count(report.scenarios, 'scenario')}  {layout.joined(named)}"
     return [*lines, *layout.wrapped(told, style="warn")]
 
 
@@ -294,5 +295,5 @@ def correlation_lines(found: Correlation, layout: Layout, *, title: str) -> list
             lines.append(Line(f"{name:9} {marks.dash}  one side does not vary", "warn"))
         else:
             ends = f"{one.low:.2f} to {one.high:.2f}"
-            lines.append(Line(f"{name:9} {one.value:.2f}  95 % CI {ends}, {one.n} variants"))
+            lines.append(Line(f"{name:9} {one.value:.2f}  95 % CI {ends}, {count(one.n, 'variant')}"))
     return lines

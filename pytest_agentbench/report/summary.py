@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from pytest_agentbench.core.names import listing
+from pytest_agentbench.core.names import count, listing
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.report.breakdown import Section, percent, sections_of
 from pytest_agentbench.report.failures import (
@@ -15,7 +15,7 @@ from pytest_agentbench.report.failures import (
     worst_first,
 )
 from pytest_agentbench.report.sections import pending_lines, quarantine_lines, share_text
-from pytest_agentbench.report.table import UNICODE, Layout, Line, Style, count
+from pytest_agentbench.report.table import UNICODE, Layout, Line, Style
 from pytest_agentbench.report.terminal import MOST_NAMES, NONE_DECIDED, why_not_evaluated
 from pytest_agentbench.results.document import Document, Session, SuiteRecord, cost_of
 from pytest_agentbench.results.gates import GateVerdict, decided_by_own

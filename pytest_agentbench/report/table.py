@@ -122,11 +122,6 @@ class Layout:
         return dash if low is None or high is None else f"{low * 100:.0f}{dash}{high * 100:.0f}"
 
 
-def count(number: int, noun: str) -> str:
-    """Say how many there are: `1 run`, `2 runs`."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
 def table(
     rows: Sequence[Sequence[str]], align: Sequence[Align], *, width: int = 100, gap: int = 2, glyphs: Glyphs = UNICODE
 ) -> list[str]:

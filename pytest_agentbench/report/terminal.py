@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from pytest_agentbench.core.names import listing
+from pytest_agentbench.core.names import count, listing
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.report.auditor import audit_lines, mark_of_gate, marks_of
@@ -37,7 +37,7 @@ from pytest_agentbench.report.sections import (
     review_lines,
     trials_lines,
 )
-from pytest_agentbench.report.table import Glyphs, Layout, Line, Style, cells, count, glyphs
+from pytest_agentbench.report.table import Glyphs, Layout, Line, Style, cells, glyphs
 from pytest_agentbench.report.variants import variants_lines
 from pytest_agentbench.results.aggregate import Aggregate, BlameCount
 from pytest_agentbench.results.document import Document, SuiteRecord

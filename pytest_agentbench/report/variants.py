@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from pytest_agentbench.core.names import count
 from pytest_agentbench.report.breakdown import percent
 from pytest_agentbench.report.comparison import change_cells, flips_line, indented, p_text, style_of
 from pytest_agentbench.report.table import Glyphs, Layout, Line, Style, cells
@@ -118,7 +119,7 @@ def _against(report: VariantsReport, layout: Layout) -> list[Line]:
             styles.append(style_of(change, is_rate=is_rate))
     lines = layout.table(rows, "<>>>><>><", styles)
     if hidden:
-        lines.append(Line(f"  {hidden} differences that do not count are left out (-v)"))
+        lines.append(Line(f"  left out: {count(hidden, 'difference')} without significance (-v)"))
     for one in report.against:
         lines += flips_line(f"{one.variant} loses", one.paired.lost, layout)
         lines += flips_line(f"{one.variant} wins", one.paired.won, layout)

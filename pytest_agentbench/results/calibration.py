@@ -14,6 +14,7 @@ from pytest_agentbench.checks.auditor.ask import TEMPLATE
 from pytest_agentbench.checks.judges.rubric_judge import judge_mark
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import digest, loads
+from pytest_agentbench.core.names import count
 from pytest_agentbench.core.rubric import Label, Rubric
 from pytest_agentbench.core.suite import CalibrationSpec, JudgeSpec, Suite
 from pytest_agentbench.core.text import printable
@@ -99,7 +100,7 @@ class AuditorFigures(Model):
     @model_validator(mode="after")
     def _counts_fit(self) -> Self:
         if self.false_alarms > self.runs:
-            raise ValueError(f"{self.false_alarms} false alarms of {self.runs} runs")
+            raise ValueError(f"{count(self.false_alarms, 'false alarm')} of {count(self.runs, 'run')}")
         return self
 
 

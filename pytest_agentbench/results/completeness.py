@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from pytest_agentbench.core.errors import ResultsError
-from pytest_agentbench.core.names import listing
+from pytest_agentbench.core.names import count, listing
 from pytest_agentbench.results.document import read
 from pytest_agentbench.results.run_directory import RunDirectory
 
@@ -24,7 +24,7 @@ def incomplete(folder: Path) -> str:
         return f"session {directory.path.name} has no results: {error}"
     missing = sum(result.not_run is not None for result in document.results)
     if missing:
-        return f"session {directory.path.name}: {missing} of {len(document.results)} runs did not take place"
+        return f"session {directory.path.name}: {missing} of {count(len(document.results), 'run')} did not take place"
     return "" if document.complete else f"session {directory.path.name} was stopped before it ended"
 
 

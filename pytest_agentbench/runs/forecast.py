@@ -10,6 +10,7 @@ from pytest_agentbench.checks.rules import needs_consent, read_rule, reads_calls
 from pytest_agentbench.core.errors import GateError, Problem
 from pytest_agentbench.core.gate_grammar import Known, parse_gate
 from pytest_agentbench.core.json_values import JsonValue
+from pytest_agentbench.core.names import count
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Judgement, Run
 from pytest_agentbench.core.suite import Suite
@@ -76,16 +77,16 @@ def estimate(plans: Sequence[RunPlan], costs: Mapping[str, float], *, judges: bo
         own = [plan for plan in played if plan.suite.agent.openai is None]
         note = " beside those of the agent itself" if own else ""
         most, turns = sum(calls[id(plan)] for plan in played), sum(plan.limits.turns for plan in played)
-        models = f"{most} model calls{note}" if most else f"no model calls{note}"
-        facts.append(f"at most {turns} agent turns, {models}")
+        models = f"{count(most, 'model call')}{note}" if most else f"no model calls{note}"
+        facts.append(f"at most {count(turns, 'agent turn')}, {models}")
     if recorded := [plan for plan in plans if plan.recording is not None]:
         asked = sum(calls[id(plan)] for plan in recorded)
-        judged = f", at most {asked} model calls to judge them" if asked else ""
+        judged = f", at most {count(asked, 'model call')} to judge them" if asked else ""
         facts.append(f"{len(recorded)} recorded, nothing is played{judged}")
     if paying := [plan for plan in plans if calls[id(plan)]]:
         known = [costs[plan.suite_key] for plan in paying if plan.suite_key in costs]
         facts.append(f"about {sum(known):.2g} USD by the last results" if len(known) == len(paying) else "cost unknown")
-    return f"{len(plans)} run{'' if len(plans) == 1 else 's'}; {'; '.join(facts)}"
+    return f"{count(len(plans), 'run')}; {'; '.join(facts)}"
 
 
 def _most_calls(plan: RunPlan, *, judges: bool) -> int:
@@ -218,7 +219,7 @@ def _check_trials(text: str, k: int, suite: Suite, plans: Sequence[RunPlan]) -> 
     most = max((plan.trial for plan in plans), default=suite.trials or 1)
     if k > most:
         raise GateError(
-            f"the gate {text!r} needs {k} trials of a scenario, and the suite plays {most}",
+            f"the gate {text!r} needs {count(k, 'trial')} of a scenario, and the suite plays {most}",
             f"write `trials: {k}`, or `--agentbench-trials {k}`",
         )
     if any(plan.stops_early for plan in plans):

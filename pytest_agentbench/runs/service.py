@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Protocol, TextIO
 from weakref import WeakSet
 
+from pytest_agentbench.core.names import count
 from pytest_agentbench.core.run import Result, Run, RunKey
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.transcript import Transcript
@@ -60,7 +61,7 @@ class RunOutput:
     @property
     def text(self) -> str:
         """What was printed and logged."""
-        rest = f"\n… {self._left_out} more characters" if self._left_out else ""
+        rest = f"\n… {count(self._left_out, 'more character')}" if self._left_out else ""
         return "".join(self._parts) + rest
 
 

@@ -20,7 +20,7 @@ from pytest_agentbench.core.errors import (
     SuiteFaultError,
 )
 from pytest_agentbench.core.json_values import to_json
-from pytest_agentbench.core.names import listing
+from pytest_agentbench.core.names import count, listing
 from pytest_agentbench.core.protocols import Agent, Environment, User
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.termination import Limits, Termination
@@ -240,13 +240,13 @@ class Conversation:
     def _spent(self) -> Stop | None:
         if self.agent_turns < self.limits.turns:
             return None
-        return _spent(f"limits.turns = {self.limits.turns} agent turns spent", Blame.AGENT)
+        return _spent(f"limits.turns = {count(self.limits.turns, 'agent turn')} spent", Blame.AGENT)
 
     def _spent_calls(self) -> Stop | None:
         if self.recording.calls <= self.limits.tool_calls:
             return None
         return _spent(
-            f"limits.tool_calls = {self.limits.tool_calls} spent ({self.recording.calls} calls)", self._acting
+            f"limits.tool_calls = {self.limits.tool_calls} spent ({count(self.recording.calls, 'call')})", self._acting
         )
 
 

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from pytest_agentbench.core.acts import Act
 from pytest_agentbench.core.codec import digest
-from pytest_agentbench.core.names import words_of
+from pytest_agentbench.core.names import count, words_of
 from pytest_agentbench.core.spoken import states
 from pytest_agentbench.core.termination import Thresholds
 from pytest_agentbench.core.text import shorten
@@ -101,7 +101,7 @@ class Progress:
         if self._repeated():
             return self._explained(f"the same exchange {limits.repeats + 1} times in a row", limits.repeats + 1)
         if min(self._idle.values()) >= limits.idle_turns:
-            reason = f"no new call or information for {limits.idle_turns} turns of each party"
+            reason = f"no new call or information for {count(limits.idle_turns, 'turn')} of each party"
             return self._explained(reason, limits.idle_turns)
         return None, Blame.AGENT
 

@@ -12,6 +12,7 @@ from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import EnvironmentFaultError, Problem, SuiteError
 from pytest_agentbench.core.json_values import same
+from pytest_agentbench.core.names import count as counted
 from pytest_agentbench.core.run import Run, RunKey
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.termination import Termination
@@ -338,7 +339,9 @@ def _table(
     tallies = tally(found)
     for domain, count in runs.items():
         origin = worlds.origins.get(domain, "")
-        lines.append(printable(f"{domain or '(no domain)'}: {count} recordings{', ' if origin else ''}{origin}"))
+        lines.append(
+            printable(f"{domain or '(no domain)'}: {counted(count, 'recording')}{', ' if origin else ''}{origin}")
+        )
         lines += [
             f"  {one.row:26}{one.n:>10}{one.agree:>8}{one.differ:>8}{one.skipped:>9}"
             for one in tallies

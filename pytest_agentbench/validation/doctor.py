@@ -16,7 +16,7 @@ from pytest_agentbench.checks.verdict import MEND_TOOL
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.errors import AgentBenchError, KeyMissingError, Problem, SuiteError
 from pytest_agentbench.core.model import ModelSpec, Usage
-from pytest_agentbench.core.names import listing, suggestion
+from pytest_agentbench.core.names import count, listing, suggestion
 from pytest_agentbench.core.protocols import Isolation
 from pytest_agentbench.core.providers import PYDANTIC_AI
 from pytest_agentbench.core.remote import OpenApiSpec
@@ -383,7 +383,7 @@ def _models(played: Played, suite: Suite) -> Iterator[Observation]:
         return
     tokens = usage.input_tokens + usage.output_tokens
     price = "price unknown" if usage.unpriced else f"{usage.cost_usd:.4f} USD"
-    yield _saw("models", "ok", f"{usage.calls} calls in this turn, {tokens} tokens, {price}")
+    yield _saw("models", "ok", f"{count(usage.calls, 'call')} in this turn, {tokens} tokens, {price}")
 
 
 def _session(played: Played, suite: Suite) -> Iterator[Observation]:
@@ -393,7 +393,7 @@ def _session(played: Played, suite: Suite) -> Iterator[Observation]:
     if usage is None or not usage.calls:
         cost = "cost unknown" if usage is None else "no model calls seen"
     elif usage.unpriced:
-        cost = f"about {usage.calls} model calls a turn, cost unknown"
+        cost = f"about {count(usage.calls, 'model call')} a turn, cost unknown"
     else:
         cost = f"about {usage.cost_usd:.4f} USD a turn"
     if suite.scenarios:

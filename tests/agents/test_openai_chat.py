@@ -100,7 +100,7 @@ FAULTS: dict[str, tuple[Any, dict[str, Any], Termination, Blame | None, str]] = 
         {"rounds": 3},
         CRASHED,
         Blame.AGENT,
-        "the model 'm' asked for tools in all 3 model calls of one turn and never answered the user (`rounds: 3`",
+        "the model 'm' asked for tools in 3 model calls of one turn and never answered the user (`rounds: 3`",
     ),
 }
 

@@ -126,8 +126,8 @@ def test_one_bad_answer_aborts_nothing(tmp_path: Path) -> None:
         reach = ["--model", "m", "--splits", "1", "--base-url", server.base_url, "--concurrency", "1"]
         scored = calibrated("scope", str(tmp_path / "labelled"), *reach)
 
-    assert "no usable answer about 1 conversations to learn from, which were left out" in learnt
-    assert "1 conversations were not judged, and count as wrong" in scored
+    assert "conversations to learn from left out for want of a usable answer: 1" in learnt
+    assert "not judged, and counted as wrong: 1 conversation" in scored
     assert "\nscope  all" in learnt
     assert "\nscope  all" in scored
 

@@ -309,7 +309,7 @@ def test_a_models_calls_are_counted_and_bounded(folder: Path, capsys: pytest.Cap
         short = doctor(capsys, str(suite), "--max-calls", "2")
 
     assert enough[0] == 0
-    assert "ok models 1 calls in this turn" in enough[1]
+    assert "ok models 1 call in this turn" in enough[1]
     assert short[0] == 1
     assert "leaks two sessions, interleaved:" in short[1]
     assert len(server.requests) == 8 + 2

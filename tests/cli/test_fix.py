@@ -85,7 +85,7 @@ def test_lines_are_listed_with_their_places(suite: Path, capsys: pytest.CaptureF
     assert "  agentbench.yaml:7:9: 'Not a problem, do that'\n" in text
     assert "  agentbench.yaml:9:9: 'Leave the other one'\n" in text
     assert "acts: request, inform, confirm,\n  condition, decline" in text
-    assert "1 of 1 scenarios valid" in text
+    assert "1 of 1 scenario valid" in text
 
 
 def test_nothing_is_listed_where_no_script_is_played(suite: Path, capsys: pytest.CaptureFixture[str]) -> None:

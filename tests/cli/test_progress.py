@@ -87,10 +87,10 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ("command", "told"),
     [
         (["generate", "agentbench.yaml", "--json"], "agentbench generate: "),
-        (["validate", "played.agentbench.yaml"], "agentbench validate: 1 of 1 scenarios"),
-        (["score", "played.agentbench.yaml"], "agentbench score: 1 of 1 conversations"),
-        (["calibrate", "signals", str(CASES)], "agentbench calibrate: signals has judged 1 conversations"),
-        (["import", "logs.jsonl", "--into", "read", "--json"], "agentbench import: 1 conversations"),
+        (["validate", "played.agentbench.yaml"], "agentbench validate: 1 of 1 scenario\n"),
+        (["score", "played.agentbench.yaml"], "agentbench score: 1 of 1 conversation\n"),
+        (["calibrate", "signals", str(CASES)], "agentbench calibrate: signals has judged 1 conversation\n"),
+        (["import", "logs.jsonl", "--into", "read", "--json"], "agentbench import: 1 conversation\n"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )

@@ -146,11 +146,11 @@ def test_a_budget_stops_calls() -> None:
     """The call after the last one that the budget holds is refused, and the exit status says so."""
     with ModelServer(echo) as server, proxy("--upstream", server.base_url, "--max-calls", 1) as running:
         running.ask("Hello")
-        with pytest.raises(openai.APIStatusError, match="budget of 1 model calls is spent"):
+        with pytest.raises(openai.APIStatusError, match="budget of 1 model call is spent"):
             running.ask("Hello")
 
     assert running.status == 1
-    assert "refused: the session's budget of 1 model calls is spent" in running.printed
+    assert "refused: the session's budget of 1 model call is spent" in running.printed
 
 
 @pytest.mark.parametrize(

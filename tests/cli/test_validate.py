@@ -18,7 +18,7 @@ def test_a_right_suite_is_valid(tmp_path: Path, capsys: pytest.CaptureFixture[st
     text = capsys.readouterr().out
     assert status == 0
     assert " · 1 scenario · seed 0" in text
-    assert "1 of 1 scenarios valid, mutation score 1.000 >= 0.95: ok" in text
+    assert "1 of 1 scenario valid, mutation score 1.000 >= 0.95: ok" in text
     assert all(len(line) <= 100 for line in text.splitlines())
 
 
@@ -64,7 +64,7 @@ def test_a_rule_that_can_catch_nothing_fails_the_suite(tmp_path: Path, capsys: p
     suite = write_suite(tmp_path, person, policies=[{"id": "p", "text": "Do so.", "rule": rule}])
 
     assert main(["validate", "--no-mutants", str(suite)]) == 1
-    assert "1 of 1 scenarios valid: FAILED, since a rule fits no result" in capsys.readouterr().out
+    assert "1 of 1 scenario valid: FAILED, since a rule fits no result" in capsys.readouterr().out
     assert main(["validate", "--no-mutants", "--only", "person", str(suite)]) == 0
     assert "no result of a right run" not in capsys.readouterr().out
 
@@ -126,7 +126,7 @@ def test_one_scenario_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     file = str(write_suite(tmp_path, scenario(), VACUOUS))
 
     assert main(["validate", file, "--only", "close", "--no-mutants"]) == 0
-    assert "1 of 1 scenarios valid: ok" in capsys.readouterr().out
+    assert "1 of 1 scenario valid: ok" in capsys.readouterr().out
     assert main(["validate", file, "--only", "clos"]) == 2
     assert "did you mean 'close'?" in capsys.readouterr().err
 

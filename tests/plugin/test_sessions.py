@@ -85,7 +85,7 @@ def test_validate_plays_the_sessions(project: Project, capsys: pytest.CaptureFix
     file = write(project)
 
     assert main(["validate", str(file)]) == 0
-    assert "1 of 1 scenarios valid, mutation score 1.000" in capsys.readouterr().out
+    assert "1 of 1 scenario valid, mutation score 1.000" in capsys.readouterr().out
 
 
 def test_an_exported_task_reads_back_as_the_same_sessions(project: Project) -> None:

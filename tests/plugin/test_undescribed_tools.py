@@ -229,5 +229,5 @@ def test_the_state_after_calls_that_the_suite_cannot_make_is_not_measured(
     assert "no tool to make the expected calls" in " ".join(capsys.readouterr().out.split())
     main(["validate", suite])
     out = capsys.readouterr().out
-    assert "1 of 1 scenarios valid" in out
+    assert "1 of 1 scenario valid" in out
     assert "asked: a right run: a rule asks for an earlier call of a tool that nobody describes" in out

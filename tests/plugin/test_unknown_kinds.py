@@ -108,7 +108,7 @@ def test_validate_asks_and_calls_no_scenario_wrong(project: Project, capsys: pyt
     assert status == 1
     assert "environment: nothing says whether box, frobnicate read or write" in out
     assert ASKS in out
-    assert "1 of 1 scenarios valid" in out
+    assert "1 of 1 scenario valid" in out
     assert "wrong runs that pass" not in out
     assert main(["validate", str(stateless(project, reads=["box"], writes=["frobnicate"]))]) == 0
 

@@ -49,7 +49,7 @@ def test_what_does_not_count_is_left_out_unless_asked_for():
     brief, whole = told(runs()), told(runs(), verbose=True)
 
     assert sum(line.startswith("    success") for line in brief) == 2
-    assert any("differences that do not count are left out (-v)" in line for line in brief)
+    assert any("differences without significance (-v)" in line for line in brief)
     assert sum(line.startswith("    steps") for line in whole) == 2
     assert any(line.startswith("steps by class") for line in whole)
 

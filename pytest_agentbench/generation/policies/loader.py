@@ -12,6 +12,7 @@ from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import SuiteFaultError
 from pytest_agentbench.core.files import write_atomic
 from pytest_agentbench.core.json_values import JsonValue
+from pytest_agentbench.core.names import count
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.suite import GenerateSpec, Suite
 from pytest_agentbench.core.tool import Toolset
@@ -193,9 +194,8 @@ def _counts(extraction: Extraction, dropped: Sequence[Dropped]) -> list[str]:
     policies = extraction.policies
     ruled = sum(one.rule is not None for one in policies)
     how = "by structure" if extraction.by == STRUCTURE else "by a model"
-    lines = [f"{len(policies)} policies read {how}, {ruled} with a rule, {len(policies) - ruled} for a judge alone"]
-    if len(dropped) == 1:
-        lines.append("1 part of a proposal did not hold and was dropped")
-    elif dropped:
-        lines.append(f"{len(dropped)} parts of proposals did not hold and were dropped")
+    read = count(len(policies), "policy", "policies")
+    lines = [f"{read} read {how}, {ruled} with a rule, {len(policies) - ruled} for a judge alone"]
+    if dropped:
+        lines.append(f"dropped, since it did not hold: {count(len(dropped), 'part')} of proposals")
     return [*lines, *(f"  {one.policy}, {one.part}: {one.reason}" for one in dropped)]

@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime
 from random import Random
 
 from pytest_agentbench.core.errors import SuiteFaultError
+from pytest_agentbench.core.names import count
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.generation.policies.data_types import PolicyGraph, PolicySet, covered_pairs, exercised
@@ -52,7 +53,7 @@ async def run(
 
     read = await read_policies(suite, toolset, roles, folder)
     if until == "cards":
-        return stopped(*read.lines, f"{len(read.extraction.policies)} policies in {folder.path}")
+        return stopped(*read.lines, f"{count(len(read.extraction.policies), 'policy', 'policies')} in {folder.path}")
     inputs, weigher = GraphInput(extraction=read.extraction, tools=toolset.of("assistant")), roles.chat("weigher")
     nonces = Random(f"weigher/{recipe.seed}")  # noqa: S311 - a nonce
     graph = shared_graph(inputs) if weigher is None else await model_graph(inputs, weigher, nonces)
@@ -65,7 +66,11 @@ async def run(
         learnt = [f"weights corrected by {len(conversations)} run{several}", *other_challenges(graph, results)]
     folder.save_graph(graph)
     if until == "graph":
-        return stopped(*read.lines, *learnt, f"{len(graph.policies)} policies, {len(graph.edges)} edges")
+        return stopped(
+            *read.lines,
+            *learnt,
+            f"{count(len(graph.policies), 'policy', 'policies')}, {count(len(graph.edges), 'edge')}",
+        )
     (low, high), line = levels_of(recipe, graph)
     first = sets_of(recipe, graph, recipe.count, seed=recipe.seed)
     lines = [*read.lines, *learnt, *filter(None, [line]), *([overshoot(first)] if recipe.walk == "paper" else [])]
@@ -74,7 +79,7 @@ async def run(
     made_from = hashes_of(suite, toolset).all
     if until == "walks":
         folder.save_sets(first.sets, made_from)
-        return stopped(*lines, f"{len(first.sets)} sets in {folder.path}")
+        return stopped(*lines, f"{count(len(first.sets), 'set')} in {folder.path}")
 
     source = await policy_source(read.suite, toolset, graph, rower=roles.chat("rower"))
     production = Production(
@@ -96,7 +101,9 @@ async def run(
     folder.save_sets(sets, production.made_from)
     left = [f"{policy} is in no set: {reason}" for policy, reason in source.left_out.items()]
     if source.passed_over:
-        left.append(f"{source.passed_over} sets passed over: no person's requests are about all their policies")
+        left.append(
+            f"{count(source.passed_over, 'set')} passed over: no person's requests are about all their policies"
+        )
     all_lines = (*lines, *source.not_called, *left, *_to_add(read, suite, folder))
     report = replace(report, coverage=_coverage(source.graph, sets), lines=all_lines)
     production.store.save_report(document_of(report))

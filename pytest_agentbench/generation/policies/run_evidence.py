@@ -10,6 +10,7 @@ from itertools import combinations
 from pathlib import Path
 
 from pytest_agentbench.core.errors import ResultsError, SuiteFaultError
+from pytest_agentbench.core.names import count
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.generation.policies.data_types import MOST_LIKELY, PolicyEdge, PolicyGraph
 from pytest_agentbench.results.document import read
@@ -73,4 +74,5 @@ def other_challenges(graph: PolicyGraph, results: Sequence[Result]) -> Iterator[
         challenge = min(5, 1 + int(rate * 5))
         if runs[one.id] and challenge != one.challenge:
             said = f"its challenge is {one.challenge}" if one.challenge else "it has no challenge"
-            yield f"{one.id}: {said}; broken in {broken[one.id]} of {runs[one.id]} runs, it would be {challenge}"
+            seen = f"{broken[one.id]} of {count(runs[one.id], 'run')}"
+            yield f"{one.id}: {said}; broken in {seen}, it would be {challenge}"

@@ -6,6 +6,7 @@ from itertools import islice
 from typing import cast
 
 from pytest_agentbench.core.errors import SuiteFaultError
+from pytest_agentbench.core.names import count
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.suite import GenerateSpec, Suite
 from pytest_agentbench.core.text import printable, shorten
@@ -58,7 +59,8 @@ def levels_of(recipe: GenerateSpec, graph: PolicyGraph) -> tuple[tuple[int, int]
     low, high = SIZES
     others = "" if len(bare) == len(graph.policies) else "; those of the others do not count"
     return SIZES, (
-        f"no challenge for {len(bare)} policies{others}: {low} to {high} in a set, complexity is the expected calls"
+        f"no challenge for {count(len(bare), 'policy', 'policies')}{others}: {low} to {high} in a set, complexity is "
+        "the expected calls"
     )
 
 

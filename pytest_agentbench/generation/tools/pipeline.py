@@ -13,6 +13,7 @@ from random import Random
 from typing import Literal
 
 from pytest_agentbench.core.errors import EnvironmentFaultError, SuiteFaultError
+from pytest_agentbench.core.names import count
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.suite import EnvironmentSpec, GenerateSpec, Suite
 from pytest_agentbench.core.tool import Toolset
@@ -129,7 +130,7 @@ class Pipeline:
             return self._stopped(
                 until,
                 [
-                    f"{len(cards.cards)} cards in {self._recipe.out}",
+                    f"{count(len(cards.cards), 'card')} in {self._recipe.out}",
                     *left_alone(cards.cards, self.suite.environment),
                     *partial,
                 ],
@@ -144,7 +145,7 @@ class Pipeline:
             )
         if until == "graph":
             typed = sum(bool(edge.via) for edge in graph.edges)
-            counted = f"{len(graph.tools)} tools, {len(graph.edges)} edges, {typed} of them by types"
+            counted = f"{count(len(graph.tools), 'tool')}, {count(len(graph.edges), 'edge')}, {typed} of them by types"
             return self._stopped(
                 until, [f"{counted}, in {self._recipe.out}", *left_alone(cards.cards, self.suite.environment)]
             )
@@ -192,7 +193,7 @@ class Pipeline:
             rows = coverage(graph, walks, why, offered=offered, leading=_leading(source))
             covered = [f"{row.what}: {row.covered} of {row.total}" for row in rows]
             left = [rehearsed.left] if rehearsed.left else []
-            return self._stopped(until, [f"{len(walks)} walks", *covered, *left])
+            return self._stopped(until, [count(len(walks), "walk"), *covered, *left])
         return await self._scenarios(source, graph, made, why, state)
 
     def _goals(self, chat: Chat, graph: Graph, stock: Stock, rehearsed: Rehearsed) -> GoalSource:

@@ -10,6 +10,7 @@ from pytest_agentbench.core.codec import digest, dumps, loads
 from pytest_agentbench.core.errors import Problem, SuiteError
 from pytest_agentbench.core.files import LineLog, read_lines, write_atomic
 from pytest_agentbench.core.json_values import JsonValue
+from pytest_agentbench.core.names import count
 from pytest_agentbench.core.run import RunKey
 from pytest_agentbench.core.text import ascii_slug
 from pytest_agentbench.llm.apis.registry import CHAT, GROWING, api_named
@@ -304,7 +305,7 @@ def lengthened(line: dict[str, JsonValue], before: Request | None) -> Request:
         shared, name = line["shared"], _growing(before, request)
         earlier = before[name] if name else []
         if type(shared) is not int or not name or not 0 <= shared <= len(earlier):
-            raise ValueError(f"`shared` is {shared!r}; the exchange before has {len(earlier)} messages")
+            raise ValueError(f"`shared` is {shared!r}; the exchange before has {count(len(earlier), 'message')}")
         added = part.get(name)
         request[name] = [*earlier[:shared], *(added if isinstance(added, list) else [])]
     return _by_name(request)

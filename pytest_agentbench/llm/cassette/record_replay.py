@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import CassetteMissError, SuiteFaultError
 from pytest_agentbench.core.json_values import JsonValue
+from pytest_agentbench.core.names import count
 from pytest_agentbench.core.patterns import Pattern, PatternSyntaxError, pattern
 from pytest_agentbench.core.run import RunKey
 from pytest_agentbench.core.text import printable, shorten
@@ -211,7 +212,7 @@ def difference(recorded: Asked, asked: Asked) -> str:
         )
     if shared == len(now):
         gone = _message(before[shared])
-        return f"{len(before)} messages were recorded, {shared} asked; message {shared + 1} is missing: {gone}"
+        return f"recorded: {count(len(before), 'message')}, asked: {shared}; message {shared + 1} is missing: {gone}"
     return f"message {shared + 1} differs: {_parted(before[shared], now[shared])}"
 
 
@@ -225,7 +226,7 @@ def _field_difference(recorded: Mapping[str, JsonValue], asked: Mapping[str, Jso
         else f"{printable(name)}: {_parted(recorded.get(name), asked.get(name))}"
         for name in fields[:2]
     ]
-    return "; ".join(parts) + (f"; and {len(fields) - 2} more fields" if len(fields) > 2 else "")
+    return "; ".join(parts) + (f"; and {count(len(fields) - 2, 'more field')}" if len(fields) > 2 else "")
 
 
 def _tools(recorded: JsonValue, asked: JsonValue) -> str:

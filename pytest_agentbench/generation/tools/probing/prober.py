@@ -7,6 +7,7 @@ last. Who proposes values and calls is code, and a model on top where one plays 
 from collections.abc import Callable
 
 from pytest_agentbench.core.codec import digest
+from pytest_agentbench.core.names import count
 from pytest_agentbench.generation.recipe import tools_hash
 from pytest_agentbench.generation.tools.data_types import Cards
 from pytest_agentbench.generation.tools.graph.observed_flows import flows_of
@@ -87,11 +88,13 @@ class _Examination:
             await self._model.propose_values(several)
             await search.search(several)
         works = sum(tool.base is not None for tool in several)
-        self._told(f"{works} of {len(several)} tools have a call that works; {_calls(several)} calls")
+        self._told(f"{works} of {count(len(several), 'tool')} with a call that works; {count(_calls(several), 'call')}")
         for place, tool in enumerate(ordered(several), 1):
             await challenge(log, tool)
             refused = sum(one.verdict in ("refused", "broken", "empty") for one in tool.records)
-            self._progress(tool, f"{refused} calls refused or empty", len(several) - place, "to try with invalid input")
+            self._progress(
+                tool, f"{count(refused, 'call')} refused or empty", len(several) - place, "to try with invalid input"
+            )
         await log.restore()
         left = [tool for tool in ordered(several) if tool.base is None]
         await search.search(several)
@@ -103,7 +106,9 @@ class _Examination:
             before = len(tool.works())
             await hand_on(log, [tool])
             taken = len(tool.works()) - before
-            self._progress(tool, f"{taken} values of other tools accepted", len(tools) - place, "to try with them")
+            self._progress(
+                tool, f"{count(taken, 'value')} of other tools accepted", len(tools) - place, "to try with them"
+            )
         await log.restore()
         if self._model is not None:
             for tool in ordered(several):
@@ -111,10 +116,10 @@ class _Examination:
             await log.restore()
         for tool in ordered(several):
             self.unstable[tool.name] = await try_effects(session, tool)
-        self._told(f"{len(several)} tools examined; {_calls(several)} calls")
+        self._told(f"{count(len(several), 'tool')} examined; {count(_calls(several), 'call')}")
 
     def _progress(self, tool: ProbedTool, learnt: str, left: int, what: str) -> None:
-        self._told(f"{tool.name}: {len(tool.records)} calls, {learnt}; {left} tools left {what}")
+        self._told(f"{tool.name}: {count(len(tool.records), 'call')}, {learnt}; {count(left, 'tool')} left {what}")
 
 
 def _calls(several: list[ProbedTool]) -> int:

@@ -13,6 +13,7 @@ from functools import cached_property, partial
 from itertools import chain, zip_longest
 
 from pytest_agentbench.core.json_values import JsonValue, same
+from pytest_agentbench.core.names import count
 from pytest_agentbench.core.state import State
 from pytest_agentbench.generation.tools.data_types import Card, Cards, PoolEntry, Taxonomy
 from pytest_agentbench.generation.tools.flows import connecting, handed_on, scalars_in
@@ -191,7 +192,7 @@ class Recruiter:
         if entries:
             self._why.pop(card.tool, None)
         if len(entries) > before:
-            self.told(f"{card.tool}: {len(entries)} verified calls")
+            self.told(f"{card.tool}: {count(len(entries), 'verified call')}")
         return len(entries) > before
 
     async def _made(self, card: Card, arguments: Arguments) -> Watched:
@@ -321,7 +322,7 @@ class Recruiter:
                 tried.add(entries[-1].id)
                 found += await self._after(card, entries, len(found))
         if len(found) > before:
-            self.told(f"{card.tool}: {len(found)} verified calls behind others")
+            self.told(f"{card.tool}: {count(len(found), 'verified call')} behind others")
         return len(found) > before
 
     async def _after(self, card: Card, entries: Sequence[PoolEntry], number: int) -> list[PoolEntry]:
