@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -53,6 +54,27 @@ def test_the_metadata_is_valid_and_no_test_is_in_the_package(dist: Path) -> None
     }
     with zipfile.ZipFile(wheel) as archive:
         assert {name.split("/")[0].partition("-")[0] for name in archive.namelist()} == {"pytest_agentbench"}
+
+
+def test_every_link_of_the_description_is_absolute(dist: Path) -> None:
+    """An index shows the README without the files beside it: what was relative leads into the repository."""
+    markdown = pytest.importorskip("markdown_it").MarkdownIt("commonmark", {"html": True}).enable("table")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    (wheel,) = dist.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith("/METADATA"))
+        _, _, shown = archive.read(name).decode().partition("\n\n")
+
+    def links(text: str) -> list[str]:
+        tokens = [one for token in markdown.parse(text) for one in (token, *(token.children or ()))]
+        return [str(one.attrs[key]) for one in tokens for key in ("href", "src") if key in one.attrs]
+
+    written = links((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert len(written) > 100
+    for before, after in zip(written, links(shown), strict=True):
+        kind = "raw" if before.endswith(".png") else "blob"
+        inside = f"{project['urls']['Repository']}/{kind}/HEAD/{before}"
+        assert after == (before if before.startswith("https://") else inside)
 
 
 @pytest.mark.parametrize("python", interpreters())
