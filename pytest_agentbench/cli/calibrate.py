@@ -229,7 +229,7 @@ def _rate(text: str | None) -> tuple[int, int] | None:
 
 
 def _lines(found: Calibration, options: argparse.Namespace, passed: tuple[int, int] | None) -> Iterator[str]:
-    how = f"{found.splits} {'folds' if options.folds else 'divisions of 40 to 60'}"
+    how = count(found.splits, "fold") if options.folds else f"{count(found.splits, 'division')} of 40 to 60"
     yield f"agentbench calibrate: {count(found.cases, 'conversation')}, {how}, seed {found.seed}"
     yield ""
     rows: list[tuple[str, ...]] = [("judge", "on", "n", "accuracy", "precision", "recall", "F1", "kappa")]

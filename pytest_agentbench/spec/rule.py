@@ -94,7 +94,9 @@ class ResultForm(ReckonedForm):
     expected: ClassVar[str] = "{$result: name}: what the call gave"
 
     result: Text = Field(alias="$result")
-    """The way to the part."""
+    """The way to the part; `.` is the whole. Below `then`, of the call of `when`; in the requirements of `only_if`, of
+    its own call. `where` and `result` beside `calls` see only the call of a `when` around.
+    """
 
 
 class PlainArgumentForm(Written):
@@ -112,7 +114,9 @@ class PlainResultForm(Written):
     expected: ClassVar[str] = "{$result: name}"
 
     result: Text = Field(alias="$result")
-    """The way to the part."""
+    """The way to the part; `.` is the whole. Below `then`, of the call of `when`; in the requirements of `only_if`, of
+    its own call. `where` and `result` beside `calls` see only the call of a `when` around.
+    """
 
 
 class PatternForm(Written):

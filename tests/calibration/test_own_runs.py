@@ -74,7 +74,7 @@ def test_the_auditor_is_held_against_runs_in_which_the_agent_is_right(tmp_path: 
     found = json.loads(figures.read_text())["auditor"]
     assert (found["runs"], found["false_alarms"], found["parts"]["model"]) == (6, alarms, "m")
     assert 0 < found["upper"] < 1
-    assert f"auditor: {alarms} false alarms on 6 of your own conversations" in text
+    assert f"auditor: {alarms} false alarm{'' if alarms == 1 else 's'} on 6 of your own conversations" in text
     assert len(asked) == 6
 
 
@@ -142,4 +142,4 @@ def test_what_was_paid_before_the_budget_was_spent_is_kept(tmp_path: Path) -> No
         calls = len(server.requests)
         text = calibrated("spur", str(tmp_path / "labelled"), *reach, "--max-calls", str(calls - 2))
 
-    assert "2 conversations were not judged, and count as wrong" in text
+    assert "not judged, and counted as wrong: 2 conversations" in text
