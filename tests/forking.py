@@ -39,7 +39,7 @@ class Worker:
     @property
     def status(self) -> int | None:
         """The exit status of the process, once it has ended."""
-        return self._process.exitcode  # type: ignore[no-any-return]
+        return self._process.exitcode
 
 
 class Command:

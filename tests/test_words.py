@@ -83,7 +83,7 @@ def expressions(tree: ast.Module) -> dict[str, str]:
                 found[str(pattern.value)] = str(pattern.value)
             else:
                 parts = pattern.values if isinstance(pattern, ast.JoinedStr) else []
-                found[ast.unparse(pattern)] = " ".join(str(one.value) for one in parts if _is_text(one))  # type: ignore[attr-defined]
+                found[ast.unparse(pattern)] = " ".join(str(one.value) for one in parts if _is_text(one))
     return found
 
 
@@ -95,12 +95,12 @@ def word_lists(tree: ast.Module) -> Iterator[str]:
         texts: list[str] = []
         for part in ast.walk(node.value):
             if isinstance(part, ast.List | ast.Tuple | ast.Set | ast.Dict):
-                texts += [one.value for one in ast.iter_child_nodes(part) if _is_text(one)]  # type: ignore[attr-defined]
+                texts += [one.value for one in ast.iter_child_nodes(part) if _is_text(one)]
             elif isinstance(part, ast.Call):
                 split = part.func.value if isinstance(part.func, ast.Attribute) and part.func.attr == "split" else None
                 named = isinstance(part.func, ast.Name) and part.func.id == "words"
                 for one in [*([split] if split else []), *(part.args if named else [])]:
-                    texts += one.value.split() if _is_text(one) else []  # type: ignore[attr-defined]
+                    texts += one.value.split() if _is_text(one) else []
         if len(EVERYDAY.intersection(texts)) > 1:
             yield ast.unparse(node.targets[0] if isinstance(node, ast.Assign) else node.target)
 

@@ -124,8 +124,7 @@ class ProcessLock:
     """
 
     def __init__(self, file: Path) -> None:
-        # only sessions that lock something need it
-        from filelock import FileLock  # noqa: PLC0415
+        from filelock import FileLock  # noqa: PLC0415 - only sessions that lock something need it
 
         self.file = file
         self._lock = FileLock(file, thread_local=False, fallback_to_soft=False)

@@ -42,8 +42,7 @@ class Pattern:
             re.compile(text)
         except (re.error, OverflowError, RecursionError) as error:
             raise PatternSyntaxError(str(error)) from error
-        # 0.1 s to import, and most suites hold no pattern
-        import regex  # noqa: PLC0415
+        import regex  # noqa: PLC0415 - 0.1 s to import, and most suites hold no pattern
 
         flags = regex.VERSION0 | (regex.IGNORECASE if ignore_case else 0)
         try:

@@ -177,7 +177,7 @@ def _files(report: Report) -> Iterator[str]:
         + (f"; {count(removed, 'file')} of earlier sessions removed" if removed else "")
     )
     if report.left:
-        yield f"nothing was accepted: what earlier sessions left stays: {count(report.left, 'file')}"
+        yield f"nothing was accepted, and nothing removed: {count(report.left, 'file')} of earlier sessions"
     if names := ", ".join(printable(file.name) for file in report.saved.foreign):
         yield f"not written over, since somebody else wrote it: {names}; move it to have the scenario written"
 

@@ -127,11 +127,10 @@ async def _pipeline(
     told: Told,
     environ: Mapping[str, str],
 ) -> Outcome:
-    # one of the three ways is loaded
     recipe = recipe_of(suite)
     if asked.reword:
-        from pytest_agentbench.generation.tools.probing.seed_values import state_of  # noqa: PLC0415
-        from pytest_agentbench.generation.tools.world import world_of  # noqa: PLC0415
+        from pytest_agentbench.generation.tools.probing.seed_values import state_of  # noqa: PLC0415 - one way is loaded
+        from pytest_agentbench.generation.tools.world import world_of  # noqa: PLC0415 - the same
 
         world = world_of(suite, toolset=toolset)
         tools, state = await world.described(), await state_of(world)
@@ -139,10 +138,10 @@ async def _pipeline(
     if not asked.force:
         _check_folder(recipe)
     if recipe.source == "policies":
-        from pytest_agentbench.generation.policies import pipeline as policies  # noqa: PLC0415
+        from pytest_agentbench.generation.policies import pipeline as policies  # noqa: PLC0415 - the same
 
         return await policies.run(suite, toolset, chats=chats, until=asked.until, force=asked.force, told=told)
-    from pytest_agentbench.generation.tools.pipeline import Pipeline  # noqa: PLC0415
+    from pytest_agentbench.generation.tools.pipeline import Pipeline  # noqa: PLC0415 - the same
 
     pipeline = Pipeline(suite=suite, toolset=toolset, chats=chats, told=told, force=asked.force, environ=environ)
     return await pipeline.run(asked.until)  # type: ignore[arg-type]  # the command admits no other

@@ -261,7 +261,8 @@ class Ledger:
                 self._file.execute(f"UPDATE total SET {changes} WHERE scope = ?", (each,))  # noqa: S608 - same
 
     def _charge(self, which: str, *values: object) -> None:
-        for reservation, *_ in self._file.execute(f"SELECT id FROM held WHERE {which}", values).fetchall():  # noqa: S608
+        found = self._file.execute(f"SELECT id FROM held WHERE {which}", values)  # noqa: S608 - own conditions
+        for reservation, *_ in found.fetchall():
             if (held := self._let_go(reservation)) is not None:
                 scope, worst = held
                 self._add(scope, cost=worst or 0, calls=1, unpriced=1)

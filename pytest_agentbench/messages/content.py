@@ -95,9 +95,9 @@ def found(value: object) -> str:
 def field(message: object, *names: str) -> Any:
     """Read the first of several keys of a mapping, or attributes of an object, that is there; None where none is."""
     # dictionaries first: to ask whether something is a mapping takes ten times as long
-    is_mapping = isinstance(message, dict) or isinstance(message, Mapping)  # noqa: SIM101
+    is_mapping = isinstance(message, dict) or isinstance(message, Mapping)  # noqa: SIM101 - see above
     for name in names:
-        value = message.get(name) if is_mapping else getattr(message, name, None)  # type: ignore[attr-defined]
+        value = message.get(name) if is_mapping else getattr(message, name, None)  # type: ignore[attr-defined]  # it is one
         if value is not None:
             return value
     return None

@@ -148,7 +148,7 @@ class SuiteModule(pytest.Module):
         """Whether the file of this module has the run: a suite's has all, a scenario file its own."""
         return self.path == self.suite_path or Path(plan.scenario.file or "").resolve() == self.path.resolve()
 
-    def repr_failure(self, excinfo: ExceptionInfo[BaseException]) -> str | TerminalRepr:  # type: ignore[override]
+    def repr_failure(self, excinfo: ExceptionInfo[BaseException]) -> str | TerminalRepr:  # type: ignore[override]  # as pytest has it
         """Show what is wrong in the file, and nothing of our own code."""
         if isinstance(excinfo.value, AgentBenchError):
             return str(excinfo.value)
@@ -207,7 +207,7 @@ class ScenarioItem(pytest.Function):
         """Point to the scenario in its file."""
         return Path(self.plan.scenario.file or self.path), max(self.plan.scenario.line - 1, 0), self.name
 
-    def repr_failure(self, excinfo: ExceptionInfo[BaseException]) -> str | TerminalRepr:  # type: ignore[override]
+    def repr_failure(self, excinfo: ExceptionInfo[BaseException]) -> str | TerminalRepr:  # type: ignore[override]  # as pytest has it
         """Show a failed run as an assertion about the agent, anything else as pytest does."""
         if isinstance(excinfo.value, ScenarioFailed):
             return str(excinfo.value)

@@ -31,7 +31,7 @@ class LoopThread:
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
-        self._loop.time = monotonic  # type: ignore[method-assign]  # an agent may stop the clock of the module
+        self._loop.time = monotonic  # type: ignore[method-assign]  # an agent replaced it  # an agent may stop the clock of the module
         self._process = os.getpid()
         self._stopping = False
         self._stopped = threading.Event()
@@ -116,7 +116,7 @@ class LoopThread:
         if sys.getswitchinterval() > _SWITCH:  # with such a one a busy thread keeps all others waiting
             sys.setswitchinterval(_SWITCH)
         if self._loop.time is not monotonic and not self._loop.is_closed():
-            self._loop.time = monotonic  # type: ignore[method-assign]
+            self._loop.time = monotonic  # type: ignore[method-assign]  # an agent replaced it
             self._loop.call_soon_threadsafe(int)  # it may sleep until a time that never comes
 
     def _tick(self) -> None:

@@ -184,9 +184,8 @@ class Roles:
                 expected=[one for way in scenario.ways for one in way.expected_calls if one.requestor == "assistant"],
                 language=language_of(scenario.language or self._suite.language, self._suite.root),
             )
-        # a session with scripted users needs neither of these
-        from pytest_agentbench.users.llm.user import LlmUser  # noqa: PLC0415
-        from pytest_agentbench.users.modifiers.plan import plan as plan_behaviours  # noqa: PLC0415
+        from pytest_agentbench.users.llm.user import LlmUser  # noqa: PLC0415 - scripted users need neither
+        from pytest_agentbench.users.modifiers.plan import plan as plan_behaviours  # noqa: PLC0415 - the same
 
         asked = spec.modifiers if scenario.modifiers is None else scenario.modifiers
         self._behaviours, self._unfit = plan_behaviours(

@@ -94,8 +94,8 @@ class OutputRouter:
         for stream in (sys.stdout, sys.stderr):
             if stream not in self._streams and hasattr(stream, "__dict__"):
                 self._streams.add(stream)
-                stream.write = _routed(stream.write)  # type: ignore[method-assign]
-                stream.close = _kept_open(stream.close)  # type: ignore[method-assign]
+                stream.write = _routed(stream.write)  # type: ignore[method-assign]  # until it is undone
+                stream.close = _kept_open(stream.close)  # type: ignore[method-assign]  # the same
         root = logging.getLogger()
         if self._handler not in root.handlers:
             root.addHandler(self._handler)

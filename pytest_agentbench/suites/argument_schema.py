@@ -104,9 +104,9 @@ def _misfits(value: object, schema: object, parameters: Mapping[str, Any]) -> li
 
 
 def _validator(parameters: Mapping[str, Any]) -> Any:
-    # 0.1 s to import, and many suites expect no arguments
-    from jsonschema.validators import Draft202012Validator, validator_for  # noqa: PLC0415
-    from referencing import Registry  # noqa: PLC0415
+    # many suites expect no arguments
+    from jsonschema.validators import Draft202012Validator, validator_for  # noqa: PLC0415 - 0.1 s to import
+    from referencing import Registry  # noqa: PLC0415 - the same
 
     known = validator_for(parameters, default=Draft202012Validator)
     # the registry holds nothing and fetches nothing

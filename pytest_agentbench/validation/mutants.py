@@ -479,9 +479,11 @@ def _all_wrong(step: Step, toolset: Toolset, columns: Columns, seed: int) -> Ste
     """Give a step with one argument of an expected call wrong, and without what is to be communicated."""
     if step.part == "told":
         return step.model_copy(update={"text": DONE})
-    for name, value in step.call.arguments.items() if step.part == "call" and step.call is not None else ():
+    if step.part != "call" or step.call is None:
+        return step
+    for name, value in step.call.arguments.items():
         chance = Random(f"{seed} {step.position} {name}")  # noqa: S311 - no secret
-        wrong = another(value, name, schema_of(toolset, step.call, name), columns, chance)  # type: ignore[arg-type]
+        wrong = another(value, name, schema_of(toolset, step.call, name), columns, chance)
         if wrong is not None:
             return _with(step, name, wrong)
     return step

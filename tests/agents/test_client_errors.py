@@ -111,7 +111,7 @@ def raising_async(error: Exception) -> object:
 def replied(agent: object, run_sync: RunSync) -> None:
     """Let an agent, or the session of a framework, reply."""
     made = (
-        FrameworkAgent(agent, framework="Frame", run_sync=run_sync)  # type: ignore[arg-type]
+        FrameworkAgent(agent, framework="Frame", run_sync=run_sync)
         if hasattr(agent, "answer")
         else adapt(agent, run_sync=run_sync)
     )

@@ -107,7 +107,7 @@ def test_a_filtered_completion_is_a_refusal_of_the_provider() -> None:
     """An answer that was emptied, and a request that was refused for its content."""
     filtered = {"choices": [{"message": {"role": "assistant", "content": None}, "finish_reason": "content_filter"}]}
     refused = Exception("400")
-    refused.status_code, refused.code = 400, "content_filter"  # type: ignore[attr-defined]
+    refused.status_code, refused.code = 400, "content_filter"
     for returned in (filtered, refused):
         (message,) = reply(returned).messages
         assert [event.kind for event in message.events] == ["refused_by_provider"]

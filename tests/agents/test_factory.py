@@ -282,7 +282,7 @@ async def test_a_chat_model_is_built_as_its_variant_says(run_sync: RunSync, tmp_
 
     assert reply.messages[0].text == "small Be brief."
     assert [spec.model for spec in opened.specs] == ["small"]
-    assert agent.calls_visible is True  # type: ignore[attr-defined]  # both adapters have it, the seam does not
+    assert agent.calls_visible is True  # both adapters have it, the seam does not
 
 
 async def test_an_endpoint_is_built_as_its_variant_says(run_sync: RunSync, tmp_path: Path) -> None:

@@ -171,12 +171,12 @@ def own_key(ctx: RunContext, name: str) -> object:
 
 def own_none(ctx: RunContext, name: str) -> object:
     """Look into what was not found."""
-    return ORDERS.get(name)["tier"]  # type: ignore[index]
+    return ORDERS.get(name)["tier"]
 
 
 def own_attribute(ctx: RunContext, name: str) -> object:
     """Ask what was not found."""
-    return ORDERS.get(name).tier  # type: ignore[union-attr]
+    return ORDERS.get(name).tier
 
 
 def own_variable(ctx: RunContext, name: str) -> object:
@@ -230,7 +230,7 @@ def test_a_configuration_at_hand_says_nothing_of_other_keys() -> None:
 def test_an_error_that_is_not_about_the_context_is_left_alone() -> None:
     """An agent's own slips with None and keys stay the agent's."""
     given = {"customer": "Ada"}
-    slips = (lambda: given["tier"], lambda: {}["tier"], lambda: None.tier)  # type: ignore[attr-defined]
+    slips = (lambda: given["tier"], lambda: {}["tier"], lambda: None.tier)
     heard = []
     for slip in slips:
         with pytest.raises((KeyError, AttributeError)) as caught:

@@ -355,7 +355,7 @@ def test_a_strategy_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None
 def test_an_answer_about_another_thing_does_not_explain_an_unlabelled_one() -> None:
     """What may have been the yes to W1 stays unknown when the user says yes or no to W2 after it."""
     for kind in ("confirm", "decline"):
-        later = Message(role="user", content="That too", acts=(about(kind, "W2"),))  # type: ignore[arg-type]
+        later = Message(role="user", content="That too", acts=(about(kind, "W2"),))
 
         assert kept(WISH, ASK, user("Fine by me"), agent("And W2?"), [later], REFUND) is None
 
@@ -363,7 +363,7 @@ def test_an_answer_about_another_thing_does_not_explain_an_unlabelled_one() -> N
 def test_a_yes_with_another_wish_in_one_breath_is_a_yes() -> None:
     """Whatever order its acts have; what the user asked for before its yes still needs one."""
     for acts in (("confirm", "request"), ("request", "confirm")):
-        both = Message(role="user", content="Yes. And what are your hours?", acts=tuple(Act(kind=one) for one in acts))  # type: ignore[arg-type]
+        both = Message(role="user", content="Yes. And what are your hours?", acts=tuple(Act(kind=one) for one in acts))
 
         assert kept(WISH, ASK, [both], REFUND) is True
 

@@ -124,7 +124,7 @@ def test_a_trigger_occurs_at_the_call_of_its_number(parts: list[Part], expected:
 
 def test_a_trigger_counts_apart_for_each_value() -> None:
     """Three failures of one user, not of three."""
-    rule = {**LOCK, "when": {**LOCK["when"], "per": ["user"]}}  # type: ignore[dict-item]  # it is a mapping
+    rule = {**LOCK, "when": {**LOCK["when"], "per": ["user"]}}  # it is a mapping
     of = {name: call("login", error=True, user=name) for name in "ab"}
 
     assert kept(rule, of["a"], of["b"], of["a"]) is None

@@ -189,7 +189,7 @@ def test_spans_become_conversations(tmp_path: Path) -> None:
     other = span(3, conversation__id="b", input__messages=json.dumps([ASKED]), output__messages=json.dumps([CALLED]))
     its_tool = span(5, conversation__id="b", operation__name="execute_tool", tool__call__id="c1", tool__name="cancel",
                     tool__call__result="no such order", error__type="x")  # fmt: skip
-    its_tool["attributes"]["error.type"] = "KeyError"  # type: ignore[index]  # a dict of ours
+    its_tool["attributes"]["error.type"] = "KeyError"  # a dict of ours
 
     status, file = imported(tmp_path, first, other, last, tool, its_tool)
 

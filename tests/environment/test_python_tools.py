@@ -42,7 +42,7 @@ def everything(  # noqa: PLR0917 - one of each
     note: Optional[str] = None,  # noqa: UP045 - both spellings are to work
     limit: Annotated[int, Field(ge=1, description="At most so many.")] = 5,
     copy: bool = False,
-    later: str = None,  # type: ignore[assignment]  # noqa: RUF013 - people write it
+    later: str = None,  # noqa: RUF013 - people write it
     state: Any = None,
 ) -> dict[str, Any]:
     """Take one of each.
@@ -180,7 +180,7 @@ def callback(then: Callable[[], None]) -> None:
     """Take a function."""
 
 
-def unresolved(value: "Nowhere") -> None:  # type: ignore[name-defined]  # noqa: F821 - that is the point
+def unresolved(value: "Nowhere") -> None:  # noqa: F821 - that is the point
     """Take what does not exist."""
 
 
@@ -223,7 +223,7 @@ def test_the_decorator_settles_the_kind_then_the_suite_then_a_verb() -> None:
 
     assert [item.kind for item in made] == ["read", "write", "unknown"]
     with pytest.raises(ValueError, match="kind is 'reads'"):
-        tool(kind="reads")  # type: ignore[call-overload]  # that is the point
+        tool(kind="reads")  # that is the point
 
 
 @each(

@@ -21,7 +21,7 @@ def build():
 
 def test_a_marked_test_runs_once_per_fitting_scenario(anywhere: Project) -> None:
     """The mark names a suite relative to the test file and filters its scenarios."""
-    anywhere.suite("late", "early", {"id": "other", "says": ["Refund W3"], "tags": ["slow"]})  # type: ignore[arg-type]
+    anywhere.suite("late", "early", {"id": "other", "says": ["Refund W3"], "tags": ["slow"]})
     anywhere.write(
         "bench/test_shop.py",
         """

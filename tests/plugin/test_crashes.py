@@ -142,7 +142,7 @@ def test_a_tool_that_raises_is_a_result_that_the_agent_sees(project: Project) ->
         return reply
     """
     scenario = {"id": "missing", "says": ["Refund it"], "expect": [], "communicate": ["could not find"]}
-    project.suite(scenario, agent=__import__("textwrap").dedent(agent))  # type: ignore[arg-type]
+    project.suite(scenario, agent=__import__("textwrap").dedent(agent))
 
     project.run()
 

@@ -49,7 +49,7 @@ def test_two_suites_outside_the_root_are_two(project: Project) -> None:
     """pytest gives both the same node ids; their runs are told apart all the same."""
     for name, order in (("one", "W1"), ("two", "W2")):
         scenario = {"id": "a", "says": ["Refund W1"], "expect": [{"refund": {"order_id": order}}]}
-        project.suite(scenario)  # type: ignore[arg-type]
+        project.suite(scenario)
         folder = (project.pytester.path / "bench").rename(project.pytester.path / name)
         for module in ("agent", "tools"):
             (folder / f"shop_{module}.py").rename(folder / f"{name}_{module}.py")
@@ -272,7 +272,7 @@ def test_a_stored_failure_is_played_again_when_it_is_rerun(project: Project) -> 
 @pytest.mark.parametrize("left_out", [{"skip": "later"}, {"xfail": "a known bug", "communicate": ["something else"]}])
 def test_gates_hold_of_what_is_counted(project: Project, left_out: dict[str, object]) -> None:
     """A scenario that its file leaves out does not keep the gates from being evaluated."""
-    project.suite("a", {"id": "b", "says": ["Refund W1"], **left_out}, gates=["success >= 0.9"])  # type: ignore[arg-type]
+    project.suite("a", {"id": "b", "says": ["Refund W1"], **left_out}, gates=["success >= 0.9"])
     result = project.run("--agentbench-gates=auto")
 
     assert result.ret == 0
@@ -282,7 +282,7 @@ def test_gates_hold_of_what_is_counted(project: Project, left_out: dict[str, obj
 def test_shards_count_the_same_in_any_order(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     """A skipped scenario belongs to no shard, so it is missing in none."""
     skipped = {"id": "d", "says": ["Refund W1"], "skip": "later"}
-    project.suite("a", "b", "c", skipped, gates=["success >= 0.9"])  # type: ignore[arg-type]
+    project.suite("a", "b", "c", skipped, gates=["success >= 0.9"])
     ids = {name: f"bench/agentbench.yaml::{name}" for name in "abcd"}
     project.run("--agentbench-json=1.json", ids["a"], ids["d"])
     project.run("--agentbench-json=2.json", ids["b"], ids["c"])

@@ -68,7 +68,7 @@ def test_marks_select_by_policy_and_complexity(project: Project) -> None:
     policies = [{"id": "a", "text": "A.", "challenge": 2}, {"id": "b", "text": "B.", "challenge": 3}]
     both = {"id": "both", "says": ["Refund W1"], "policies": ["a", "b"], "expect": [{"refund": {"order_id": "W1"}}]}
     one = {"id": "one", "says": ["Refund W2"], "policies": ["a"], "expect": [{"refund": {"order_id": "W2"}}]}
-    project.suite(both, one, policies=policies)  # type: ignore[arg-type]
+    project.suite(both, one, policies=policies)
 
     by_policy = project.run("--co", "-q", "-m", "agentbench(policy='b')")
     by_complexity = project.run("--co", "-q", "-m", "agentbench(policy='a', complexity=2)")
@@ -79,7 +79,7 @@ def test_marks_select_by_policy_and_complexity(project: Project) -> None:
 
 def test_keywords_hold_the_zero_padded_complexity(project: Project) -> None:
     """`-k c01` selects complexity 1 and not 10."""
-    project.suite("late", {"id": "many", "says": ["Refund W2"], "complexity": 10})  # type: ignore[arg-type]
+    project.suite("late", {"id": "many", "says": ["Refund W2"], "complexity": 10})
 
     result = project.run("--co", "-q", "-k", "c01")
 
@@ -105,7 +105,7 @@ def test_skip_and_xfail_of_a_scenario_keep_it_out_of_every_rate(anywhere: Projec
     """A scenario's own skip or xfail is pytest's, and neither is counted."""
     skipped = {"id": "skipped", "says": ["Refund W1"], "skip": "not yet"}
     known = {"id": "known", "says": ["Refund W1"], "xfail": "known", "expect": [{"refund": {"order_id": "W2"}}]}
-    anywhere.suite("late", skipped, known)  # type: ignore[arg-type]
+    anywhere.suite("late", skipped, known)
 
     result = anywhere.run()
 
@@ -166,7 +166,7 @@ def test_an_expected_call_that_no_tool_can_answer_is_a_collection_error(project:
     """A tool, or an argument, that the environment lacks is found before anything runs."""
     wrong = {"id": "typo", "says": ["Refund W1"], "expect": [{"refnd": {"order_id": "W1"}}]}
     argument = {"id": "argument", "says": ["Refund W1"], "expect": [{"refund": {"order": "W1"}}]}
-    project.suite(wrong, argument)  # type: ignore[arg-type]
+    project.suite(wrong, argument)
 
     result = project.run()
 

@@ -25,7 +25,7 @@ def write(project: Project, bad: list[str], *, innocent: int, seconds: float) ->
             for kind in bad[(number - 1) * step : upto]
         ]
     project.suite(
-        *scenarios,  # type: ignore[arg-type]  # mappings stay as they are
+        *scenarios,  # mappings stay as they are
         agent=agent_source(),
         tools=tools_source(),
         orders=ROWS,

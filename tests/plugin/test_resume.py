@@ -88,7 +88,7 @@ def test_resume_runs_again_what_changed(project: Project) -> None:
     project.suite("a", "b", agent=SLOW)
     project.run()
     changed = {"id": "b", "says": ["Refund W3"], "expect": [{"refund": {"order_id": "W3"}}]}
-    project.suite("a", changed, agent=SLOW)  # type: ignore[arg-type]
+    project.suite("a", changed, agent=SLOW)
 
     project.run("--agentbench-resume")
 

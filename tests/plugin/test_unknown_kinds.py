@@ -71,7 +71,7 @@ def project(pytester: pytest.Pytester) -> Project:
 def stateless(project: Project, **environment: object) -> Path:
     """Write a suite whose tools say nothing of what they do, and no state shows it."""
     return project.suite(
-        scenario("frobnicate"),  # type: ignore[arg-type]  # taken as it is
+        scenario("frobnicate"),  # taken as it is
         agent=AGENT,
         tools=STATELESS,
         environment={"tools": "shop_tools", **environment},
@@ -93,7 +93,7 @@ def test_collection_asks_once_in_a_line_to_paste(project: Project, workers: str)
 
 def test_nothing_is_asked_where_a_state_shows_what_calls_do(project: Project) -> None:
     """What changed is seen there."""
-    project.suite(scenario("frobnicate"), agent=AGENT, tools=STATEFUL)  # type: ignore[arg-type]
+    project.suite(scenario("frobnicate"), agent=AGENT, tools=STATEFUL)
 
     assert not any("nothing says whether" in line for line in project.run().outlines)
 
@@ -124,8 +124,8 @@ def kinds(path: Path) -> dict[str, tuple[str, str]]:
 def test_what_a_run_saw_write_is_known_to_write_from_then_on(project: Project, workers: str) -> None:
     """What several workers saw stands in one plain file beside the suite, and settles what nobody declares."""
     path = project.suite(
-        scenario("frobnicate"),  # type: ignore[arg-type]
-        scenario("tweak"),  # type: ignore[arg-type]
+        scenario("frobnicate"),
+        scenario("tweak"),
         agent=AGENT,
         tools=STATEFUL,
     )
@@ -145,7 +145,7 @@ def test_what_a_run_saw_write_is_known_to_write_from_then_on(project: Project, w
 def test_what_was_seen_overrides_no_declaration(project: Project) -> None:
     """The user has the last word, also about what changes some log; a file that is none of ours says nothing."""
     path = project.suite(
-        scenario("tweak"),  # type: ignore[arg-type]
+        scenario("tweak"),
         agent=AGENT,
         tools=STATEFUL,
         environment={"tools": "shop_tools", "state": {"json": "state.json"}, "reads": ["tweak"]},

@@ -130,7 +130,7 @@ def blamed(client: Callable[[str], object], url: str) -> str:
         return str(client(url))
 
     async def awaited(message: str) -> str:
-        return str(await client(url))  # type: ignore[misc]  # this one is async
+        return str(await client(url))  # this one is async
 
     with run_thread() as runner:
         agent = adapt(awaited if asyncio.iscoroutinefunction(client) else sync, run_sync=runner)

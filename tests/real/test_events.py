@@ -576,7 +576,7 @@ class TestAdk:
         def made(name: str = "desk", **more: Any) -> Any:
             return LlmAgent(name=name, model=Scripted(model="scripted"), **more)
 
-        made.left, made.said, made.types, made.answer = left, said, types, LlmResponse  # type: ignore[attr-defined]
+        made.left, made.said, made.types, made.answer = left, said, types, LlmResponse
         return made
 
     def test_an_answer_that_google_filtered_is_a_refusal_of_the_provider(self, play: Any) -> None:

@@ -33,7 +33,7 @@ def visit(file: Path, act: Callable[[Page], Awaitable[None]], **options: object)
 
     async def visiting() -> None:
         async with Browser() as browser:
-            page = await browser.page(**options)  # type: ignore[arg-type]
+            page = await browser.page(**options)
             await page.open(file.as_uri())
             await act(page)
             assert page.problems == []

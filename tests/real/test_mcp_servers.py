@@ -123,8 +123,8 @@ async def test_memory_declares_what_it_returns_and_keeps_runs_apart(tmp_path: Pa
         graph = json.loads((await call(env, "read_graph")).content)
         wrong = await call(env, "open_nodes", names=3)
 
-        assert env.tools.get("read_graph").returns  # type: ignore[union-attr]  # it is there
-        assert env.tools.get("read_graph").parameters["$schema"]  # type: ignore[union-attr]  # a dialect of its own
+        assert env.tools.get("read_graph").returns  # it is there
+        assert env.tools.get("read_graph").parameters["$schema"]  # a dialect of its own
 
     async with remote_environment(spec, tmp_path) as env:
         again = json.loads((await call(env, "read_graph")).content)

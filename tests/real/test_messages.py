@@ -245,7 +245,7 @@ def conversations(package: str) -> list[Made]:
 def check(package: str, transcript: Transcript) -> None:
     """Hold a transcript against what was said and called; smolagents' words beside a call are thoughts."""
     spoken = SAID if package != "smolagents" else [text for text in SAID if text != SAID[1]]
-    texts = [text for role in ("user", "assistant") for _, text in transcript.texts(role)]  # type: ignore[arg-type]
+    texts = [text for role in ("user", "assistant") for _, text in transcript.texts(role)]
     calls = transcript.trajectory
     assert sorted(texts) == sorted(spoken)
     assert [(one.call.name, one.call.arguments, one.result and one.result.content) for one in calls] == CALLS

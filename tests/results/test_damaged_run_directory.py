@@ -117,7 +117,7 @@ def test_foreign_and_swapped_lines_are_passed_over(
     stored = taken_up(Path(shutil.copytree(base, tmp_path_factory.mktemp("copy") / "base")))[1]
     file = base / "runs" / "run-1" / log
     lines = [*file.read_bytes().splitlines(), *(line.encode("latin-1", "replace") for line in foreign)]
-    order.shuffle(lines)  # type: ignore[attr-defined]
+    order.shuffle(lines)
     file.write_bytes(b"\n".join(lines) + b"\n")
 
     directory, found = taken_up(base)

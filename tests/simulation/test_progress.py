@@ -151,7 +151,7 @@ def test_the_fault_of_a_stall_is_told_by_structure_and_acts(kind: str) -> None:
     progress = Progress()
     for index, (text, acts) in enumerate(talk):
         role = ROLES[index % 2]
-        progress.see(Message(role=role, content=text, acts=acts if role == "user" else None))  # type: ignore[arg-type]
+        progress.see(Message(role=role, content=text, acts=acts if role == "user" else None))
 
     assert progress.stalled() is not None
     assert progress.blame is blame
@@ -252,7 +252,7 @@ def test_the_echo_rate_is_the_share_of_user_texts_that_echo() -> None:
         ("assistant", "Eh?"),
         ("user", "Refund W1"),
     ]
-    transcript = Transcript(messages=tuple(Message(role=role, content=text) for role, text in messages))  # type: ignore[arg-type]
+    transcript = Transcript(messages=tuple(Message(role=role, content=text) for role, text in messages))
 
     assert echo_rate(transcript) == 0.5
     assert echo_rate(Transcript()) is None
@@ -324,7 +324,7 @@ def _intellagent() -> list[list[Message]]:
     text = (SHARED / "data/intellagent/airline_run_0_dialogs.json").read_text(encoding="utf-8")
     roles = {"Human": "user", "AI": "assistant"}
     return [
-        [Message(role=roles.get(said["role"], "tool"), content=said["message"]) for said in dialog["dialog"]]  # type: ignore[arg-type]
+        [Message(role=roles.get(said["role"], "tool"), content=said["message"]) for said in dialog["dialog"]]
         for dialog in json.loads(text).values()
         if any("STOP" in said["message"] for said in dialog["dialog"])
     ]

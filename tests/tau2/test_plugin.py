@@ -193,7 +193,7 @@ def judging(met: int) -> Callable[[ModelRequest], Answer]:
 @pytest.mark.parametrize("met", [0, 1])
 def test_a_judge_answers_the_sentences(project: Project, met: int) -> None:
     """With a judge NL_ASSERTION is measured, and counts where the basis names it; our verdict stays what it is."""
-    criteria = TASK["evaluation_criteria"] | {"reward_basis": ["DB", "NL_ASSERTION"]}  # type: ignore[operator]
+    criteria = TASK["evaluation_criteria"] | {"reward_basis": ["DB", "NL_ASSERTION"]}
     with ModelServer({"judge": judging(met)}) as server:
         write(
             project,

@@ -105,7 +105,7 @@ def test_one_server_plays_several_models(server: ModelServer) -> None:
 )
 def test_a_script_that_breaks_is_told_to_the_client(server: ModelServer, script: object, expected: str) -> None:
     """Whatever a function raises or gives, the next request is answered."""
-    server.play(script)  # type: ignore[arg-type]
+    server.play(script)
 
     with pytest.raises(BadRequestError, match=expected):
         ask(server, "?")
@@ -118,7 +118,7 @@ def test_a_script_that_breaks_is_told_to_the_client(server: ModelServer, script:
 def test_what_is_no_script_is_refused_at_once(script: object) -> None:
     """A bare string would be played letter by letter."""
     with pytest.raises(TypeError, match="a script is a list of answers, a function, or a mapping"):
-        ModelServer(script)  # type: ignore[arg-type]
+        ModelServer(script)
 
 
 def test_refusals_truncation_and_structured_answers(server: ModelServer) -> None:

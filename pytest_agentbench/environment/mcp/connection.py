@@ -35,7 +35,9 @@ class Connection:
         values = placeholders(self._folder)
         self._command = [filled(part, values) for part in spec.command]
         self._env = {**inherited(spec.inherit), **{name: filled(text, values) for name, text in spec.env.items()}}
-        self._errors: TextIO = tempfile.TemporaryFile("w+", encoding="utf-8", errors="backslashreplace")  # noqa: SIM115
+        self._errors: TextIO = tempfile.TemporaryFile(  # noqa: SIM115 - open as long as the connection
+            "w+", encoding="utf-8", errors="backslashreplace"
+        )
         self._closing = asyncio.Event()
         self._open: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._owner: asyncio.Task[None] | None = None

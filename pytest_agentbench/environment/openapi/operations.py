@@ -285,7 +285,7 @@ def _many(entry: Mapping[str, Any]) -> Literal["repeat", "comma", "space", "pipe
         return "deep"
     if entry.get("explode", style == "form") and style == "form":
         return "repeat"
-    return {"spaceDelimited": "space", "pipeDelimited": "pipe"}.get(str(style), "comma")  # type: ignore[return-value]
+    return {"spaceDelimited": "space", "pipeDelimited": "pipe"}.get(str(style), "comma")  # type: ignore[return-value]  # of these
 
 
 def _body(document: Document, declared: Mapping[str, Any], entries: Sequence[Any]) -> tuple[str, list[_Given]]:

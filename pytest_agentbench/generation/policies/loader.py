@@ -197,5 +197,5 @@ def _counts(extraction: Extraction, dropped: Sequence[Dropped]) -> list[str]:
     read = count(len(policies), "policy", "policies")
     lines = [f"{read} read {how}, {ruled} with a rule, {len(policies) - ruled} for a judge alone"]
     if dropped:
-        lines.append(f"dropped, since it did not hold: {count(len(dropped), 'part')} of proposals")
+        lines.append(f"{count(len(dropped), 'part')} of proposals did not hold: dropped")
     return [*lines, *(f"  {one.policy}, {one.part}: {one.reason}" for one in dropped)]

@@ -214,7 +214,8 @@ class GoalSource:
         language = self.languages[int(goal.id[1:]) % len(self.languages)]
         try:
             async with self.stock.world.open() as opened:
-                attempt = Attempt(self.stock, opened, Random(goal.id), Memory(), Usage(), TRIES, by_name=False)  # noqa: S311
+                chance = Random(goal.id)  # noqa: S311 - no secret
+                attempt = Attempt(self.stock, opened, chance, Memory(), Usage(), TRIES, by_name=False)
                 play = _Play(self, goal, attempt, language, earlier)
                 turns = await play.run()
             if lost := await unsteady_values(turns, self.stock):

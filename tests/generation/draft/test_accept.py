@@ -36,9 +36,9 @@ def test_right_drafts_are_accepted_and_say_how_each_policy_is_handled(tmp_path: 
     ("suite", "draft"), [(right.hotel, right.booking), (right.colis, right.reporting)], ids=["hotel", "colis"]
 )
 def test_services_without_rules_and_in_french_are_accepted(tmp_path: Path, suite: object, draft: object) -> None:
-    made = suite(tmp_path)  # type: ignore[operator]
+    made = suite(tmp_path)
 
-    report, _ = produce(made, [draft(made)])  # type: ignore[operator]
+    report, _ = produce(made, [draft(made)])
 
     assert [f"{one.reason} {one.detail}" for one in report.losses] == []
 

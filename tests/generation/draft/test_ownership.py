@@ -179,7 +179,7 @@ def test_named_rows_by_which_things_are_listed_own_before_words_in_a_column() ->
         "people": {"P11": {"name": "Ada Roy"}, "P12": {"name": "Ben Low"}},
         "visits": {f"V{n}": {"person": f"P1{n % 2 + 1}", "guest": f"Guest {n}"} for n in range(300, 306)},
     }
-    visits = [{"visit": key, **row} for key, row in rows["visits"].items()]  # type: ignore[union-attr]
+    visits = [{"visit": key, **row} for key, row in rows["visits"].items()]
     listed = [
         CallRecord("list_visits", {"person": who}, [one for one in visits if one["person"] == who])
         for who in ("P11", "P12")

@@ -181,7 +181,7 @@ def test_a_model_proposes_for_review_and_is_asked_once(desk):
     assert found["promise-nothing"]["rule"] is None
     assert text.count("\n  # it says more\n") == 2
     assert "2 policies read by a model, 1 with a rule, 1 for a judge alone" in lines
-    assert "1 part of a proposal did not hold and was dropped" in lines
+    assert "1 part of proposals did not hold: dropped" in lines
     assert "promise-nothing, rule: the agent has no tool 'promise'" in lines
     assert (asked_again, reviewed(desk)[1]) == (0, text)
     assert "1 with a rule" in again

@@ -63,7 +63,7 @@ def test_a_server_of_one_tool_has_one_card(tmp_path: Path, capsys: pytest.Captur
     status = main(["generate", str(suite(tmp_path, "one")), "--until", "cards"])
 
     assert status == 0
-    assert "1 cards in" in capsys.readouterr().out
+    assert "1 card in" in capsys.readouterr().out
 
 
 def test_two_tools_of_one_name_are_an_error(tmp_path: Path) -> None:

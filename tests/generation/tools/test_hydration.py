@@ -63,7 +63,7 @@ RULES = """policies:
 def with_other(stock: Stock, **changed: object) -> Stock:
     """Give the stock with other parts."""
     parts = {name: getattr(stock, name) for name in ("world", "cards", "taxonomy", "pool", "rules", "state")}
-    return Stock(**{**parts, **changed})  # type: ignore[arg-type]
+    return Stock(**{**parts, **changed})
 
 
 @pytest.fixture(scope="module")

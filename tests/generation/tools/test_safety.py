@@ -41,7 +41,7 @@ def called(folder: Path, policy: Policy, **options: object) -> list[str]:
     """Probe with a policy and give what was called, in the order of the first calls."""
     log = folder / "log.txt"
     declared = {"reads": ["get_item"], "writes": ["add_item", "delete_item"]}
-    probed(written(folder, TOOLS.format(log=str(log)), **declared, **options), policy=policy)  # type: ignore[arg-type]
+    probed(written(folder, TOOLS.format(log=str(log)), **declared, **options), policy=policy)
     return list(dict.fromkeys(log.read_text().split())) if log.exists() else []
 
 

@@ -76,7 +76,7 @@ def pydantic_ai(*, deps_type: Any, orders: bool = False) -> Any:
     def whoami(ctx: RunContext[Any]) -> str:
         """Tell who the customer is."""
         if orders:
-            return str(ORDERS.get("W9")["total"])  # type: ignore[index]
+            return str(ORDERS.get("W9")["total"])
         return str(ctx.deps["customer"] if isinstance(ctx.deps, dict) else ctx.deps.customer)
 
     return agent

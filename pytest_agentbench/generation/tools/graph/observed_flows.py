@@ -184,8 +184,15 @@ class _Taker:
 
     def flow(self, spot: _Spot, values: tuple[Any, ...], refused: tuple[Any, ...]) -> Flow:
         """Give the flow from a place into the argument."""
-        into = {"target": self._tool.name, "target_path": self._slot.path, "values": values, "refused": refused}
-        return Flow(source=spot.tool, source_path=spot.path, pattern=spot.pattern, **into)  # type: ignore[arg-type]
+        return Flow(
+            source=spot.tool,
+            source_path=spot.path,
+            pattern=spot.pattern,
+            target=self._tool.name,
+            target_path=self._slot.path,
+            values=values,
+            refused=refused,
+        )
 
     def _likeness(self, spot: _Spot) -> float:
         return self._session.likeness(self._slot.path, self._tool.name, spot.names, spot.tool)

@@ -287,10 +287,10 @@ def best_of(walks: Sequence[Walk], scores: Sequence[float], count: int) -> tuple
 def _rows(graph: Graph, shape: Shape) -> dict[str, _Row]:
     """Give the steps from each node that lead to an end; a tool without verified calls is not stepped on."""
     empty = {tool for tool in graph.tools if shape.capacity.get(tool, 1) < 1}
-    steps: dict[str, Counter[str]] = defaultdict(Counter)
+    steps: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     for edge in graph.edges:
         if empty.isdisjoint((edge.source, edge.target)) and (edge.source, edge.target) not in shape.closed:
-            steps[edge.source][edge.target] += edge.weight  # type: ignore[assignment]
+            steps[edge.source][edge.target] += edge.weight
     return {node: _row(row) for node, row in steps.items()}
 
 

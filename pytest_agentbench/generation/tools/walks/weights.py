@@ -34,9 +34,9 @@ def with_rows(graph: Graph, rows: Mapping[str, Row], *, named: str, smoothing: f
     """
     flat = uniform(graph).edges
     weights = [max(float(rows.get(one.source, {}).get(one.target, 0.0)), 0.0) + smoothing for one in flat]
-    totals: Counter[str] = Counter()
+    totals: defaultdict[str, float] = defaultdict(float)
     for one, weight in zip(flat, weights, strict=True):
-        totals[one.source] += weight  # type: ignore[assignment]
+        totals[one.source] += weight
     edges = [
         one.model_copy(update={"weight": weight / totals[one.source]}) if totals[one.source] else one
         for one, weight in zip(flat, weights, strict=True)
