@@ -56,7 +56,7 @@ def scenario_forms(draft: Draft, *, hashes: Hashes, seed: int) -> tuple[dict[str
             "title": title,
             "description": _filled({"purpose": draft.purpose or title, "notes": draft.situation}),
             "goal": persona and persona.reason_for_call,
-            "persona": persona and persona.known_info,
+            "persona": persona and persona.known_info if draft.worded_by != PLAIN else None,  # `knows` says the same
             "instructions": persona and persona.task_instructions,
             "says": [_filled({turn.act: turn.line, "about": list(turn.about)}, turn.act) for turn in draft.turns],
             "language": None if draft.language == "en" else draft.language,

@@ -302,7 +302,7 @@ async def test_wrapped_tools_keep_name_signature_and_result_and_report_in_order(
             tools["get_order"](order_id="W9")
         with pytest.raises(TypeError, match="missing 'order_id'"):
             tools["get_order"]()
-        with pytest.raises(TypeError, match="takes 1 arguments, 2 were given"):
+        with pytest.raises(TypeError, match="takes 1 argument, not 2"):
             tools["get_order"]("W1", "W2")
 
     assert order == {"id": "W2", "owner": "U2", "status": "done", "total": 3.0}

@@ -1,11 +1,13 @@
 """What an assembled scenario asks for: a refusal or a decline never asks for reads."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.generation.assemble import scenario_forms
 from pytest_agentbench.generation.draft import Draft, PlannedCall, Stated, Turn
+from pytest_agentbench.generation.language.wording import ConversationBrief, PlainWording
 from pytest_agentbench.generation.recipe import Hashes
 from tests.generation.draft.right import declining, library, make, refusing
 from tests.generation.draft.test_produce import produce
@@ -32,6 +34,18 @@ def test_a_scenario_that_only_reads_asks_for_its_reads(tmp_path: Path) -> None:
     draft = make(suite, "read", [Say(calls=[Do("list_loans", {"member_id": "M21"})])], owner=Owner(key="M21"))
 
     assert form_of(draft)["match"] == {"expected_calls": "all"}
+
+
+def test_a_plain_persona_does_not_repeat_what_the_user_knows(tmp_path: Path) -> None:
+    """`Member id: M21.` describes nobody; what a model wrote of a person does."""
+    suite = library(tmp_path)
+    draft = make(suite, "read", [Say(calls=[Do("list_loans", {"member_id": "M21"})])], owner=Owner(key="M21"))
+    said = asyncio.run(PlainWording().lines(ConversationBrief(draft=draft)))
+    plain = draft.model_copy(update={"personas": said.personas, "worded_by": "plain"})
+
+    assert "M21" in form_of(plain)["knows"].values()
+    assert "persona" not in form_of(plain)
+    assert form_of(plain.model_copy(update={"worded_by": "model"}))["persona"] == "Member id: M21."
 
 
 def test_a_title_that_is_cut_shows_it(tmp_path: Path) -> None:

@@ -162,7 +162,8 @@ def test_a_session_that_accepts_nothing_removes_nothing(tmp_path: Path) -> None:
 
     assert len(list((suite.generate.out / "scenarios").iterdir())) == 2
     assert log.read_bytes() == before
-    assert any("nothing was accepted, and nothing removed: 2 files of earlier sessions" in line for line in lines_of(report))
+    told = "nothing was accepted, and nothing removed: 2 files of earlier sessions"
+    assert any(told in line for line in lines_of(report))
 
 
 def test_the_report_says_which_files_went_and_which_are_a_persons_own(tmp_path: Path) -> None:
