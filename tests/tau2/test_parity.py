@@ -84,7 +84,7 @@ def test_agreement_is_counted_and_what_was_skipped_is_said(
         "ACTION": (1, 1, 0, 0),
         "COMMUNICATE": (1, 1, 0, 0),
     }
-    assert "toy: 1 recordings, not replayed, as asked" in printed
+    assert "toy: 1 recording, not replayed, as asked" in printed
     assert "DB: 1 × needs the domain's own tools" in printed
     whole = recorded()
     del whole["reward_info"]["db_check"]
@@ -144,7 +144,7 @@ def test_a_results_file_holds_its_tasks(tmp_path: Path, capsys: pytest.CaptureFi
     (tmp_path / "results.json").write_text(json.dumps(results))
 
     assert main(["parity", "--world", "none", str(tmp_path / "results.json")]) == 3  # DB was recorded, too
-    assert "toy: 1 recordings" in capsys.readouterr().out
+    assert "toy: 1 recording" in capsys.readouterr().out
 
 
 def test_a_checkout_that_is_none_is_refused(recordings: Path, capsys: pytest.CaptureFixture[str]) -> None:
