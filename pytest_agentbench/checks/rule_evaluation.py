@@ -42,6 +42,7 @@ from pytest_agentbench.checks.rules import (
 )
 from pytest_agentbench.core.events import ExpectedHandoff
 from pytest_agentbench.core.json_values import is_number, same, to_json
+from pytest_agentbench.core.names import count
 from pytest_agentbench.core.text import printable
 
 UNCLEAR = "read the turn, and mend the label or the prompt of the user"
@@ -217,7 +218,7 @@ def _forbidden(rule: Never | Only, point: Point, facts: Facts) -> Iterator[Judge
 
 
 def _at_most(rule: AtMost, point: Point, facts: Facts) -> Iterator[Judged]:
-    times = f"{rule.times} time{'' if rule.times == 1 else 's'}"
+    times = count(rule.times, "time")
     counts = _Counts(rule.per, facts)
     for at in occasions(rule.about, point, facts):
         failed = facts.calls[at.call or 0].failed

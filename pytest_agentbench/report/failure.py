@@ -364,7 +364,7 @@ def _left_out(turns: Sequence[int], start: int, end: int, marks: Glyphs) -> list
     low, high = turns[start], turns[end - 1]
     is_part = (start > 0 and turns[start - 1] == low) or (end < len(turns) and turns[end] == high)
     if low == high and is_part:
-        return [f"{marks.ellipsis} {_count(end - start)} of turn {low}"]
+        return [f"{marks.ellipsis} {count(end - start, 'message')} of turn {low}"]
     return [f"{marks.ellipsis} turn {low}" if low == high else f"{marks.ellipsis} turns {low}{marks.dash}{high}"]
 
 
@@ -394,7 +394,3 @@ def _text(text: str, marks: Glyphs, limit: int) -> str:
     shown = marks.plain(" / ".join(part.strip() for part in text[: limit * 2].splitlines() if part.strip()))
     cut = marks.cut(shown, limit)
     return f"{cut} ({len(text):,} characters)" if len(text) > limit else cut
-
-
-def _count(messages: int) -> str:
-    return f"{messages} message{'' if messages == 1 else 's'}"
