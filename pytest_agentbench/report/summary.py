@@ -7,8 +7,11 @@ from pytest_agentbench.core.run import Result
 from pytest_agentbench.report.breakdown import Section, percent, sections_of
 from pytest_agentbench.report.failures import (
     MOST_FAILURES,
+    MOST_LINES,
     by_check,
     cause,
+    check_name,
+    failed_findings,
     policy_of,
     run_name,
     whose_fault,
@@ -123,13 +126,15 @@ def _not_passed(runs: Sequence[Result], layout: Layout) -> Iterator[Line]:
     alike: dict[str, list[str]] = {}
     for run in [*worst_first(runs), *(run for run in runs if not run.scored)]:
         who = f"{whose}: " if (whose := whose_fault(run)) else ""
-        alike.setdefault(f"{who}{cause(run, marks, layout.width // 2)}", []).append(run_name(run, marks))
+        found = failed_findings(run) if run.scored else ()
+        what = f"{check_name(found[0])}, " if found else ""
+        alike.setdefault(f"{who}{what}{cause(run, marks, layout.width // 2)}", []).append(run_name(run, marks))
     if not alike:
         return
     yield Line("conversations that did not pass", "head")
     shown, rest = layout.listed([*alike.items()], MOST_FAILURES)
     for why, names in shown:
-        yield Line(marks.cut(f"  {listing(names, MOST_NAMES)}  {why}", layout.width))
+        yield from layout.wrapped(f"{listing(names, MOST_NAMES)}  {why}", "    ", start="  ")[:MOST_LINES]
     if rest:
         yield Line(f"  {rest}")
 

@@ -69,7 +69,7 @@ def test_each_conversation_that_did_not_pass_has_a_line_with_whose_fault_it_is_a
 
     told = lines.index("conversations that did not pass")
     assert lines[told + 1 : told + 3] == [
-        '  two-orders-one-card  agent: turn 6: refund(method="card_2", …)  expected method="paypal_1"',
+        '  two-orders-one-card  agent: state, turn 6: refund(method="card_2", …)  expected method="paypal_1"',
         "  lost  user: facts: turn 3: said W2, knows W1",
     ]
     assert "| scenario | complexity | whose fault | check | what happened |" in text
