@@ -55,7 +55,7 @@ def test_a_line_comes_now_and_then_and_one_that_changes_on_a_terminal(monkeypatc
         monkeypatch.setattr(sys, "stderr", stream)
         with Progress("score", clock=lambda seconds=seconds: float(next(seconds))) as told:
             for done in range(25):
-                told.counted("conversations")(done, 25)
+                told.counted("conversation")(done, 25)
             told.line("\x1b[31m" + "long" * 100)
 
     every = int(PAUSE)

@@ -85,7 +85,7 @@ def test_what_a_run_spends_is_its_own(ledger: Ledger) -> None:
     ledger.begin(OTHER, cost_usd=0.25)
     ledger.settle(ledger.reserve(user(), 0.125), 0.125)
 
-    with pytest.raises(BudgetSpentError, match="run's budget of 1 model calls is spent") as by_calls:
+    with pytest.raises(BudgetSpentError, match="run's budget of 1 model call is spent") as by_calls:
         ledger.reserve(user(), 0.125)
     with pytest.raises(BudgetSpentError, match=r"run's budget of 0\.25 USD") as by_cost:
         ledger.reserve(user(OTHER), 0.5)

@@ -207,9 +207,8 @@ def difference(recorded: Asked, asked: Asked) -> str:
     shared = _shared(recorded.messages, asked.messages)
     before, now = recorded.items, asked.items
     if shared == len(before):
-        return (
-            f"{shared} messages were recorded, {len(now)} asked; message {shared + 1} is new: {_message(now[shared])}"
-        )
+        new = _message(now[shared])
+        return f"recorded: {count(shared, 'message')}, asked: {len(now)}; message {shared + 1} is new: {new}"
     if shared == len(now):
         gone = _message(before[shared])
         return f"recorded: {count(len(before), 'message')}, asked: {shared}; message {shared + 1} is missing: {gone}"

@@ -93,11 +93,11 @@ BLUE = START[1]["content"]
         ),
         (
             body(START[:3], **FIELDS),
-            '4 messages were recorded, 3 asked; message 4 is missing: .*"a lamp"',
+            'recorded: 4 messages, asked: 3; message 4 is missing: .*"a lamp"',
         ),
         (
             body([*START, {"role": "user", "content": "\x1b[31mhunter22"}], **FIELDS),
-            r'4 messages were recorded, 5 asked; message 5 is new: {"content":"\\u001b\[31m\*\*\*"}',
+            r'recorded: 4 messages, asked: 5; message 5 is new: {"content":"\\u001b\[31m\*\*\*"}',
         ),
     ],
 )
