@@ -5,7 +5,7 @@ owners, a date that comes near.
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 
 from pytest_agentbench.core.ids import codes_in, shape
@@ -14,10 +14,10 @@ from pytest_agentbench.core.moments import dates_of
 from pytest_agentbench.core.spoken import plain, says
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.tool import Toolset
-from pytest_agentbench.generation.draft import Draft, PlannedCall
+from pytest_agentbench.generation.draft import Draft, Owner, PlannedCall
 from pytest_agentbench.generation.language.guard import scalars_of
 from pytest_agentbench.generation.language.plain import label_of
-from pytest_agentbench.generation.owned_rows import records_of
+from pytest_agentbench.generation.owned_rows import kind_of, noun_of, records_of
 from pytest_agentbench.generation.ownership import mixed_owners, ownership_of, people_of
 from pytest_agentbench.generation.tools.flows import found_at
 from pytest_agentbench.generation.tools.probing.result_parser import inner
@@ -186,13 +186,24 @@ def owners(draft: Draft, state: State | None) -> Iterator[str]:
         return
     refused = [call for turn in draft.turns for call in turn.refused]
     calls = records_of((*draft.calls, *refused))
-    known = ownership_of([to_json(state or {}), to_json(draft.state)], calls, draft.owner)
-    owner = known.kinds_of(draft.owner) if draft.owner.key is not None else {}
+    states = [to_json(state or {}), to_json(draft.state)]
+    whose = _by_its_column(draft.owner, states)
+    known = ownership_of(states, calls, whose)
+    owner = known.kinds_of(whose) if whose.key is not None else {}
     others = people_of(known, calls)
     is_unseen = state is None and draft.owner.table and draft.owner.table not in others  # found out from other calls
     if draft.owner.key is not None and not owner and not is_unseen:
         yield f"{draft.owner.key!r} stands nowhere in what it touches"
     yield from (why for _, why in mixed_owners(known, calls, owner))
+
+
+def _by_its_column(owner: Owner, states: Sequence[JsonValue]) -> Owner:
+    """Give an owner by what other rows call its key: the `badge` of a person stands in the rows of its bookings."""
+    tables = [state.get(owner.table) for state in states if isinstance(state, Mapping)]
+    rows = [row for table in tables if isinstance(table, list) for row in table if isinstance(row, Mapping)]
+    for column in [name for row in rows for name, value in row.items() if same(value, to_json(owner.key))][:1]:
+        return owner.model_copy(update={"table": kind_of(column, noun_of(owner.table))})
+    return owner
 
 
 def rows_of(draft: Draft, state: State | None) -> tuple[dict[str, JsonValue], ...]:
