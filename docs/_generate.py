@@ -22,6 +22,7 @@ from pytest_agentbench.cli import main
 from pytest_agentbench.core.file_models import Written
 from pytest_agentbench.core.rubric import Criterion, Rubric
 from pytest_agentbench.core.termination import Thresholds
+from pytest_agentbench.generation.draft import HELPS
 from pytest_agentbench.spec.scenario import ScenarioForm
 from pytest_agentbench.spec.suite import JudgeForm, ModelForm, RecipeForm, SuiteFile
 from pytest_agentbench.suites.json_schemas import field_docstrings
@@ -235,6 +236,12 @@ def whole_lines(text: str) -> list[str]:
     return re.sub(r"(?m)^(  +-?-?[\w-]+[^\n]{17,})\n {20,}", r"\1  ", text).splitlines()
 
 
+def reasons() -> list[str]:
+    """Say what helps against each reason for which a draft is lost."""
+    rows = [f"| {', '.join(f'`{one}`' for one in several)} | {helps} |" for helps, several in HELPS.items()]
+    return ["| a draft is lost because | what helps |", "|---|---|", *rows]
+
+
 TABLES: dict[str, dict[str, Callable[[], list[str]]]] = {
     "reference/cli.md": {"options of pytest": pytest_options, "commands": commands},
     "reference/suite.md": {
@@ -249,6 +256,7 @@ TABLES: dict[str, dict[str, Callable[[], list[str]]]] = {
     },
     "how-to/models.md": {"keys of a model": lambda: keys(ModelForm)},
     "how-to/generate.md": {"keys of a recipe": lambda: keys(RecipeForm, RECIPE)},
+    "research/generation.md": {"reasons of lost drafts": reasons},
     "understand/judged.md": {"keys of stall": lambda: keys(Thresholds)},
 }
 """By page, the tables that are written into it."""

@@ -6,7 +6,7 @@ later, and a blind solver makes the same writes.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -36,6 +36,7 @@ from pytest_agentbench.generation.draft import (
     Loss,
     PlannedCall,
     PolicyPart,
+    Reason,
     Stage,
     Turn,
     WrongRun,
@@ -70,7 +71,7 @@ _RIGHT = WrongRun(kind="unsaid", change="nothing")
 class LostError(Exception):
     """A draft became no scenario."""
 
-    def __init__(self, draft: Draft, stage: Stage, reason: str, detail: str = "") -> None:
+    def __init__(self, draft: Draft, stage: Stage, reason: Reason, detail: str = "") -> None:
         super().__init__(f"{stage}: {reason}: {detail}")
         told = shorten(printable(detail), _DETAIL)
         self.loss = Loss(draft=draft.id, stage=stage, reason=reason, detail=told)
@@ -119,7 +120,7 @@ class Acceptance:
 
     def _check_data(self, draft: Draft) -> None:
         """Raise `LostError` for what stands in the draft alone."""
-        faults = {
+        faults: dict[Reason, Iterable[str]] = {
             "a value is known by coincidence": coincidences(draft, self.toolset),
             "a request names two things": two_things(draft, self._rules(self.suite.policies)),
             "several owners": owners(draft, self.state),
@@ -134,7 +135,7 @@ class Acceptance:
         report = await validate_scenario(plan, self.shared)
         if not report.is_valid or report.vacuous:
             first = report.issues[0] if report.issues else passed_by(report.vacuous)  # also where nothing is to change
-            raise LostError(draft, "acceptance", f"validation: {first.kind}", first.message)
+            raise LostError(draft, "acceptance", cast("Reason", f"validation: {first.kind}"), first.message)
 
     async def _held_against_rules(self, draft: Draft, plan: RunPlan, *, solved: bool) -> Draft:
         """Play the draft's own right run, which must break no rule, and each wrong run of its policies."""

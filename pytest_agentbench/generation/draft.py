@@ -6,7 +6,7 @@ or, where so said, over those that a line asks for (`Draft.requested`).
 """
 
 from collections.abc import AsyncIterator, Iterator, Mapping
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 from pytest_agentbench.core.acts import ActKind
 from pytest_agentbench.core.base import Model
@@ -265,8 +265,57 @@ class Draft(Model):
 Stage = Literal["plan", "hydration", "rows", "wording", "critic", "persona", "assembly", "acceptance"]
 
 
+_OfData = Literal["no verified call left", "nothing to hand on"]
+_OfOwners = Literal["it would break a rule", "it would mix the affairs of two people", "several owners"]
+_OfNames = Literal[
+    "a value is known by coincidence", "a request names two things", "a blind solver does something else"
+]  # fmt: skip
+_OfNothing = Literal["an agent that does nothing is right", "validation: vacuous"]
+_OfDates = Literal["a date that comes near"]
+_OfRows = Literal["inconsistent row", "not one event", "a call fails on fresh rows"]
+_OfRules = Literal[
+    "not involved", "no request decides it", "the right run breaks a rule", "the right run breaks a rule of the suite",
+    "the right run does not pass", "validation: oracle", "validation: unreachable",
+]  # fmt: skip
+_OfTools = Literal[
+    "a call does not come back", "verified calls fail behind others", "a change fails behind others",
+    "the environment does not answer", "values that are others in each environment", "the right run does not end",
+    "its runs cannot be played", "validation: replay",
+]  # fmt: skip
+_OfModels = Literal[
+    "the model gives no usable answer", "the model makes calls that cannot be made", "the model came to too few calls",
+    "absurd", "cut to nothing", "cut where it cannot be", "not a line for each turn",
+    "a line that does not say what it must", "a persona that does not know what it must", "implausible", "invented",
+    "other writes",
+]  # fmt: skip
+_OfChance = Literal[
+    "its end is its beginning", "a request is refused for what was done before it", "too many calls were tried",
+    "not tried",
+]  # fmt: skip
+_OfForms = Literal["not a scenario", "a call that cannot be made", "validation: static", "validation: id"]
+Reason = Literal[
+    _OfData, _OfOwners, _OfNames, _OfNothing, _OfDates, _OfRows, _OfRules, _OfTools, _OfModels, _OfChance, _OfForms
+]  # fmt: skip
+"""Why drafts are lost."""
+
+HELPS: dict[str, tuple[Reason, ...]] = {
+    "a larger `pool`, or more data behind the tools": get_args(_OfData),
+    "rows that name whose they are by the key of that person; say which tools only read": get_args(_OfOwners),
+    "one name for one thing in arguments and answers; a model that words the lines": get_args(_OfNames),
+    "a tool that changes something and that the rules allow; an answer with something to tell": get_args(_OfNothing),
+    "`now` in the suite, or dates that stand in the state": get_args(_OfDates),
+    "rows that can be copied with other keys, names and days; tools that read the state alone": get_args(_OfRows),
+    "rules that one right run keeps together; more rows of the kind that they are about": get_args(_OfRules),
+    "tools that give the same in each fresh environment": get_args(_OfTools),
+    "another model; or none (plain phrases)": get_args(_OfModels),
+    "nothing: others are tried in its place": get_args(_OfChance),
+    "arguments as the schemas of the tools allow them; else tell us": get_args(_OfForms),
+}
+"""What helps against each reason; the report and the documentation say it."""
+
+
 class Loss(Model):
-    """A draft that became no scenario: at which stage, for which reason (a few words), and in detail."""
+    """A draft that became no scenario: at which stage, for which reason (`Reason`), and in detail."""
 
     draft: str
     stage: Stage

@@ -10,7 +10,7 @@ from pytest_agentbench.core.model import ModelSpec, Usage
 from pytest_agentbench.core.names import count
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.text import percentage, printable, shorten
-from pytest_agentbench.generation.draft import Draft, Loss
+from pytest_agentbench.generation.draft import HELPS, Draft, Loss
 from pytest_agentbench.generation.recipe import recipe_of
 from pytest_agentbench.generation.recipe_folder import SCENARIOS, Saved
 from pytest_agentbench.generation.roles import RoleModels
@@ -187,15 +187,13 @@ def _losses(report: Report) -> Iterator[str]:
     share = f" ({100 * lost / report.tried:.1f} %)" if report.tried else ""
     yield f"drafts tried: {report.tried}, lost: {lost}{share}"
     if lost > bound * report.tried and lost > 1:
-        yield (
-            f"  more than {100 * bound:.0f} % were lost: what was written is sound, and what was lost is not covered; "
-            "the reasons say what helps"
-        )
+        yield f"  more than {100 * bound:.0f} % were lost: what was written is sound, and what was lost is not covered"
     details: dict[tuple[str, str], list[str]] = defaultdict(list)
     for loss in report.losses:
         details[loss.stage, loss.reason].append(loss.detail)
     for (stage, reason), several in sorted(details.items(), key=lambda pair: (-len(pair[1]), pair[0])):
         yield f"  {len(several):>4}  {stage}: {reason}"
+        yield from (f"        what helps: {helps}" for helps, reasons in HELPS.items() if reason in reasons)
         shown = dict.fromkeys(filter(None, several[:_EXAMPLES]))
         yield from (f"        {shorten(printable(detail), _WIDTH)}" for detail in shown)
 

@@ -16,7 +16,7 @@ from pytest_agentbench.checks.findings import call_text
 from pytest_agentbench.checks.matchers import Resolver
 from pytest_agentbench.checks.rule_arguments import Facts, NotThereError, UnreckonedError, led_to
 from pytest_agentbench.checks.rule_evaluation import judge_rule
-from pytest_agentbench.checks.rules import read_rule
+from pytest_agentbench.checks.rules import AllOf, Other, Rule, When, read_rule
 from pytest_agentbench.core.acts import Act
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.json_values import JsonValue, decoded, same, to_json
@@ -349,8 +349,8 @@ class _Solver:
         judged = [
             one
             for policy in self.plan.policies
-            if policy.rule is not None
-            for one in judge_rule(read_rule(policy.rule), facts)
+            if policy.rule is not None and not _is_kept_later(rule := read_rule(policy.rule))
+            for one in judge_rule(rule, facts)
         ]
         return any(one.kept is not True and one.point.call == last and not one.is_open for one in judged)
 
@@ -359,6 +359,16 @@ class _Solver:
         for answer in fitting[-1:]:
             with suppress(NotThereError, UnreckonedError):
                 yield led_to(term, answer.call.arguments, partial(lambda value: value, answer.value))
+
+
+def _is_kept_later(rule: Rule) -> bool:
+    """Whether a rule asks only for what comes after a call, so that no call breaks it: its fee is told."""
+    match rule:
+        case When():
+            return _is_kept_later(rule.then)
+        case AllOf():
+            return all(map(_is_kept_later, rule.rules))
+    return isinstance(rule, Other) and not rule.earlier
 
 
 def _labels(spec: ToolSpec) -> set[str]:

@@ -7,13 +7,14 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import yaml
 
 from pytest_agentbench.checks.auditor.findings import ROWS
 from pytest_agentbench.core.file_models import Written
+from pytest_agentbench.generation.draft import HELPS, Reason
 from pytest_agentbench.spec.scenario import ScenarioForm
 from pytest_agentbench.spec.suite import SuiteFile
 from tests.docs.pages import DOCS, ROOT, pages
@@ -85,6 +86,11 @@ def test_keys_are_told_in_the_order_in_which_they_are_documented(heading: str, m
     keys = re.findall(r"^\| \[?`([a-z_0-9]+)`", text.partition("\n## ")[0], re.MULTILINE)
 
     assert keys == list(model.keys())
+
+
+def test_each_reason_of_a_lost_draft_says_what_helps() -> None:
+    """The report and the documentation have the same table, and `mypy` holds each loss to its reasons."""
+    assert sorted(get_args(Reason)) == sorted(one for several in HELPS.values() for one in several)
 
 
 def test_the_glossary_is_short() -> None:

@@ -14,7 +14,7 @@ from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.text import shorten
 from pytest_agentbench.core.tool import ToolSpec
-from pytest_agentbench.generation.draft import Draft, Persona, Stage, Turn
+from pytest_agentbench.generation.draft import Draft, Persona, Reason, Stage, Turn
 from pytest_agentbench.generation.language.guard import line_faults, scalars_of, stated, telling
 from pytest_agentbench.generation.language.plain import PLAIN, label_of, phrases_of, said, worded, words_of
 from pytest_agentbench.generation.language.turn_cuts import cut, is_cuttable, spoilt_by_cut, uncuttable
@@ -168,7 +168,7 @@ class ModelWording:
         return found.model_copy(update={"personas": tuple(several)})
 
 
-def faults_of(found: ConversationLines, draft: Draft, rules: SuiteRules) -> Iterator[tuple[Stage, str, str]]:
+def faults_of(found: ConversationLines, draft: Draft, rules: SuiteRules) -> Iterator[tuple[Stage, Reason, str]]:
     """Say what is wrong with the lines and people of a draft: the stage, the reason in a few words, the fault."""
     if found.absurd:
         return

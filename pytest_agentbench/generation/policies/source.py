@@ -7,7 +7,6 @@ from typing import cast
 
 from pytest_agentbench.core.errors import SuiteFaultError
 from pytest_agentbench.core.names import count
-from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.suite import GenerateSpec, Suite
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import Toolset, ToolSpec
@@ -36,6 +35,12 @@ _ROUNDS = 6
 _TRIED = 24
 """Calls by which it is found out what a tool does that does not say it."""
 
+
+_UNBROKEN = (
+    "no wrong run of a request that these rows allow breaks it; add rows of which it forbids something, or values that "
+    "it forbids under `generate.values`"
+)
+"""Why a policy is in no set whose rule is set off."""
 
 SIZES = (1, 3)
 """Policies in a set, where policies have no challenge and so sets no level."""
@@ -179,7 +184,7 @@ async def _left_out(
             why = await _unasked(planner, graph.tools.get(one.id, ()))
             found[one.id] = f"no request that these rows allow sets its rule off{why}"
         elif one.rule is not None and not reached[one.id]:
-            why = _enforced(planner, one.id) or "no wrong run of a request that these rows allow breaks it"
+            why = _enforced(planner, one.id) or _UNBROKEN
             found[one.id] = f"its rule is set off, and {why}"
         elif one.rule is None and not named[one.id]:
             found[one.id] = "it has no rule and names no tool"
@@ -198,15 +203,18 @@ def _enforced(planner: Planner, policy: str) -> str:
 
 
 async def _unasked(planner: Planner, tools: Iterable[str]) -> str:
-    """Say of the first of a rule's tools that nobody can ask for what stands in the way, "" where nothing is known."""
+    """Say of the first of a rule's tools that nobody can ask for what stands in the way."""
     for tool in sorted(set(tools) & planner.runs.arguments.specs.keys()):
         tried = [one for one in planner.runs.tried if one.request.tool == tool]
         if not tried:
-            return f": no call of {tool} can be made of them; name its arguments like the columns that hold the values"
+            return (
+                f": no call of {tool} can be made of them; name its arguments like the columns that hold the values, "
+                "or list these under `generate.values`"
+            )
         if all(one.refused for one in tried) and (made := await planner.runs.executed(tried[0].request)):
             answer = shorten(printable(made.answer.content), 100)
             return f": {tool} refuses each call that was tried ({answer}); add rows that it accepts to the state"
-    return ""
+    return "; add rows to the state that it is about"
 
 
 def _permissions(suite: Suite, toolset: Toolset, world: World) -> list[Permission]:
@@ -243,13 +251,13 @@ async def planner_of(suite: Suite, toolset: Toolset) -> Planner:
     samples = Samples(schema=schema, rows=rows_of(state, with_keys=not schema.ddl))
     called = {one.tool for one in _permissions(suite, toolset, world) if one.called}
     tools = {
-        spec.name: spec if spec.kind != "unknown" else await _with_kind(spec, suite.policies, samples, world)
+        spec.name: spec if spec.kind != "unknown" else await _with_kind(spec, suite, samples, world)
         for spec in toolset.of("assistant")
         if spec.name in called
     }
     specs = tuple(tools.get(one.name, one) if one.requestor == "assistant" else one for one in toolset)
     book = Rulebook(suite.policies, toolset.model_copy(update={"specs": specs}), suite.now)
-    arguments = ToolArguments(list(tools.values()), suite.policies, samples)
+    arguments = ToolArguments(list(tools.values()), suite.policies, samples, recipe_of(suite).values)
     planner = Planner(runs=RightRuns(world=world, samples=samples, arguments=arguments, book=book, initial=state))
     if not planner.roots:
         raise SuiteFaultError(
@@ -258,10 +266,10 @@ async def planner_of(suite: Suite, toolset: Toolset) -> Planner:
     return planner
 
 
-async def _with_kind(spec: ToolSpec, policies: Sequence[Policy], samples: Samples, world: World) -> ToolSpec:
+async def _with_kind(spec: ToolSpec, suite: Suite, samples: Samples, world: World) -> ToolSpec:
     """Give a tool as one that writes or reads, as far as calls of it that succeed show."""
     kind = "unknown"
-    for request in islice(_tries(spec, policies, samples), _TRIED):
+    for request in islice(_tries(spec, suite, samples), _TRIED):
         async with world.open() as opened:
             answer = await opened.call(spec.name, request.arguments({}, samples))
         if not (answer.error or answer.crashed or answer.hung) and answer.wrote is not None:
@@ -271,9 +279,10 @@ async def _with_kind(spec: ToolSpec, policies: Sequence[Policy], samples: Sample
     return spec.model_copy(update={"kind": kind})
 
 
-def _tries(spec: ToolSpec, policies: Sequence[Policy], samples: Samples) -> Iterator[Request]:
+def _tries(spec: ToolSpec, suite: Suite, samples: Samples) -> Iterator[Request]:
     for as_if in ("read", "write"):
-        arguments = ToolArguments([spec.model_copy(update={"kind": as_if})], policies, samples)
+        tool = spec.model_copy(update={"kind": as_if})
+        arguments = ToolArguments([tool], suite.policies, samples, recipe_of(suite).values)
         for root in [(table, at) for table in samples.roots[:1] for at in range(len(samples.rows.get(table, ())))]:
             for focus in samples.focuses(root, arguments.subject(spec.name, root[0]))[:2]:
                 rows = {place: samples.row(place) for place in samples.cluster(root, focus).rows}

@@ -7,7 +7,7 @@ event, so that the complexity that an event has is the one that was asked for.
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
-from typing import Any
+from typing import Any, Final
 
 from pytest_agentbench.core.json_values import JsonValue, decoded, same
 from pytest_agentbench.core.scenario import ExpectedCall
@@ -20,13 +20,15 @@ from pytest_agentbench.generation.draft import (
     Owner,
     PlannedCall,
     PolicyPart,
+    Reason,
     Stage,
     Stated,
     Turn,
     WrongRun,
 )
 from pytest_agentbench.generation.language.guard import scalars_of
-from pytest_agentbench.generation.language.plain import label_of
+from pytest_agentbench.generation.language.plain import label_of, words_of
+from pytest_agentbench.generation.owned_rows import noun_of
 from pytest_agentbench.generation.policies.data_types import PolicySet
 from pytest_agentbench.generation.policies.events.planner import PlanError, Planner
 from pytest_agentbench.generation.policies.events.requests import Request, cells_of
@@ -42,18 +44,24 @@ from pytest_agentbench.generation.policies.events.rulebook import (
 )
 from pytest_agentbench.generation.policies.events.samples import Place
 from pytest_agentbench.generation.policies.events.schema import personal, state_of_rows
-from pytest_agentbench.generation.tools.graph.name_match import words
 from pytest_agentbench.generation.tools.hydration.turns import wanted_of
+from pytest_agentbench.generation.tools.recruiting.proposals import is_opaque
 from pytest_agentbench.generation.tools.world import Opened
 
 _ATTEMPTS = 6
 """Times that a set is tried with another owner, other requests and other rows."""
 
+_REMEMBERED = 80
+"""Characters of what people know of themselves."""
+
 _MOST_WRONG = 3
 """Wrong runs of one policy that a draft carries."""
 
-UNPLANNED = "no request decides it"
+UNPLANNED: Final = "no request decides it"
 """Why a set became no event where none of its owners' requests, made before, go together so."""
+
+_IDLE: Final = "an agent that does nothing is right"
+"""Why an event is tried with one more request that is done, then with a question that the user could answer itself."""
 
 _STRANGER = "asks about what belongs to somebody else"
 
@@ -61,7 +69,7 @@ _STRANGER = "asks about what belongs to somebody else"
 class EventError(Exception):
     """An event that became none: at which stage, and why."""
 
-    def __init__(self, stage: Stage, reason: str, detail: str) -> None:
+    def __init__(self, stage: Stage, reason: Reason, detail: str) -> None:
         super().__init__(f"{stage}: {reason}: {detail}")
         self.stage, self.reason, self.detail = stage, reason, detail
 
@@ -83,24 +91,26 @@ class EventMaker:
 
     async def make(self, one: PolicySet, *, language: str = "en") -> Draft | Loss:
         """Give the draft of a set, or how it was lost. The same set and seed give the same draft."""
-        last = EventError("plan", "not tried", "")
+        last, idle = EventError("plan", "not tried", ""), 0
         for attempt in range(1, _ATTEMPTS + 1):
             random = Random(f"{self.seed}/{one.id}/{'+'.join(one.policies)}/{one.repeat}/{attempt}")  # noqa: S311 - a choice
             named = {policy: self.tools_of[policy] for policy in one.policies if policy in self.tools_of}
             try:
-                root, acts = await self.planner.plan(one.policies, named, random)
+                root, acts = await self.planner.plan(one.policies, named, random, busy=idle == 1)
                 event = _Event(self.runs, root, acts, await self._rows(root, acts, random))
-                await event.perform()
+                await event.perform(asks_of_itself=idle > 1)
                 event.judge(one.policies)
                 parts = tuple(event.part(policy, named.get(policy)) for policy in one.policies)
                 return event.draft(one, parts, language, attempt)
             except PlanError as error:
-                last = EventError("plan", UNPLANNED, str(error))
-                break  # the same for every attempt
+                if idle != 1:
+                    last = EventError("plan", UNPLANNED, str(error))
+                    break  # the same for every attempt
+                idle += 1
             except RowsError as error:
                 last = EventError("rows", "inconsistent row", str(error))
             except EventError as error:
-                last = error
+                last, idle = error, idle + (error.reason == _IDLE)
         return Loss(draft=one.id, stage=last.stage, reason=last.reason, detail=shorten(printable(last.detail), 300))
 
     async def _rows(self, root: Place, acts: Sequence[Act], random: Random) -> FreshRows:
@@ -131,8 +141,11 @@ class _Event:
         self.turns: tuple[Turn, ...] = ()
         self.requests = [act.request for act in acts]
 
-    async def perform(self) -> None:
-        """Make the calls of the right run for real, then, each in an environment of its own, those it does not make."""
+    async def perform(self, *, asks_of_itself: bool = False) -> None:
+        """Make the calls of the right run for real, then, each in an environment of its own, those it does not make.
+
+        `asks_of_itself` lets the user ask for what it knows of itself, where there is nothing else to ask for.
+        """
         done: list[Request] = []
         later: list[tuple[Request, list[Request]]] = []
         async with self.runs.world.open(self.state) as opened:
@@ -160,10 +173,10 @@ class _Event:
                 detail = f"{request.tool}: {executed.answer.content}"
                 raise EventError("plan", "a request is refused for what was done before it", detail)
         self.acts = tuple(map(self._worded, self.acts))
-        self.turns = self._telling(self._turns())
+        self.turns = self._telling(self._turns(), asks_of_itself=asks_of_itself)
         is_told = any(turn.wanted for turn in self.turns) or any(act.words for act in self.acts)
         if not (writes or is_told) and later:
-            raise EventError("plan", "an agent that does nothing is right", self.acts[-1].request.tool)
+            raise EventError("plan", _IDLE, self.acts[-1].request.tool)
 
     def _worded(self, act: Act) -> Act:
         """Give an act with what must be said of the answers on fresh rows: a receipt bears another number there."""
@@ -227,35 +240,37 @@ class _Event:
 
     def _turns(self) -> list[Turn]:
         """Give the lines: a request with all that the user says for it, then its answer where the agent has to ask."""
-        said: list[JsonValue] = []
+        said: list[tuple[str, JsonValue]] = []
         turns: list[Turn] = []
         for act, calls in zip(self.acts, steps(self.acts), strict=True):
             stated: list[Stated] = []
             planned: list[PlannedCall] = []
-            asked_for = list(self.executed[act.request].arguments.values())
             here = [call for _, call in calls]
             for at, call in enumerate(here if act.ending == "done" else [*here, act.request]):
                 is_asked = call == act.request
-                stated += self._stated(call, at, said, asked_for, is_asked=is_asked)
+                stated += self._stated(call, at, said, act.request)
                 planned.append(self._planned(call, asked=is_asked))
                 if not is_asked or act.ending == "done":
                     self.calls.append(planned[-1])
             turns += _turns_of(act, planned, tuple(stated))
         return turns
 
-    def _stated(
-        self, call: Request, at: int, said: list[JsonValue], asked_for: Sequence[JsonValue], *, is_asked: bool
-    ) -> Iterator[Stated]:
-        """Give what the user says for a call: all of what it asks for, of a lookup what nothing said or found yet."""
+    def _stated(self, call: Request, at: int, said: list[tuple[str, JsonValue]], request: Request) -> Iterator[Stated]:
+        """Give what the user says for a call: all of what it asks for, of a lookup what nothing said or found yet.
+
+        Who the user is, it says once for all calls that call it the same.
+        """
         schemas = self._schemas(call)
+        asked_for = list(self.executed[request].arguments.items())
         for name, value in self.executed[call].arguments.items():
-            is_found = self._found(call, name, _plainly([*said, *asked_for])) is not None
-            is_known = is_found or any(same(value, one) for one in (*said, *asked_for))
-            before = [one for call in self.calls for one in scalars_of(dict(call.call.arguments))]
-            is_found = is_found and (value in said or value not in before)  # what was needed before is said
-            if (is_found and name in call.from_owner) or (not is_asked and is_known):
-                continue
-            said.append(value)
+            is_owners = name in call.from_owner
+            if call != request or is_owners:
+                known = [*said, *(pair for pair in asked_for if call != request and pair[0] not in request.from_owner)]
+                values = _plainly(one for _, one in (*said, *asked_for))
+                is_known = any(name == other and same(value, one) for other, one in known)
+                if is_known or self._path_to(value, values, is_owners=is_owners) is not None:
+                    continue
+            said.append((name, value))
             yield Stated(label=label_of(name, schemas.get(name)), value=value, argument=name, call=at)
 
     def _planned(self, call: Request, *, asked: bool) -> PlannedCall:
@@ -265,8 +280,9 @@ class _Event:
         origins = {}
         for name, held in call.values:
             # the user says what it asks for, and what it proves itself by
-            is_said = call in self.requests or held in asked_for
-            place = None if is_said and name not in call.from_owner else self._found(call, name, about)
+            is_owners = name in call.from_owner
+            is_said = not is_owners and (call in self.requests or held in asked_for)
+            place = None if is_said else self._path_to(executed.arguments[name], about, is_owners=is_owners)
             origins[name] = (
                 Origin(source="user") if place is None else Origin(source="result", call=place[0], path=place[1])
             )
@@ -280,36 +296,47 @@ class _Event:
             asked=asked,
         )
 
-    def _telling(self, turns: list[Turn]) -> tuple[Turn, ...]:
+    def _telling(self, turns: list[Turn], *, asks_of_itself: bool) -> tuple[Turn, ...]:
         """Have the user ask for a value of an answer, where something is refused and nothing is written.
 
-        An agent that does nothing would be right without it. Who the user is, it asks where there is nothing else.
+        An agent that does nothing would be right without it. Nobody is told of what belongs to somebody else.
         """
         if any(call.writes for call in self.calls) or not any(turn.refused for turn in turns):
             return tuple(turns)
-        said = [value for one in self.executed.values() for value in scalars_of(one.arguments)]
+        known = [value for one in self.executed.values() for value in scalars_of(one.arguments)]
+        is_unproven = any(act.ending == "unproven" for act in self.acts)  # little else can be asked without a proof
+        if self.runs.samples.is_person(self.root[0]) and not (asks_of_itself or is_unproven):
+            known += scalars_of(dict(self.fresh[self.root].values))
+        made = [call for calls in steps(self.acts) for _, call in calls]
         places = [(number, at) for number, turn in enumerate(turns) for at in range(len(turn.calls))]
-        for known in ([*said, *scalars_of(dict(self.fresh[self.root].values))], said):
-            for number, at in reversed([one for one in places if turns[one[0]].act == "request"]):
-                call = turns[number].calls[at]
-                for wanted in wanted_of(decoded(call.answer), known, call.call.name, call.call.arguments):
-                    update = {"wanted": (wanted.model_copy(update={"call": at}),)}
-                    return (*turns[:number], turns[number].model_copy(update=update), *turns[number + 1 :])
+        for (number, at), request in reversed(list(zip(places, made, strict=True))):
+            call = turns[number].calls[at]
+            if turns[number].act != "request" or self._is_foreign(request):
+                continue
+            for wanted in wanted_of(decoded(call.answer), known, call.call.name, call.call.arguments):
+                update = {"wanted": (wanted.model_copy(update={"call": at}),)}
+                return (*turns[:number], turns[number].model_copy(update=update), *turns[number + 1 :])
         return tuple(turns)
 
-    def _found(self, call: Request, name: str, said: Collection[JsonValue]) -> tuple[int, str] | None:
-        """Give the call and path where an argument stands; the `owner` of a thing is not the `badge` of who asks."""
-        place = self._path_to(self.executed[call].arguments[name], said)
-        called = set(words(place[1].rpartition(".")[2])) if place else set()
-        return None if name in call.from_owner and called and called.isdisjoint(words(name)) else place
+    def _is_foreign(self, *requests: Request) -> bool:
+        """Whether one of these names a row of somebody else."""
+        samples = self.runs.samples
+        owned = samples.owned(self.root[0])
+        others = [place for place in _places(requests) if place[0] in owned and place not in self.fresh]
+        return any(place not in samples.nobodys(place[0]) for place in others)
 
-    def _path_to(self, value: JsonValue, said: Collection[JsonValue]) -> tuple[int, str] | None:
-        """Give the call and path where a value stands alone, or in the record that holds something that is said."""
+    def _path_to(self, value: JsonValue, said: Collection[JsonValue], *, is_owners: bool) -> tuple[int, str] | None:
+        """Give the call and path where a value stands alone, or in the record that holds something that is said.
+
+        Who asks stands in what is found of people, not in the row of a thing that may be somebody else's.
+        """
         if not isinstance(value, str | int) or isinstance(value, bool):
             return None
         for number, call in reversed(list(enumerate(self.calls))):
             if any(same(one, value) for one in scalars_of(dict(call.call.arguments))):
                 continue  # it gives back what it was given
+            if is_owners and self.runs.arguments.subject(call.call.name, self.root[0]) != self.root[0]:
+                continue
             if (path := next(_standing(decoded(call.answer), value, said), None)) is not None:
                 return number, path
         return None
@@ -356,9 +383,12 @@ class _Event:
         table, row = self.runs.samples.schema.get(self.root[0]), self.fresh[self.root].values
         names = [str(row[name]) for name in row if personal(name) in ("first_name", "last_name", "name")]
         key = row.get(table.key[0]) if table and len(table.key) == 1 else None
-        owned = self.runs.samples.owned(self.root[0])
-        is_stranger = any(place[0] in owned and place not in self.fresh for place in _places(self.requests))
-        return Owner(table=self.root[0], key=key, name=" ".join(names), role=_STRANGER if is_stranger else "")
+        role = _STRANGER if self._is_foreign(*self.requests) else ""
+        facts: dict[str, JsonValue] = {}
+        if self.runs.samples.is_person(self.root[0]) and not any(act.ending == "unproven" for act in self.acts):
+            own = {f"{noun_of(self.root[0])} id" if name == "id" else words_of(name): one for name, one in row.items()}
+            facts = {name: one for name, one in own.items() if one == key or _is_remembered(one)}
+        return Owner(table=self.root[0], key=key, name=" ".join(names), role=role, facts=facts)
 
     def _symbolic(self) -> dict[str, Any]:
         """Give the symbolic event (IntellAgent, Table 3)."""
@@ -366,7 +396,8 @@ class _Event:
         symbol_of = {place: row.symbol for place, row in self.fresh.items()}
         said = []
         for act in self.acts:
-            about = symbol_of.get(act.request.focus, f"a row of somebody else in {act.request.focus[0]}")
+            whose = "somebody else" if self._is_foreign(act.request) else "everybody"
+            about = symbol_of.get(act.request.focus, f"a row of {whose} in {act.request.focus[0]}")
             why = f" ({', '.join(sorted(act.broken))})" if act.broken else ""
             said.append(f"{symbol_of[self.root]} asks for {act.request.tool} about {about}, {ENDINGS[act.ending]}{why}")
         return {
@@ -406,6 +437,11 @@ def _standing(content: JsonValue, value: JsonValue, said: Collection[JsonValue])
                 yield from (f"{place}.{path}".removesuffix(".") for path in _standing(item, value, said))
     elif same(content, value):
         yield ""
+
+
+def _is_remembered(value: JsonValue) -> bool:
+    """Whether people know this of themselves: a short text that is no token."""
+    return isinstance(value, str) and 0 < len(value) <= _REMEMBERED and not is_opaque(value)
 
 
 def _plainly(values: Iterable[JsonValue]) -> list[JsonValue]:

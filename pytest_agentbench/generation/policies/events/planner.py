@@ -22,6 +22,9 @@ MOST_ACTS = 5
 _MOST_FOCUSES = 4
 """Rows of one owner that a tool is tried on."""
 
+_MOST_FREE = 2
+"""Rows of nobody that a tool is tried on for one owner."""
+
 _MOST_ROOTS = 16
 """Owners whose requests are tried; there may be thousands."""
 
@@ -50,13 +53,15 @@ class PlanError(Exception):
 @dataclass(frozen=True, kw_only=True)
 class Option:
     """Acts that belong together; `decides` says of each policy by which wrong ways a run breaks it, `touches` which
-    policies are set off at all.
+    policies are set off at all. `accepted` says that its last request is not refused by its tool, `writes` that it is
+    done and changes something.
     """
 
     acts: tuple[Act, ...]
     decides: dict[str, list[Deviation]]
     touches: frozenset[str]
     accepted: bool = True
+    writes: bool = False
 
     @property
     def forbids(self) -> frozenset[str]:
@@ -120,7 +125,8 @@ class Planner:
             for other in self.roots if not self._acts_of else ():
                 self._acts_of[other] = await self._acts(other)
             tried = {(one.request, one.broken): one for one in reversed(self.runs.tried)}
-            explained = [self._explained(act, tried) for act in self._acts_of[root]]
+            asked = [act for act in self._acts_of[root] if not self.runs.is_idle(act.request)]
+            explained = [self._explained(act, tried) for act in asked]
             acts = _varied(
                 explained,
                 lambda act: (act.request.tool, act.request.focus, act.ending, act.before, act.broken, act.not_why),
@@ -146,9 +152,9 @@ class Planner:
         return False
 
     async def plan(
-        self, policies: Sequence[str], tools_of: dict[str, frozenset[str]], random: Random
+        self, policies: Sequence[str], tools_of: dict[str, frozenset[str]], random: Random, *, busy: bool = False
     ) -> tuple[Place, tuple[Act, ...]]:
-        """Give an owner and acts that decide every policy of a set; raise `PlanError`.
+        """Give an owner and acts that decide every policy of a set, one of them done if `busy`; raise `PlanError`.
 
         `tools_of` are the tools of the policies that have no rule, each of which one call or refusal must be about.
         """
@@ -158,7 +164,7 @@ class Planner:
         # somebody else may have two rows where this owner's requests are about one: they get in each other's way there
         for root, same_row in [(root, same) for same in (False, True) for root in roots for _ in range(_TRIES)]:
             try:
-                acts = _chosen(await self.options(root), policies, tools_of, random, same_row=same_row)
+                acts = _chosen(await self.options(root), policies, tools_of, random, same_row=same_row, busy=busy)
             except PlanError as error:
                 why = str(error)
                 continue
@@ -180,9 +186,14 @@ class Planner:
                 own = list(dict.fromkeys([*own, *((table, (root[1] + at) % count) for at in range(count))]))
             for focus in () if arguments.finds(tool) else own[:_MOST_FOCUSES]:
                 found += await self._tried(root, tool, focus, foreign=False)
+            takes_owner = any(one.role == "key" and one.table == root[0] for one in arguments.of[tool])
+            free = samples.nobodys(table) if takes_owner else []
+            for place in [*free[root[1] % len(free) :], *free][:_MOST_FREE] if free else ():
+                acts = await self._tried(root, tool, place, foreign=False)
+                found += [act for act in acts if await self.runs.gives(root, act.request)]
             if table in samples.owned(root[0]):
                 count = len(samples.rows.get(table, ()))
-                others = [(table, at) for at in range(count) if (table, at) not in own]
+                others = [(table, at) for at in range(count) if (table, at) not in (*own, *samples.nobodys(table))]
                 own_broken = {policy for act in found if act.request.tool == tool for policy in act.broken}
                 for other in others[root[1] % len(others) :][:1] if others else ():
                     foreign = await self._tried(root, tool, other, foreign=True)
@@ -202,7 +213,6 @@ class Planner:
         found: list[Act] = []
         for request in self.runs.arguments.requests(tool, root, focus, rows, foreign=foreign):
             act = await self.runs.act(root, request, rows)
-            act = await self.runs.by_oneself(root, act, rows) if act is not None and foreign else act
             executed = await self.runs.executed(request)
             is_accepted = executed is not None and not executed.answer.error
             if act is None or (request.odd and not act.broken):
@@ -237,7 +247,8 @@ class Planner:
             return None
         last = await self.runs.executed(acts[-1].request)
         accepted = last is not None and not last.answer.error
-        return Option(acts=acts, decides=judged.decides, touches=judged.touches, accepted=accepted)
+        writes = last is not None and bool(last.answer.wrote) and acts[-1].ending == "done"
+        return Option(acts=acts, decides=judged.decides, touches=judged.touches, accepted=accepted, writes=writes)
 
     async def _at_limits(self, options: Sequence[Option]) -> list[Option]:
         """Give requests of one kind up to a limit and one beyond it, which is refused."""
@@ -264,6 +275,7 @@ def _chosen(
     random: Random,
     *,
     same_row: bool,
+    busy: bool,
 ) -> tuple[Act, ...]:
     """Choose options of one owner that go together until each policy is involved in one; rare policies come first."""
     usable = [one for one in options if one.forbids <= frozenset(policies)]
@@ -289,15 +301,16 @@ def _chosen(
         chosen.append(random.choice([one for points, one in worth if points >= most - 0.5]))
     random.shuffle(chosen)  # what is withdrawn first cannot be prolonged after it
     acts = [act for one in chosen for act in one.acts]
-    if not any(act.calls for act in acts):
-        acts.append(_companion(usable, acts, random))
+    if not any(one.writes for one in chosen) if busy else not any(act.calls for act in acts):
+        acts.append(_companion(usable, acts, random, writes=busy))
     return tuple(sorted(acts, key=lambda act: list(ENDINGS).index(act.ending)))
 
 
-def _companion(options: Sequence[Option], acts: Sequence[Act], random: Random) -> Act:
-    """Give a request that is done beside those that are refused: doing nothing at all must not be right."""
+def _companion(options: Sequence[Option], acts: Sequence[Act], random: Random, *, writes: bool) -> Act:
+    """Give a request that is done, and writes if so asked, beside refused ones: doing nothing must not be right."""
     unproven = any(act.ending == "unproven" for act in acts)
-    single = [one.acts[0] for one in options if len(one.acts) == 1 and one.acts[0].ending == "done"]
+    alone = [one for one in options if len(one.acts) == 1 and one.acts[0].ending == "done"]
+    single = [one.acts[0] for one in alone if one.writes or not writes]
     taken = {(act.request.tool, act.request.focus) for act in acts}
     single = [act for act in single if (act.request.tool, act.request.focus) not in taken]
     done = [act for act in single if not (unproven and act.before)]

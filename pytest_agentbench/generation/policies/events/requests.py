@@ -140,15 +140,26 @@ class Argument:
 
 
 class ToolArguments:
-    """The arguments of the tools of a suite that are required or that its rules name, and the values these name."""
+    """The arguments of the tools of a suite that are required or that its rules name, and the values these name.
 
-    def __init__(self, tools: Sequence[ToolSpec], policies: Sequence[Policy], samples: Samples) -> None:
-        self._samples = samples
+    `given` are the values that a recipe says exist, by argument or by tool and argument.
+    """
+
+    def __init__(
+        self,
+        tools: Sequence[ToolSpec],
+        policies: Sequence[Policy],
+        samples: Samples,
+        given: Mapping[str, Sequence[JsonValue]],
+    ) -> None:
+        self._samples, self._given = samples, given
         self._named: dict[str, dict[str, JsonValue]] = {}
         for policy in policies:
             _note_named(policy.rule or {}, self._named)
         self.specs = {spec.name: spec for spec in tools}
-        self.of = {spec.name: found for spec in tools if (found := self._arguments(spec.parameters)) is not None}
+        self.of = {
+            spec.name: found for spec in tools if (found := self._arguments(spec.parameters, spec.name)) is not None
+        }
 
     def requests(self, tool: str, root: Place, focus: Place, rows: Rows, *, foreign: bool = False) -> list[Request]:
         """Give the calls of a tool about a row: one, and for each argument those that differ from it there.
@@ -199,28 +210,31 @@ class ToolArguments:
         arguments = self.of.get(tool, ())
         return self.specs[tool].kind == "read" and bool(arguments) and all(one.role == "column" for one in arguments)
 
-    def _arguments(self, form: Mapping[str, Any]) -> tuple[Argument, ...] | None:
+    def _arguments(self, form: Mapping[str, Any], tool: str) -> tuple[Argument, ...] | None:
         properties, required = form.get("properties", {}), list(form.get("required", []))
         required += [name for name in properties if name in self._named and name not in required]
         known = tuple(
-            one for name in required if (one := self._argument(name, _plain(properties.get(name) or {}))) is not None
+            one
+            for name in required
+            if (one := self._argument(name, _plain(properties.get(name) or {}), tool)) is not None
         )
         return known if len(known) == len(required) else None
 
-    def _argument(self, name: str, form: Mapping[str, Any]) -> Argument | None:
+    def _argument(self, name: str, form: Mapping[str, Any], tool: str) -> Argument | None:
         kind, words = form.get("type"), readable(name).lower().split()
         if choices := _choices(form):
             return Argument(name=name, role="choice", choices=choices)
         many = kind == "array"
         inner = _plain(form.get("items") or {}) if many else form
         if inner.get("type") == "object":
-            fields = self._arguments(inner)
+            fields = self._arguments(inner, tool)
             return Argument(name=name, role="fields", fields=fields, many=many) if fields else None
         other = len(words) > 1 and words[0] in _OTHER
         bare = "_".join(words[1:]) if other else name
         keyed = self._key_table(bare.removesuffix("s") if many else bare, words[1:] if other else words)
         if keyed is not None:
             return Argument(name=name, role="key", table=keyed.name, column=keyed.key[0], many=many, other=other)
+        given = tuple(self._given.get(f"{tool}.{name}") or self._given.get(name, ()))
         if many:
             return None
         tables = [one for one in self._samples.schema.tables if self._samples.rows.get(one.name)]
@@ -228,7 +242,10 @@ class ToolArguments:
         if kind in ("number", "integer"):
             least, most = (form[one] if is_number(form.get(one)) else None for one in ("minimum", "maximum"))
             is_whole = kind == "integer"
-            return Argument(name=name, role="number", column=column, whole=is_whole, least=least, most=most)
+            bounds = {"whole": is_whole, "least": least, "most": most}
+            return Argument(name=name, role="number", column=column, choices=given, **bounds)
+        if given:
+            return Argument(name=name, role="choice", choices=given)
         if column:
             return Argument(name=name, role="column", column=column)
         examples = tuple(form.get("examples") or ())
@@ -335,7 +352,10 @@ class _Scene:
         """Give numbers: a column of the argument's own name and one more, those at the rules' figures, the bounds."""
         found: list[Value] = []
         column, whole = argument.column, argument.whole
-        for place in [one for one in (self.focus, *self.rows) if self.samples.row(one).get(column)][:1]:
+        at = (self.root[1] + self.focus[1]) % max(1, len(argument.choices))
+        found += map(Const, (*argument.choices[at:], *argument.choices[:at])[:_MOST_VALUES])
+        holding = [one for one in (self.focus, *self.rows) if self.samples.row(one).get(column)]
+        for place in holding[:1] if not found else ():
             value = self.samples.row(place)[column]
             if is_number(value) and value > 0 and (not whole or value == int(value)):
                 found += [Cell(place, column, plus=more, whole=whole) for more in (0, 1)]

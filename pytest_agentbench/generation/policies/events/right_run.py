@@ -12,6 +12,7 @@ from pytest_agentbench.core.state import State
 from pytest_agentbench.generation.policies.events.requests import Request, Rows, ToolArguments, cells_of
 from pytest_agentbench.generation.policies.events.rulebook import Act, ExecutedCall, Judged, Rulebook
 from pytest_agentbench.generation.policies.events.samples import Place, Samples
+from pytest_agentbench.generation.policies.events.schema import rows_of
 from pytest_agentbench.generation.tools.world import World
 from pytest_agentbench.validation.world_values import scalars
 
@@ -87,31 +88,6 @@ class RightRuns:
         repeats = act.ending == "done" and await self._repeats(act)
         return replace(act, words=await self._words(act), asked=asked, due=due, repeats=repeats)
 
-    async def by_oneself(self, root: Place, act: Act, rows: Rows) -> Act | None:
-        """Have who asks for a row of somebody else's be looked up, and not whose row it is, where these are persons.
-
-        None where the rules do not forbid that as well, or the right run would break one.
-        """
-        named = {cell.place for _, value in act.request.values for cell in cells_of(value)}
-        others = {
-            call
-            for call in act.before
-            for _, value in call.values
-            for cell in cells_of(value)
-            if cell.place[0] == root[0] and cell.place not in (root, *named)
-        }
-        proofs = [one for call in others for one in self.arguments.of[call.tool] if one.role == "column"]
-        if not (act.broken and others and (proofs or self.samples.is_person(root[0]))):
-            return act
-        before: dict[Request, None] = {}
-        for call in act.before:
-            own = self.arguments.requests(call.tool, root, root, rows)[:1] if call in others else [call]
-            before |= dict.fromkeys(own)
-        changed = replace(act, before=tuple(before))
-        broken = await self.broken_if_done(changed)
-        changed = replace(changed, broken=broken, words=await self._words(changed))
-        return changed if broken and not await self._broken(changed) else None
-
     async def _repeats(self, act: Act) -> bool:
         """Whether a rule limits how often a tool is called, and the tool takes the same call twice."""
         tool = act.request.tool
@@ -128,10 +104,29 @@ class RightRuns:
             arguments = request.arguments({}, self.samples)
             async with self.world.open() as opened:
                 answer = await opened.call(request.tool, arguments)
-                state = await opened.snapshot() if self.book.reads_state and answer.wrote else None
-            self._answers[request] = ExecutedCall(request.tool, arguments, answer, state)
+                state = await opened.snapshot() if answer.wrote else None
+            if state is not None and state == self.initial:
+                answer = replace(answer, wrote=False)  # a database counts a row that is written as it was
+            kept = state if self.book.reads_state else None
+            self._answers[request] = ExecutedCall(request.tool, arguments, answer, kept)
         answer = self._answers[request].answer
         return None if answer.hung or answer.crashed or answer.unreachable else self._answers[request]
+
+    def is_idle(self, request: Request) -> bool:
+        """Whether a call leaves all as it is, though its tool changes something elsewhere: it is so already."""
+        own = self._answers[request].answer if request in self._answers else None
+        is_same = own is not None and own.wrote is False and not own.error
+        return is_same and any(one.answer.wrote for one in self._answers.values() if one.tool == request.tool)
+
+    async def gives(self, root: Place, request: Request) -> bool:
+        """Whether a call makes what was nobody's the owner's: some row then names both."""
+        async with self.world.open() as opened:
+            answer = await opened.call(request.tool, request.arguments({}, self.samples))
+            state = await opened.snapshot() if answer.wrote else None
+        if state is None:
+            return False
+        after, about = rows_of(state, with_keys=not self.samples.schema.ddl), (root, request.focus)
+        return self.samples.naming(after, *about) > self.samples.naming(self.samples.rows, *about)
 
     async def refusal(self, acts: Sequence[Act], again: Sequence[Request] = ()) -> str | None:
         """Give what a tool says that refuses a call of acts, what the last one asks for, or a call made again."""
@@ -228,7 +223,10 @@ class RightRuns:
         if spec is None or spec.kind == "write":
             return
         table = self.arguments.subject(tool, root[0])
-        for focus in [place for place in self._near(act.request) if place[0] == table] or [root]:
+        near = [place for place in self._near(act.request) if place[0] == table]
+        if table == root[0]:  # who asks about what is somebody else's proves itself, not that one
+            near = [place for place in near if place == root or place in _named(act.request)]
+        for focus in near or [root]:
             for call in self.arguments.requests(tool, root, focus, rows)[:3]:
                 executed = await self.executed(call)
                 if executed is not None and not executed.answer.error and call not in act.before:
@@ -237,8 +235,7 @@ class RightRuns:
 
     def _near(self, request: Request) -> list[Place]:
         """Give the rows that a request is about, those that it names, and those that these refer to."""
-        named = [cell.place for _, value in request.values for cell in cells_of(value)]
-        places = list(dict.fromkeys((request.focus, *reversed(named))))
+        places = list(dict.fromkeys((request.focus, *reversed(_named(request)))))
         return list(dict.fromkeys((*places, *(other for one in places for other in self.samples.linked(one)))))
 
     async def _words(self, act: Act) -> tuple[str, ...]:
@@ -250,3 +247,8 @@ class RightRuns:
         led = [one.led(reference) for one in executed for reference in self.book.needs.told(one.call)]
         words = self.book.needs.words([one.call for one in executed])
         return tuple(dict.fromkeys([*words, *(str(value) for one in led for _, value in scalars(one))]))
+
+
+def _named(request: Request) -> list[Place]:
+    """Give the rows that a request names."""
+    return [cell.place for _, value in request.values for cell in cells_of(value)]

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
+from datetime import date, timedelta
 from random import Random
 from typing import Any
 
@@ -30,6 +31,9 @@ _TRIES = 4
 
 _LONGEST = 200
 """Characters of a text that a model writes; twice as many as there were, where that is more."""
+
+_DAYS = 29
+"""Days within which another one is looked for where a day is taken."""
 
 _NAMES = ("first_name", "last_name", "name")
 _DIGITS = re.compile(r"\d+")
@@ -100,7 +104,28 @@ class RowMaker:
             is_kept = not isinstance(value, str) or value != row.get(name) or personal(name) == "email"
             if is_alone and not is_linked and not is_kept:
                 values[name] = fresh_text(value, self._texts, random)
+        for columns in table.unique:
+            self._tell_apart(table, columns, row, values, random)
         return self._person(place, values, random) if self.samples.is_person(place[0]) else values
+
+    def _tell_apart(
+        self, table: Table, columns: Sequence[str], row: Mapping[str, Any], values: dict[str, Any], random: Random
+    ) -> None:
+        """Give another day, or another row that is free, where columns that must stand once are those of a sample."""
+        if not all(values.get(name) is not None and values[name] == row.get(name) for name in columns):
+            return
+        taken = {tuple(one.get(name) for name in columns) for one in self.samples.rows[table.name]}
+        for name in columns:
+            link = next((one for one in table.references if one.columns == (name,) and len(one.target) == 1), None)
+            others: list[Any] = []
+            if link is not None and link.table not in self.samples.owned(self.samples.roots[0]):
+                others = [one.get(link.target[0]) for one in self.samples.rows.get(link.table, ())]
+            elif isinstance(values[name], str) and _DATE.match(values[name]):
+                others = [_days_after(values[name], days) for days in range(1, _DAYS)]
+            free = [one for one in others if tuple({**values, name: one}[each] for each in columns) not in taken]
+            if free:
+                values[name] = random.choice(free)
+                return
 
     def _person(self, place: Place, values: dict[str, Any], random: Random) -> dict[str, Any]:
         """Give a person a name that nobody has, an address to it, and a phone number of its own."""
@@ -204,6 +229,14 @@ def fresh_text(text: Any, taken: set[str], random: Random) -> Any:
         if candidate not in taken:
             return int(candidate) if isinstance(text, int) else candidate
     raise RowsError(f"no identifier like {text!r} is free")
+
+
+def _days_after(text: str, days: int) -> str:
+    """Give a text that begins with a date, some days later."""
+    try:
+        return f"{date.fromisoformat(text[:10]) + timedelta(days=days)}{text[10:]}"
+    except (ValueError, OverflowError):
+        return text
 
 
 def renamed_in(value: Any, renamed: Renamed) -> Any:

@@ -37,6 +37,7 @@ class Samples:
     rows: Rows
     _naming: dict[str, list[Place]] = field(default_factory=dict)
     _keys: dict[str, frozenset[str]] = field(default_factory=dict)
+    _nobodys: dict[str, list[Place]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Index who names which key."""
@@ -120,6 +121,26 @@ class Samples:
             return [one for one in self._naming_keys_of(place) if one[0] != root[0]] if is_way else []
 
         return sorted(place for place in _reached([root], following) if place[0] == table)
+
+    def nobodys(self, table: str) -> list[Place]:
+        """Give the rows of a table of things with owners that name none: a plot that is free."""
+        if table not in self._nobodys:
+            owned = self.owned(self.roots[0])
+            names, every = self._keys.get(self.roots[0], frozenset()), range(len(self.rows.get(table, ())))
+            self._nobodys[table] = [
+                (table, at)
+                for at in every
+                if table in owned - {self.roots[0]}
+                and names.isdisjoint(_leaves(self.row((table, at))))
+                and not any(place[0] in owned for place in self.linked((table, at)))
+            ]
+        return self._nobodys[table]
+
+    def naming(self, rows: Rows, *places: Place) -> int:
+        """Count the rows that name the keys of all of these rows."""
+        keys = [set(self.key_texts(place)) for place in places]
+        every = [set(_leaves(row)) for several in rows.values() for row in several]
+        return sum(all(key & leaves for key in keys) for leaves in every)
 
     def key_texts(self, place: Place) -> list[str]:
         """Give the key of a row as others name it; a key of several columns, or one that is borrowed, is nobody's."""

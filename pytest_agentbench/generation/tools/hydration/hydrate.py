@@ -8,7 +8,7 @@ is not made. What cannot be hydrated is tried again with other entries; calls th
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
-from typing import Any
+from typing import Any, Final
 
 from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.state import State
@@ -50,14 +50,14 @@ ATTEMPTS = 24
 """Times that a walk is hydrated before it is lost."""
 TRIES = 240
 """Calls that are tried for one walk, over all attempts: where rules leave hardly any, each costs others before it."""
-TWO_PEOPLE = "it would mix the affairs of two people"
-BROKEN = "it would break a rule"
-NONE_LEFT = "no verified call left"
-NOTHING = "nothing to hand on"
-READS_FAIL = "verified calls fail behind others"
-CHANGE_FAILS = "a change fails behind others"
-TRIED_OUT = "too many calls were tried"
-OF_ONE = "values that are others in each environment"
+TWO_PEOPLE: Final = "it would mix the affairs of two people"
+BROKEN: Final = "it would break a rule"
+NONE_LEFT: Final = "no verified call left"
+NOTHING: Final = "nothing to hand on"
+READS_FAIL: Final = "verified calls fail behind others"
+CHANGE_FAILS: Final = "a change fails behind others"
+TRIED_OUT: Final = "too many calls were tried"
+OF_ONE: Final = "values that are others in each environment"
 """Reasons of walks that are lost; of one with too many tries nobody knows whether another would have led to its end."""
 _AGAIN = 12
 """Times that a turn is begun in one attempt, as long as nothing was changed in it."""

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.state import State
-from pytest_agentbench.generation.draft import Draft, Turn
+from pytest_agentbench.generation.draft import Draft, Reason, Turn
 from pytest_agentbench.generation.owned_rows import CallRecord
 from pytest_agentbench.generation.ownership import Ownership, conflicts, ownership_of
 from pytest_agentbench.generation.tools.data_types import (
@@ -39,7 +39,7 @@ class HydrationError(Exception):
     `turns` are those that came before, in the attempt that came furthest.
     """
 
-    def __init__(self, reason: str, detail: str = "", turns: Sequence[Turn] = ()) -> None:
+    def __init__(self, reason: Reason, detail: str = "", turns: Sequence[Turn] = ()) -> None:
         super().__init__(f"{reason}: {detail}" if detail else reason)
         self.reason = reason
         self.detail = detail
