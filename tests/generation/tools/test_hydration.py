@@ -23,6 +23,7 @@ from pytest_agentbench.generation.tools.data_types import (
 )
 from pytest_agentbench.generation.tools.hydration.hydrate import hydrate
 from pytest_agentbench.generation.tools.hydration.stock import HydrationError, Stock
+from pytest_agentbench.generation.tools.hydration.turns import wanted_of
 from pytest_agentbench.generation.tools.recruiting.pool import Pool
 from pytest_agentbench.generation.tools.recruiting.recruiter import Recruiter, slips
 from pytest_agentbench.generation.tools.walks.rehearsal import rehearse
@@ -185,6 +186,15 @@ def test_what_the_user_wants_to_know_stays_what_it_is(library: tuple[Stock, Grap
     assert turn.wanted[0].call == len(turn.calls) - 1
     assert turn.wanted[0].text in turn.calls[-1].answer
     assert turn.wanted[0].text not in [str(stated.value) for stated in turn.states]
+
+
+def test_a_name_that_ends_in_a_short_word_says_of_nothing_what_is_wanted() -> None:
+    """`sign_in` answers with a name, not with the name of an *in*; `find_member` with that of a member."""
+    answer = {"name": "Hazel Oduya", "code": "HZL-4"}
+
+    wanted = [next(wanted_of(answer, ["HZL-4"], tool, {})) for tool in ("sign_in", "find_member")]
+
+    assert [(one.label, one.thing) for one in wanted] == [("name", ""), ("name", "member")]
 
 
 def test_an_edge_that_the_world_does_not_bear_is_closed(hotel: tuple[Stock, Graph]) -> None:

@@ -45,7 +45,8 @@ def wanted_of(
     """
     about = {words_of(thing_of(path, tool)) for path in arguments if is_identifier(name_of(path))}
     noun = words_of(tool).rpartition(" ")[2]
-    noun = noun if not about or noun in about else ""
+    is_noun = len(noun) >= _SHORTEST and (not about or noun in about)  # `sign_in` is about no *in*
+    noun = noun if is_noun else ""
     whole = inner(result)
     is_only = isinstance(whole, list) and len(whole) == 1
     found = list(_scalars(whole[0], "0", 0) if is_only else _scalars(whole, "", 0))
