@@ -195,7 +195,7 @@ class ScriptedUser:
         if not (heard.asks or facts or self._is_invited(view, heard, texts, is_report=bool(fresh))):
             if unsaid and self._is_said:
                 return self._more(UserTurn(acts=()), heard, unsaid)
-            return self._next(view, text) if self._script.left else self._leave(left, text)
+            return self._next(view, text) if self._script.left else self._leave(view, left, text)
         is_again = len(texts) > 1 and similar(text, texts[-2])
         self._last = self._last.model_copy(update={"decisions": ()})  # a request is decided about once
         wanted = [one.value for one in (*left, *undone(self._weak, view.done)) if one.name]
@@ -467,11 +467,11 @@ class ScriptedUser:
         self._unanswered.append(heard.text)
         return self._has_none().model_copy(update={"stop": unanswerable(self._unanswered)})
 
-    def _leave(self, left: Sequence[Wanted], text: str) -> UserTurn:
+    def _leave(self, view: View, left: Sequence[Wanted], text: str) -> UserTurn:
         """Close behind a message that asks for nothing known; what was asked stands open unless all wanted was done."""
         is_done = any(one.name for one in self._wants) and not any(one.name for one in left)
         known = self._knowledge.known_names(lambda value: self._can_know(value, ()))
-        is_lacking = not is_done and self._insisting.lacks(text, known, self._own)
+        is_lacking = not (is_done or view.tried) and self._insisting.lacks(text, known, self._own)
         return UserTurn(stop=Stop(reason="done", unanswered="" if is_done else self._open or text * is_lacking))
 
     def _has_none(self) -> UserTurn:

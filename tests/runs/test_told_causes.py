@@ -178,7 +178,7 @@ def test_an_agent_that_hears_nothing_is_told(project: Project, answer: str, is_t
 
     told = project.run().stdout.str()
 
-    assert ("in all 3 runs the agent said only 'How can I help you?', and no call of it was seen" in told) is is_told
+    assert ("in all runs (3) the agent said only 'How can I help you?', and no call of it was seen" in told) is is_told
 
 
 def test_an_agent_whose_one_answer_is_right_hears_well(project: Project) -> None:
