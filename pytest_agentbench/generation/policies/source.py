@@ -248,7 +248,8 @@ async def planner_of(suite: Suite, toolset: Toolset) -> Planner:
             f"{suite.path}: the state cannot be read, or is empty; events are made of rows like its own"
         )
     schema = schema_of(suite, state)
-    samples = Samples(schema=schema, rows=rows_of(state, with_keys=not schema.ddl))
+    rows = rows_of(state, with_keys=not schema.ddl)
+    samples = Samples(schema=schema, rows=rows)
     called = {one.tool for one in _permissions(suite, toolset, world) if one.called}
     tools = {
         spec.name: spec if spec.kind != "unknown" else await _with_kind(spec, suite, samples, world)
@@ -258,6 +259,9 @@ async def planner_of(suite: Suite, toolset: Toolset) -> Planner:
     specs = tuple(tools.get(one.name, one) if one.requestor == "assistant" else one for one in toolset)
     book = Rulebook(suite.policies, toolset.model_copy(update={"specs": specs}), suite.now)
     arguments = ToolArguments(list(tools.values()), suite.policies, samples, recipe_of(suite).values)
+    if proven := arguments.proven():
+        samples = Samples(schema=schema, rows=rows, proven=proven)
+        arguments = ToolArguments(list(tools.values()), suite.policies, samples, recipe_of(suite).values)
     planner = Planner(runs=RightRuns(world=world, samples=samples, arguments=arguments, book=book, initial=state))
     if not planner.roots:
         raise SuiteFaultError(

@@ -195,3 +195,59 @@ async def test_values_of_the_recipe_are_asked_for(tmp_path: Path) -> None:
 
     calls = [call.call for draft in found.drafts for turn in draft.turns for call in (*turn.calls, *turn.refused)]
     assert {call.arguments["days"] for call in calls if call.name == "keep_pot"} - {7, 8} == {5, 6}
+
+
+KILN = {
+    "schema.sql": """
+CREATE TABLE glazes (code TEXT PRIMARY KEY, name TEXT NOT NULL);
+CREATE TABLE makers (mark TEXT PRIMARY KEY, name TEXT NOT NULL, word TEXT NOT NULL);
+CREATE TABLE pieces (no TEXT PRIMARY KEY, mark TEXT REFERENCES makers, glaze TEXT REFERENCES glazes);
+""",
+    "rows.yaml": """
+glazes: [{code: CEL-1, name: Celadon}, {code: ASH-2, name: Ash}]
+makers: [{mark: HZL-4, name: Hazel Oduya, word: thistle}, {mark: BRK-2, name: Bo Rook, word: pebble}]
+pieces: [{no: P-26, mark: HZL-4, glaze: CEL-1}, {no: P-27, mark: BRK-2, glaze: ASH-2}]
+""",
+    "kiln_tools.py": '''
+def sign_in(mark: str, word: str, *, state) -> dict:
+    """Sign a maker in."""
+    row = state.execute("SELECT mark, name FROM makers WHERE mark = ? AND word = ?", (mark, word)).fetchone()
+    if row is None:
+        raise PermissionError("mark and word do not match")
+    return dict(row)
+
+
+def glaze_piece(mark: str, no: str, code: str, *, state) -> dict:
+    """Glaze a piece of a maker's own."""
+    if state.execute("UPDATE pieces SET glaze = ? WHERE no = ? AND mark = ?", (code, no, mark)).rowcount == 0:
+        raise LookupError("no such piece")
+    return {"no": no, "glaze": code}
+''',
+    "agentbench.yaml": """
+agent: kiln_agent:build
+environment:
+  tools: kiln_tools
+  state: {sqlite: {schema: schema.sql, rows: rows.yaml}}
+  reads: [sign_in]
+  writes: [glaze_piece]
+policies:
+  - id: sign-in
+    text: Sign the maker in first.
+    challenge: 1
+    rule: {before: {calls: [glaze_piece], first: [sign_in], same: [mark]}}
+  - {id: ask, text: Ask before you glaze., challenge: 1, rule: {confirm_before: {calls: [glaze_piece]}}}
+scenarios: [generated/scenarios/*.yaml]
+generate: {from: policies, count: 8, seed: 3, levels: {min: 1, max: 2}}
+""",
+}
+
+
+async def test_a_conversation_is_that_of_whom_a_lookup_checks(tmp_path: Path) -> None:
+    """A glaze has a name, too, and pieces name it as they name their maker: what proves itself is a person."""
+    for name, text in KILN.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+
+    found = await planned(tmp_path / "agentbench.yaml", 6, 1, 2)
+
+    assert {draft.owner.table for draft in found.drafts} == {"makers"}
+    assert not any(draft.owner.role for draft in found.drafts)

@@ -309,9 +309,16 @@ class _Event:
             known += scalars_of(dict(self.fresh[self.root].values))
         made = [call for calls in steps(self.acts) for _, call in calls]
         places = [(number, at) for number, turn in enumerate(turns) for at in range(len(turn.calls))]
+        own = scalars_of(dict(self.fresh[self.root].values))
+        said = [[one.value for one in turn.states] for turn in turns]
         for (number, at), request in reversed(list(zip(places, made, strict=True))):
             call = turns[number].calls[at]
             if turns[number].act != "request" or self._is_foreign(request):
+                continue
+            # "the title" is that of what the line speaks of, not of another thing that is looked at in its turn
+            others = [one for turn, values in enumerate(said) for one in values if turn != number]
+            asked = [*said[number], *own]
+            if any(one in others and one not in asked for one in scalars_of(dict(call.call.arguments))):
                 continue
             for wanted in wanted_of(decoded(call.answer), known, call.call.name, call.call.arguments):
                 update = {"wanted": (wanted.model_copy(update={"call": at}),)}

@@ -187,6 +187,8 @@ class ToolArguments:
                 combinations += [[*first[:at], value, *first[at + 1 :]] for value in options[at][1:]]
         names = [one.name for one in arguments]
         free = tuple(one.name for one in arguments if one.role == "text" and not self._named.get(one.name))
+        if free and not scene.writes:
+            return []  # what is searched for in words of one's own leads to nothing that is known
         from_owner = tuple(one.name for one in arguments if one.role == "key" and one.table == root[0])
         return [
             Request(
@@ -204,6 +206,16 @@ class ToolArguments:
         """Give the table whose rows a tool is about: that of the first key that it takes, the owner's last of all."""
         keys = [one.table for one in self.of.get(tool, ()) if one.role == "key" and not one.other and not one.many]
         return next((table for table in keys if table != root), root)
+
+    def proven(self) -> frozenset[str]:
+        """Give the tables of which a lookup takes another cell beside the key: a maker by its mark and its word."""
+        found: set[str] = set()
+        for tool, arguments in self.of.items():
+            keyed = {one.table: self._samples.schema.get(one.table) for one in arguments if one.role == "key"}
+            cells = [one.column for one in arguments if one.role == "column"]
+            if self.specs[tool].kind == "read":
+                found |= {name for name, table in keyed.items() if table and any(map(table.column, cells))}
+        return frozenset(found)
 
     def finds(self, tool: str) -> bool:
         """Whether a tool finds a row by what its columns hold: nobody asks for that, a right run does it first."""

@@ -31,10 +31,11 @@ class Cluster:
 
 @dataclass(kw_only=True)
 class Samples:
-    """The rows of the suite's own state, as examples of what rows look like."""
+    """Rows of the suite's own state, as examples of what rows look like; a lookup checks those of `proven` tables."""
 
     schema: Schema
     rows: Rows
+    proven: frozenset[str] = frozenset()
     _naming: dict[str, list[Place]] = field(default_factory=dict)
     _keys: dict[str, frozenset[str]] = field(default_factory=dict)
     _nobodys: dict[str, list[Place]] = field(default_factory=dict)
@@ -202,7 +203,8 @@ class Samples:
         # things have names too, and other than people they have numbers
         numbers = sum(one.type in ("integer", "real") and one.name not in table.key for one in table.columns)
         least = 0.5 * bool(numbers)
-        return (3.0 * len(kinds - {"name"}) + len(kinds & {"name"}) + tied - least) if tied else 0.0
+        named = 3.0 * len(kinds - {"name"}) + len(kinds & {"name"})
+        return named + (table.name in self.proven) + tied - least if tied else 0.0
 
 
 def _reached(start: Iterable[T], following: Callable[[T], Iterable[T]], most: int | None = None) -> list[T]:
