@@ -15,10 +15,13 @@ from pytest_agentbench.core.protocols import Isolation
 from pytest_agentbench.core.state import State
 from pytest_agentbench.environment.lazy_state import LazyDict
 from pytest_agentbench.environment.state_files import parse, read_text
-from pytest_agentbench.environment.structural_sharing import changes, plain
+from pytest_agentbench.environment.structural_sharing import changes, is_little, plain
 
 LARGE = 1_000_000
 """Bytes of a JSON file from which its content is shared between runs until they look at it."""
+
+_LITTLE = 20_000
+"""Characters of a file up to which copying its content takes no time."""
 
 _KEPT = 64
 
@@ -51,6 +54,14 @@ class JsonState:
             return merged({}, deepcopy(initial))
         content, is_large = _FILES.content(self._file)
         return merged(LazyDict(content) if is_large else deepcopy(content), deepcopy(initial))
+
+    def opens_at_once(self, initial: dict[str, Any]) -> bool:
+        """Whether opening takes no time worth a thread: what is copied is little, and was read before."""
+        return is_little(initial) and (self._file is None or _FILES.has_little(self._file))
+
+    def is_read_at_once(self, handle: dict[str, Any]) -> bool:
+        """Whether a snapshot takes no time worth a thread, and meets no object of the user's."""
+        return is_little(handle)
 
     def check(self) -> None:
         """Raise `EnvironmentFaultError` where the file cannot be read; a large one is left to the run that needs it."""
@@ -108,6 +119,11 @@ class _Files:
     read: OrderedDict[Path, _Read] = field(default_factory=OrderedDict)
     guard: threading.Lock = field(default_factory=threading.Lock)
     locks: dict[Path, threading.Lock] = field(default_factory=dict)
+
+    def has_little(self, file: Path) -> bool:
+        """Whether a file was read before, and was short then."""
+        known = self.read.get(file)
+        return known is not None and known.text is not None and len(known.text) <= _LITTLE
 
     def content(self, file: Path) -> tuple[dict[str, Any], bool]:
         """Give what a file holds now, which nobody may change, and whether it is large."""

@@ -156,7 +156,7 @@ class OpenState:
             return handle
 
         try:
-            self.handle = await self._finish(work, "open")
+            self.handle = await self._finish(work, "open", at_once=self._takes_no_time("opens_at_once", initial))
         except (asyncio.CancelledError, EnvironmentFaultError):
             abandoned = True
             for handle in opened:  # the thread was done, only the answer was still on its way
@@ -170,7 +170,7 @@ class OpenState:
             state = self.provider.snapshot(self.handle)
             return state if inspect.isawaitable(state) else self._plain(state, like)
 
-        state = await self._finish(read, "snapshot")
+        state = await self._finish(read, "snapshot", at_once=self._takes_no_time("is_read_at_once", self.handle))
         if inspect.iscoroutinefunction(self.provider.snapshot):
             state = self._plain(state, like)
         if not isinstance(state, dict):
@@ -209,9 +209,19 @@ class OpenState:
         settle = getattr(self.provider, "settle", None)
         return bool(settle(self.handle, failed)) if callable(settle) else False
 
-    async def _finish(self, work: Callable[[], Any], method: str) -> Any:
-        """Run a method in the run's thread, await what it gives if need be, and name the provider in its faults."""
+    def _takes_no_time(self, question: str, value: dict[str, Any]) -> bool:
+        """Whether a method of the provider need not be handed to the run's thread, which has nothing to do."""
+        asked = getattr(self.provider, question, None)
+        return asked is not None and getattr(self._runner, "is_idle", False) and bool(asked(value))
+
+    async def _finish(self, work: Callable[[], Any], method: str, *, at_once: bool = False) -> Any:
+        """Run a method in the run's thread, await what it gives if need be, and name the provider in its faults.
+
+        What is done `at_once` is done here: it takes less time than to hand it over.
+        """
         who = f"{self._name}.{method}()"
+        if at_once:
+            return unwrapped(caught(work), who)
         value = await guarded(work, self._runner, who, self._patience)
         return await guarded_async(value, who, self._patience) if inspect.isawaitable(value) else value
 

@@ -72,6 +72,27 @@ def apart(left: Any, right: Any) -> tuple[Any, Any]:
     return left, right
 
 
+def is_little(value: Any, most: int = 500) -> bool:
+    """Whether a value is of JSON's own types and holds so few values that going through it takes no time."""
+    waiting = [value]
+    while waiting and most >= 0:
+        one = waiting.pop()
+        if type(one) is dict:
+            most -= len(one)
+            if not all(type(key) is str for key in one):
+                return False
+            waiting.extend(one.values())
+        elif type(one) is list:
+            most -= len(one)
+            waiting.extend(one)
+        elif type(one) not in _LEAVES:
+            return False
+    return most >= 0
+
+
+_LEAVES = frozenset({str, int, float, bool, type(None)})
+
+
 def is_large(state: Any) -> bool:
     """Whether a state has so many rows that it should not be kept more often than needed."""
     parts = state.values() if isinstance(state, dict) else ()

@@ -32,6 +32,11 @@ class RunnerInThread:
         self._name = name
         self._thread = _Thread(name)
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing runs in the thread, or waits for it; asked from where jobs are given."""
+        return self._thread.is_idle
+
     async def __call__(self, job: Callable[[], T]) -> T:
         """Execute `job`; an exit raised in it (`sys.exit()`, Ctrl-C, …) arrives as `AgentError`."""
         return await self._thread.run(job)
@@ -54,6 +59,11 @@ class _Thread:
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
         self._is_busy = False
+        self._given = self._done = 0  # each is counted by one thread alone
+
+    @property
+    def is_idle(self) -> bool:
+        return self._given == self._done
 
     async def run(self, job: Callable[[], T]) -> T:
         if self._thread.ident is None:
@@ -62,6 +72,7 @@ class _Thread:
         future: asyncio.Future[object] = loop.create_future()
         if (returns := _RETURNS.get(loop)) is None:
             returns = _RETURNS.setdefault(loop, _Returns(loop))
+        self._given += 1
         self._jobs.put((job, future, returns, contextvars.copy_context()))
         return await future  # type: ignore[return-value]  # the queue carries jobs of every type
 
@@ -87,6 +98,7 @@ class _Thread:
                 error.__cause__ = exit_
             finally:
                 self._is_busy = False
+                self._done += 1
                 if os.getpid() != process:  # the job forked and came back twice: the run goes on in the parent alone
                     os._exit(0)
             with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
