@@ -53,10 +53,14 @@ def claims_without_source(run: Run, prompt: str = "") -> tuple[Flag, ...]:
     sources = _Sources(run)
     if not any(map(str.isdigit, "".join(text for _, text in said))) or not sources.are_known:
         return ()
+    ends = [next((at for at, turn in enumerate(turns) if turn > turns[index]), len(turns)) for index, _ in said]
+    if all(_is_all_heard(sources, end, text) for (_, text), end in zip(said, ends, strict=True)):
+        return ()
+    sources = _Sources(run)
     sources.learn_outset(prompt)
     flags: dict[str, Flag] = {}
-    for index, text in said:
-        sources.hear(next((at for at, turn in enumerate(turns) if turn > turns[index]), len(turns)))
+    for (index, text), end in zip(said, ends, strict=True):
+        sources.hear(end)
         for line, token in _unknown(sources.known, text[:_MOST_SAID]):
             flags.setdefault(token.text, Flag(turn=turns[index], value=token.text, quote=_quote(line, token.text)))
     if flags and not sources.learn_states():
@@ -219,6 +223,12 @@ class _Sources:
 def _tokens_of(value: object) -> Iterator[Token]:
     for leaf in leaves(to_json(value)):
         yield from tokens(str(leaf)[:_MOST_SAID])
+
+
+def _is_all_heard(sources: _Sources, end: int, text: str) -> bool:
+    """Whether all values of a message were heard before an index: that is quickly seen, and nothing need be learnt."""
+    sources.hear(end)
+    return all(map(sources.known.holds, (token for line in text[:_MOST_SAID].splitlines() for token in tokens(line))))
 
 
 def _unknown(known: KnownValues, text: str) -> list[tuple[str, Token]]:
