@@ -25,7 +25,7 @@ from pytest_agentbench.results.secrets import specs_of
 from pytest_agentbench.runs.forecast import expired, impossible_gates, unmeasurable_gates
 from pytest_agentbench.runs.plan import RunPlan, plans
 from pytest_agentbench.runs.transcript_runs import recorded_plans
-from pytest_agentbench.spec.loading import read_document
+from pytest_agentbench.spec.loading import begins_with_key, read_document
 from pytest_agentbench.suites.call_check import check_calls
 from pytest_agentbench.suites.extends import extended_file, read_suite_document
 from pytest_agentbench.suites.scenario_files import find_scenario_files, is_suite_file
@@ -147,8 +147,9 @@ class Owners:
 
 def is_base(path: Path, root: Path) -> bool:
     """Whether a suite file without scenarios is one that other suites extend: in its folder, below it, or in `root`."""
-    value = read_document(path).value
-    if not isinstance(value, dict) or "scenarios" in value:
+    if begins_with_key(path, "scenarios"):  # the whole is read once, as a suite
+        return False
+    if not isinstance(read_document(path).value, dict):
         return False
     folders = (path.parent, root) if path.is_relative_to(root) else (path.parent,)
     suites = (other for folder in folders for other in folder.rglob("*agentbench.yaml") if is_suite_file(other))

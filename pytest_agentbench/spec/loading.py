@@ -308,6 +308,27 @@ def read_document(file: Path) -> Document:
     return read_json(text, file) if file.suffix.lower() == ".json" else read_yaml(text, file)
 
 
+def begins_with_key(file: Path, key: str) -> bool:
+    """Whether a YAML file is a mapping with a key at its top, as far as it can be read until there."""
+    depth, is_key = 0, True
+    try:
+        for event in yaml.parse(read_text(file), Loader=LOADER):
+            if isinstance(event, yaml.CollectionStartEvent):
+                if depth == 0 and isinstance(event, yaml.SequenceStartEvent):
+                    return False
+                depth += 1
+                continue
+            if isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+            elif depth == 1 and is_key and isinstance(event, yaml.ScalarEvent) and event.value == key:
+                return True
+            if depth == 1 and isinstance(event, yaml.NodeEvent | yaml.CollectionEndEvent):
+                is_key = not is_key
+    except yaml.YAMLError:
+        return False
+    return False
+
+
 def read_part(document: Document, kind: Any, path: Keys = ()) -> Any:
     """Give what stands at `path` of a document as a model or a type; raise `SuiteError` with all that does not fit."""
     value = document.value

@@ -147,9 +147,8 @@ def _path_of(key: str, at: int, document: JsonValue) -> Keys:
 
 def on_one_port(suite: Suite) -> list[Problem]:
     """Give each service that listens at a fixed port: several processes of a session cannot each start one."""
-    document = read_suite_document(suite.path)
     return [
-        document.problem(
+        read_suite_document(suite.path).problem(
             (*part.path, "serve", "ready"),
             f"each of several workers starts a service, and all of them would listen at {part.listens_at}",
             "write `{port}` into `command`, `ready` and the addresses, or run with one process (`-n 0`)",
@@ -219,7 +218,9 @@ def has_key(document: Document, path: Keys) -> bool:
 
 
 def _written(suite: Suite) -> Iterator[_Part]:
-    """Yield the parts that start a service in the suite file itself."""
+    """Yield the parts that start a service in the suite file itself, which is read where there is any."""
+    if not any(part.service for part in _parts(suite.agent, suite.environment, None)):
+        return
     document = read_suite_document(suite.path)
     for part in _parts(suite.agent, suite.environment, document.value):
         if part.service is not None and has_key(document, (*part.path, "serve")):
