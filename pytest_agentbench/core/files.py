@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -43,6 +44,13 @@ def writing_atomic(path: Path) -> Iterator[TextIO]:
     path.parent.mkdir(parents=True, exist_ok=True)
     with _drafted(path) as draft, draft.open("w", encoding="utf-8", newline="") as file:
         yield file
+
+
+def copy_atomic(source: Path, path: Path) -> None:
+    """Copy a file beside `path`, then move it there; parent folders are made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with _drafted(path) as draft:
+        shutil.copyfile(source, draft)
 
 
 class LineLog:

@@ -14,7 +14,7 @@ from time import monotonic
 import pytest
 
 from pytest_agentbench.core.errors import ResultsError
-from pytest_agentbench.core.files import write_atomic
+from pytest_agentbench.core.files import copy_atomic, write_atomic
 from pytest_agentbench.core.gate_grammar import parse_gate
 from pytest_agentbench.core.names import listing
 from pytest_agentbench.core.run import Result
@@ -27,7 +27,7 @@ from pytest_agentbench.report.annotations import github_annotations, in_reposito
 from pytest_agentbench.report.comparison import against_baseline, is_partial
 from pytest_agentbench.report.markdown import conversations_before
 from pytest_agentbench.report.table import Line, glyphs
-from pytest_agentbench.results.document import Document, players_of, read, remember, text_of
+from pytest_agentbench.results.document import Document, players_of, read, remember, write
 from pytest_agentbench.results.run_directory import Transcripts
 from pytest_agentbench.suites.seen_writes import note_seen
 
@@ -103,7 +103,7 @@ def can_decide(gates: Iterable[str], options: Options) -> bool:
     return any(options.baseline is not None or not gate.is_relative for gate in mine)
 
 
-def save_baseline(options: Options, document: Document, text: str) -> tuple[list[str], list[str]]:
+def save_baseline(options: Options, document: Document) -> tuple[list[str], list[str]]:
     """Keep the results where asked for; give what is worth telling and what went wrong.
 
     Results that are not whole are not kept, since scenarios that they lack would never be compared.
@@ -116,7 +116,7 @@ def save_baseline(options: Options, document: Document, text: str) -> tuple[list
     if is_partial(document):
         return [], [f"baseline not written to {path}: only a part of the runs was selected"]
     try:
-        write_atomic(path, text)
+        write(document, path)
     except OSError as error:
         return [], [f"baseline could not be written to {path}: {error.strerror or error}"]
     return [f"baseline: {path}"], []
@@ -163,14 +163,18 @@ class Writing:
         if (self._tally.metas or self._tally.simulated) and not options.collect_only:
             self._tally.document = document = self._document()
             self._note_seen(document)
-            text = text_of(document)
+            written: Path | None = None
             for path in self._targets():
                 try:
-                    write_atomic(path, text)
+                    if written is None:
+                        write(document, path)
+                    else:
+                        copy_atomic(written, path)
+                    written = path
                 except OSError as error:
                     self.problems.append(f"results could not be written to {path}: {error.strerror or error}")
             self._remember(document)
-            told, wrong = save_baseline(options, document, text)
+            told, wrong = save_baseline(options, document)
             self.told, self.problems = [*self.told, *told], [*self.problems, *wrong]
             self.problems += write_pages(self._session, document, self._config.rootpath, self._tally.baseline)
             was_cut = any(result.not_run == NOT_BEGUN for result in document.results)

@@ -93,6 +93,9 @@ class Playing:
         found = item.suite.collected
         is_known = found.key in self._suites_told
         self._suites_told.add(found.key)
+        held = self._session.collected.runs.get(item.planned.name) if is_known and not item.is_left_out else None
+        if held is not None and held.position == item.position:
+            return held
         return Meta(
             run=item.planned,
             position=item.position,

@@ -1,7 +1,7 @@
 """The results file, one versioned JSON document per session, and the history that keeps a line of each."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -11,7 +11,7 @@ from pytest_agentbench.checks.rule_words import rule_words
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps, loads
 from pytest_agentbench.core.errors import ResultsError
-from pytest_agentbench.core.files import LineLog, read_lines, write_atomic
+from pytest_agentbench.core.files import LineLog, read_lines, writing_atomic
 from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Result
@@ -169,22 +169,33 @@ def facts_of(suites: Iterable[SuiteRecord]) -> Facts:
 
 def write(document: Document, path: Path) -> None:
     """Write the results file at once: ASCII JSON, a result per line, the same bytes for the same document."""
-    write_atomic(path, text_of(document))
+    with writing_atomic(path) as file:
+        file.writelines(_lines(document))
 
 
 def text_of(document: Document) -> str:
     """Give the document as the results file holds it."""
-    fields = {"schema": SCHEMA, **dict(document)}
-    return "{\n" + ",\n".join(f" {dumps(name)}: {_laid_out(value)}" for name, value in fields.items()) + "\n}\n"
+    return "".join(_lines(document))
 
 
-def _laid_out(value: object) -> str:
-    """Write what a document holds of one kind, one entry a line: the encoder that indents takes ten times as long."""
-    if isinstance(value, list | tuple) and value:
-        # an entry at a time: thousands of results as plain values take more room than all else of a session
-        plain = (entry.model_dump() if isinstance(entry, Model) else entry for entry in value)
-        return "[\n" + ",\n".join(f"  {dumps(entry)}" for entry in plain) + "\n ]"
-    return dumps(value)
+def _lines(document: Document) -> Iterator[str]:
+    """Give the text entry by entry: thousands of results as plain values, or as one text, take more than a session.
+
+    An entry stands in one line, since the encoder that indents takes ten times as long.
+    """
+    before = "{\n"
+    for name, value in {"schema": SCHEMA, **dict(document)}.items():
+        yield f"{before} {dumps(name)}: "
+        before = ",\n"
+        if not isinstance(value, list | tuple) or not value:
+            yield dumps(value)
+            continue
+        begin = "[\n"
+        for entry in value:
+            yield f"{begin}  {dumps(entry.model_dump() if isinstance(entry, Model) else entry)}"
+            begin = ",\n"
+        yield "\n ]"
+    yield "\n}\n"
 
 
 def read(path: Path) -> Document:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
+from pytest_agentbench.core.base import lean
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import GateError, Problem, SuiteError, SuiteFaultError
 from pytest_agentbench.core.fault import FaultSpec, axis_id
@@ -139,9 +140,10 @@ class _SuiteReader:
         content_hash = suite_hash(suite, parts, self._parts.files, self._substitution.mask)
         seen = {"seen": read_seen(self._path), "named": named_tools(suite.scenarios)}
         environment = suite.environment.model_copy(update=seen)
-        return _without_rejected(suite).model_copy(
+        whole = _without_rejected(suite).model_copy(
             update={"content_hash": content_hash, "secrets": self._substitution.secrets, "environment": environment}
         )
+        return lean(whole)
 
     def _checked(self) -> SuiteFile:
         """Give the keys of the file that fit their models, and note all that does not."""
