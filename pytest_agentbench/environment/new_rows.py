@@ -57,7 +57,8 @@ def _counted(ours: Any, theirs: Any, starts: list[Rows]) -> tuple[Rows, Rows] | 
         return None
     found = []
     for rows, others in ((ours, theirs), (theirs, ours)):
-        new = {key: row for key, row in rows.items() if not any(key in start for start in starts)}
+        fresh = rows.keys() - {key for start in starts for key in start}
+        new = {key: row for key, row in rows.items() if key in fresh} if fresh else {}
         if not all(key.isdecimal() and isinstance(row, Mapping) for key, row in new.items()):
             return None
         found.append({key: row for key, row in new.items() if key not in others or others[key] != row})

@@ -1,5 +1,6 @@
 """What states share as one object, and what they do not: large states differ in a few rows, and cost what differs."""
 
+from itertools import repeat
 from operator import is_
 from typing import Any
 
@@ -19,10 +20,10 @@ def plain(value: Any, base: Any = None) -> Any:
                 return base
         else:
             base = {}
-        made = {
-            key if type(key) is str else str(to_json(key)): plain(part, base.get(key)) for key, part in value.items()
-        }
-        return base if made.keys() == base.keys() and all(part is base[key] for key, part in made.items()) else made
+        made = dict(value) if {*map(type, value)} <= {str} else {_name_of(key): part for key, part in value.items()}
+        own = differing(made, base)
+        made.update((key, plain(made[key], base.get(key))) for key in own)
+        return base if len(made) == len(base) and all(key in base and made[key] is base[key] for key in own) else made
     if type(value) is list:
         others = base if isinstance(base, list) else []
         made_list = [plain(part, other) for part, other in zip(value, others, strict=False)]
@@ -31,6 +32,17 @@ def plain(value: Any, base: Any = None) -> Any:
         return base if is_base else made_list
     made = to_json(value)
     return base if _identical(made, base) else made
+
+
+def _name_of(key: object) -> str:
+    return key if type(key) is str else str(to_json(key))
+
+
+def differing(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
+    """Give the keys under which the other dict has not the same object: of thousands of rows the few that are apart."""
+    nothing = object()
+    found = zip(one, one.values(), map(other.get, one, repeat(nothing)), strict=True)
+    return [key for key, part, held in found if part is not held]
 
 
 def changes(value: Any, base: Any) -> Any:
@@ -56,15 +68,14 @@ def apart(left: Any, right: Any) -> tuple[Any, Any]:
     if left is right:
         return None, None
     if isinstance(left, dict) and isinstance(right, dict):
-        nothing = object()
         ours, theirs = {}, {}
-        for key, one in left.items():
-            other = right.get(key, nothing)
-            if other is nothing:
-                ours[key] = one
-            elif other is not one:
-                ours[key], theirs[key] = apart(one, other)
-        theirs.update((key, other) for key, other in right.items() if key not in left)
+        for key in differing(left, right):
+            if key in right:
+                ours[key], theirs[key] = apart(left[key], right[key])
+            else:
+                ours[key] = left[key]
+        if not right.keys() <= left.keys():
+            theirs.update((key, other) for key, other in right.items() if key not in left)
         return ours, theirs
     if isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
         items = [apart(*pair) for pair in zip(left, right, strict=True)]

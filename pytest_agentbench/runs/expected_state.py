@@ -33,7 +33,7 @@ from pytest_agentbench.environment.fresh_values import (
 from pytest_agentbench.environment.local import LocalEnvironment
 from pytest_agentbench.environment.new_rows import rekeyed
 from pytest_agentbench.environment.state_access import HungError
-from pytest_agentbench.environment.structural_sharing import apart, is_large
+from pytest_agentbench.environment.structural_sharing import apart, differing, is_large
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.run_thread import GRACE, RunnerInThread
 
@@ -372,9 +372,12 @@ class _Walk:
         return actual if self._is_same_number(expected, actual, key) else expected
 
     def _mapping(self, expected: dict[str, Any], actual: dict[str, Any], path: Path) -> dict[str, Any]:
-        missing = [key for key in expected if key not in actual]
-        extra = [key for key in actual if key not in expected]
+        missing = [key for key in expected if key not in actual] if not expected.keys() <= actual.keys() else []
+        extra = [key for key in actual if key not in expected] if not actual.keys() <= expected.keys() else []
         pairs = self._rows(expected, actual, missing, extra) if missing and extra else {}
+        if not pairs:
+            own = [key for key in differing(expected, actual) if key in actual]
+            return {**expected, **{key: self.through(expected[key], actual[key], key, (*path, key)) for key in own}}
         found = {}
         for key, item in expected.items():
             name = pairs.get(key, key)

@@ -137,7 +137,9 @@ def records_apart(left: BaseModel | None, right: BaseModel | None) -> tuple[dict
     for name in type(left).model_fields:
         mine, theirs = getattr(left, name), getattr(right, name)
         if isinstance(mine, LazyRecords) and isinstance(theirs, LazyRecords) and mine.base is theirs.base:
-            looked_at = mine.touched | theirs.touched | (mine.keys() ^ theirs.keys())
+            looked_at = mine.touched | theirs.touched
+            if mine.keys() != theirs.keys():
+                looked_at |= mine.keys() ^ theirs.keys()
             for side, table in zip(sides, (mine, theirs), strict=True):
                 side[name] = {key: _plain(dict.get(table, key)) for key in sorted(looked_at) if key in table}
         else:
@@ -167,7 +169,7 @@ def fingerprint(database: BaseModel | None) -> str:
     for name in type(database).model_fields:
         value = getattr(database, name)
         if isinstance(value, LazyRecords):
-            gone = sorted(value.base.keys() - value.keys())
+            gone = [] if value.base.keys() <= value.keys() else sorted(value.base.keys() - value.keys())
             own = {key: dict.get(value, key) for key in sorted(value.touched & value.keys())}
             # a tool may look at every record: those that equal the base are told apart without writing them out
             changed = [f"{key}={_text(record)}" for key, record in own.items() if record != value.base.get(key)]
@@ -178,7 +180,9 @@ def fingerprint(database: BaseModel | None) -> str:
 
 
 def _is_table(value: object) -> bool:
-    return type(value) is dict and bool(value) and all(isinstance(record, BaseModel) for record in value.values())
+    if type(value) is not dict or not value:
+        return False
+    return all(issubclass(kind, BaseModel) for kind in {*map(type, value.values())})
 
 
 def _text(value: object) -> str:
@@ -376,8 +380,12 @@ def _dumped(database: BaseModel | None, start: State) -> State:
         table = getattr(database, name)
         if isinstance(table, LazyRecords):
             known = start[name]
-            own = {key: record for key, record in dict.items(table) if key in table.touched or key not in known}
-            found[name] = {key: own[key].model_dump(mode="json") if key in own else known[key] for key in table}
+            own = {key for key in table.touched if key in table}
+            if not table.keys() <= known.keys():
+                own |= table.keys() - known.keys()
+            rows = dict(zip(table, map(known.get, table), strict=True))
+            rows.update({key: dict.__getitem__(table, key).model_dump(mode="json") for key in own})
+            found[name] = rows
         else:
             found[name] = database.model_dump(mode="json", include={name})[name]
     return cast("State", plain(found, start))

@@ -78,11 +78,16 @@ class Columns:
         """Give the values that stand where `value` does, those under `key` alone where it stands there too."""
         found = self._keys.get(_text(value), {})
         places = [place for place in found if place in (key, singular(key))] or list(found) or [key, singular(key)]
+        text = _text(value)
+        if isinstance(value, str):
+            return [
+                one for place in places for one in self._values.get(place, ()) if isinstance(one, str) and one != text
+            ]
         return [
-            other
+            one
             for place in places
-            for other in self._values.get(place, ())
-            if _text(other) != _text(value) and isinstance(other, str) == isinstance(value, str)
+            for one in self._values.get(place, ())
+            if not isinstance(one, str) and _text(one) != text
         ]
 
 
