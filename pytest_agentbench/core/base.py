@@ -19,6 +19,8 @@ class OpenModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="allow", defer_build=True)
 
 
+_PLAIN = frozenset({str, int, float, bool, type(None), dict, list})
+
 _GIVEN: dict[frozenset[str], set[str]] = {}
 """Sets of names of fields, of which there are as many as ways to fill a model, each once."""
 
@@ -31,9 +33,8 @@ def lean(value: T) -> T:
     if isinstance(value, BaseModel):
         given = value.__pydantic_fields_set__
         object.__setattr__(value, "__pydantic_fields_set__", _GIVEN.setdefault(frozenset(given), given))
-        for part in vars(value).values():
-            lean(part)
-    elif isinstance(value, tuple):
-        for part in value:
+    parts = vars(value).values() if isinstance(value, BaseModel) else value if isinstance(value, tuple) else ()
+    for part in parts:
+        if type(part) not in _PLAIN:
             lean(part)
     return value
