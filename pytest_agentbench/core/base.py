@@ -21,20 +21,20 @@ class OpenModel(BaseModel):
 
 _PLAIN = frozenset({str, int, float, bool, type(None), dict, list})
 
-_GIVEN: dict[frozenset[str], set[str]] = {}
-"""Sets of names of fields, of which there are as many as ways to fill a model, each once."""
+GivenFields = dict[frozenset[str], set[str]]
+"""Sets of names of given fields, each once: as many as there are ways to fill a model."""
 
 
-def lean(value: T) -> T:
-    """Have a model that is kept, and those in it, share the set of its given fields with others that have the same.
+def lean(value: T, shared: GivenFields) -> T:
+    """Have a model that is kept, and those in it, share the set of its given fields with others of the same owner.
 
     It is a third of what a small model takes. Nobody changes it: models are frozen, and a copy has a set of its own.
     """
     if isinstance(value, BaseModel):
         given = value.__pydantic_fields_set__
-        object.__setattr__(value, "__pydantic_fields_set__", _GIVEN.setdefault(frozenset(given), given))
+        object.__setattr__(value, "__pydantic_fields_set__", shared.setdefault(frozenset(given), given))
     parts = vars(value).values() if isinstance(value, BaseModel) else value if isinstance(value, tuple) else ()
     for part in parts:
         if type(part) not in _PLAIN:
-            lean(part)
+            lean(part, shared)
     return value

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pytest_agentbench.api.suite_loader import Owners, key_of
-from pytest_agentbench.core.base import lean
+from pytest_agentbench.core.base import GivenFields, lean
 from pytest_agentbench.core.errors import with_hint
 from pytest_agentbench.core.files import write_atomic
 from pytest_agentbench.core.names import listing, suggestion
@@ -179,7 +179,8 @@ class Collecting:
 
 def _collected(items: Sequence[ScenarioItem]) -> Collected:
     """Give the runs of these items, and their suites."""
-    metas = (lean(Meta(run=item.planned, position=item.position)) for item in items)
+    shared: GivenFields = {}
+    metas = (lean(Meta(run=item.planned, position=item.position), shared) for item in items)
     suites = {item.suite.collected.key: item.suite.collected for item in items}
     return Collected(suites=suites, runs={meta.run.name: meta for meta in metas})
 

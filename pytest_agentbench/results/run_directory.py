@@ -22,7 +22,7 @@ from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import Field, ValidationError
 
-from pytest_agentbench.core.base import Model, lean
+from pytest_agentbench.core.base import GivenFields, Model, lean
 from pytest_agentbench.core.codec import digest, dumps, loads
 from pytest_agentbench.core.errors import ResultsError
 from pytest_agentbench.core.files import LineLog, ProcessLock, numbered_lines, write_atomic
@@ -340,6 +340,7 @@ class RunWriter:
         self._path = path
         self._session = session
         self._redactor = redactor
+        self._shared: GivenFields = {}
         self._shard = LineLog(path / "shards" / f"{name}.jsonl", fsync=fsync)
         self._journal = LineLog(path / "journal" / f"{name}.jsonl", fsync=fsync)
 
@@ -362,7 +363,7 @@ class RunWriter:
             write_transcript(self._path, stored, self._redactor.transcript(transcript))
         self._shard.append({"session": self._session, "result": stored.model_dump()})
         self._note("ended", result.key)
-        return lean(stored)
+        return lean(stored, self._shared)
 
     def close(self) -> None:
         """Close the logs; closing twice is fine."""

@@ -143,7 +143,7 @@ class _SuiteReader:
         whole = _without_rejected(suite).model_copy(
             update={"content_hash": content_hash, "secrets": self._substitution.secrets, "environment": environment}
         )
-        return lean(whole)
+        return lean(whole, {})
 
     def _checked(self) -> SuiteFile:
         """Give the keys of the file that fit their models, and note all that does not."""
