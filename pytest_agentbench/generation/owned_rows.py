@@ -1,5 +1,6 @@
 """The rows in states and answers, with the calls that gave them: what ownership is read from."""
 
+import ast
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -101,6 +102,18 @@ def rows_of_call(call: CallRecord) -> Iterator[Row]:
 
 def outer_rows(call: CallRecord) -> Iterator[Row]:
     return (row for row in rows_of_call(call) if row.listed_in is None and row.part_of is None)
+
+
+def read_call(name: str, answer: JsonValue) -> CallRecord | None:
+    """Give the read that told a field of a state, `list_leave(crew_code='MTR-114')`; None for any other field."""
+    try:
+        call = ast.parse(name, mode="eval").body if name.endswith(")") else None
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
+            values = {one.arg: ast.literal_eval(one.value) for one in call.keywords if one.arg}
+            return CallRecord(call.func.id, values, answer)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return None
+    return None
 
 
 def tables_in(name: str, value: JsonValue) -> Iterator[tuple[str, JsonValue]]:

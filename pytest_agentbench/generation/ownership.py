@@ -30,6 +30,7 @@ from pytest_agentbench.generation.owned_rows import (
     listed_by,
     noun_of,
     outer_rows,
+    read_call,
     rows_in,
     rows_of_call,
     tables_in,
@@ -69,12 +70,21 @@ class About:
 
 
 class Ownership:
-    """The links between the things of a service; `base` knows more of them, and the kinds."""
+    """The links between the things of a service; `base` knows more of them, and the kinds.
+
+    By what the reads `told` of the state differ is whose things they list, where nothing else says who people are.
+    """
 
     def __init__(
-        self, rows: Sequence[Row], calls: Sequence[CallRecord], owner: Owner, base: "Ownership | None" = None
+        self,
+        rows: Sequence[Row],
+        calls: Sequence[CallRecord],
+        owner: Owner,
+        base: "Ownership | None" = None,
+        told: Sequence[CallRecord] = (),
     ) -> None:
         self._base = base
+        self._told = told
         self._columns: Mapping[str, str] = base._columns if base else key_columns(rows)
         self._keys: dict[str, set[str]] = base._keys if base else defaultdict(set)
         self._values: dict[str, set[str]] = base._values if base else defaultdict(set)
@@ -312,8 +322,18 @@ class Ownership:
             # words in a column are no people where there are rows of named ones by which things are listed
             named = {own[0] for row in rows if row.name and (own := self._own(row))}
             found = frozenset(named & carried & {kind for _, kind in every}) or self.people
-            return found or frozenset(self._vouched(calls, tables)) & carried or frozenset(listing)
+            vouched = frozenset(self._vouched(calls, tables)) & carried
+            return found or vouched or frozenset(self._told_by()) & carried or frozenset(listing)
         return self.people
+
+    def _told_by(self) -> Iterator[str]:
+        """Yield the kinds by whose keys a tool was asked for the state, more than once."""
+        asked: dict[tuple[str, str], set[str]] = defaultdict(set)
+        for call in self._told:
+            for name, value in cells_of(call.arguments):
+                if is_identifier(name) and is_key(value):
+                    asked[call.tool, self._kind(name, kind_of(name, noun_of(call.tool)), str(value))].add(str(value))
+        yield from (kind for (_, kind), keys in asked.items() if len(keys) > 1)
 
     def _vouched(self, calls: Sequence[CallRecord], tables: Mapping[Thing, Row]) -> Iterator[str]:
         """Yield the kinds whose rows a lookup checks: it takes another cell beside the key, and does not tell it."""
@@ -331,10 +351,13 @@ def ownership_of(
     states: Sequence[Mapping[str, JsonValue] | None], calls: Iterable[CallRecord], owner: Owner | None = None
 ) -> Ownership:
     """Find out whom things belong to, out of the tables of states and calls with their answers."""
-    records = list(calls)
-    tables = [one for state in states for name, table in (state or {}).items() for one in tables_in(name, table)]
+    fields = [(name, value, read_call(name, value)) for state in states for name, value in (state or {}).items()]
+    told = [call for _, _, call in fields if call is not None]
+    records = [*told, *calls]
+    tables = [one for name, value, call in fields if call is None for one in tables_in(name, value)]
     rows = [row for name, table in tables for row in rows_in(name, table, noun_of(name), is_table=True)]
-    return Ownership([*rows, *(row for call in records for row in rows_of_call(call))], records, owner or Owner())
+    rows += [row for call in records for row in rows_of_call(call)]
+    return Ownership(rows, records, owner or Owner(), told=told)
 
 
 def conflicts(about: About, earlier: Iterable[About]) -> tuple[int, int]:

@@ -305,3 +305,21 @@ def test_who_has_no_name_is_known_by_what_a_lookup_wants_to_hear_beside_the_key(
 
     assert known.people == {"card"}
     assert [place for place, _ in mixed_owners(known, [*checked, disputed])] == [2]
+
+
+def test_what_a_read_of_the_state_was_asked_for_says_whose_its_rows_are() -> None:
+    """Leave that is listed for one crew code names nobody itself, and nobody else may withdraw it."""
+    leave = [{"ref": "LV-0309", "status": "granted"}, {"ref": "LV-0318", "status": "pending"}]
+    state = {
+        "list_leave(crew_code='MTR-114')": leave,
+        "list_leave(crew_code='CND-207')": [{"ref": "LV-0312", "status": "pending"}],
+    }
+    proof = CallRecord("verify_crew", {"crew_code": "MTR-114", "joined": "2017-04-02"}, {"crew": {"code": "MTR-114"}})
+    changes = [
+        CallRecord("withdraw_leave", {"leave_ref": ref}, {"ref": ref}, writes=True) for ref in ("LV-0318", "LV-0312")
+    ]
+    known = ownership_of([state], [proof])
+
+    found = [[why for _, why in mixed_owners(known, [proof, change])] for change in changes]
+
+    assert found == [[], ["leave_ref LV-0312 belongs to 'CND-207', not to 'MTR-114'"]]
