@@ -231,6 +231,13 @@ class Heard:
         own = {one.value for one in self.stated}
         return all(value in own and states(value, line, self._locale) for value in wanted)
 
+    def is_told_by(self, line: str) -> bool:
+        """Whether a line of the user gives a wanted value that the message offers beside others, or lacks."""
+        return bool(stated(self.stated, line, self._locale)) or any(
+            one.name and not states(one.value, self.text, self._locale)
+            for one in stated(self._wants, line, self._locale)
+        )
+
     def is_changed_by(self, line: str) -> bool:
         """Whether a line of the user names a wanted id where the message states another of its kind, and not that one.
 

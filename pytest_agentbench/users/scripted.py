@@ -313,7 +313,7 @@ class ScriptedUser:
     def _consent(self, view: View, heard: Heard, messages: Sequence[Message], *, has_facts: bool) -> UserTurn | None:
         """Give the script's own answer, a no, the request that comes first, or the plain yes; None where none fits."""
         left = self._script.left
-        if left and left[0].act == "inform" and stated(heard.stated, left[0].text, self._locale):
+        if left and (left[0].act == "ask" or (left[0].act == "inform" and heard.is_told_by(left[0].text))):
             return self._next(view, heard.text)  # "By card." is what its author has the user say to "Card or transfer?"
         if line := self._script.take_answer(heard, alone=has_facts):
             turn = self._say(line, view, heard.text)

@@ -484,6 +484,23 @@ def test_a_line_that_changes_what_is_wanted_comes_before_a_yes(line: Any) -> Non
 
 
 @each(
+    ("line", "asked"),
+    [
+        ({"inform": "Make it 2026-12-13, please."}, "Shall I lend C11 to M201 until 10 December 2026?"),
+        ({"inform": "Make it 2026-12-13, please."}, "Shall I lend C11 to M201?"),
+        ({"ask": "What does that cost again?"}, "Shall I lend C11 to M201 until 13 December 2026?"),
+    ],
+)
+def test_a_fact_or_a_question_of_the_authors_comes_before_a_yes(line: Any, asked: str) -> None:
+    """A yes of its own making would agree to a question that lacks what the next line gives, or hide what it asks."""
+    says = ("I want to borrow C11 until 2026-12-10, I am M201.", line, {"confirm": "Yes, go ahead."})
+    talk = opened(*says, expect={"member": "M201", "costume": "C11", "due": "2026-12-13"})
+
+    assert talk.hear(asked) == next(iter(line.values()))
+    assert talk.hear("C11 for M201 until 13 December 2026: shall I?") == "Yes, go ahead."
+
+
+@each(
     ("says", "text", "is_open"),
     [
         ("Refund W1.", "Please tell me your PIN.", True),
