@@ -164,15 +164,18 @@ def stated(wants: Iterable[Wanted], text: str, locale: str) -> list[Wanted]:
 def contradicted(wants: Wants, text: str, known: frozenset[str], locale: str) -> list[Wanted]:
     """Give the wanted values in whose place a text states another: an id of the same shape, or one of the choices.
 
-    An id that the user itself knows of contradicts only where the wanted one is not stated beside it.
+    An id that the user itself knows of contradicts only where the wanted one is not stated beside it; one that the user
+    asks for, and no write expects, is contradicted by ids that the user does not know alone.
     """
     found: list[Wanted] = []
     wanted = {plain(str(one.value)) for one in wants}
     codes = [code for code in codes_in(text) if code not in wanted]
-    for one in (one for one in wants if one.name):
+    for one in wants:
         own = shape(plain(str(one.value)))
         rivals = [code for code in codes if own and shape(code) == own]
-        if states(one.value, text, locale):
+        if states(one.value, text, locale) and not one.name:
+            continue
+        if states(one.value, text, locale) or not one.name:
             rivals = [code for code in rivals if code not in known]
         choices = [other for other in one.others if plain(other) not in wanted]
         if rivals or any(states(other, text, locale) for other in choices):
@@ -297,6 +300,14 @@ class Knowledge:
     def names(self) -> list[str]:
         """All names by which an agent may ask for something."""
         return [name for one in self.facts for name in one.names]
+
+    def values_in(self, text: str, wants: Wants, ids: frozenset[str]) -> tuple[object, ...]:
+        """Give the known values that a message states: wanted ones, those of facts, and `ids` of the user's lines."""
+        found: list[object] = [one.value for one in stated(wants, text, self._locale)]
+        found += [fact.value for fact in self.facts if fact.is_stated(text, self._locale)]
+        plainly = {plain(str(one)) for one in found}
+        found += [raw for code, raw in codes_in(text).items() if code in ids - plainly]
+        return tuple(dict.fromkeys(one if isinstance(one, str | int | float) else str(one) for one in found))
 
     def known_names(self, can_know: Callable[[object], bool]) -> list[str]:
         """Give the names of its facts, and of those values of expected calls that it `can_know`."""

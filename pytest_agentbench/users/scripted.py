@@ -8,7 +8,7 @@ A question that is only about facts which it names and states gets these alone: 
 gets, in one turn, every fact of `knows` that it names, and the first that fits of:
 
 1. the script's own answer for it: a confirm or decline line with that `about`, or the next line if it is one
-2. a plain yes, once, to the `about` of the request just made
+2. a question or a missing fact that is the next line; a plain yes, once, to the `about` of the request just made
 3. where a wanted value is contradicted the plain no, with the value if the user can know it; the value alone where the
    question states it, too
 4. a request still to be made, where the user has not spoken yet of what is stated; a line that changes what is stated
@@ -16,10 +16,9 @@ gets, in one turn, every fact of `knows` that it names, and the first that fits 
 
 If nothing fits it says the next line, and so it does where the same is asked a third time. If none is left it closes
 where it has all that it wanted, says again what the question names and it had said, or agrees once more to what it
-agreed to. Else it closes where nobody can see what was done, or where it waits for nothing more: also after a goodbye,
-and after a plain yes where no write is expected. Otherwise it says what it knows and nobody said, then that it has no
-answer; the third time the run is stalled. What nobody said is also told with an answer given once more, and before it
-leaves, as long as no call was made. A value counts as wanted until the writes that expect it were made.
+agreed to. Else it closes where nobody can see what was done, or where it waits for nothing more. Otherwise it says what
+it knows and nobody said (also with an answer given once more, and before it leaves, as long as no call was made), then
+that it has no answer; the third time the run is stalled.
 """
 
 from collections import Counter
@@ -89,12 +88,11 @@ class ScriptedUser:
         self._asks_for = tuple(asks_for)
         self._knowledge = Knowledge([Fact(names[0], value, names) for value, names in known], expected, self._language)
         self._script = Script()
-        self._is_begun = False
         self._ids: frozenset[str] = frozenset()
         self._own: tuple[str, ...] = ()
         self._numbers: tuple[Wanted, ...] = ()
-        self._confirmed: set[str] = set()
-        self._nodded, self._refused = set[str](), set[str]()  # agreed to unasked; what a no of the script's is about
+        self._confirmed, self._nodded = set[str](), set[str]()  # agreed to when asked, and unasked
+        self._refused = set[str]()  # what a no of the script's is about
         self._meant: tuple[object, ...] = ()  # what the last line is about, until it was agreed to
         self._done: Counter[Scalar] = Counter()
         self._is_over = False  # all that the user wants was done and said
@@ -104,7 +102,7 @@ class ScriptedUser:
         self._last = UserTurn()
         self._repeated = 0
         self._insisting = Insisting(askable, self._language, is_open=is_open)
-        self._has_insisted = False
+        self._is_begun = self._has_insisted = False
         self._counts: UserTurn | None = None  # what of the last answer was one
 
     async def reply(self, view: View) -> UserTurn:
@@ -119,9 +117,8 @@ class ScriptedUser:
             if not self._script.left:
                 return UserTurn(stop=Stop(reason="the scenario has neither `says` nor `goal`", blame=Blame.SCENARIO))
             self._last = self._next(view, "")
-        elif messages[-1].role == "tool":
-            told = messages[-1].text.strip() or self._language.yes  # what its own tool gave, where no line says it
-            own = UserTurn(text=told, acts=(Act(kind="inform"),))
+        elif messages[-1].role == "tool":  # what its own tool gave, where no line says it
+            own = UserTurn(text=messages[-1].text.strip() or self._language.yes, acts=(Act(kind="inform"),))
             self._last = self._next(view, "") if self._script.left else own
         elif requests := awaiting(messages):
             self._last = self._decide(view, messages, requests)
@@ -142,8 +139,8 @@ class ScriptedUser:
         if view.knows:
             known = [Fact(name, to_json(value), (name, *view.also.get(name, ()))) for name, value in view.knows.items()]
             self._knowledge = Knowledge(known, self._expected, self._language)
-        values = [spoken(fact.value) for fact in self._knowledge.facts]
-        texts = [line.text for line in self._script.lines] + [view.goal, *values]
+        values = (spoken(fact.value) for fact in self._knowledge.facts)
+        texts = [*(line.text for line in self._script.lines), view.goal, *values]
         self._ids = frozenset(code for text in texts for code in codes_in(text))
         self._own = tuple(map(clipped, (*texts, view.persona or "", view.known_info, view.task_instructions)))
 
@@ -202,6 +199,8 @@ class ScriptedUser:
         if heard.asks and self._is_content(heard, messages):
             return UserTurn(stop=Stop(reason="done", unanswered=text))
         if is_again and (times := self._insisting.times(self._last, view, heard, wanted, self._knowledge.names)):
+            if self._script.left and not self._comes(*ANSWERS, "close"):
+                return self._next(view, text)
             if times >= TIMES:
                 return UserTurn(stop=self._insisting.stalled())
             return self._more(self._again(heard), heard, unsaid)
@@ -232,7 +231,9 @@ class ScriptedUser:
         is_lost = (kinds == {"confirm"} or self._repeated > 1) and not (unsaid or heard.matter or self._done)
         if is_lost and not self._has_insisted and (line := self._script.last_request):
             self._has_insisted = True
-            about = line.about or self._known_values(line.text)  # takes back no yes in the same turn
+            about = line.about or self._knowledge.values_in(
+                line.text, self._wants, self._ids
+            )  # takes back no yes in the same turn
             more = UserTurn(text=line.text, acts=(Act(kind="request", about=about),))
         if not more.text:
             return turn
@@ -339,7 +340,7 @@ class ScriptedUser:
             about = tuple(one.value for one in refused)
             is_no = heard.asks and bool(heard.stated)  # "So I cancel R3, yes?" after a no
             return UserTurn(text=self._language.decline, acts=(Act(kind="decline", about=about),)) if is_no else None
-        if not open_ones:
+        if not open_ones or (not heard.stated and self._lacks(view, heard.text)):
             return None
         if heard.asks:
             self._confirm(heard.matter)
@@ -356,7 +357,7 @@ class ScriptedUser:
 
         Nobody names an id that it cannot know: then the next line is said, or the plain no without a value.
         """
-        facts = {one.name: one.value for one in heard.contradicted}
+        facts = {one.name: one.value for one in heard.contradicted if one.name}
         if heard.is_choice:
             return self._inform([Fact(name, value) for name, value in facts.items()])
         known = {name: value for name, value in facts.items() if self._can_know(value, agent_messages(messages))}
@@ -452,7 +453,8 @@ class ScriptedUser:
         if said := self._knowledge.said_before(heard, messages, self._wants, loosely=bool(self._unanswered)):
             return self._inform(said)
         again = [one for one in heard.matter if one.name and repr(one.value) not in self._nodded]
-        if again and view.calls is not None and not (heard.contradicted or is_again):  # "This is final. Are you sure?"
+        again = [] if heard.contradicted or is_again or self._lacks(view, heard.text) else again
+        if again and view.calls is not None:  # "This is final. Are you sure?"
             self._nodded |= {repr(one.value) for one in again}
             return self._yes(again)
         if self._language.names(view.unknown, heard.text):
@@ -470,9 +472,13 @@ class ScriptedUser:
     def _leave(self, view: View, left: Sequence[Wanted], text: str) -> UserTurn:
         """Close behind a message that asks for nothing known; what was asked stands open unless all wanted was done."""
         is_done = any(one.name for one in self._wants) and not any(one.name for one in left)
-        known = self._knowledge.known_names(lambda value: self._can_know(value, ()))
-        is_lacking = not (is_done or view.tried) and self._insisting.lacks(text, known, self._own)
+        is_lacking = not is_done and self._lacks(view, text)
         return UserTurn(stop=Stop(reason="done", unanswered="" if is_done else self._open or text * is_lacking))
+
+    def _lacks(self, view: View, text: str) -> bool:
+        """Whether a message asks for what the scenario does not hold, before any call was tried."""
+        known = self._knowledge.known_names(lambda value: self._can_know(value, ()))
+        return not view.tried and self._insisting.lacks(text, known, self._own)
 
     def _has_none(self) -> UserTurn:
         return UserTurn(text=self._language.unknown, acts=(Act(kind="other"),))
@@ -485,15 +491,10 @@ class ScriptedUser:
     def _is_told(self, messages: Sequence[Message]) -> bool:
         """Whether the agent has said all that the user asks for."""
         told = agent_messages(messages)
-        return all(any(states(value, text, self._locale) for text in told) for value in self._asks_for)
+        return all(any(states(one, text, self._locale) for text in told) for one in self._asks_for)
 
     def _confirm(self, wants: Iterable[Wanted]) -> None:
         self._confirmed |= {repr(one.value) for one in wants}
 
     def _known_values(self, text: str) -> tuple[object, ...]:
-        """Give the known values that a message states: wanted ones, those of facts, and ids of the user's lines."""
-        found: list[object] = [one.value for one in stated(self._wants, text, self._locale)]
-        found += [fact.value for fact in self._knowledge.facts if fact.is_stated(text, self._locale)]
-        plainly = {plain(str(one)) for one in found}
-        found += [raw for code, raw in codes_in(text).items() if code in self._ids - plainly]
-        return tuple(dict.fromkeys(one if isinstance(one, str | int | float) else str(one) for one in found))
+        return self._knowledge.values_in(text, self._wants, self._ids)

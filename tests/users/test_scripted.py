@@ -41,6 +41,7 @@ class Talk:
         language: str = "en",
         asks_for: Sequence[str] = (),
         askable: Sequence[str] = (),
+        is_open: bool = True,
         **view: Any,
     ) -> None:
         expected = [expect] if isinstance(expect, dict) else expect or []
@@ -49,7 +50,7 @@ class Talk:
         scenario = Scenario(id="a", title="a", task=task, says=tuple(map(Line.model_validate, says)))
         self.view = View(**view)
         wants = wants_of(scenario, TOOLS)
-        given = {"wants": wants, "asks_for": asks_for, "askable": askable, "expected": calls}
+        given = {"wants": wants, "asks_for": asks_for, "askable": askable, "is_open": is_open, "expected": calls}
         self.user = ScriptedUser(scenario.says, **given, language=language_of(language))
         self.messages: list[Message] = []
         self.turn = UserTurn()
@@ -498,6 +499,34 @@ def test_a_fact_or_a_question_of_the_authors_comes_before_a_yes(line: Any, asked
 
     assert talk.hear(asked) == next(iter(line.values()))
     assert talk.hear("C11 for M201 until 13 December 2026: shall I?") == "Yes, go ahead."
+
+
+def test_a_line_that_is_left_comes_before_the_same_yes_again() -> None:
+    """ "What can I do for you?" after a yes that nobody needed is for the request that comes next."""
+    says = ("Extend L903.", {"other": "Fine, thanks."}, {"request": "Then return L901."})
+    talk = opened(*says, expect=[{"loan": "L903"}, {"loan": "L901"}], askable=("loan",), is_open=False)
+    talk.done("L903")
+    talk.view = talk.view.model_copy(update={"calls": 1, "tried": 1})
+    heard = [talk.hear(text) for text in ("L903 is extended, L901 is yours too.", *3 * ("What can I do for you?",))]
+
+    assert "Then return L901." in heard
+
+
+def test_an_offer_of_another_thing_gets_no_yes() -> None:
+    """Who asks for C302 and is refused did not ask for C301, whatever number the offer repeats."""
+    talk = opened("I want to borrow C302 for 3 days.", expect=[])
+
+    talk.hear("May I lend you C301, the pirate coat, for 3 days instead?")
+
+    assert [kind for kind, _ in talk.meant] == ["decline"]
+
+
+def test_a_question_for_what_nobody_knows_gets_no_yes() -> None:
+    """The yes would be to what was said before: nobody can go on with it, and the scenario lacks the PIN."""
+    talk = opened("Refund W1.", expect={"order_id": "W1"}, askable=("order_id", "pin"))
+    talk.hear("Order W1: I can refund that. Who are you?")
+
+    assert [act.kind for act in (talk.hear("And your PIN, please?") and talk.turn.acts) or ()] == ["other"]
 
 
 @each(
