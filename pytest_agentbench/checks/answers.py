@@ -15,7 +15,7 @@ from pytest_agentbench.core.names import count
 from pytest_agentbench.core.patterns import pattern
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.scenario import ExpectedReply
-from pytest_agentbench.core.spoken import plain, says, says_in_figures, states
+from pytest_agentbench.core.spoken import is_moment, plain, says, says_in_figures, states
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.verdict import Finding
 
@@ -127,8 +127,10 @@ def check_communicate(run: Run) -> Iterable[Finding]:
 
 
 def is_said(info: str, text: str, locale: str) -> bool:
-    """Whether a text of the agent says an info, a short number in words too, and one within a phrase either way."""
+    """Whether a text of the agent says an info: a date or a time in any spelling, a short number in words too."""
     number = plain(info)
+    if is_moment(info) and states(info.strip(), text, locale):
+        return True
     if says(info, text) or (number.isdecimal() and len(number) <= _DIGITS and states(int(number), text, locale)):
         return True
     return says_in_figures(info, text, locale)

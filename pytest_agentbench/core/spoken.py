@@ -42,6 +42,11 @@ def says(info: str, text: str) -> bool:
     return _is_within(plain(info), plain(text))
 
 
+def is_moment(text: str) -> bool:
+    """Whether a text is a date or a time and nothing else, as a computer writes it: `2026-12-08`, `17:30`."""
+    return any(one.fullmatch(text.strip()) for one in (_DATE, _TIME, _MOMENT))
+
+
 def says_in_figures(info: str, text: str, locale: str = "en") -> bool:
     """Whether `text` says `info` once each has its numbers in figures: `at most 3 guests` is `at most three guests`.
 

@@ -409,7 +409,7 @@ class ScenarioForm(Conversed):
     """The calls, handoffs and approvals of a right run; `[]` means none, no key means that nothing is expected or
     forbidden."""
     communicate: Annotated[_Texts, Holds("a list of what the agent must tell the user")] | None = None
-    """What the agent must tell the user, each text in one message; whole numbers from 2 to 999 may be words."""
+    """What the agent must tell the user, each text in one message; numbers to 999 may be words, dates any spelling."""
     state: Annotated[Free, Holds("a mapping merged into the suite's state before the run")] | None = None
     """Data that is added to the suite's state."""
     description: Annotated[Text | dict[str, Any], OneOf("τ²: what the task is about")] | None = None

@@ -41,6 +41,9 @@ def is_said(info: str, text: str, language: str) -> bool:
         ("en", "two guests", "On day 3 two guests come."),
         ("en", "a 3-day pass", "That is a three-day pass."),
         ("en", "room 2", "You are in room two - the small one."),
+        ("en", "2026-12-08", "It is due on 8 December 2026."),
+        ("de", "2026-12-08", "Fällig am 08.12.2026."),
+        ("en", "2026-12-08 17:30", "It is due on December 8, 2026 at 5:30 pm."),
     ],
 )
 def test_a_number_in_words_says_it(language: str, info: str, text: str) -> None:
