@@ -1,6 +1,7 @@
 """Code of the user run so that nothing it raises ends a run, and a run's state behind one async face."""
 
 import asyncio
+import contextlib
 import inspect
 import sqlite3
 import sys
@@ -212,7 +213,11 @@ class OpenState:
     def _takes_no_time(self, question: str, value: dict[str, Any]) -> bool:
         """Whether a method of the provider need not be handed to the run's thread, which has nothing to do."""
         asked = getattr(self.provider, question, None)
-        return asked is not None and getattr(self._runner, "is_idle", False) and bool(asked(value))
+        if asked is None or not getattr(self._runner, "is_idle", False):
+            return False
+        with contextlib.suppress(Exception):  # a thread of the tools' own may still write to it
+            return bool(asked(value))
+        return False
 
     async def _finish(self, work: Callable[[], Any], method: str, *, at_once: bool = False) -> Any:
         """Run a method in the run's thread, await what it gives if need be, and name the provider in its faults.

@@ -308,7 +308,7 @@ HELPS: dict[str, tuple[Reason, ...]] = {
     "rules that one right run keeps together; more rows of the kind that they are about": get_args(_OfRules),
     "tools that give the same in each fresh environment": get_args(_OfTools),
     "another model; or none (plain phrases)": get_args(_OfModels),
-    "nothing: others are tried in its place": get_args(_OfChance),
+    "nothing need be done: others are tried in its place": get_args(_OfChance),
     "arguments as the schemas of the tools allow them; else tell us": get_args(_OfForms),
 }
 """What helps against each reason; the report and the documentation say it."""

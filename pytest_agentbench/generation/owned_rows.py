@@ -111,7 +111,7 @@ def read_call(name: str, answer: JsonValue) -> CallRecord | None:
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
             values = {one.arg: ast.literal_eval(one.value) for one in call.keywords if one.arg}
             return CallRecord(call.func.id, values, answer)
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         return None
     return None
 

@@ -170,7 +170,7 @@ class Writing:
                         write(document, path)
                     else:
                         copy_atomic(written, path)
-                    written = path
+                    written = written or path  # the first is the run's own: others may write to the next ones
                 except OSError as error:
                     self.problems.append(f"results could not be written to {path}: {error.strerror or error}")
             self._remember(document)

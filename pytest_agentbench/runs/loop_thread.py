@@ -31,7 +31,7 @@ class LoopThread:
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
-        self._loop.time = monotonic  # type: ignore[method-assign]  # an agent replaced it  # an agent may stop the clock of the module
+        self._loop.time = monotonic  # type: ignore[method-assign]  # agents may stop the module's
         self._process = os.getpid()
         self._stopping = False
         self._stopped = threading.Event()

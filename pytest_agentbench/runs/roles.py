@@ -49,7 +49,7 @@ from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.simulation.conversation import Objection, crashed
 from pytest_agentbench.suites.known_info import known_values
 from pytest_agentbench.suites.language import language_of
-from pytest_agentbench.users.knowledge import askable, leaves_open, telling, wants_of
+from pytest_agentbench.users.knowledge import askable, leaves_open, required, telling, wants_of
 from pytest_agentbench.users.modifiers.applying import Behaviour
 from pytest_agentbench.users.scripted import ScriptedUser
 
@@ -179,6 +179,7 @@ class Roles:
                 wants=wants,
                 askable=askable(tools),
                 is_open=leaves_open(scenario, tools),
+                required=required(scenario, tools),
                 asks_for=scenario.communicate_info,
                 known=known_values(scenario, tools),
                 expected=[one for way in scenario.ways for one in way.expected_calls if one.requestor == "assistant"],

@@ -27,11 +27,14 @@ class Insisting:
 
     It asks for nothing else where it states no value and names nothing that a call could take or that has a name in the
     user's language, where every value that is wanted was said, and where no call was tried since: whatever the answer
-    was, the agent lacks nothing. `askable` are the names of what calls take, and wanted calls leave none `is_open`.
+    was, the agent lacks nothing. `askable` are the names of what calls take, and wanted calls leave none `is_open`;
+    `required` those of what the agent cannot do without.
     """
 
-    def __init__(self, askable: Sequence[str], language: Language, *, is_open: bool) -> None:
-        self._askable = askable
+    def __init__(
+        self, askable: Sequence[str], language: Language, *, is_open: bool, required: Sequence[str] = ()
+    ) -> None:
+        self._askable, self._required = askable, required
         self._is_open = is_open
         self._language = language
         self._times = 1
@@ -49,12 +52,12 @@ class Insisting:
         return self._times if is_same else 0
 
     def lacks(self, text: str, known: Iterable[str], own: Sequence[str]) -> bool:
-        """Whether a message without a value names what a call takes, and what the user neither knows nor speaks of.
+        """Whether a message without a value names what the agent needs, and what the user neither knows nor speaks of.
 
         "Please tell me your PIN." is a question without its mark.
         """
         said = {plain(name) for name in known}
-        unknown = [name for name in self._askable if plain(name) not in said and self._language.names([name], text)]
+        unknown = [name for name in self._required if plain(name) not in said and self._language.names([name], text)]
         is_said = any(self._language.names(unknown, one) for one in own)
         return bool(unknown) and not is_said and not any(map(str.isdigit, text))
 

@@ -109,6 +109,13 @@ def askable(toolset: Toolset) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for spec in toolset.of("assistant") for name in spec.arguments or ()))
 
 
+def required(scenario: Scenario, toolset: Toolset) -> tuple[str, ...]:
+    """Give the names of what an agent cannot do without: the required arguments of lookups and of expected calls."""
+    expected = {call.name for way in scenario.ways for call in way.expected_calls}
+    specs = [spec for spec in toolset.of("assistant") if spec.kind != "write" or spec.name in expected]
+    return tuple(dict.fromkeys(str(name) for spec in specs for name in spec.parameters.get("required") or ()))
+
+
 def leaves_open(scenario: Scenario, toolset: Toolset) -> bool:
     """Whether an expected write leaves an argument of its own open, or nobody knows which it has.
 
@@ -208,7 +215,7 @@ class Heard:
         locale: str,
     ) -> None:
         self.text = text
-        self._wants = wants
+        self._wants, self._known = wants, known
         self.asks = has_question_mark(text)
         self._texts = [text, *before]
         self._locale = locale
@@ -236,21 +243,21 @@ class Heard:
 
     def is_told_by(self, line: str) -> bool:
         """Whether a line of the user gives a wanted value that the message offers beside others, or lacks."""
-        return bool(stated(self.stated, line, self._locale)) or any(
-            one.name and not states(one.value, self.text, self._locale)
-            for one in stated(self._wants, line, self._locale)
-        )
+        return bool(stated(self.stated, line, self._locale)) or bool(self._lacking(line))
+
+    def _lacking(self, line: str) -> list[Wanted]:
+        """Give the expected values of a line that the message lacks, and has no other one of in its place."""
+        has = {one.name for one in stated(self._wants, self.text, self._locale)}
+        return [one for one in stated(self._wants, line, self._locale) if one.name and one.name not in has]
 
     def is_changed_by(self, line: str) -> bool:
         """Whether a line of the user names a wanted id where the message states another of its kind, and not that one.
 
         "Make it C7, please." changes "B5, shall I?".
         """
-        expected = [one for one in self._wants if one.name]
-        codes = codes_in(self.text).keys() - {plain(str(one.value)) for one in expected}
-        kinds = {_kind(code) for code in codes}
-        named = [one for one in stated(expected, line, self._locale) if _kind(plain(str(one.value))) in kinds]
-        return bool(named) and not any(states(one.value, self.text, self._locale) for one in named)
+        codes = (codes_in(self.text).keys() & self._known) - {plain(str(one.value)) for one in self._wants if one.name}
+        kinds = {_kind(code) for code in codes}  # of what the user spoke of: "on A4 paper" is no wish
+        return any(_kind(plain(str(one.value))) in kinds for one in self._lacking(line))
 
     def is_about(self, values: Sequence[object], *, alone: bool) -> bool:
         """Whether the message, or one of those before it, states one of `values`.

@@ -67,6 +67,7 @@ class ScriptedUser:
         wants: Sequence[Wanted] = (),
         askable: Sequence[str] = (),
         is_open: bool = True,
+        required: Sequence[str] = (),
         asks_for: Sequence[str] = (),
         expected: Sequence[ExpectedCall] = (),
         known: Sequence[tuple[Scalar, tuple[str, ...]]] = (),
@@ -75,7 +76,7 @@ class ScriptedUser:
         """Say `lines` (none: those of the view, or its goal) to get what it `wants` done and be told `asks_for`.
 
         `expected` are the agent's calls that it approves, `known` values with their names where it `knows` none,
-        `askable` the names of what a call could take, of which what it wants leaves some open if it `is_open`.
+        `askable` the names of what calls take, of which its wishes leave some if `is_open`, `required` those they need.
         """
         self._language = language or language_of("en")
         self._locale = self._language.locale
@@ -88,8 +89,7 @@ class ScriptedUser:
         self._asks_for = tuple(asks_for)
         self._knowledge = Knowledge([Fact(names[0], value, names) for value, names in known], expected, self._language)
         self._script = Script()
-        self._ids: frozenset[str] = frozenset()
-        self._own: tuple[str, ...] = ()
+        self._ids, self._own = frozenset[str](), tuple[str, ...]()
         self._numbers: tuple[Wanted, ...] = ()
         self._confirmed, self._nodded = set[str](), set[str]()  # agreed to when asked, and unasked
         self._refused = set[str]()  # what a no of the script's is about
@@ -101,7 +101,7 @@ class ScriptedUser:
         self._open = ""
         self._last = UserTurn()
         self._repeated = 0
-        self._insisting = Insisting(askable, self._language, is_open=is_open)
+        self._insisting = Insisting(askable, self._language, is_open=is_open, required=required)
         self._is_begun = self._has_insisted = False
         self._counts: UserTurn | None = None  # what of the last answer was one
 

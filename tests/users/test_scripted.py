@@ -42,6 +42,7 @@ class Talk:
         asks_for: Sequence[str] = (),
         askable: Sequence[str] = (),
         is_open: bool = True,
+        required: Sequence[str] = (),
         **view: Any,
     ) -> None:
         expected = [expect] if isinstance(expect, dict) else expect or []
@@ -51,6 +52,7 @@ class Talk:
         self.view = View(**view)
         wants = wants_of(scenario, TOOLS)
         given = {"wants": wants, "asks_for": asks_for, "askable": askable, "is_open": is_open, "expected": calls}
+        given["required"] = required
         self.user = ScriptedUser(scenario.says, **given, language=language_of(language))
         self.messages: list[Message] = []
         self.turn = UserTurn()
@@ -521,9 +523,16 @@ def test_an_offer_of_another_thing_gets_no_yes() -> None:
     assert [kind for kind, _ in talk.meant] == ["decline"]
 
 
+def test_a_code_beside_what_is_wanted_changes_no_wish() -> None:
+    """A second request comes when the first is done, whatever card or paper the question speaks of."""
+    talk = opened("Refund order W1, please.", "And refund W2 as well.", expect=[{"order": "W1"}, {"order": "W2"}])
+
+    assert talk.hear("I will refund order W1 to card C5, on A4 paper. Shall I?") == "Yes, please."
+
+
 def test_a_question_for_what_nobody_knows_gets_no_yes() -> None:
     """The yes would be to what was said before: nobody can go on with it, and the scenario lacks the PIN."""
-    talk = opened("Refund W1.", expect={"order_id": "W1"}, askable=("order_id", "pin"))
+    talk = opened("Refund W1.", expect={"order_id": "W1"}, required=("order_id", "pin"))
     talk.hear("Order W1: I can refund that. Who are you?")
 
     assert [act.kind for act in (talk.hear("And your PIN, please?") and talk.turn.acts) or ()] == ["other"]
@@ -544,7 +553,7 @@ def test_a_question_for_what_nobody_knows_gets_no_yes() -> None:
 def test_a_demand_for_what_nobody_knows_stays_open(says: str, text: str, is_open: bool) -> None:
     """It is a question without its mark where it names what a call takes and the scenario does not hold."""
     expect = {"order_id": "W1", "member": "M2"}
-    talk = opened(says, expect=expect, askable=("order_id", "pin", "card_number", "member"))
+    talk = opened(says, expect=expect, required=("order_id", "pin", "card_number", "member"))
 
     assert bool(talk.close(text).unanswered) is is_open
 
