@@ -36,17 +36,23 @@ def asked_at(app: Any) -> dict[str, Any]:
     Routes with parameters in their paths are left out: nobody knows these.
     """
     posted = {route.path: getattr(route, "endpoint", None) for route in _routes(app) if "{" not in route.path}
-    document = _document(app)
-    found = []
+    try:
+        found = list(_described(_document(app), posted))
+    except (AttributeError, TypeError, KeyError):  # a document in another form: the app is asked in the usual way
+        found = []
+    if len(found) == 1:
+        return found[0].keys
+    return {"url": next(iter(posted))} if len(posted) == 1 and not found else {}
+
+
+def _described(document: dict[str, Any], posted: Mapping[str, Any]) -> Iterator[_Route]:
+    """Give the routes of a document that take a text; `posted` are the functions of the app's routes by their paths."""
     for path, methods in document.get("paths", {}).items():
         body = _body(_schema(methods.get("post", {}).get("requestBody", {}), document), document)
         if body is not None and "{" not in path:
             # the router that an app includes under a prefix knows the rest of the path
             own = max((one for one in posted if path.endswith(one)), key=len, default="")
-            found.append(_Route(path, body, _reply(methods["post"], posted.get(own), body, document)))
-    if len(found) == 1:
-        return found[0].keys
-    return {"url": next(iter(posted))} if len(posted) == 1 and not found else {}
+            yield _Route(path, body, _reply(methods["post"], posted.get(own), body, document))
 
 
 def _routes(holder: Any) -> Iterator[Any]:
@@ -72,6 +78,8 @@ def _schema(holder: Mapping[str, Any], document: dict[str, Any]) -> dict[str, An
 def _resolved(schema: dict[str, Any], document: dict[str, Any]) -> dict[str, Any]:
     """Follow a reference into the document, and of alternatives take the first."""
     for _ in range(10):
+        if not isinstance(schema, dict):
+            return {}  # `true` is a schema, too
         if "$ref" in schema:
             name = schema["$ref"].rpartition("/")[2]
             schema = document.get("components", {}).get("schemas", {}).get(name, {})

@@ -402,7 +402,7 @@ class FastAPI:
 
     def openapi(self):
         asked = {"required": ["text", "thread_id"], "properties": {
-            "text": {"type": "string"}, "thread_id": {"anyOf": [{"type": "string"}, {"type": "null"}]}}}
+            "deep": True, "text": {"type": "string"}, "thread_id": {"anyOf": [{"type": "string"}, {"type": "null"}]}}}
         answer = {"properties": {"answer": {"type": "string"}, "thread_id": {"type": "string"}}}
         body = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Asked"}}}}
         said = {"200": {"content": {"application/json": {"schema": answer}}}}
