@@ -75,17 +75,15 @@ def _schema(holder: Mapping[str, Any], document: dict[str, Any]) -> dict[str, An
     return _resolved(holder.get("content", {}).get("application/json", {}).get("schema", {}), document)
 
 
-def _resolved(schema: dict[str, Any], document: dict[str, Any]) -> dict[str, Any]:
+def _resolved(schema: Any, document: dict[str, Any]) -> dict[str, Any]:
     """Follow a reference into the document, and of alternatives take the first."""
     for _ in range(10):
-        if not isinstance(schema, dict):
-            return {}  # `true` is a schema, too
-        if "$ref" in schema:
+        if isinstance(schema, dict) and "$ref" in schema:
             name = schema["$ref"].rpartition("/")[2]
             schema = document.get("components", {}).get("schemas", {}).get(name, {})
-        elif schema.get("anyOf") and "type" not in schema:
+        elif isinstance(schema, dict) and schema.get("anyOf") and "type" not in schema:
             schema = schema["anyOf"][0]
-    return schema
+    return schema if isinstance(schema, dict) else {}  # `true` is a schema, too
 
 
 def _body(schema: dict[str, Any], document: dict[str, Any]) -> dict[str, str] | None:

@@ -287,7 +287,8 @@ def tools_of(
             for name, value in vars(module).items()
             if inspect.isfunction(value) and value.__module__ == module.__name__ and not name.startswith("_")
         ]
-    if not isinstance(functions, list | tuple) or not all(callable(function) for function in functions):
+    functions = [*map(_function, functions)] if isinstance(functions, list | tuple) else functions
+    if not isinstance(functions, list) or not all(map(callable, functions)):
         raise EnvironmentFaultError(f"{_file(module)}: TOOLS is {functions!r:.200}; it must be a list of functions")
     if not functions:
         raise EnvironmentFaultError(f"{_file(module)}: defines no public function and no TOOLS list, so no tools")
@@ -304,6 +305,12 @@ def tools_of(
             raise EnvironmentFaultError(f"{_file(module)}: two tools are named {tool.name!r}")
         names.add(tool.name)
     return tools
+
+
+def _function(item: Any) -> Any:
+    """Give the function of a framework's tool, which is none itself: LangChain's `@tool` keeps it as `func`."""
+    inner = getattr(item, "func", None) or getattr(item, "coroutine", None)
+    return inner if not callable(item) and callable(inner) else item
 
 
 def _model(name: str, parameters: Sequence[Parameter], told: Sequence[str], open_ended: bool) -> type[BaseModel]:

@@ -184,7 +184,8 @@ def _unreset(suite: Suite) -> Iterator[tuple[Keys, str]]:
     parts = _parts(suite.agent, suite.environment, None)
     reset = [part.service for part in parts if part.reset]
     for part in _written(suite):
-        if part.service and part.service.share == "session" and part.service not in reset:
+        is_front = bool(reset) and part.path[0] == "agent"  # what it changes is behind what is reset
+        if part.service and part.service.share == "session" and part.service not in reset and not is_front:
             yield (*part.path, "serve", "share"), _RESET
     for spec in suite.environment.providers:
         if isinstance(spec.remote, McpSpec) and spec.remote.share == "session":

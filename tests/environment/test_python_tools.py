@@ -4,6 +4,7 @@ import asyncio
 import types
 from collections.abc import Callable
 from enum import Enum
+from types import SimpleNamespace
 from typing import Annotated, Any, Literal, Optional
 
 import jsonschema
@@ -81,6 +82,13 @@ def test_the_schema_comes_from_signature_and_docstring() -> None:
     assert properties["mode"]["enum"] == ["fast", "slow"]
     assert spec.arguments == frozenset(properties)
     jsonschema.validate(FULL, spec.parameters)
+
+
+def test_the_tools_of_a_framework_are_taken_by_their_functions() -> None:
+    """LangChain's `@tool` makes an object that is no function, and keeps the function as `func`."""
+    (tool,) = tools_of(module(TOOLS=[SimpleNamespace(name="everything", func=everything)]))
+
+    assert tool.spec.name == "everything"
 
 
 def test_arguments_are_converted_to_the_declared_types() -> None:
@@ -193,6 +201,7 @@ def unresolved(value: "Nowhere") -> None:  # noqa: F821 - that is the point
         (module(_hidden=lambda: None, imported=len), "no public function and no TOOLS"),
         (module(TOOLS=[lambda: None]), "has no name"),
         (module(TOOLS="search"), "must be a list of functions"),
+        (module(TOOLS=[SimpleNamespace(func="search")]), "must be a list of functions"),
         (module(TOOLS=[everything, everything]), "two tools are named 'everything'"),
     ],
 )

@@ -251,3 +251,20 @@ async def test_a_conversation_is_that_of_whom_a_lookup_checks(tmp_path: Path) ->
 
     assert {draft.owner.table for draft in found.drafts} == {"makers"}
     assert not any(draft.owner.role for draft in found.drafts)
+
+
+async def test_values_that_are_keys_of_a_table_name_its_rows(tmp_path: Path) -> None:
+    """Where tools call a maker's mark `card`, a recipe that lists cards says whose they are: nobody is two people."""
+    suite = KILN["agentbench.yaml"].replace("same: [mark]", "same: [card]")
+    for name, text in {**KILN, "agentbench.yaml": suite}.items():
+        (tmp_path / name).write_text(text.replace("mark: str", "card: str").replace("(mark,", "(card,"), "utf-8")
+    tools = (tmp_path / "kiln_tools.py").read_text("utf-8").replace("no, mark)", "no, card)")
+    (tmp_path / "kiln_tools.py").write_text(tools, "utf-8")
+
+    found = await planned(tmp_path / "agentbench.yaml", 4, 1, 2, values={"card": ("HZL-4", "BRK-2")})
+
+    cards = [{str(call.call.arguments["card"]) for call in draft.calls} for draft in found.drafts]
+    assert [len(several) for several in cards] == [1] * 4
+    assert all(
+        draft.owner.table == "makers" and str(draft.owner.key) in cards[at] for at, draft in enumerate(found.drafts)
+    )

@@ -195,6 +195,7 @@ def test_a_name_that_ends_in_a_short_word_says_of_nothing_what_is_wanted() -> No
     wanted = [next(wanted_of(answer, ["HZL-4"], tool, {})) for tool in ("sign_in", "find_member")]
 
     assert [(one.label, one.thing) for one in wanted] == [("name", ""), ("name", "member")]
+    assert [one.thing for one in wanted_of([{"loan": "L301", "tier": "full"}], [], "list_loans", {})] == ["", "loans"]
 
 
 def test_an_edge_that_the_world_does_not_bear_is_closed(hotel: tuple[Stock, Graph]) -> None:

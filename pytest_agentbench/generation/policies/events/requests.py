@@ -247,6 +247,8 @@ class ToolArguments:
         if keyed is not None:
             return Argument(name=name, role="key", table=keyed.name, column=keyed.key[0], many=many, other=other)
         given = tuple(self._given.get(f"{tool}.{name}") or self._given.get(name, ()))
+        if given and (holder := self._samples.keyed_by_all(given)) is not None:
+            return Argument(name=name, role="key", table=holder.name, column=holder.key[0], many=many, other=other)
         if many:
             return None
         tables = [one for one in self._samples.schema.tables if self._samples.rows.get(one.name)]

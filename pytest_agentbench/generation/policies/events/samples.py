@@ -151,6 +151,13 @@ class Samples:
         value = self.row(place).get(table.key[0])
         return [] if value is None else [_leaf(value)]
 
+    def keyed_by_all(self, values: Iterable[Any]) -> Table | None:
+        """Find the only table whose keys all of these values are: cards that the rows of members have as theirs."""
+        texts = set(map(_leaf, values))
+        found = [name for name, keys in self._keys.items() if keys and texts <= keys]
+        table = self.schema.get(found[0]) if len(found) == 1 else None
+        return table if table is not None and len(table.key) == 1 else None
+
     def place_of(self, table: str, column: str, value: Any) -> Place | None:
         """Find a row by the value of a column."""
         rows = self.rows.get(table, ())

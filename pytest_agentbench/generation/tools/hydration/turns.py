@@ -60,7 +60,9 @@ def wanted_of(
             continue
         if all(word.isalpha() and len(word) >= _SHORTEST for word in label.split()) and plain(label) != plain(text):
             around = words_of(path.removeprefix("0.").rpartition(".")[0].rpartition(".")[2] or noun).split()
-            thing = around[-1] if " " not in label and around and around[-1] != label else ""
+            # "the loan of the loans" says nothing more than "the loan"
+            is_other = bool(around) and around[-1].removesuffix("s") != label.removesuffix("s")
+            thing = around[-1] if " " not in label and is_other else ""
             yield Wanted(label=label, thing=thing, text=text, path=path)
 
 
