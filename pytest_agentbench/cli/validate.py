@@ -17,7 +17,7 @@ from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.report.table import ASCII, UNICODE, Align, Glyphs, table, wrap
 from pytest_agentbench.results.secrets import redactor_of
 from pytest_agentbench.suites.relabel import ByHandError, write_act
-from pytest_agentbench.suites.script_lines import CHOICES, Unlabelled, unlabelled
+from pytest_agentbench.suites.script_lines import CHOICES, YES_BEFORE, Unlabelled, unlabelled
 from pytest_agentbench.suites.suite_file import load_suite
 from pytest_agentbench.validation.report import Kind, ScenarioReport, SuiteReport
 from pytest_agentbench.validation.scenario import validate as validate_suite
@@ -186,7 +186,7 @@ def _lines(report: SuiteReport, options: ValidateOptions, glyphs: Glyphs, *, low
         yield from wrap(f"not asked: {skipped.what}; {skipped.why}", WIDTH, "  ")
     yield from _section("suite", [("", problem) for problem in report.problems])
     yield from _section("lines that do not say what they mean; --fix asks", [("", one) for one in report.unlabelled])
-    yield from wrap(CHOICES, WIDTH, "  ") if report.unlabelled else ()
+    yield from wrap(f"{YES_BEFORE}: {CHOICES}", WIDTH, "  ") if report.unlabelled else ()
     for kind, _ in _ASKED:
         yield from _section(_title(kind), _issues(scenarios, kind))
         if kind == "oracle":

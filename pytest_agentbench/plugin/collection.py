@@ -22,7 +22,7 @@ from pytest_agentbench.plugin.run_store import SEQUENTIAL, Session, bound_by_sta
 from pytest_agentbench.runs.forecast import asks_models, estimate, has_auditor
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.suites.scenario_files import SUFFIXES, is_suite_file
-from pytest_agentbench.suites.script_lines import CHOICES
+from pytest_agentbench.suites.script_lines import CHOICES, YES_BEFORE
 
 _MOST_LINES = 5
 """Lines without a label that are named."""
@@ -145,7 +145,8 @@ class Collecting:
             return
         judged = self._session.options.judge and all(has_auditor(one.suite) for one in lines)
         left = "left to the auditor" if judged else "not measured"
-        yield f"agentbench: lines of users that do not say what they mean ({len(lines)}); a yes there is {left}"
+        what = f"a yes or no there is {left}, and {YES_BEFORE}"
+        yield f"agentbench: lines of users that do not say what they mean ({len(lines)}); {what}"
         for one in lines[:_MOST_LINES]:
             yield self._session.secrets.text(f"  {one.told(self._config.invocation_params.dir)}")
         if len(lines) > _MOST_LINES:

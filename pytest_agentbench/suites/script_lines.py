@@ -24,6 +24,9 @@ from pytest_agentbench.suites.scenario_files import Entry, read_scenario_file
 CHOICES = f'write `{{confirm: "…"}}` or another act in place of the words; acts: {", ".join(ACT_KINDS)}'
 """What to do about such a line."""
 
+YES_BEFORE = "the user may say yes before such a line"
+"""What happens where nobody knows that the next line is the answer."""
+
 _WORDS = 60
 """Characters of a line that are shown."""
 

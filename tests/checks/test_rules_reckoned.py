@@ -252,3 +252,24 @@ def test_numbers_of_any_size_are_reckoned() -> None:
         True,
         True,
     )
+
+
+@each(
+    ("wanted", "gave_back", "said", "expected"),
+    [
+        ("charge", {"charge": 0.0}, ["There is nothing to pay."], None),
+        ("charge", {"charge": "0.00"}, ["There is nothing to pay."], None),
+        ("charge", {"charge": 0}, ["You pay 0.00."], True),
+        ("charge", {"charge": 0}, [], False),
+        ("charge", {"charge": False}, ["Nothing to pay."], False),
+        (".", {"charge": 0, "loan": 31}, ["Loan 31 is back, nothing to pay."], None),
+        (".", {"charge": 0, "loan": 31}, ["Nothing to pay."], False),
+    ],
+)
+def test_zero_is_said_in_words_that_nobody_lists(
+    wanted: str, gave_back: dict[str, Any], said: list[str], expected: bool | None
+) -> None:
+    """An agent that says something, and not the figure, may have said it: that is not measured."""
+    rule = after_looking({"must_say": {"$result": wanted}})
+
+    assert outcome(rule, gave("get_order", gave_back), *map(agent, said)) == (True, expected)

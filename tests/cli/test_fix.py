@@ -84,7 +84,8 @@ def test_lines_are_listed_with_their_places(suite: Path, capsys: pytest.CaptureF
     assert "lines that do not say what they mean; --fix asks (2)" in text
     assert "  agentbench.yaml:7:9: 'Not a problem, do that'\n" in text
     assert "  agentbench.yaml:9:9: 'Leave the other one'\n" in text
-    assert "acts: request, inform, confirm,\n  condition, decline" in text
+    assert "the user may say yes before such a line: write" in text
+    assert "acts: request, inform, confirm, condition, decline" in " ".join(text.split())
     assert "1 of 1 scenario valid" in text
 
 

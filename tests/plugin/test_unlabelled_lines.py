@@ -22,7 +22,7 @@ def test_the_first_are_named_and_the_rest_counted(project: Project, arguments: t
     result = project.run(*arguments)
 
     text = result.stdout.str()
-    assert "agentbench: lines of users that do not say what they mean (6); a yes there is not measured" in text
+    assert "agentbench: lines of users that do not say what they mean (6); a yes or no there is not measured, and the user may say yes before" in text
     assert text.count("agentbench.yaml:") >= 5
     assert "'Fine by me, do that'" in text
     assert "'Or not'" in text
@@ -39,8 +39,8 @@ def test_what_they_agree_to_is_left_to_the_auditor_where_there_is_one(
     judge = {"llm": {"model": "m", "base_url": "http://127.0.0.1:9/v1"}}
     project.suite(scenario("a", "Fine by me, do that"), judge=judge, auditor=auditor, policies=[ASKS])
 
-    assert f"(1); a yes there is {left}" in project.run("--co").stdout.str()
-    assert "(1); a yes there is not measured" in project.run("--co", "-oagentbench_judge=false").stdout.str()
+    assert f"(1); a yes or no there is {left}" in project.run("--co").stdout.str()
+    assert "(1); a yes or no there is not measured" in project.run("--co", "-oagentbench_judge=false").stdout.str()
 
 
 def test_only_runs_that_are_selected_count(project: Project) -> None:
