@@ -7,6 +7,7 @@ is the initial state where there was none, and the final one where nothing was w
 import math
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -219,6 +220,8 @@ _STRAIGHT = str.maketrans({"‘": "'", "’": "'", "ʼ": "'", "“": '"', "”":
 
 _CENTS = 100
 
+_FIGURES = "have the agent say it in figures, or ask a judge about it in a rubric"
+
 
 @dataclass(frozen=True)
 class _Known:
@@ -238,10 +241,24 @@ class _Known:
             for one in self.values
         )
 
+    def may_say(self, text: str) -> bool:
+        """Whether a text states every value but what is zero, which is said in many words: *nothing to pay*."""
+        others = tuple(one for one in self.values if not _is_zero(one))
+        return len(others) < len(self.values) and replace(self, values=others).is_said(text)
+
     def _ways(self, value: JsonValue) -> list[JsonValue]:
         if not self.rounded or not is_number(value):
             return [value]
         return [value, *(turn(value * _CENTS) / _CENTS for turn in (math.floor, math.ceil))]
+
+
+def _is_zero(value: JsonValue) -> bool:
+    """Whether a value is a number that is zero, or a text that is one."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return False
+    with suppress(ValueError):
+        return float(value) == 0
+    return False
 
 
 def places(facts: Facts, speaker: Requestor, messages: range, most: int | None = None) -> list[int]:
@@ -252,8 +269,8 @@ def places(facts: Facts, speaker: Requestor, messages: range, most: int | None =
 def find(facts: Facts, spoken: Spoken, messages: Iterable[int], subject: int | None) -> tuple[int, str] | Doubt | None:
     """Give the first of these messages (indices) that says one of the texts, and the text as it is shown.
 
-    Where none says one of those that can be told, give the doubt if one cannot be reckoned, and raise `NotThereError`
-    if one leads to nothing.
+    Where none says one of those that can be told, give the doubt if one cannot be reckoned, or is zero and may have
+    been said in other words; raise `NotThereError` if one leads to nothing.
     """
     wanted: list[str | _Known | Pattern] = []
     doubts: list[Doubt] = []
@@ -270,6 +287,8 @@ def find(facts: Facts, spoken: Spoken, messages: Iterable[int], subject: int | N
         for one in wanted:
             if _is_said(one, text):
                 return index, _shown(one)
+            if isinstance(one, _Known) and one.may_say(text):
+                doubts.append(Doubt(f"{_shown(one)} may have been said in other words", _FIGURES))
     if missing is not None and not doubts:
         raise missing
     return doubts[0] if doubts else None

@@ -22,7 +22,8 @@ def test_the_first_are_named_and_the_rest_counted(project: Project, arguments: t
     result = project.run(*arguments)
 
     text = result.stdout.str()
-    assert "agentbench: lines of users that do not say what they mean (6); a yes or no there is not measured, and the user may say yes before" in text
+    assert "agentbench: lines of users that do not say what they mean (6); a yes or no there is not measured" in text
+    assert "not measured, and the user may say yes before such a line" in text
     assert text.count("agentbench.yaml:") >= 5
     assert "'Fine by me, do that'" in text
     assert "'Or not'" in text
