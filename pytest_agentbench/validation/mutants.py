@@ -25,7 +25,7 @@ from pytest_agentbench.core.tool import ToolCall, Toolset, ToolSpec
 from pytest_agentbench.core.verdict import Verdict
 from pytest_agentbench.environment.new_rows import rekeyed
 from pytest_agentbench.validation.known import Known, likely_calls
-from pytest_agentbench.validation.oracle import DONE, Heard, Oracle, Rules, opening
+from pytest_agentbench.validation.oracle import DONE, Heard, Oracle, Rules, opening, wish_for
 from pytest_agentbench.validation.report import Mutant, Operator
 from pytest_agentbench.validation.scripted_run import (
     Performance,
@@ -322,7 +322,8 @@ def _wrong_order(source: MutantSource) -> Changes:
             continue
         asked = [one for one in steps if one.position == step.position and one.part in ("question", "consent")]
         if asked:
-            yield f"{_shown(call)} before asking the user", _but(steps, [step], asked[0], [step, asked[0]])
+            now = [*wish_for(step, steps, source.scenario), step, asked[0]]
+            yield f"{_shown(call)} before asking the user", _but(steps, [step], asked[0], now)
         before = steps[: steps.index(step)]
         earlier = [one for one in before if one.call is not None and source.rules.orders(one.call.name, call)]
         if earlier:

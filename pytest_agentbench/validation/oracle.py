@@ -30,6 +30,7 @@ from pytest_agentbench.core.matchers import holds_matcher, holds_reference, is_m
 from pytest_agentbench.core.moments import dated, is_moment, moment_text
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.scenario import ExpectedCall, Scenario
+from pytest_agentbench.core.spoken import states
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import ToolCall, ToolResult, Toolset
 from pytest_agentbench.simulation.views import user_view
@@ -209,6 +210,28 @@ def opening(scenario: Scenario) -> list[Step]:
         steps.append(Step(party="user", part="line", text=line))
         steps.append(Step(party="assistant", part="filler", text=HEARD))
     return steps
+
+
+def wish_for(step: Step, script: ScriptedRun, scenario: Scenario) -> list[Step]:
+    """Give the user's own request for a call, where it is a later line than that for the last call agreed to before.
+
+    A right run has heard all lines before its first call. A user says this one after the earlier call.
+    """
+    said = [(line.text, line.act) for line in scenario.says]
+    locale = scenario.language or "en"
+
+    def line_of(call: ToolCall) -> int:
+        values = [value for _, value in scalars(call.arguments)]
+        stated = (next((at for at, (text, _) in enumerate(said) if states(one, text, locale)), 0) for one in values)
+        return max(stated, default=0)
+
+    asked = {one.position: line_of(one.call) for one in script if one.part == "call" and one.call is not None}
+    before = script[: script.index(step)]
+    agreed = [one.position for one in before if one.part == "consent" and one.position != step.position]
+    at = asked.get(step.position, 0)
+    if not agreed or at <= asked.get(agreed[-1], at) or said[at][1] != "request":
+        return []
+    return [Step(party="user", part="line", text=said[at][0], session=step.session)]
 
 
 class Writer:

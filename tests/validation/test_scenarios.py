@@ -93,6 +93,21 @@ def test_rules_of_policies_are_kept_by_the_oracle(tmp_path: Path) -> None:
     assert report.operators["wrong order"] == (2, 2)
 
 
+def test_a_yes_to_what_was_asked_before_is_none_to_a_later_wish(tmp_path: Path) -> None:
+    """The user asks for the second change when the first is made: then a wrong run cannot rest on the first yes."""
+    other = {"create_ticket": {"person_id": "P1", "title": "Lamp"}}
+    policy = {**CONFIRM, "rule": {"confirm_before": {"calls": ["close_ticket", "create_ticket"]}}}
+    says = ["Close ticket T1, please. I am P1.", {"confirm": "Yes."}]
+    later = [{"request": "Now open one called Lamp."}, {"confirm": "Yes, do."}]
+
+    report = one(tmp_path / "a", scenario(says=[*says, *later], expect=[CLOSE, other]), policies=[policy])
+
+    assert report.operators["wrong order"] == (2, 2)
+    at_once = ["Close ticket T1, and open one called Lamp. I am P1.", *says[1:], *later[1:]]
+    known = one(tmp_path / "b", scenario(says=at_once, expect=[CLOSE, other]), policies=[policy])
+    assert known.operators["wrong order"] == (1, 2)
+
+
 def test_a_rule_that_forbids_too_much_is_found(tmp_path: Path) -> None:
     """A policy that no right run can keep is a problem of the scenario, told in the policy's name."""
     never = {"id": "hands-off", "text": "Close nothing.", "rule": {"never": {"calls": ["close_ticket"]}}}
