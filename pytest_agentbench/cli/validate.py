@@ -191,7 +191,7 @@ def _lines(report: SuiteReport, options: ValidateOptions, glyphs: Glyphs, *, low
         yield from _section(_title(kind), _issues(scenarios, kind))
         if kind == "oracle":
             yield from _section(
-                "conditions of rules that no result of a right run fits", [("", one) for one in report.unfit]
+                "conditions of rules that no result or state of a right run fits", [("", one) for one in report.unfit]
             )
     undecided = [(one.id, text) for one in scenarios for text in one.undecided]
     yield from _section("undecided: only a tool that cannot be called here could give it", undecided)
@@ -308,7 +308,8 @@ def _verdict(report: SuiteReport, options: ValidateOptions, *, low: bool) -> str
         parts.append(f"{count(len(report.problems), 'problem')} of the suite")
     text = ", ".join(parts)
     reasons = [f"{len(wrong)} not valid" if wrong else "", "too many wrong runs pass" if low else ""]
-    reasons += ["the suite has problems" if report.problems else "", "a rule fits no result" if report.unfit else ""]
+    reasons += ["the suite has problems" if report.problems else ""]
+    reasons += ["a rule fits no result or state" if report.unfit else ""]
     why = " and ".join(filter(None, reasons))
     return f"{text}: FAILED, since {why}" if why else f"{text}: ok"
 

@@ -2,22 +2,30 @@
 are forbidden as well.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from typing import cast
 
 from pytest_agentbench.checks.matchers import matches
 from pytest_agentbench.core.errors import AgentBenchError, Problem
-from pytest_agentbench.core.matchers import holds_matcher
+from pytest_agentbench.core.json_values import JsonValue, to_json
+from pytest_agentbench.core.matchers import holds_matcher, is_reference
 from pytest_agentbench.core.misfit import Misfit
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.scenario import ExpectedCall
+from pytest_agentbench.core.state import State
 from pytest_agentbench.core.suite import StateSpec, Suite
+from pytest_agentbench.core.text import printable
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.environment.json_state import JsonState
 from pytest_agentbench.environment.sqlite_state import SqliteState
 from pytest_agentbench.environment.state_provider import build_provider
 from pytest_agentbench.suites.call_check import Finder
+from pytest_agentbench.suites.rule_check import state_paths
+from pytest_agentbench.suites.rule_types import Fault, Form, form_of, missing_step, never_true
+from pytest_agentbench.validation.world_values import shape_of
 
 
 def impossible(suite: Suite, toolset: Toolset) -> list[Problem]:
@@ -86,6 +94,54 @@ def _untold(spec: StateSpec, suite: Suite, toolset: Toolset, finder: Finder) -> 
             hint = f"write {{{name}: {{{missing[0]}: …}}}}"
         if message:
             yield finder.suite_problem(("environment", "state", "tools", index), message, hint)
+
+
+def unfit_states(suite: Suite, states: Sequence[State]) -> Iterator[Problem]:
+    """Give what rules ask of the state that none of these has: a table, or a column; a row may be absent."""
+    finder = Finder(suite.path)
+    for position, policy in enumerate(suite.policies if states else ()):
+        rule = to_json(policy.rule)
+        for path in state_paths(rule, ("rule",)) if policy.rule is not None else ():
+            asked = reduce(getitem, path[1:], rule)
+            for where, message, hint in _unfit_state(asked["at"], asked["value"], states):
+                yield finder.policy_problem((position, *path, *where), message, hint)
+
+
+def _unfit_state(at: Sequence[JsonValue], value: JsonValue, states: Sequence[State]) -> Iterator[Fault]:
+    """Follow the way through all states at once; it ends where nothing was seen, so that nothing is known."""
+    found: list[JsonValue] = list(states)
+    way: list[str] = []
+    for depth, step in enumerate(at):
+        inner = [one[str(step)] for one in found if isinstance(one, dict) and str(step) in one]
+        if not inner:
+            entries = [item for one in found for item in _entries(one)]
+            is_row = depth > 0 and all(isinstance(one, dict) for one in entries)
+            if not (is_reference(step) or is_row):
+                yield from missing_step([str(step)], _form(found), ("at", depth), _whose(way))
+                return
+            inner = entries
+        found = inner
+        way.append(f"<{next(iter(step.values()))}>" if is_reference(step) else str(step))
+    if found:
+        yield from never_true(value, _form(found), ("value",), _whose(way))
+
+
+def _entries(value: JsonValue) -> Iterable[JsonValue]:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+
+
+def _form(found: Sequence[JsonValue]) -> Form:
+    """Give what values were seen to be; where mappings differ in their keys, another one may have others still."""
+    shape = shape_of(found)
+    if len({frozenset(one) for one in found if isinstance(one, dict)}) > 1:
+        for way in shape.get("anyOf", [shape]):
+            way.pop("additionalProperties", None)
+    return form_of([shape], {})
+
+
+def _whose(way: Sequence[str]) -> str:
+    place = ".".join(map(printable, way))
+    return f"the state{' at ' if way else ''}{place} of right runs"
 
 
 def _forbidden(suite: Suite) -> Iterator[Problem]:

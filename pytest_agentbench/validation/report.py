@@ -107,7 +107,7 @@ class SuiteReport(Model):
     """What is known of a suite; `problems` are about the suite itself, `skipped` about all of its scenarios.
 
     `unlabelled` are lines of scripted users that do not say what they mean, each with its place; that is no problem.
-    `unfit` are conditions of rules on a result that no result of a right run fits, each with its place; of a part of
+    `unfit` are conditions of rules that no result or state of a right run fits, each with its place; of a part of
     the scenarios none are known.
     """
 

@@ -33,7 +33,7 @@ from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.suites.call_check import check_calls
 from pytest_agentbench.suites.script_lines import unlabelled
 from pytest_agentbench.suites.suite_file import load_suite
-from pytest_agentbench.validation.impossible import impossible
+from pytest_agentbench.validation.impossible import impossible, unfit_states
 from pytest_agentbench.validation.known import of_user
 from pytest_agentbench.validation.mutants import MutantSource, other_writes, score, weak_agents
 from pytest_agentbench.validation.oracle import NoExampleError, Oracle, Rules, Writer, result_of
@@ -59,6 +59,8 @@ class Shared:
     expected: ExpectedStates = field(default_factory=ExpectedStates)
     results: dict[str, list[JsonValue]] = field(default_factory=dict)
     """What each tool gave in the right runs."""
+    states: list[State] = field(default_factory=list)
+    """What the right runs found and left behind, where a rule asks for it."""
     _last: tuple[State, Columns] = field(default_factory=lambda: ({}, Columns({})))
 
     def columns_of(self, state: State) -> Columns:
@@ -183,6 +185,9 @@ class _Validation:
         player = self.player
         if player.is_played:
             run = await player.play_through(oracle.script)
+            if self._plan.keeps_states:
+                states = (run.initial_state, *run.states, run.final_state)
+                self._shared.states += [one for one in states if one is not None]
             judgement = await player.judge(run)
             run = await player.expecting(self._plan, run)
         else:
@@ -360,7 +365,7 @@ def validate(
         path=str(path),
         seed=seed,
         problems=tuple(str(problem) for problem in [*drifted, *_suite_problems(suite, toolset)]),
-        unfit=() if only else tuple(_unfit(suite, toolset, shared.results)),
+        unfit=() if only else tuple(_unfit(suite, toolset, shared)),
         unlabelled=tuple(one.told(Path.cwd()) for one in unlabelled(suite, toolset, chosen)),
         skipped=tuple(_skipped(suite, toolset, scenarios)),
         scenarios=tuple(scenarios),
@@ -411,8 +416,9 @@ def _suite_problems(suite: Suite, toolset: Toolset) -> list[Problem]:
     return problems
 
 
-def _unfit(suite: Suite, toolset: Toolset, results: Mapping[str, list[JsonValue]]) -> Iterator[str]:
-    """Name what rules ask of results that no right run got: a key that none has, or a list where each is a mapping."""
+def _unfit(suite: Suite, toolset: Toolset, shared: Shared) -> Iterator[str]:
+    """Name what rules ask of results and states that no right run saw: a key that none has, a list for a mapping."""
+    results = shared.results
     told = set(map(str, _suite_problems(suite, toolset)))
     specs = (
         spec.model_copy(update={"returns": shape_of(results[spec.name])})
@@ -422,6 +428,7 @@ def _unfit(suite: Suite, toolset: Toolset, results: Mapping[str, list[JsonValue]
     )
     seen = toolset.model_copy(update={"specs": tuple(specs)})
     yield from (text for text in map(str, _suite_problems(suite, seen)) if text not in told)
+    yield from map(str, unfit_states(suite, shared.states))
 
 
 def _refused(scenario: Scenario, problems: Sequence[Problem]) -> ScenarioReport:

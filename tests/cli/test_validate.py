@@ -2,10 +2,13 @@
 
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from pytest_agentbench.cli import main
+from pytest_agentbench.validation.scenario import validate
+from tests.tables import each
 from tests.validation.worlds import CLOSE, scenario, write_suite
 
 VACUOUS = scenario("idle", expect=[{"find_person": {"email": "ada@example.org"}}])
@@ -50,7 +53,7 @@ def test_a_key_that_no_result_has_is_named_with_its_place(tmp_path: Path, capsys
     text = " ".join(capsys.readouterr().out.split())
     assert status == 1
     assert "right runs that do not pass (1)" in text
-    told = text.partition("conditions of rules that no result of a right run fits (1) ")[2]
+    told = text.partition("conditions of rules that no result or state of a right run fits (1) ")[2]
     column = (tmp_path / "agentbench.yaml").read_text().index('"Ada"') + 1
     place = f"agentbench.yaml:1:{column}: "
     assert told.startswith(f"{tmp_path}/{place}policies[0].rule.only_if.earlier.result.name: what")
@@ -66,7 +69,55 @@ def test_a_rule_that_can_catch_nothing_fails_the_suite(tmp_path: Path, capsys: p
     assert main(["validate", "--no-mutants", str(suite)]) == 1
     assert "1 of 1 scenario valid: FAILED, since a rule fits no result" in capsys.readouterr().out
     assert main(["validate", "--no-mutants", "--only", "person", str(suite)]) == 0
-    assert "no result of a right run" not in capsys.readouterr().out
+    assert "of a right run fits" not in capsys.readouterr().out
+
+
+TICKET = ["tickets", {"$argument": "ticket_id"}]
+
+
+@each(
+    ("at", "value", "told"),
+    [
+        (TICKET, {"status": "open"}, None),
+        ([*TICKET, "status"], "open", None),
+        (
+            ["ticket", TICKET[1]],
+            {"status": "open"},
+            "at[0]: the state of right runs has no 'ticket'; it has people",
+        ),
+        (["person", "P1"], {"email": "x"}, "at[0]: the state of right runs has no 'person'; it has people, tickets"),
+        ([*TICKET, "state"], "open", "at[2]: the state at tickets.<ticket_id> of right runs has no 'state'; it has"),
+        (TICKET, {"stats": "open"}, "value.stats: the state at tickets.<ticket_id> of right runs has no 'stats'; it h"),
+        (["tickets"], {"$has": {"id": "T1"}}, None),
+        (["tickets", "T9"], {"status": "open"}, None),
+        (["tickets", "T9", "status"], "open", None),
+        (["tickets", "T9", "stats"], "open", "at[2]: the state at tickets.T9 of right runs has no 'stats'; it has"),
+        (TICKET, {"note": ""}, None),
+        (TICKET, {"notes": ""}, "value.notes: the state at tickets.<ticket_id> of right runs has no 'notes'; it has"),
+        (TICKET, {"locked": True}, None),
+    ],
+)
+def test_a_way_into_the_state_that_no_right_run_has_is_told(at: list[object], value: object, told: str | None) -> None:
+    """A table or a column; a row may be absent, and a key may be where rows differ in their keys."""
+    rule = {"only_if": {"calls": ["close_ticket"], "state": {"at": at, "value": value}}}
+    with TemporaryDirectory() as folder:
+        suite = write_suite(Path(folder), scenario(), policies=[{"id": "p", "text": "Do so.", "rule": rule}])
+        report = validate(suite, environ={}, now=lambda: 0.0, mutate=False)
+
+    found = [text.partition("policies[0].rule.only_if.state.")[2] for text in report.unfit]
+    assert [text[: len(told or "")] for text in found] == ([told] if told else [])
+    assert not (told and "agentbench.yaml:1:" not in report.unfit[0])
+
+
+def test_a_misspelt_table_fails_the_suite(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As a key that no result has does; the suggestion is told."""
+    rule = {"only_if": {"calls": ["close_ticket"], "state": {"at": ["ticket", "T1"], "value": {"status": "open"}}}}
+    suite = write_suite(tmp_path, scenario(), policies=[{"id": "p", "text": "Do so.", "rule": rule}])
+
+    assert main(["validate", "--no-mutants", str(suite)]) == 1
+    text = " ".join(capsys.readouterr().out.split())
+    assert "did you mean 'tickets'?" in text
+    assert text.endswith("FAILED, since a rule fits no result or state")
 
 
 def test_doing_nothing_is_right_where_something_is_forbidden(
