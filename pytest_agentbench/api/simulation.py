@@ -26,6 +26,22 @@ _MOST_SAID = 3
 _WIDTH = 160
 
 
+class _Keyed(dict[str, Any]):
+    """A part of a state, whose keys are text: another key, such as the number of a row, is told what to write."""
+
+    def __missing__(self, key: object) -> Any:
+        """Raise what `dict` does, with a hint where the key is there as text."""
+        if str(key) in self:
+            raise KeyError(with_hint(str(key), f"keys are text: write {str(key)!r}"))
+        raise KeyError(key)
+
+
+def _keyed(value: Any) -> Any:
+    if type(value) is list:
+        return [_keyed(part) for part in value]
+    return _Keyed({key: _keyed(part) for key, part in value.items()}) if type(value) is dict else value
+
+
 @dataclass(frozen=True, kw_only=True)
 class Simulation:
     """One conversation that was played and judged; `criteria` are those of its rubric."""
@@ -216,4 +232,6 @@ def simulation_of(plan: RunPlan, run: Run | None, result: Result) -> Simulation:
         crashed = {"termination": Termination.CRASHED, "stop_reason": result.stop_reason, "blame": result.blame}
         run = plan.closed_run(Transcript(), **crashed)
     criteria = plan.rubric.criteria if plan.rubric else ()
-    return Simulation(run=own_states(run), result=result, criteria=criteria)
+    run = own_states(run)
+    run = run.model_copy(update={"final_state": _keyed(run.final_state)})
+    return Simulation(run=run, result=result, criteria=criteria)

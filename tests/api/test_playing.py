@@ -152,6 +152,20 @@ def test_where_no_gate_of_its_own_was_decided_every_run_has_to_pass(bench: Calla
     )
 
 
+def test_a_key_of_the_state_that_is_no_text_says_what_to_write(bench: Callable[..., Path]) -> None:
+    """State is JSON, whose keys are text, also where a database has numbers."""
+    file = bench()
+    file.with_name("state.json").write_text('{"refunds": {"31": {"paid": false}}}')
+
+    state = simulate(suite=file, variant="careful", says=["Hello"]).state
+
+    with pytest.raises(KeyError, match=r"31 \(keys are text: write '31'\)"):
+        _ = state["refunds"][31]
+    with pytest.raises(KeyError, match=r"^32$"):
+        _ = state["refunds"][32]
+    assert repr(state["refunds"]) == "{'31': {'paid': False}}"
+
+
 def test_a_part_of_a_suite_is_chosen_by_name(bench: Callable[..., Path]) -> None:
     """Names that are none are refused, with the one that was probably meant."""
     file = bench()
