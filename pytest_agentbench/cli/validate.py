@@ -193,6 +193,9 @@ def _lines(report: SuiteReport, options: ValidateOptions, glyphs: Glyphs, *, low
             yield from _section(
                 "conditions of rules that no result or state of a right run fits", [("", one) for one in report.unfit]
             )
+            yield from _section(
+                "keys that no result of a right run has; another result may", [("", one) for one in report.unseen]
+            )
     undecided = [(one.id, text) for one in scenarios for text in one.undecided]
     yield from _section("undecided: only a tool that cannot be called here could give it", undecided)
     added = [(one.id, text) for one in scenarios for text in one.added]

@@ -107,8 +107,8 @@ class SuiteReport(Model):
     """What is known of a suite; `problems` are about the suite itself, `skipped` about all of its scenarios.
 
     `unlabelled` are lines of scripted users that do not say what they mean, each with its place; that is no problem.
-    `unfit` are conditions of rules that no result or state of a right run fits, each with its place; of a part of
-    the scenarios none are known.
+    `unfit` are conditions of rules with a misspelt key of a result or state, each with its place, `unseen` those with a
+    key that no result of a right run has, which is no problem; of a part of the scenarios none are known.
     """
 
     name: str
@@ -116,6 +116,7 @@ class SuiteReport(Model):
     seed: int = 0
     problems: tuple[str, ...] = ()
     unfit: tuple[str, ...] = ()
+    unseen: tuple[str, ...] = ()
     unlabelled: tuple[str, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     scenarios: tuple[ScenarioReport, ...] = ()

@@ -360,12 +360,16 @@ def validate(
     with tempfile.TemporaryDirectory(prefix="agentbench-") as directory:
         shared = Shared(isolation=IsolationGate(Path(directory), starts_ahead=True), now=now, seed=seed, mutate=mutate)
         scenarios = asyncio.run(_validated(suite, chosen, toolset, shared, told))
+    unfit = () if only else _unfit(suite, toolset, shared)
+    every = () if only else _unseen(suite, toolset, shared, is_open=False)
+    unseen = tuple(one for one in every if one not in unfit)
     return SuiteReport(
         name=suite.name,
         path=str(path),
         seed=seed,
         problems=tuple(str(problem) for problem in [*drifted, *_suite_problems(suite, toolset)]),
-        unfit=() if only else tuple(_unfit(suite, toolset, shared)),
+        unfit=unfit,
+        unseen=unseen,
         unlabelled=tuple(one.told(Path.cwd()) for one in unlabelled(suite, toolset, chosen)),
         skipped=tuple(_skipped(suite, toolset, scenarios)),
         scenarios=tuple(scenarios),
@@ -416,19 +420,26 @@ def _suite_problems(suite: Suite, toolset: Toolset) -> list[Problem]:
     return problems
 
 
-def _unfit(suite: Suite, toolset: Toolset, shared: Shared) -> Iterator[str]:
-    """Name what rules ask of results and states that no right run saw: a key that none has, a list for a mapping."""
+def _unfit(suite: Suite, toolset: Toolset, shared: Shared) -> tuple[str, ...]:
+    """Name what rules ask of results and states that is misspelt: a key that is nearly one there is, a list."""
+    return (*_unseen(suite, toolset, shared, is_open=True), *map(str, unfit_states(suite, shared.states)))
+
+
+def _unseen(suite: Suite, toolset: Toolset, shared: Shared, *, is_open: bool) -> Iterator[str]:
+    """Name what rules ask of results that no right run saw: if `is_open`, only what is nearly the name of a key.
+
+    A result may have a key in other runs alone: a reason, where something is refused.
+    """
     results = shared.results
     told = set(map(str, _suite_problems(suite, toolset)))
     specs = (
-        spec.model_copy(update={"returns": shape_of(results[spec.name])})
+        spec.model_copy(update={"returns": shape_of(results[spec.name], is_open=is_open)})
         if spec.returns is None and spec.requestor == "assistant" and spec.name in results
         else spec
         for spec in toolset
     )
     seen = toolset.model_copy(update={"specs": tuple(specs)})
     yield from (text for text in map(str, _suite_problems(suite, seen)) if text not in told)
-    yield from map(str, unfit_states(suite, shared.states))
 
 
 def _refused(scenario: Scenario, problems: Sequence[Problem]) -> ScenarioReport:

@@ -199,8 +199,11 @@ def _text(value: Scalar) -> str:
     return value if isinstance(value, str) else repr(float(value))
 
 
-def shape_of(values: Sequence[JsonValue]) -> dict[str, Any]:
-    """Give the JSON Schema of mappings and lists as they were seen; what else was seen may be anything."""
+def shape_of(values: Sequence[JsonValue], *, is_open: bool = False) -> dict[str, Any]:
+    """Give the JSON Schema of mappings and lists as they were seen; what else was seen may be anything.
+
+    If it `is_open`, there may be other keys.
+    """
     mappings = [one for one in values if isinstance(one, dict)]
     lists = [one for one in values if isinstance(one, list)]
     nothing = sum(one is None for one in values)
@@ -209,9 +212,9 @@ def shape_of(values: Sequence[JsonValue]) -> dict[str, Any]:
     ways: list[dict[str, Any]] = [{"type": "null"}] if nothing else []
     if mappings:
         names = dict.fromkeys(name for one in mappings for name in one)
-        known = {name: shape_of([one[name] for one in mappings if name in one]) for name in names}
-        ways.append({"type": "object", "properties": known, "additionalProperties": False})
+        known = {name: shape_of([one[name] for one in mappings if name in one], is_open=is_open) for name in names}
+        ways.append({"type": "object", "properties": known, **({} if is_open else {"additionalProperties": False})})
     if lists:
         items = [item for one in lists for item in one]
-        ways.append({"type": "array", **({"items": shape_of(items)} if items else {})})
+        ways.append({"type": "array", **({"items": shape_of(items, is_open=is_open)} if items else {})})
     return ways[0] if len(ways) == 1 else {"anyOf": ways}

@@ -53,7 +53,7 @@ def test_a_key_that_no_result_has_is_named_with_its_place(tmp_path: Path, capsys
     text = " ".join(capsys.readouterr().out.split())
     assert status == 1
     assert "right runs that do not pass (1)" in text
-    told = text.partition("conditions of rules that no result or state of a right run fits (1) ")[2]
+    told = text.partition("keys that no result of a right run has; another result may (1) ")[2]
     column = (tmp_path / "agentbench.yaml").read_text().index('"Ada"') + 1
     place = f"agentbench.yaml:1:{column}: "
     assert told.startswith(f"{tmp_path}/{place}policies[0].rule.only_if.earlier.result.name: what")
@@ -70,6 +70,10 @@ def test_a_rule_that_can_catch_nothing_fails_the_suite(tmp_path: Path, capsys: p
     assert "1 of 1 scenario valid: FAILED, since a rule fits no result" in capsys.readouterr().out
     assert main(["validate", "--no-mutants", "--only", "person", str(suite)]) == 0
     assert "of a right run fits" not in capsys.readouterr().out
+    rule["never"]["result"] = {"refused_because": "unknown"}  # what only a refusal gives
+    suite = write_suite(tmp_path, person, policies=[{"id": "p", "text": "Do so.", "rule": rule}])
+    assert main(["validate", "--no-mutants", str(suite)]) == 0
+    assert "keys that no result of a right run has; another result may (1)" in capsys.readouterr().out
 
 
 TICKET = ["tickets", {"$argument": "ticket_id"}]
