@@ -1,15 +1,21 @@
 """What an exception tells of a server, a service or a machine behind it, without importing the library it is of."""
 
 import errno
+import inspect
 import os
 import re
 import sqlite3
+import sysconfig
+import traceback
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from pytest_agentbench.core.errors import causes
 from pytest_agentbench.core.json_values import leaves
+from pytest_agentbench.core.text import raised_text
+from pytest_agentbench.environment.python_tools import PythonTool
 
 _CLIENTS = (
     "aiohttp",
@@ -250,3 +256,70 @@ def _is_of_database(error: sqlite3.Error, arguments: Mapping[str, Any]) -> bool:
     parts = [[word.casefold() for word in _WORD.findall(text)] for text in given]
     plain = all(re.fullmatch(r"[\w.-]*", text) for text in given)
     return plain and told.isdisjoint(word for words in parts for word in words)
+
+
+def slip(error: BaseException) -> str | None:
+    """Say what came out of a line of the project that raises nothing itself, and where; None where it was raised."""
+    trace = traceback.extract_tb(error.__traceback__)
+    if not trace or type(error).__module__ != "builtins":
+        return None
+    last = trace[-1]
+    if not _is_own(last) or _RAISING.search(last.line or ""):
+        return None
+    return f"{raised_text(error)}{place(error)}"
+
+
+def place(error: BaseException) -> str:
+    """Give ` (file:line in function)` of the innermost line of the project, nothing where there is none."""
+    frame = next((one for one in reversed(traceback.extract_tb(error.__traceback__)) if _is_own(one)), None)
+    if frame is None:
+        return ""
+    file = Path(frame.filename)
+    shown = file.relative_to(here) if file.is_relative_to(here := Path.cwd()) else file.name
+    return f" ({shown}:{frame.lineno} in {frame.name})"
+
+
+def _is_own(frame: traceback.FrameSummary) -> bool:
+    """Whether a line is of the project: of no library, and not ours."""
+    file = Path(frame.filename)
+    is_foreign = _PACKAGES & set(file.parts) or file.is_relative_to(_STDLIB) or file.is_relative_to(_OURS)
+    return file.is_absolute() and not is_foreign
+
+
+_RAISING = re.compile(r"\b(?:raise|assert)\b")
+"""A line that fails on purpose, also in `if late: raise ValueError("too late")`."""
+_STDLIB = Path(sysconfig.get_path("stdlib")).resolve()
+_OURS = Path(__file__).resolve().parents[1]
+_PACKAGES = frozenset({"site-packages", "dist-packages"})
+
+
+def slipped_by_itself(error: BaseException, tool: PythonTool, arguments: Mapping[str, Any]) -> bool:
+    """Whether the tool's module used a value of its own wrongly, at arguments of which each is what the schema says.
+
+    None may stand for what was looked up and is not there. An argument that the schema leaves open, that names the
+    attribute, or that is JSON may be at fault. What does not fit the schema never reaches the tool.
+    """
+    if type(error) not in (AttributeError, TypeError) or slip(error) is None or "NoneType" in str(error):
+        return False
+    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+    if frame.f_globals.get("__name__") != inspect.unwrap(tool.function).__module__:
+        return False
+    schemas = tool.spec.parameters
+    told = [schemas["properties"].get(name, {}) for name in arguments] + [*schemas.get("$defs", {}).values()]
+    texts = [leaf for leaf in leaves(dict(arguments)) if isinstance(leaf, str)]
+    named = {word for text in texts for word in _WORD.findall(text)} & {_attribute(error, "name")}
+    return not named and all(map(_tells_type, told)) and not any(text.lstrip()[:1] in ("[", "{") for text in texts)
+
+
+def _tells_type(schema: Any) -> bool:
+    """Whether a schema says of what type a value is, and all that is in it."""
+    if not isinstance(schema, Mapping):
+        return False
+    if branches := schema.get("anyOf") or schema.get("oneOf") or schema.get("allOf"):
+        return all(map(_tells_type, branches))
+    if schema.get("type") == "array":
+        return all(map(_tells_type, schema.get("prefixItems") or [schema.get("items")]))
+    if schema.get("type") == "object":
+        others = schema.get("additionalProperties", not schema.get("properties"))
+        return all(map(_tells_type, schema.get("properties", {}).values())) and (not others or _tells_type(others))
+    return not schema.keys().isdisjoint(("type", "enum", "const", "$ref"))

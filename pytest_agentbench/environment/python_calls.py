@@ -3,9 +3,7 @@
 import functools
 import inspect
 import itertools
-import re
 import sys
-import sysconfig
 import threading
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
@@ -20,7 +18,7 @@ from pytest_agentbench.core.json_values import to_json
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.text import raised_text
 from pytest_agentbench.core.tool import ToolCall, ToolResult
-from pytest_agentbench.environment.outages import outage_in
+from pytest_agentbench.environment.outages import outage_in, place, slip, slipped_by_itself
 from pytest_agentbench.environment.python_tools import NOW, ArgumentsError, PythonTool
 from pytest_agentbench.environment.rendering import render_error, render_result
 from pytest_agentbench.environment.state_access import (
@@ -262,8 +260,8 @@ class Invoker:
             content, value = render_error(raised), content
         self.raised = raised
         self._note(self._broken, tool.name, None if is_refusal(raised) else content.removeprefix("Error: "))
-        self._note(self._slipped, tool.name, None if raised is None else _slip(raised))
-        self._note_outage(tool.name, raised, watch)
+        self._note(self._slipped, tool.name, None if raised is None else slip(raised))
+        self._note_outage(tool, raised, watch)
         wrote = self._end(watch, failed=raised is not None)
         if raised is not None and (is_exit(raised) or isinstance(raised, EnvironmentFaultError)):
             self.fault = fault(raised, f"tool {tool.name!r}")
@@ -281,17 +279,19 @@ class Invoker:
         with self._lock:
             kept[tool] = None if broke is None or kept.get(tool, "") is None else broke
 
-    def _note_outage(self, tool: str, raised: BaseException | None, watch: Watch) -> None:
+    def _note_outage(self, tool: PythonTool, raised: BaseException | None, watch: Watch) -> None:
         """Note that a call broke in a way that no arguments cause; an equal one that did not shows that it may work."""
         if raised is None and not self._down:
             return
         found = None if raised is None else outage_in(raised, watch.arguments, watch.handled)
-        made = tool, digest(watch.arguments)
+        if found is None and raised is not None and slipped_by_itself(raised, tool, watch.arguments):
+            found = raised
+        made = tool.name, digest(watch.arguments)
         with self._lock:
             self._down.pop(made, None)
             if raised is not None and found is not None:
                 led = "" if found is raised else f", led to by {raised_text(found)}"
-                self._down[made] = f"{raised_text(raised)}{led}{_place(raised)}"
+                self._down[made] = f"{raised_text(raised)}{led}{place(raised)}"
 
     def _end(self, watch: Watch, *, failed: bool) -> bool | None:
         try:
@@ -340,40 +340,6 @@ class Invoker:
             return None
         return mark
 
-
-def _slip(error: BaseException) -> str | None:
-    """Say what came out of a line of the project that raises nothing itself, and where; None where it was raised."""
-    trace = traceback.extract_tb(error.__traceback__)
-    if not trace or type(error).__module__ != "builtins":
-        return None
-    last = trace[-1]
-    if not _is_own(last) or _RAISING.search(last.line or ""):
-        return None
-    return f"{raised_text(error)}{_place(error)}"
-
-
-def _place(error: BaseException) -> str:
-    """Give ` (file:line in function)` of the innermost line of the project, nothing where there is none."""
-    frame = next((one for one in reversed(traceback.extract_tb(error.__traceback__)) if _is_own(one)), None)
-    if frame is None:
-        return ""
-    file = Path(frame.filename)
-    shown = file.relative_to(here) if file.is_relative_to(here := Path.cwd()) else file.name
-    return f" ({shown}:{frame.lineno} in {frame.name})"
-
-
-def _is_own(frame: traceback.FrameSummary) -> bool:
-    """Whether a line is of the project: of no library, and not ours."""
-    file = Path(frame.filename)
-    is_foreign = _PACKAGES & set(file.parts) or file.is_relative_to(_STDLIB) or file.is_relative_to(_OURS)
-    return file.is_absolute() and not is_foreign
-
-
-_RAISING = re.compile(r"\b(?:raise|assert)\b")
-"""A line that fails on purpose, also in `if late: raise ValueError("too late")`."""
-_STDLIB = Path(sysconfig.get_path("stdlib")).resolve()
-_OURS = Path(__file__).resolve().parents[1]
-_PACKAGES = frozenset({"site-packages", "dist-packages"})
 
 OnCall = Callable[[ToolCall, ToolResult], None]
 

@@ -213,7 +213,9 @@ def test_a_pattern_that_ignores_nothing_is_the_suites_fault(project: Project, ig
 
 
 LOOKS = """
-import errno, sqlite3
+import errno, json, sqlite3
+
+ORDERS = {"W1": "open"}
 
 class ConnectError(Exception):
     "As client libraries name it."
@@ -274,7 +276,23 @@ def look(state, kind: str) -> str:
         raise OSError("odd")
     if kind == "key":
         return {}[kind]
+    if kind == "attribute":
+        return ORDERS.rows()
+    if kind == "type":
+        return [order["W1"] - 1 for order in [ORDERS]]
+    if kind == "lost":
+        return {}.get(kind)["total"]
+    if kind == "fields":
+        return getattr(ORDERS, kind)
+    if kind.startswith("{"):
+        return json.loads(kind)["days"] - 1
     raise ValueError("no such thing")
+
+def match(state, kind):
+    return ORDERS["W1"] - kind
+
+def count(state, kind: int) -> int:
+    return ORDERS["W1"] - kind
 
 def save(state, kind: str):
     state["saved"] = kind
@@ -292,6 +310,7 @@ def build(tools):
 
     def reply(message):
         kind, *then = message.split()
+        kind = None if kind == "null" else kind
         try:
             if kind == "own":
                 raise ConnectionError("the agent's own")
@@ -322,9 +341,17 @@ OUTAGES = {
     **dict.fromkeys(("down raise", "down wrap", "replica", "12.50", "invoice.pdf"), ENVIRONMENT),
     **dict.fromkeys(("W1", "over", "file", "secret", "odd", "key", "own", "late look", "down drop"), AGENT),
     **dict.fromkeys(("2*price", "mem", "http://127.0.0.1:9/x", "down crash", "REP-9"), AGENT),
+    **dict.fromkeys(("attribute", "attribute raise", "type", "type raise", "7 count"), ENVIRONMENT),
+    **dict.fromkeys(("lost", "lost raise", "fields", '{"days":"x"}', "null", "null raise", "7 match"), AGENT),
+    **dict.fromkeys(("attribute crash", "attribute drop"), AGENT),
     "down save": (Verdict.PASSED, None),
 }
 """What a user asks for, whose words are the tools that the agent calls; what became of the run."""
+
+
+def named(words: str) -> str:
+    """Give the id of the scenario in which a user says this."""
+    return re.sub(r"\W+", "-", words).strip("-")
 
 
 def test_what_no_arguments_break_is_the_environments_fault(project: Project) -> None:
@@ -333,21 +360,25 @@ def test_what_no_arguments_break_is_the_environments_fault(project: Project) -> 
         "environment": {
             "tools": "tools",
             "state": {"json": "state.json"},
-            "reads": ["look"],
+            "reads": ["look", "match", "count"],
             "writes": ["save", "drop"],
         },
         "policies": [{"id": "keep", "text": "Drop nothing.", "rule": {"never": {"calls": ["drop"]}}}],
         "scenarios": [
-            {"id": re.sub(r"\W+", "-", words), "says": [words], "expect": [{"save": {"kind": words.split()[0]}}]}
+            {
+                "id": re.sub(r"\W+", "-", words).strip("-"),
+                "says": [words],
+                "expect": [{"save": {"kind": words.split()[0]}}],
+            }
             for words in sorted(OUTAGES, key="late look".__eq__)
         ],
     }
     judged(project, suite, LOOKING_UP, tools_py=LOOKS, state_json="{}")
 
     found = {one.key.scenario: one for one in project.document.results}
-    results = {words: found[re.sub(r"\W+", "-", words)] for words in OUTAGES}
+    results = {words: found[named(words)] for words in OUTAGES}
     assert {words: (one.verdict, one.blame) for words, one in results.items()} == OUTAGES
-    told = "'look' broke, and no argument can be the cause: ConnectionError: unreachable (bench/tools.py:15 in look)"
+    told = "'look' broke, and no argument can be the cause: ConnectionError: unreachable (bench/tools.py:17 in look)"
     assert told in str(results["down"].findings)
     assert "led to by ConnectionResetError: gone" in str(results["led"].findings)
 
