@@ -8,19 +8,23 @@ What the scenario forbids (`never`: a call, a handoff, asking for an approval) i
 attempt that failed counts as well.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 
 from pytest_agentbench.checks.findings import call_text, finding, not_made, not_measured, not_seen
 from pytest_agentbench.checks.matchers import Resolver
-from pytest_agentbench.checks.matching import Matching, is_call_of
+from pytest_agentbench.checks.matching import Matching, is_call_of, left_open
 from pytest_agentbench.checks.maximum_matching import longest_in_order, maximum_matching
 from pytest_agentbench.core.approvals import ApprovalRequest
+from pytest_agentbench.core.errors import CheckError
 from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.verdict import CallExplanation, Finding
+
+CONTRADICTED = "mend the rule, or what the scenario expects"
+"""What to do where a call is forbidden that the scenario expects; marks the findings on it, which prove nothing."""
 
 NOT_TOLD = "the agent does not tell which agent hands over to which"
 SHOW_AGENTS = "name the sender of each message (`name`), or use an agent of a framework that tells it"
@@ -167,14 +171,15 @@ def check_forbidden(run: Run, resolve: Resolver | None = None) -> Iterable[Findi
 
 def _forbidden_calls(run: Run, resolve: Resolver | None) -> Iterator[Finding]:
     never = run.scenario.never
-    broken = [
-        one
-        for one in run.made
-        if any(is_call_of(want, one.call, resolve) and want.by in (None, one.call.by) for want in never)
+    fitting = ((one, [want for want in never if want.by in (None, one.call.by)]) for one in run.made)
+    found = [
+        (one, next((want for want in wants if is_call_of(want, one.call, resolve)), None)) for one, wants in fitting
     ]
-    for record in broken:
+    broken = [(one, want) for one, want in found if want is not None]
+    for record, want in broken:
         text, is_agents = call_text(record.call.name, record.call.arguments), record.call.requestor == "assistant"
-        yield _forbidden(text, record.turn, record.call.name, proven=is_agents)
+        meant = CONTRADICTED if is_expected(run, record.call, {*want.compared}, resolve) else ""
+        yield _forbidden(text, record.turn, record.call.name, proven=is_agents and not meant, cure=meant)
     if broken:
         return
     # a call that some agent must not make, and of which nobody tells which one made it
@@ -188,9 +193,20 @@ def _forbidden_calls(run: Run, resolve: Resolver | None) -> Iterator[Finding]:
         yield not_measured("never", "policy", why, cure=SHOW_AGENTS, turn=doubtful.turn)
 
 
-def _forbidden(what: str, turn: int, tool: str | None = None, *, proven: bool = True) -> Finding:
+def is_expected(run: Run, call: ToolCall, names: Set[str], resolve: Resolver | None = None) -> bool:
+    """Whether the scenario expects a call, and says itself what each argument in `names` is to be."""
+    pinned = [
+        want for want in run.scenario.expected_calls if names <= set(want.compared) - left_open(want, call).keys()
+    ]
+    try:
+        return any(is_call_of(want, call, resolve) for want in pinned)
+    except (CheckError, ValueError):  # told where calls are paired; nothing that is proven is lost by it
+        return False
+
+
+def _forbidden(what: str, turn: int, tool: str | None = None, *, proven: bool = True, cure: str = "") -> Finding:
     message = f"{what} is forbidden in this scenario"
-    return finding("never", "policy", False, message, turn=turn, tool=tool, proven=proven)
+    return finding("never", "policy", False, message, turn=turn, tool=tool, proven=proven, cure=cure)
 
 
 def _asked(run: Run) -> Iterator[tuple[int, ApprovalRequest]]:

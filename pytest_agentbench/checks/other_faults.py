@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from pytest_agentbench.checks.calls import CONTRADICTED
 from pytest_agentbench.checks.effects import wrote
 from pytest_agentbench.checks.fault_outcomes import SUFFERS, Handling
 from pytest_agentbench.checks.findings import call_text, cut, value_text
@@ -32,7 +33,7 @@ def others_of(
     `raised` are the findings of checks that raised.
     """
     ended = [*_ended(run, raised)]
-    known = [*_of_world(run, findings), *_of_faults(run, findings, handling)]
+    known = [*_of_scenario(findings), *_of_world(run, findings), *_of_faults(run, findings, handling)]
     told = [*known, *ended] if run.termination is Termination.STALLED else [*ended, *known]
     refused = [*_refused(run, findings, explanations), *_refused_to_user(run, findings, explanations)]
     return [*told, *_unanswered(run, findings), *refused]
@@ -89,6 +90,14 @@ def _of_world(run: Run, findings: Sequence[Finding]) -> Iterator[OtherFault]:
     for tool, why in list(run.useless_tools.items())[:1]:
         reason = f"the tool {tool!r} breaks in a fresh environment, too, at a call that the scenario expects: {why}"
         yield OtherFault(blame=Blame.SCENARIO, reason=cut(reason))
+
+
+def _of_scenario(findings: Sequence[Finding]) -> Iterator[OtherFault]:
+    """Give the rule that forbids a call which the scenario expects."""
+    for one in [one for one in findings if one.passed is False and one.cure == CONTRADICTED][:1]:
+        what = f"the policy {one.policy!r}" if one.policy else "`never`"
+        reason = f"{what} forbids a call that the scenario expects: {one.message}; {CONTRADICTED}"
+        yield OtherFault(blame=Blame.SCENARIO, reason=cut(printable(reason)))
 
 
 def _of_faults(run: Run, findings: Sequence[Finding], handling: Handling) -> Iterator[OtherFault]:

@@ -7,11 +7,12 @@ breaks it as well. A policy without a rule, and every rule about calls where the
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from pytest_agentbench.checks.calls import CONTRADICTED
 from pytest_agentbench.checks.effects import is_write_tool
 from pytest_agentbench.checks.findings import finding, not_seen
 from pytest_agentbench.checks.matchers import Resolver, every
 from pytest_agentbench.checks.rule_arguments import Facts, Heard
-from pytest_agentbench.checks.rule_evaluation import judge_rule
+from pytest_agentbench.checks.rule_evaluation import forbids_expected, judge_rule
 from pytest_agentbench.checks.rule_points import Judged
 from pytest_agentbench.checks.rules import is_about_writes, read_rule, reads_calls
 from pytest_agentbench.core.errors import PatternBoundError
@@ -91,6 +92,9 @@ def _worded(policy: Policy, facts: Facts, judged: Judged) -> Finding:
         text = f"{about}took place {why}"
     else:
         text = f"{about}{why}"
+    meant = ""
+    if judged.kept is False and point.call is not None and policy.rule is not None:
+        meant = CONTRADICTED if forbids_expected(read_rule(policy.rule), point.call, facts) else ""
     return finding(
         f"policy:{policy.id}",
         "policy",
@@ -99,6 +103,6 @@ def _worded(policy: Policy, facts: Facts, judged: Judged) -> Finding:
         policy=policy.id,
         turn=facts.run.transcript.turns[message] if message >= 0 else None,
         tool=record.call.name if record else None,
-        cure=judged.cure,
-        proven=judged.kept is False and not judged.is_open,
+        cure=meant or judged.cure,
+        proven=judged.kept is False and not judged.is_open and not meant,
     )

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from pytest_agentbench.checks.calls import NOT_TOLD, SHOW_AGENTS, handoffs_of
+from pytest_agentbench.checks.calls import NOT_TOLD, SHOW_AGENTS, handoffs_of, is_expected
 from pytest_agentbench.checks.consent import consent
 from pytest_agentbench.checks.matchers import Doubt, Known, every, opposite, some
 from pytest_agentbench.checks.rule_arguments import Amount, Facts, NotThereError, path_of
@@ -39,9 +39,12 @@ from pytest_agentbench.checks.rules import (
     Says,
     SumAtMost,
     When,
+    occasion,
+    parts_of,
 )
 from pytest_agentbench.core.events import ExpectedHandoff
 from pytest_agentbench.core.json_values import is_number, same, to_json
+from pytest_agentbench.core.matchers import holds_reference
 from pytest_agentbench.core.names import count
 from pytest_agentbench.core.text import printable
 
@@ -58,7 +61,7 @@ def judge_rule(rule: Rule, facts: Facts) -> list[Judged]:
 
 
 def _judge(rule: Rule, point: Point, facts: Facts) -> list[Judged]:
-    about = rule.trigger if isinstance(rule, When) else getattr(rule, "about", None)
+    about = occasion(rule)
     if isinstance(about, ExpectedHandoff) and not facts.run.tells_handoffs:
         return [unknown(point, Doubt(NOT_TOLD, SHOW_AGENTS), is_unsure=not isinstance(rule, Other))]
     match rule:
@@ -83,6 +86,47 @@ def _judge(rule: Rule, point: Point, facts: Facts) -> list[Judged]:
         if error.lacking is None or point.subject is None:
             return []
         return [unknown(point, facts.lack(error.lacking, point.subject))]
+
+
+def forbids_expected(rule: Rule, place: int, facts: Facts) -> bool:
+    """Whether a rule forbids a call that the scenario expects so, whatever else the conversation holds."""
+    if _kept_alone(rule, place, facts) is not False:
+        return False
+    return is_expected(facts.run, facts.calls[place].call, _read(rule), facts.resolve)
+
+
+def _kept_alone(rule: Rule, place: int, facts: Facts) -> bool | None:
+    """Whether a call keeps a rule; None where anything but its tool and its arguments may decide."""
+    about, told = occasion(rule), None
+    if isinstance(about, Described):
+        is_plain = about == Described(about.calls, about.where) and not holds_reference(about.where)
+        told = facts.fits(about, place, None) if is_plain else None
+    match rule:
+        case AllOf():
+            return every(_kept_alone(part, place, facts) for part in rule.rules)
+        case AnyOf():
+            return some(_kept_alone(part, place, facts) for part in rule.rules)
+        case Not():
+            return opposite(_kept_alone(rule.rule, place, facts))
+        case Arguments():
+            told = None if holds_reference(rule.values) else facts.has_arguments(rule.values, place, place)
+        case OnlyIf() | When():
+            needs = rule.needs if isinstance(rule, OnlyIf) else rule.then
+            told = _kept_alone(needs, place, facts) if told is True else None
+        case Never():
+            told = False if told is True else None
+        case Only():
+            pass
+        case _:
+            told = None
+    return told if isinstance(told, bool) else None
+
+
+def _read(rule: Rule) -> set[str]:
+    """Give the arguments of a call that a rule reads."""
+    about = occasion(rule)
+    where = about.where if isinstance(about, Described) else rule.values if isinstance(rule, Arguments) else {}
+    return set(where).union(*map(_read, parts_of(rule)))
 
 
 def _each(rule: OnlyIf | When, point: Point, facts: Facts) -> Iterator[Judged]:

@@ -213,21 +213,21 @@ def parts_of(rule: Rule) -> tuple[Rule, ...]:
             return ()
 
 
-def _occasion(rule: Rule) -> Described | Says | ExpectedHandoff | None:
+def occasion(rule: Rule) -> Described | Says | ExpectedHandoff | None:
     """Give what a rule is about by itself."""
     return rule.trigger if isinstance(rule, When) else getattr(rule, "about", None)
 
 
 def reads_calls(rule: Rule) -> bool:
     """Whether calls must be seen to judge a rule; what is only about words or handoffs needs none."""
-    if isinstance(_occasion(rule), Described) or isinstance(rule, Arguments | InState | Confirmed):
+    if isinstance(occasion(rule), Described) or isinstance(rule, Arguments | InState | Confirmed):
         return True
     return any(map(reads_calls, parts_of(rule)))
 
 
 def reads_handoffs(rule: Rule) -> bool:
     """Whether a rule says something of handoffs."""
-    return isinstance(_occasion(rule), ExpectedHandoff) or any(map(reads_handoffs, parts_of(rule)))
+    return isinstance(occasion(rule), ExpectedHandoff) or any(map(reads_handoffs, parts_of(rule)))
 
 
 def needs_consent(rule: Rule) -> bool:
@@ -240,7 +240,7 @@ def is_about_writes(rule: Rule) -> bool:
     """Whether a rule, or one of several, is about all calls that write."""
     if isinstance(rule, AllOf | AnyOf):
         return any(map(is_about_writes, rule.rules))
-    about = None if isinstance(rule, Only | Other) else _occasion(rule)
+    about = None if isinstance(rule, Only | Other) else occasion(rule)
     return isinstance(about, Described) and about.calls == "writes"
 
 

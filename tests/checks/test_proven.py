@@ -6,6 +6,7 @@ from pytest_agentbench.checks.verdict import judge
 from pytest_agentbench.core.conversation import UserFault
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Judgement, Run
+from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.verdict import Blame, Finding, Verdict
 from tests.checks.builders import agent, call, run_of, user, want
@@ -57,6 +58,44 @@ def test_what_stands_on_the_transcript_decides_whatever_came_later(
     assert (judged.verdict, judged.blame) == AGENTS
     assert [(one.blame, one.reason, one.ended) for one in judged.also] == [(blame, "gone", True)]
     assert judged.metrics["measured"] is None
+
+
+REFUND = {"calls": ["refund"]}
+CARDS = {"arguments": {"method": {"$in": ["card_1", "card_2"]}}}
+PAYPAL = {"where": {"method": {"$in": ["paypal_1"]}}}
+OPEN = [ExpectedCall(name="refund", arguments={"order_id": "W1"})]
+SCENARIOS = (Verdict.ERROR, Blame.SCENARIO)
+
+
+@each(
+    ("rule", "parts", "expect", "came"),
+    [
+        ({"only_if": {**REFUND, **CARDS}}, [RIGHT], GOAL, SCENARIOS),
+        ({"only_if": {**REFUND, **CARDS, "agent_said": "so"}}, [RIGHT], GOAL, SCENARIOS),
+        ({"only_if": {**REFUND, "any": [CARDS, {"not": {"arguments": {"order_id": "W1"}}}]}}, [RIGHT], GOAL, SCENARIOS),
+        ({"never": {**REFUND, **PAYPAL}}, [RIGHT], GOAL, SCENARIOS),
+        ({"never": REFUND}, [RIGHT], OPEN, SCENARIOS),
+        ({"only": {"calls": ["get_order"]}}, [RIGHT], GOAL, SCENARIOS),
+        (None, [RIGHT], GOAL, SCENARIOS),
+        ({"never": {**REFUND, **PAYPAL}}, [RIGHT], OPEN, AGENTS),  # the agent chose the method
+        ({"never": REFUND}, [RIGHT, WRONG], GOAL, AGENTS),
+        ({"only": {"calls": ["get_order"]}}, [RIGHT, STRAY], GOAL, AGENTS),
+        ({"only_if": {**REFUND, "any": [CARDS, {"agent_said": "so"}]}}, [RIGHT], GOAL, AGENTS),
+        ({"only_if": {**REFUND, "earlier": {"calls": ["get_order"]}}}, [RIGHT], GOAL, AGENTS),
+        ({"at_most": {**REFUND, "times": 1}}, [RIGHT, RIGHT], GOAL, AGENTS),
+    ],
+)
+def test_a_rule_that_forbids_what_the_scenario_expects_is_the_scenarios_fault(
+    rule: Any, parts: list[Any], expect: list[ExpectedCall], came: tuple[Verdict, Blame]
+) -> None:
+    """Whoever does as expected breaks it; what else the conversation holds, and any other call, are the agent's."""
+    policies = (Policy(id="cards", text="x", rule=rule),) if rule else ()
+    never = {"scenario": {"never": [want("refund", order_id="W1")]}} if rule is None else {}
+
+    judged = judge(run_of(user("refund W1"), *parts, agent("done"), expect=expect, policies=policies, **never))
+
+    assert (judged.verdict, judged.blame) == came
+    assert ("a call that the scenario expects: refund(order_id='W1'" in str(judged.findings)) is (came == SCENARIOS)
 
 
 @each("blame", OTHERS)

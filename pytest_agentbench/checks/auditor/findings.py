@@ -374,7 +374,8 @@ class _Deciding:
         is_soft = all(one.kind in (*SUFFERS, "termination") for one in failed)
         if before.verdict is Verdict.ERROR and not before.nothing_measured:
             blame = self._told_apart() or before.blame
-            if is_soft or not worth_asking(self.run, before):
+            proven = [one for one in failed if one.proven or one.kind != "policy"]
+            if all(one.kind in (*SUFFERS, "termination") for one in proven) or not worth_asking(self.run, before):
                 return before.verdict, blame, before.also
             reason = "kept the run from passing by itself"
             return Verdict.FAILED, Blame.AGENT, (OtherFault(blame=blame or Blame.UNCLEAR, reason=reason),)

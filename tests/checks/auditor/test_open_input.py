@@ -29,7 +29,7 @@ NEVER = Policy(id="never", text="Never.", rule={"never": {"calls": ["refund"]}})
 FRIENDLY = Policy(id="friendly", text="Stay friendly.")
 PARTS = (user("Refund W1, please."), agent("Shall I?"), user("Yes."), call("refund", order_id="W1"), agent("Done: W1."))
 RIGHT = run_of(*PARTS, expect=[want("refund", order_id="W1")], policies=(FRIENDLY,))
-BROKEN = run_of(*PARTS, expect=[want("refund", order_id="W1")], policies=(NEVER, FRIENDLY))
+BROKEN = run_of(*PARTS, expect=[want("refund", order_id="W2")], policies=(NEVER, FRIENDLY))
 FORBIDDEN = run_of(*PARTS, expect=[want("refund", order_id="W2")], scenario={"never": [want("refund")]})
 
 TURNS = st.integers(0, 6)
