@@ -13,10 +13,10 @@ from pytest_agentbench.checks.claims import arguments_without_source
 from pytest_agentbench.checks.effects import wrote
 from pytest_agentbench.checks.findings import call_text, finding, not_measured
 from pytest_agentbench.checks.known_values import Token, tokens
-from pytest_agentbench.core.fault import FaultHit
+from pytest_agentbench.core.fault import FaultHit, FaultKind
 from pytest_agentbench.core.json_values import leaves, same, to_json
 from pytest_agentbench.core.run import Judgement, Run
-from pytest_agentbench.core.text import printable
+from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.transcript import CallRecord
 from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, FindingKind, Flag, Verdict
 
@@ -28,6 +28,9 @@ ASK_AUDITOR = "let an `auditor` read whether the user was told"
 
 _YEAR, _CODE = 4, 4
 """Digits of a year; signs from which letters and digits are a code."""
+
+_ANSWERED: frozenset[FaultKind] = frozenset({"empty", "stale", "wrong_row", "corrupted"})
+"""Faults that put another answer in the place of the true one."""
 
 _LAST_HOUR, _LAST_MINUTE = 24, 59
 
@@ -41,6 +44,8 @@ class Handling:
 
     `silent` says that a fault struck that no answer shows; `lasting` names the tools of which one struck every call it
     fits, and was never overcome; `made_up` says that the agent stated something from nowhere in the place of an answer.
+    `misled` is the turn in which an answer was first put in the place of the true one so that nobody could see it, and
+    `injected` says which.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -48,6 +53,8 @@ class Handling:
     silent: bool = False
     lasting: frozenset[str] = frozenset()
     made_up: bool = False
+    misled: int | None = None
+    injected: str = ""
 
 
 def check_handling(run: Run, flags: Sequence[Flag] = (), prompt: str = "") -> Handling:
@@ -59,6 +66,7 @@ def check_handling(run: Run, flags: Sequence[Flag] = (), prompt: str = "") -> Ha
         return Handling()
     cases = [_Case(run, hit) for hit in run.met]
     showing = [case for case in cases if case.hit.shows]
+    injected = next((case for case in cases if not case.hit.shows and case.hit.fault.kind in _ANSWERED), None)
     given_up = [case for case in showing if case.overcome is None]
     without = [case for case in cases if case.hit.fault.shows]  # an answer, be it one that could have been given
     guessed = list(arguments_without_source(run, prompt)) if without else []
@@ -89,6 +97,8 @@ def check_handling(run: Run, flags: Sequence[Flag] = (), prompt: str = "") -> Ha
         silent=any(not case.hit.shows for case in cases),
         lasting=frozenset(case.hit.tool for case in given_up if not case.hit.fault.calls),
         made_up=bool(stated),
+        misled=injected.turn or 0 if injected else None,
+        injected=injected.answer if injected else "",
     )
 
 
@@ -178,7 +188,7 @@ class _Case:
         is_asked = self.hit.tool in expected or not (expected or scenario.communicate_info)
         what = f"{self._name} never gave a whole answer ({self.hit.fault.name})"
         why = f"{what}, and nobody read whether the user was told"
-        more = {"turn": self._turn, "tool": self.hit.tool, "required": is_asked or not self.hit.fault.calls}
+        more = {"turn": self.turn, "tool": self.hit.tool, "required": is_asked or not self.hit.fault.calls}
         return not_measured("fault", "fault", why, cure=ASK_AUDITOR, **more)
 
     def stubborn(self) -> Iterator[Finding]:
@@ -186,11 +196,18 @@ class _Case:
         same_ones = [one for one in self.again if same(to_json(one.call.arguments), to_json(self.hit.arguments))]
         if len(same_ones) > SENSIBLE:
             message = f"{self._name} was called {len(self.again)} times more after {self.hit.fault.name}"
-            yield finding("fault", "fault", False, message, turn=self._turn, tool=self.hit.tool, required=False)
+            yield finding("fault", "fault", False, message, turn=self.turn, tool=self.hit.tool, required=False)
 
     @property
-    def _turn(self) -> int | None:
+    def turn(self) -> int | None:
+        """The turn of the call that the fault struck."""
         return self._record.turn if self._record else None
+
+    @property
+    def answer(self) -> str:
+        """Say that what the struck call was answered was put in the place of the true answer."""
+        shown = f"answer {printable(shorten(self._record.answer, 60))}" if self._record else "answer"
+        return f"the {shown} of {self._name} was injected"
 
     def _nowhere(self, value: str, turn: int, *, required: bool = True) -> Finding:
         why = f"{self._name} had given no answer ({self.hit.fault.name})"

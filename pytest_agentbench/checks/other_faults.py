@@ -104,7 +104,8 @@ def _of_faults(run: Run, findings: Sequence[Finding], handling: Handling) -> Ite
     """Give the faults that no answer shows, where what is wrong may all come of them."""
     if handling.silent and _only_lacks(run, findings):
         names = ", ".join(dict.fromkeys(hit.fault.name for hit in run.met if not hit.shows))
-        reason = f"{printable(names)} struck unseen, and may have led to all that is wrong"
+        what = f": {handling.injected}" if handling.injected else ""
+        reason = f"{printable(names)} struck unseen{what}, and may have led to all that is wrong"
         yield OtherFault(blame=Blame.ENVIRONMENT, reason=reason)
 
 

@@ -118,7 +118,9 @@ def no_finding_text(result: Result, glyphs: Glyphs) -> str:
         wrong = next((finding.message for finding in result.findings if finding.passed is False), "")
         unseen = result.blame is Blame.ENVIRONMENT
         how = "struck unseen" if unseen else "struck; it is not measured whether the user was told"
-        return f"{glyphs.plain(', '.join(result.faults))} {how}: {glyphs.plain(wrong)}"
+        said = next((one.message for one in result.findings if unseen and one.check == EXCUSE), "")
+        said = said or f"{', '.join(result.faults)} {how}"
+        return glyphs.plain(f"{said}: {wrong}")
     if excuse := next((one.message for one in result.findings if one.check == EXCUSE), ""):
         return glyphs.plain(excuse)
     ending = result.termination.value if result.termination else "no result"

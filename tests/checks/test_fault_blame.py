@@ -1,7 +1,10 @@
 """Whose fault it is that a run under a fault did not get there."""
 
+from typing import Any
+
 from pytest_agentbench.checks.verdict import judge
 from pytest_agentbench.core.fault import FaultHit, FaultSpec
+from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.verdict import Blame, Verdict
 from tests.checks.builders import agent, call, run_of, user, want
@@ -72,3 +75,50 @@ def test_a_tool_that_stays_broken_excuses_nothing_that_was_due_before(done: bool
     judgement = judge(run)
 
     assert judgement.verdict == verdict
+
+
+EMPTY = FaultSpec(kind="empty")
+LOOKED = {"earlier": {"calls": ["get_user"]}}
+FREE = {"only_if": {"calls": ["refund"], "state": {"at": ["open"], "value": 0}}}
+
+
+@each(
+    ("fault", "hidden", "rule", "first", "blame"),
+    [
+        (EMPTY, True, None, True, Blame.ENVIRONMENT),
+        (EMPTY, True, FREE, True, Blame.ENVIRONMENT),
+        (FaultSpec(kind="stale"), False, None, True, Blame.ENVIRONMENT),
+        (EMPTY, True, {"only_if": {"calls": ["refund"], **LOOKED}}, True, Blame.AGENT),
+        (EMPTY, True, {"only_if": {**FREE["only_if"], **LOOKED}}, True, Blame.AGENT),
+        (EMPTY, False, None, True, Blame.AGENT),
+        (FaultSpec(kind="latency"), False, None, True, Blame.AGENT),
+        (EMPTY, True, None, False, Blame.AGENT),
+    ],
+)
+def test_a_write_that_only_an_injected_answer_may_have_led_to_is_not_the_agents(
+    fault: FaultSpec, hidden: bool, rule: Any, first: bool, blame: Blame
+) -> None:
+    """It saw that there is none of what forbids the write; a broken rule about something else stays its fault."""
+    made, answer = call("get_order", order_id="W1")
+    parts = [[made, answer.model_copy(update={"content": "[]"})], agent("There is none."), user("Refund W1.")]
+    refund = call("refund", wrote=True, order_id="W1")
+    run = run_of(
+        user("Refund order W1."),
+        *([*parts, refund] if first else [refund, agent("Done."), user("What of W1?"), *parts]),
+        agent("Done."),
+        expect=[],
+        scenario={"never": [want("refund")]},
+        policies=(Policy(id="p", text="x", rule=rule),) if rule else (),
+        initial_state={"open": 1},
+        final_state={"open": 1, "refunded": True},
+        expected_state={"open": 1},
+        states=({"open": 1, "refunded": True},),
+        faults=(fault,),
+        met=(FaultHit(fault=fault, call=1, tool="get_order", arguments={"order_id": "W1"}, hidden=hidden),),
+    )
+
+    judgement = judge(run)
+
+    assert judgement.blame is blame
+    told = "struck unseen: the answer [] of get_order(order_id='W1') was injected, and may"
+    assert (told in str(judgement.findings)) is (blame is Blame.ENVIRONMENT)
