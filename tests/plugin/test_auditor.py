@@ -247,7 +247,7 @@ def test_without_one_no_report_speaks_of_it(project: Project) -> None:
         assert not re.search(r"auditor  |plays_agent|disputed|calibrated", text)
 
 
-@pytest.mark.parametrize("why", ["unreachable", "no judge"])
+@pytest.mark.parametrize("why", [pytest.param("unreachable", marks=pytest.mark.slow), "no judge"])
 def test_what_it_cannot_tell_is_not_measured_and_a_part_only_where_it_is_asked_for(project: Project, why: str) -> None:
     """The verdict of the code stands."""
     arguments = ["-oagentbench_judge=false"] if why == "no judge" else []

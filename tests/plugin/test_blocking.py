@@ -20,6 +20,7 @@ def test_an_agent_that_blocks_for_a_while_is_over_its_limit_and_told_what_to_do(
     assert all(runs[name].blame != "agent" for name in "ac")
 
 
+@pytest.mark.slow
 def test_an_agent_that_blocks_for_good_costs_its_own_run(project: Project) -> None:
     """The loop is given up, and the other runs go on in a new one."""
     agent = bad_at("time.sleep(600)", 2, kind="async ")

@@ -150,6 +150,7 @@ def test_evidence_that_does_not_exist_is_refused(project: Project) -> None:
         assert (str(one.verdict), one.blame, [part.part for part in one.unmeasured]) == ("passed", None, ["rubric"])
 
 
+@pytest.mark.slow
 def test_a_judges_server_that_fails_leaves_the_conversations_verdict_standing(project: Project) -> None:
     """What code found of a finished conversation is not lost; only what was asked of the judge is not measured."""
     with ModelServer({**SCRIPT, "judge": lambda _: fault.status(500)}) as server:
