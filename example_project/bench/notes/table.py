@@ -24,7 +24,7 @@ Run = dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Configuration:
+class Row:
     """One row: a variant of the suite, and what the paper says of it (tables 4 and 6, sections 7.2 and 7.3)."""
 
     variant: str
@@ -37,14 +37,10 @@ class Configuration:
 
 
 CONFIGURATIONS = (
-    Configuration(variant="baseline", title="baseline", success="45 %", tokens="3500"),
-    Configuration(
-        variant="planner", title="+ tools, planner", success="78 %", tokens="850", redundant="100 %", coherence="65 %"
-    ),
-    Configuration(
-        variant="memory", title="+ memory", success="78 %", tokens="650", redundant="50–70 %", coherence="90 %"
-    ),
-    Configuration(variant="full", title="+ reflection (full)", success="92 %", tokens="1500", rejected="24 %"),
+    Row(variant="baseline", title="baseline", success="45 %", tokens="3500"),
+    Row(variant="planner", title="+ tools, planner", success="78 %", tokens="850", redundant="100 %", coherence="65 %"),
+    Row(variant="memory", title="+ memory", success="78 %", tokens="650", redundant="50–70 %", coherence="90 %"),
+    Row(variant="full", title="+ reflection (full)", success="92 %", tokens="1500", rejected="24 %"),
 )
 
 
@@ -55,9 +51,8 @@ def main(arguments: Sequence[str]) -> int:
         print(f"{file} does not exist; play the suite first", file=sys.stderr)  # noqa: T201 - a command prints
         return 2
     results = json.loads(file.read_text(encoding="utf-8"))["results"]
-    runs = [
-        run for run in results if run["key"]["suite"].endswith("notes.agentbench.yaml") and run["verdict"] != "error"
-    ]
+    own = [run for run in results if run["key"]["suite"].endswith("notes.agentbench.yaml")]
+    runs = [run for run in own if run["verdict"] != "error"]
     for line in report(runs, tasks()):
         print(line)  # noqa: T201 - same
     return 0
@@ -102,8 +97,7 @@ def report(runs: Sequence[Run], known: dict[str, str]) -> Iterable[str]:
             cells.append(f"{sum(run['verdict'] == 'passed' for run in own_class)} of {len(own_class)}")
         yield f"| {one.title} | {' | '.join(cells)} |"
     yield ""
-    judged = _sum(by_variant["full"], "judged")
-    if judged:
+    if judged := _sum(by_variant["full"], "judged"):
         first, last = (_sum(by_variant["full"], name) / judged for name in ("first_scores", "last_scores"))
         yield f"The critic's mean score, of {judged:.0f} answers: {first:.2f} at first, {last:.2f} in the end."
     played_tasks = {run["key"]["scenario"] for run in runs}
