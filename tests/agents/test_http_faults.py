@@ -86,11 +86,6 @@ FAULTS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "too much, packed": (bomb, {}, r"more than 8388608 bytes: '\"xxx"),
     "reset in the body": (half, {}, r"gave no whole answer: "),
     "hang": (hang, {"seconds": 0.2}, r"has not answered within 0.2 s \(`seconds` bounds it\)"),
-    "reply elsewhere": (
-        {"output": "hi"},
-        {},
-        r"`reply: reply` leads nowhere: at the top there is only the key 'output'",
-    ),
     "reply off the list": ({"out": []}, {"reply": "out.0"}, r"nowhere: at 'out' there is a list of 0"),
     "reply beyond a text": ({"out": "hi"}, {"reply": "out.text"}, r"nowhere: at 'out' there is 'hi'"),
     "reply of a wrong type": ({"reply": {"text": "hi"}}, {}, r"to a mapping \{'text': 'hi'\}; it must lead to a text"),
@@ -131,6 +126,11 @@ MISSPELT: dict[str, tuple[Any, dict[str, Any], str]] = {
         {"answer": {"txt": "hi"}},
         {"reply": "answer.text"},
         r"^agent.http.reply: 'answer.text' leads nowhere .* at 'answer' there is only the key 'txt' \(write `reply: a",
+    ),
+    "reply of another name": (
+        {"thread": "t1", "output": "Hi there"},
+        {},
+        r"at the top there are the keys 'thread', 'output' \(write `reply: output`\)$",
     ),
     "reply in other case": ({"Reply": "hi"}, {}, r"only the key 'Reply' \(write `reply: Reply`\)$"),
     "reply a level deeper": ({"data": {"reply": "hi"}}, {}, r"write `reply: data.reply`"),

@@ -3,7 +3,15 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from pytest_agentbench.agents.http.paths import Fits, Nowhere, fitting, follow, respelled, same_key_elsewhere
+from pytest_agentbench.agents.http.paths import (
+    Fits,
+    Nowhere,
+    fitting,
+    follow,
+    longest_text,
+    respelled,
+    same_key_elsewhere,
+)
 from pytest_agentbench.agents.replies import put
 from pytest_agentbench.core.approvals import ApprovalRequest
 from pytest_agentbench.core.errors import AgentError, SuiteFaultError, with_hint
@@ -212,6 +220,8 @@ class AnswerReader:
         """
         other = respelled(value, path, fits) or same_key_elsewhere(value, path, fits)
         other = other or (fitting(value, fits) if key.startswith("call.") else "")
+        if not other and (key, path) == ("reply", "reply"):  # the suite may have said nothing
+            other = longest_text(value)
         # {"error": {"message": …}} is no reply at another path, and what `call` maps already is something else
         if _ERRORS.intersection(other.split(".")) or (key.startswith("call.") and other in self._spec.call.values()):
             other = ""

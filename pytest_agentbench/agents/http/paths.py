@@ -80,6 +80,12 @@ def fitting(value: JsonValue, fits: Fits) -> str:
     return first_that_fits(value, (place for place, _ in _places(value)), fits)
 
 
+def longest_text(value: JsonValue) -> str:
+    """Give the path to the longest text of an answer, "" without one: what is said is longer than ids and flags."""
+    texts = [(len(one), ".".join(place)) for place, one in _places(value) if isinstance(one, str) and one.strip()]
+    return max(texts, key=lambda found: found[0], default=(0, ""))[1]
+
+
 def first_that_fits(value: JsonValue, places: Iterator[tuple[str, ...]], fits: Fits) -> str:
     """Give the first of some paths, short ones first, that leads to a value that fits, "" without one."""
     paths = (".".join(place) for place in places)
