@@ -231,9 +231,7 @@ class ScriptedUser:
         is_lost = (kinds == {"confirm"} or self._repeated > 1) and not (unsaid or heard.matter or self._done)
         if is_lost and not self._has_insisted and (line := self._script.last_request):
             self._has_insisted = True
-            about = line.about or self._knowledge.values_in(
-                line.text, self._wants, self._ids
-            )  # takes back no yes in the same turn
+            about = line.about or self._known_values(line.text)  # takes back no yes in the same turn
             more = UserTurn(text=line.text, acts=(Act(kind="request", about=about),))
         if not more.text:
             return turn
