@@ -31,7 +31,7 @@ class LoopThread:
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
-        self._loop.time = monotonic  # type: ignore[method-assign]  # agents may stop the module's
+        self._loop.time = monotonic  # type: ignore[method-assign]  # agents may stop the module's clock
         self._process = os.getpid()
         self._stopping = False
         self._stopped = threading.Event()
