@@ -170,7 +170,7 @@ def test_an_ending_that_is_not_true_is_taken_back_as_often_as_the_suite_says(pro
     closings = []
 
     def closing(request: ModelRequest) -> Answer:
-        if "was not sent, because the chat is not over" in request.last:
+        if "was not sent, because it is not over" in request.last:
             closings.append(request.last)
         return user(request)
 
