@@ -7,7 +7,7 @@ the same seed gives the same files whatever answers first. A session that is bro
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import aclosing, closing
+from contextlib import aclosing, closing, suppress
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
@@ -22,9 +22,10 @@ from pytest_agentbench.generation.accept import Acceptance, LostError
 from pytest_agentbench.generation.assemble import notes_of, scenario_forms, scenario_id
 from pytest_agentbench.generation.decidable import rows_of
 from pytest_agentbench.generation.draft import Draft, Loss, Source
-from pytest_agentbench.generation.language.critic import Critic
+from pytest_agentbench.generation.language.critic import Critic, Why
 from pytest_agentbench.generation.language.wording import (
     ConversationBrief,
+    ConversationLines,
     ModelWording,
     PlainWording,
     Wording,
@@ -89,6 +90,7 @@ class Production:
             self.wording = ModelWording(writer, self._rules)
             if critic := self.roles.chat(CRITIC):
                 self.critic = Critic(critic, self.toolset, self.suite.policies)
+        self._verdicts: list[Why] = []
         self._has_model = not isinstance(self.wording, PlainWording)
 
     async def run(self) -> Report:
@@ -107,7 +109,7 @@ class Production:
             state=self.state,
         )
         await self._all(log)
-        report.verdicts = self.critic.verdicts if self.critic else ()
+        report.verdicts = self._verdicts
         files = [self._file(draft) for draft in report.accepted]
         report.scenarios = sum(len(one.forms) for one in files)
         is_whole = bool(files) and self.replaces is None  # else those of earlier sessions, and their log, stay
@@ -170,7 +172,7 @@ class Production:
         if before is not None and before.planned == mark:
             return before
         try:
-            draft = self._varied(await self._criticised(await self._worded(planned)))
+            draft = self._varied(await self._worded(planned))
             draft = await self._acceptance.accept(draft, self._forms(draft), solved=self.critic is not None)
         except LostError as error:
             return Finished(id=planned.id, planned=mark, loss=error.loss)
@@ -180,7 +182,7 @@ class Production:
         return scenario_forms(draft, hashes=self._hashes, seed=self._recipe.seed)
 
     async def _worded(self, planned: Draft) -> Draft:
-        """Give the draft its lines and people; both are held against the same guard."""
+        """Give the draft its lines and people; where a model criticises them, odd lines are written anew, once."""
         brief = ConversationBrief(
             draft=planned,
             tools=self.toolset.of("assistant"),
@@ -192,6 +194,25 @@ class Production:
             found = await self.wording.lines(brief)
         except UnusableAnswerError as error:
             raise LostError(planned, "wording", "the model gives no usable answer", str(error)) from None
+        draft = self._guarded(planned, found)
+        if self.critic is None:
+            return draft
+        try:
+            opinion = await self.critic.review(draft, rows_of(draft, self.state))
+        except UnusableAnswerError as error:
+            raise LostError(draft, "critic", "the model gives no usable answer", str(error)) from None
+        self._verdicts.append(opinion.why)
+        if opinion.why:
+            raise LostError(draft, "critic", opinion.why, opinion.detail)
+        if opinion.odd and isinstance(self.wording, ModelWording):
+            with suppress(LostError, UnusableAnswerError):  # the first words were odd, and right
+                anew = self._guarded(planned, await self.wording.lines(brief, found, opinion.odd))
+                if not (second := await self.critic.review(anew, rows_of(anew, self.state))).why:
+                    draft, opinion = anew, second
+        return draft.model_copy(update={"purpose": opinion.purpose, "situation": opinion.situation})
+
+    def _guarded(self, planned: Draft, found: ConversationLines) -> Draft:
+        """Give the draft these lines and people; raise `LostError` where the guard finds a fault."""
         if found.absurd:
             raise LostError(planned, "wording", "absurd", found.absurd)
         for stage, reason, fault in faults_of(found, planned, self._rules):
@@ -201,18 +222,6 @@ class Production:
         if not worded.calls and not any(turn.refused for turn in worded.turns):
             raise LostError(planned, "wording", "cut to nothing")
         return worded
-
-    async def _criticised(self, draft: Draft) -> Draft:
-        """Have the blind critic find the writes of a worded draft, where a model plays it."""
-        if self.critic is None:
-            return draft
-        try:
-            opinion = await self.critic.review(draft, rows_of(draft, self.state))
-        except UnusableAnswerError as error:
-            raise LostError(draft, "critic", "the model gives no usable answer", str(error)) from None
-        if opinion.why:
-            raise LostError(draft, "critic", opinion.why, opinion.detail)
-        return draft.model_copy(update={"purpose": opinion.purpose, "situation": opinion.situation})
 
     def _varied(self, draft: Draft) -> Draft:
         """Give each persona after the first one modifier that fits, another one each."""

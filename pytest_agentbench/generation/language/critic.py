@@ -26,7 +26,7 @@ from pytest_agentbench.generation.solver import differing_writes
 from pytest_agentbench.llm.protocols import Chat
 from pytest_agentbench.suites.language import language_name
 
-PROMPT, REPAIR = "critic.v2", "critic_repair.v1"
+PROMPT, REPAIR = "critic.v3", "critic_repair.v1"
 
 _LOOKUP, _SUMMARY = 1_500, 140
 """Characters of an answer, and of what a tool declares to do, that the critic is shown."""
@@ -51,6 +51,13 @@ class CriticCall(BaseModel):
     arguments: list[CriticArgument] = []
 
 
+class OddLine(BaseModel):
+    """A line that no person would say like this; `line` counts from 1."""
+
+    line: int
+    why: str
+
+
 class Critique(BaseModel):
     """What an honest assistant would change, and whether a person would say this."""
 
@@ -59,6 +66,7 @@ class Critique(BaseModel):
     plausible: bool
     reason: str = ""
     invented: list[str] = []
+    odd: list[OddLine] = []
     purpose: str = ""
     initial_situation: str = ""
 
@@ -72,22 +80,22 @@ class Critique(BaseModel):
 
 
 class Opinion(Model):
-    """Why a draft is refused ("" where it is not), and the critic's summaries."""
+    """Why a draft is refused ("" where it is not), what is odd about which lines, and the critic's summaries."""
 
     why: Why = ""
     detail: str = ""
+    odd: tuple[str, ...] = ()
     purpose: str = ""
     situation: str = ""
 
 
 class Critic:
-    """Asks the critic about worded drafts, once each, and keeps its verdicts."""
+    """Asks the critic about worded drafts."""
 
     def __init__(self, chat: Chat, toolset: Toolset, policies: Sequence[Policy] = ()) -> None:
         self._chat = chat
         self._toolset = toolset
         self._policies = tuple(policies)
-        self.verdicts: list[Why] = []
 
     async def review(self, draft: Draft, rows: Rows) -> Opinion:
         """Give the critic's opinion of a worded draft."""
@@ -104,9 +112,7 @@ class Critic:
             temperature=0.0,
             repair=REPAIR,
         )
-        opinion = self._opinion(critique, draft, rows)
-        self.verdicts.append(opinion.why)
-        return opinion
+        return self._opinion(critique, draft, rows)
 
     def _opinion(self, critique: Critique, draft: Draft, rows: Rows) -> Opinion:
         if not critique.plausible:
@@ -121,7 +127,8 @@ class Critic:
         values = [one for value in draft.values.values() for one in scalars_of(value) if isinstance(one, str)]
         if any(map(str.isdigit, purpose)) or any(stated(one, critique.purpose, draft.language) for one in values):
             purpose = ""  # it is about this one case, and no pattern
-        return Opinion(purpose=purpose, situation=" ".join(critique.initial_situation.split()))
+        odd = tuple(f"line {one.line}: no person would say this: {one.why}" for one in critique.odd)
+        return Opinion(odd=odd, purpose=purpose, situation=" ".join(critique.initial_situation.split()))
 
     def _data(self, draft: Draft, rows: Rows) -> dict[str, Any]:
         persona = draft.personas[0] if draft.personas else None

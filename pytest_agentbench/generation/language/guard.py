@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_agentbench.core.json_values import JsonValue, decoded
+from pytest_agentbench.core.json_values import JsonValue, decoded, is_number, same
 from pytest_agentbench.core.spoken import counts, numbers_in_words, plain, says, states
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.generation.draft import Draft, Reference, Turn
+from pytest_agentbench.generation.draft import Draft, Reference, Stated, Turn
 from pytest_agentbench.generation.language.plain import words_of
 from pytest_agentbench.generation.tools.labels import is_identifier
 
@@ -29,6 +29,8 @@ _MOST_DATES = 200
 """Dates and times of earlier answers that a line may say in its own way (*the one of 14 May*)."""
 _EDGES = ".,:;!?()[]"
 _LONGEST = 2_000
+_LEAST = 100
+"""Smaller numbers are equal by chance."""
 _TELLING = 80
 """Characters up to which a person says what tells a thing apart."""
 _POLICY_WORDS = 8
@@ -43,11 +45,32 @@ def line_faults(line: str, turn: Turn, draft: Draft, *, policies: Sequence[str] 
         return [f"the line has {len(line)} characters; at most {_LONGEST} are read"]
     missing = [
         f"the line does not state {one.label} {printable(repr(value))}"
-        for one in turn.states
+        for one in unsaid(draft, turn)
         for value in scalars_of(one.value)
         if not stated(value, line, draft.language, unit=one.label)
     ]
     return [*missing, *_from_nowhere(line, turn, draft), *_tools(line, draft), *_policy_text(line, policies)]
+
+
+def unsaid(draft: Draft, turn: Turn) -> list[Stated]:
+    """Give what a turn states and no earlier one does; what had two values so far is said again.
+
+    Nobody gives the own number twice, and *L-14* after *L-14* and *L-20* must say which.
+    """
+    said: dict[str, list[JsonValue]] = {}
+    for earlier in draft.turns:
+        if earlier is turn:
+            break
+        for one in earlier.states:
+            said.setdefault(one.label, []).append(one.value)
+    once = {(one.label, str(one.value)): one for one in reversed(turn.states)}
+    own = {one.label: one.value for one in turn.states}
+    return [
+        one
+        for one in turn.states
+        if once[one.label, str(one.value)] is one
+        and (not said.get(one.label) or any(value != one.value for value in (*said[one.label], own[one.label])))
+    ]
 
 
 def _from_nowhere(line: str, turn: Turn, draft: Draft) -> Iterator[str]:
@@ -71,6 +94,20 @@ def _from_nowhere(line: str, turn: Turn, draft: Draft) -> Iterator[str]:
 def telling(draft: Draft, one: Reference) -> dict[str, str]:
     """Give what only the entry that a reference points at has in its list, as people know it: `{first name: Ada}`."""
     return told_apart(decoded(draft.calls[one.source].answer), one) if one.source < len(draft.calls) else {}
+
+
+def own_value(draft: Draft, one: Reference) -> tuple[str, JsonValue] | None:
+    """Give the value that a reference points at, with its name, where the user says or knows it anyway: its number."""
+    if one.source >= len(draft.calls):
+        return None
+    value: JsonValue = decoded(draft.calls[one.source].answer)
+    for part in one.path.split("."):
+        if isinstance(value, list) and part.isdecimal() and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            value = value.get(part) if isinstance(value, Mapping) else None
+    is_telling = isinstance(value, str) or (is_number(value) and value >= _LEAST)
+    return next((pair for pair in draft.known.items() if is_telling and same(pair[1], value)), None)
 
 
 def told_apart(value: JsonValue, one: Reference) -> dict[str, str]:
@@ -105,6 +142,7 @@ class _Known:
             *(value for one in turns[: at + 1] for said in one.states for value in scalars_of(said.value)),
             *(value for one in turns[: at + 1] for value in one.about),
             *(value for one in turns[: at + 1] for of in one.references for value in telling(self.draft, of).values()),
+            *(own[1] for one in turns[: at + 1] for of in one.references if (own := own_value(self.draft, of))),
             *list(dates)[:_MOST_DATES],
         ]
         labels = [one.label for one in (*turn.states, *turn.references, *turn.wanted)]

@@ -5,7 +5,7 @@ sees the draft's calls with their answers; it may cut the conversation at either
 changes a call or a value.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from pydantic import BaseModel
@@ -14,8 +14,8 @@ from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.text import shorten
 from pytest_agentbench.core.tool import ToolSpec
-from pytest_agentbench.generation.draft import Draft, Persona, Reason, Stage, Turn
-from pytest_agentbench.generation.language.guard import line_faults, scalars_of, stated, telling
+from pytest_agentbench.generation.draft import Draft, Persona, PlannedCall, Reason, Stage, Turn
+from pytest_agentbench.generation.language.guard import line_faults, own_value, scalars_of, stated, telling, unsaid
 from pytest_agentbench.generation.language.plain import PLAIN, label_of, phrases_of, said, worded, words_of
 from pytest_agentbench.generation.language.turn_cuts import cut, is_cuttable, spoilt_by_cut, uncuttable
 from pytest_agentbench.generation.roles import ask
@@ -25,7 +25,7 @@ from pytest_agentbench.llm.templates import Templates
 from pytest_agentbench.suites.language import language_name
 
 TEMPLATES = Templates("pytest_agentbench.generation.language")
-PROMPT = "writer.v1"
+PROMPT = "writer.v2"
 TEMPERATURE = 0.8
 
 _ANSWER, _SUMMARY = 700, 160
@@ -142,8 +142,12 @@ class ModelWording:
         self._chat = chat
         self._rules = rules
 
-    async def lines(self, asked: ConversationBrief, /) -> ConversationLines:
-        """Ask for the lines of a draft; faults that a repair leaves are there for the driver to find."""
+    async def lines(
+        self, asked: ConversationBrief, /, last: ConversationLines | None = None, faults: Sequence[str] = ()
+    ) -> ConversationLines:
+        """Ask for the lines of a draft, or for `last` again without these faults; faults that a repair leaves are there
+        for the driver to find.
+        """
 
         def guard(answer: WrittenConversation) -> list[str]:
             found = answer.read(asked.draft)
@@ -158,7 +162,7 @@ class ModelWording:
             TEMPLATES,
             PROMPT,
             values={"personas": str(asked.personas), "language": language_name(asked.draft.language)},
-            data=_data(asked),
+            data=_data(asked) if last is None else {**_data(asked), **_again(asked.draft, last, faults)},
             seed=asked.draft.id,
             guard=guard,
             temperature=TEMPERATURE,
@@ -198,6 +202,7 @@ def persona_faults(one: Persona, draft: Draft) -> Iterator[str]:
             if not stated(scalar, one.known_info, draft.language, unit=label):
                 yield f"known_info does not state {label} {scalar!r}"
     whole = Turn(
+        calls=draft.calls,
         references=tuple(one for turn in draft.turns for one in turn.references),
         wanted=tuple(one for turn in draft.turns for one in turn.wanted),
     )
@@ -226,22 +231,44 @@ def _data(asked: ConversationBrief) -> dict[str, Any]:
     }
 
 
+def _again(draft: Draft, last: ConversationLines, faults: Sequence[str]) -> Mapping[str, Any]:
+    """Give an answer back, with what is wrong with it."""
+    first, end = last.kept(draft)
+    personas = [one.model_dump(include=set(WrittenPersona.model_fields)) for one in last.personas]
+    answer = {"first": first + 1, "last": end + 1, "lines": list(last.lines), "personas": personas}
+    return {"last_answer": answer, "faults": list(faults)[:_MOST_FAULTS]}
+
+
 def _turn(draft: Draft, place: int) -> Mapping[str, Any]:
     turn = draft.turns[place]
+    new = unsaid(draft, turn)
+    asked = [(number, call) for number, call in enumerate(draft.requested(place)) if call.asked]
+    steps = {number for number, call in asked if _leads_on(turn, number, call, draft.requested(place), draft)}
     found: dict[str, Any] = {
         "turn": place + 1,
         "act": turn.act,
         "asks_for": [
             {"action": words_of(call.call.name), **({"refused": True} if call in turn.refused else {})}
-            for call in draft.requested(place)
-            if call.asked
+            for number, call in asked
+            if number not in steps
         ],
-        "must_say": [{one.label: one.value} for one in turn.states],
+        "on_the_way": [words_of(call.call.name) for number, call in asked if number in steps],
+        "must_say": [{one.label: one.value} for one in new],
+        "has_said": [{one.label: one.value} for one in turn.states if all(one.value != said.value for said in new)],
         "points_at": [_pointed(draft, place, number) for number in range(len(turn.references))],
         "wants_to_know": [f"{one.label} of the {one.thing}" if one.thing else one.label for one in turn.wanted],
         "answers": [shorten(call.answer, _ANSWER) for call in turn.calls],
     }
     return {key: value for key, value in found.items() if value not in ([], "")}
+
+
+def _leads_on(turn: Turn, number: int, call: PlannedCall, others: Sequence[PlannedCall], draft: Draft) -> bool:
+    """Whether a requested call is a lookup of which the turn takes values for its further calls, and tells none."""
+    if call.writes or call.fails or call not in turn.calls or any(one.call == number for one in turn.wanted):
+        return False
+    source = next(place for place, one in enumerate(draft.calls) if one is call)
+    later = [origin.call for one in others[number + 1 :] for origin in one.origins.values()]
+    return source in later
 
 
 def _pointed(draft: Draft, place: int, number: int) -> str:
@@ -253,4 +280,6 @@ def _pointed(draft: Draft, place: int, number: int) -> str:
     if known and one.count > 1 and one.source >= sum(len(turn.calls) for turn in draft.turns[:place]):
         which = f"one of {one.count} that the person has not seen"  # so that its place says nothing
     apart = f"; say which by {known}, as far as the person knows that" if known else ""
+    if own := own_value(draft, one):
+        apart = f"; the person knows it itself ({own[0]} {own[1]!r})" + apart
     return f"{label_of(one.argument)}: {one.label}, {which} in {answer} (at {one.path}){apart}"

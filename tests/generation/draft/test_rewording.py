@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,16 +35,31 @@ LINES = {
 """What the model says, by the number of turns that it is asked for less one."""
 
 
-def answer(request: ModelRequest, *, spoilt: bool = False) -> str:
-    """Play writer and critic: word the two drafts well, or say a number from nowhere; find the writes."""
+BETTER = [LINES[1][0], "I'd like 3 more weeks with the second of those."]
+"""The lines of the first draft without what is odd."""
+ODD = {"line": 2, "why": "Nobody keeps a book for somebody else."}
+
+
+def answer(request: ModelRequest, *, spoilt: bool = False, odd: Sequence[str] = ()) -> str:
+    """Play writer and critic: word the two drafts well, or say a number from nowhere; find the writes.
+
+    With `odd` the critic finds the second line of the first draft odd, and these are what the writer makes of it.
+    """
     data = str(request.messages[-1]["content"])
     if "must_say" not in data:
         renews = "second of those" in data
         arguments = [{"name": "loan_id", "value": "L302"}, {"name": "weeks", "value": "3"}]
         writes = [{"tool": "renew_loan", "arguments": arguments}] if renews else []
-        told = {"purpose": "A member settles its loans.", "initial_situation": "M21 has loans. It asks about them."}
+        told: dict[str, Any] = {
+            "purpose": "A member settles its loans.",
+            "initial_situation": "M21 has loans. It asks about them.",
+        }
+        if odd and LINES[1][1] in data:
+            told["odd"] = [ODD]
         return json.dumps({"plausible": True, "writes": writes, "refusal": "", "reason": "", "invented": [], **told})
     lines = LINES[1] if '"turn": 2' in data else LINES[2]
+    if odd and str(ODD["why"]) in data:
+        lines = list(odd)
     weeks = " The loan is for 3 weeks." if len(lines) == 2 else ""
     persona = {
         "task_instructions": "Be brief.",
@@ -100,6 +116,23 @@ def test_plain_scenarios_get_the_words_of_a_model(tmp_path: Path) -> None:
     assert LINES[2][0] in text
     assert "plain phrases" not in text
     assert "A member settles its loans." in text
+    assert "2 reworded; 0 keep their plain words" in outcome.lines
+    assert any(line.startswith("critic: 0 of 2 verdicts are rejections") for line in outcome.lines)
+
+
+@pytest.mark.parametrize(
+    ("anew", "kept"),
+    [(BETTER, BETTER), ([LINES[1][0], "Loan L777, please, for 3 more weeks."], LINES[1])],
+    ids=["better", "from-nowhere"],
+)
+def test_odd_lines_are_written_anew_once(anew: list[str], kept: list[str], tmp_path: Path) -> None:
+    """What the critic finds odd goes back to the writer; words that a guard refuses leave the first ones, which do."""
+    suite = suite_of(tmp_path, "library")
+    produce(suite, two(suite))
+
+    outcome = run(suite, odd=anew)
+
+    assert [turn.line for turn in stored(suite)["d1"].turns] == kept
     assert "2 reworded; 0 keep their plain words" in outcome.lines
     assert any(line.startswith("critic: 0 of 2 verdicts are rejections") for line in outcome.lines)
 

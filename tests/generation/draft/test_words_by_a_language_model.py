@@ -36,13 +36,10 @@ def test_right_drafts_are_worded_and_accepted_in_two_calls_each(recorded: Record
     lines = {draft.id: [turn.line for turn in draft.turns] for draft in drafts}
     assert lines["renew"] == [
         (
-            "Hi, I'm reading more slowly than I meant to and I've lost track of what I still have out from you. "
-            "What have I got on loan at the moment? My library card says member M21."
+            "Hello, I've been reading more slowly than I meant to and want to see where I stand. "
+            "Which books do I still have out, and for how long? My library card says M21."
         ),
-        (
-            "Thanks. The second book on that list is the slow going for me, I won't be done with it in time. "
-            "Could you renew it for one more week?"
-        ),
+        "I won't get through the second of those in time. Could you give me one more week on it?",
     ]
     for report in reports:
         calls = sum(one.calls + one.replayed for one in report.usage.values())

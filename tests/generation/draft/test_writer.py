@@ -115,6 +115,33 @@ def test_a_place_is_offered_once_the_list_was_shown(apart: bool, told: str, tmp_
         assert told in str(server.requests[0].messages[-1]["content"])
 
 
+def test_nobody_says_the_own_number_twice_or_asks_for_a_lookup_on_the_way(tmp_path: Path) -> None:
+    """What an earlier line states need not stand in a later one, unless another value was said in between; a lookup
+    that only leads on is none of the person's affair.
+    """
+    suite = suite_of(tmp_path, "library")
+    search, look = Do("search_books", {"title": "Salt"}), Do("get_book", {"book_id": From(0, "1.id", "book", 1, 2)})
+    member, other = Do("get_member", {"member_id": "M21"}), Do("search_books", {"title": "Night"})
+    turns = [Say(calls=[search, look, member]), Say(calls=[Do("list_loans", {"member_id": "M21"}), other])]
+    draft = asyncio.run(drafted(suite, "d1", [*turns, Say(calls=[search])], owner=Owner(key="M21")))
+    lines = ["I am M21. Where is the second Salt?", "What do I have, and is Night there?", "And the other one?"]
+    persona = {**PERSONA, "known_info": "You are M21, and look for Salt and for Night."}
+
+    script = [answer(lines=lines, personas=[persona], last=3), answer(absurd="No.", lines=[], personas=[])]
+    with ModelServer(script) as server:
+        asked(server, draft)
+
+        first, repair = (str(one.messages[-1]["content"]) for one in server.requests)
+    turns_shown = json.loads(first[first.index("{") : first.rindex("}") + 1])["turns"]
+    assert turns_shown[0]["on_the_way"] == ["search books"]
+    assert [one["action"] for one in turns_shown[0]["asks_for"]] == ["get book", "get member"]
+    assert turns_shown[1]["has_said"] == [{"member id": "M21"}]
+    assert turns_shown[1]["must_say"] == [{"title": "Night"}]
+    assert turns_shown[2]["must_say"] == [{"title": "Salt"}]
+    faults = json.loads(repair[repair.index("{") : repair.rindex("}") + 1])["faults"]
+    assert faults == ["line 3: the line does not state title 'Salt'"]
+
+
 def test_a_persona_knows_the_values_and_no_others(tmp_path: Path) -> None:
     draft = two(suite_of(tmp_path, "library"))[0]
     other = {**PERSONA, "known_info": "You are member M21. Your card is K-77."}
