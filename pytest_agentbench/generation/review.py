@@ -3,7 +3,7 @@
 import asyncio
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -199,16 +199,21 @@ def _suite_above(place: Path, environ: Mapping[str, str], broken: list[str]) -> 
 def rows_of(scenario: Scenario, state: State) -> tuple[list[Row], list[Row]]:
     """Give the rows that a scenario starts from, and those that there is no room for.
 
-    Those are its own and what the suite's state holds of its expected calls and of its user; what holds most of these
-    values is first.
+    Those are its own and what the state holds of its expected calls, of what is to be told and of its user; what
+    holds most of these values is first. What many rows share with the user, such as a town, tells nothing.
     """
     initial = scenario.task.initial_state
     data = (initial.initialization_data or {}) if initial else {}
-    values = _values(scenario)
+    named = [*_arguments(scenario), *(("", one) for one in scenario.communicate_info)]
+    values = _values(named)
+    known = _values(scenario.knows.items())
     own = list(_rows(data.get("agent_data") or {}))
-    known = {(row.table, row.key) for row in own}
-    rows = [*own, *(row for row in _rows(state) if (row.table, row.key) not in known)]
-    held = [_held(row, values) for row in rows]
+    places = {(row.table, row.key) for row in own}
+    rows = [*own, *(row for row in _rows(state) if (row.table, row.key) not in places)]
+    alone = {
+        value for value, count in Counter(value for row in rows for value in _held(row, known)).items() if count == 1
+    }
+    held = [_held(row, values) | (_held(row, known) & alone) for row in rows]
     holders = Counter(value for one in held for value in one)
     # a value that one row holds, an address, says more of whom it is about than one that stands everywhere
     scores = [sum(1 / holders[value] for value in one) for one in held]
@@ -222,7 +227,7 @@ def rows_of(scenario: Scenario, state: State) -> tuple[list[Row], list[Row]]:
 
 def rows_with_owners(scenario: Scenario, state: State) -> State:
     """Give the rows of a suite's state that a scenario is about, and the rows that those name: their owners."""
-    values = _values(scenario)
+    values = _values([*_arguments(scenario), *scenario.knows.items()])
     rows = {(row.table, row.key): row for row in _rows(state)}
     about = {place: row for place, row in rows.items() if _held(row, values)}
     named = {value for row in about.values() for value in row.values.values() if isinstance(value, str)}
@@ -245,13 +250,17 @@ def _rows(state: Mapping[str, Any]) -> Iterator[Row]:
             yield Row(table=table, values={"": content})
 
 
-def _values(scenario: Scenario) -> set[tuple[str, Any]]:
-    """Give (name, value) of what its calls and its user name; a text counts wherever it stands, without a name.
+def _arguments(scenario: Scenario) -> Iterator[tuple[str, Any]]:
+    """Yield (name, value) of all arguments of a scenario's calls."""
+    calls = [*(call for way in scenario.ways for call in way.expected_calls), *scenario.never]
+    return (pair for call in calls for pair in call.arguments.items())
+
+
+def _values(pairs: Iterable[tuple[str, Any]]) -> set[tuple[str, Any]]:
+    """Give (name, value) of what calls and users name; a text counts wherever it stands, without a name.
 
     A short one counts where it is a row's key, under the name `_KEY`.
     """
-    calls = [*(call for way in scenario.ways for call in way.expected_calls), *scenario.never]
-    pairs = [*(pair for call in calls for pair in call.arguments.items()), *scenario.knows.items()]
     found: set[tuple[str, Any]] = set()
     for name, value in pairs:
         for one in value if isinstance(value, list) else [value]:

@@ -51,7 +51,7 @@ def view_of(one: Reviewed, around: Surroundings) -> View:
         title=scenario.title if scenario.title != scenario.id else "",
         place=f"{one.file}:{scenario.line}",
         state=_state(one),
-        facts=tuple(_facts(scenario)),
+        facts=tuple(_facts(scenario, around)),
         parts=(
             Part(title="the user says", lines=tuple(_says(scenario))),
             Part(title="a right run", lines=tuple(_right(scenario, around))),
@@ -115,12 +115,17 @@ def _state(one: Reviewed) -> str:
     return f"{review.state}{by}" + (f": {review.reason}" if review.reason else "")
 
 
-def _facts(scenario: Scenario) -> Iterable[str]:
+def _facts(scenario: Scenario, around: Surroundings) -> Iterable[str]:
     user = scenario.task.user_scenario
-    if user is not None and user.persona:
-        yield f"persona: {user.persona}"
-    if scenario.knows:
-        yield f"knows: {_pairs(scenario.knows)}"
+    persona = (user.persona if user is not None else None) or ""
+    if persona:
+        yield f"persona: {persona}"
+    if more := {name: value for name, value in scenario.knows.items() if _plain(value) not in persona}:
+        held = [value for row in rows_of(scenario, around.state)[0] for value in (row.key, *row.values.values())]
+        rest = {name: value for name, value in more.items() if value not in held}
+        of_rows = ", ".join(name for name in more if name not in rest)
+        known = "; ".join(filter(None, (_pairs(rest), of_rows and f"{of_rows} (as in the rows below)")))
+        yield f"knows{' besides' if len(more) < len(scenario.knows) else ''}: {known}"
     if scenario.unknown:
         yield f"does not know: {', '.join(scenario.unknown)}"
     owner = scenario.provenance.get("owner")
