@@ -197,13 +197,15 @@ def world_of(
     spec = suite.environment
     is_shown = resettable is None and spec.state is not None
     given = {name: tuple(value) if isinstance(value, list) else (value,) for name, value in (hints or {}).items()}
+    asked = asked_for_state(spec)
+    hints = {name: tuple(dict.fromkeys((*given.get(name, ()), *asked.get(name, ())))) for name in (*given, *asked)}
     return World(
         spec=spec,
         root=suite.root,
         toolset=toolset or load_toolset(spec, suite.root),
         resettable=is_resettable(spec) if resettable is None else resettable,
         context=suite.context,
-        hints=given,
+        hints=hints,
         rows=tuple(rows),
         redactor=Redactor(suite.secrets),
         gate=gate_of(directory or suite.root / ".agentbench"),
@@ -211,6 +213,17 @@ def world_of(
         now=now,
         without_state=tools_without_state(spec, suite.root) if is_shown else frozenset(),
     )
+
+
+def asked_for_state(spec: EnvironmentSpec) -> dict[str, tuple[Any, ...]]:
+    """Give the plain values, by argument, that the suite has its tools asked with to read the state: they exist."""
+    calls = spec.state.options["tools"] if spec.state is not None and spec.state.kind == "tools" else ()
+    found: dict[str, list[Any]] = {}
+    for arguments in (arguments or {} for call in calls if isinstance(call, dict) for arguments in call.values()):
+        for name, value in arguments.items():
+            if not isinstance(value, bool | dict | list) and value not in (None, *found.get(name, ())):
+                found.setdefault(name, []).append(value)
+    return {name: tuple(values) for name, values in found.items()}
 
 
 @lru_cache(maxsize=8)

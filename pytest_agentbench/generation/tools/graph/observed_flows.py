@@ -22,7 +22,7 @@ from pytest_agentbench.generation.tools.probing.closed_sets import (
     unknown_accepted,
     unknown_refused,
 )
-from pytest_agentbench.generation.tools.probing.result_parser import LISTED, inner, parsed
+from pytest_agentbench.generation.tools.probing.result_parser import LISTED, Atom, inner, parsed
 from pytest_agentbench.generation.tools.probing.schema_values import declared, described, fits
 from pytest_agentbench.generation.tools.probing.schemas import Slot
 from pytest_agentbench.generation.tools.probing.session import ProbedTool, ProbeSession
@@ -99,13 +99,16 @@ def flows_of(session: ProbeSession) -> tuple[tuple[Flow, ...], tuple[Flow, ...]]
 
 
 def _spots_of(session: ProbeSession) -> Iterator[_Spot]:
-    """Give every place with the values that calls gave there: no echoes of what the call was given."""
+    """Give every place with the values that calls gave there: no echoes of what the call was given, but where a read
+    gives it back as a reference in a field of its own, from which an agent goes on as well as from any other.
+    """
     spots: dict[tuple[str, str, str], _Spot] = {}
     for position, record in enumerate(session.records):
-        if not record.ok or session.tools[record.tool].takes_away:  # what was taken away is no more
+        tool = session.tools[record.tool]
+        if not record.ok or tool.takes_away:  # what was taken away is no more
             continue
         for atom in session.atoms(record):
-            if isinstance(atom.value, bool) or is_echo(session, record, atom.value):
+            if isinstance(atom.value, bool) or (not (tool.is_read and _is_shown(atom)) and is_echo(session, record, atom.value)):
                 continue
             key = (record.tool, atom.path, atom.pattern)
             spot = spots.setdefault(key, _Spot(*key, atom.names))
@@ -120,6 +123,11 @@ def _spots_of(session: ProbeSession) -> Iterator[_Spot]:
             if column is not None and counted.total() > column.times.total():
                 column.times = counted
     yield from spots.values()
+
+
+def _is_shown(atom: Atom) -> bool:
+    """Whether a reference is all that stands in a field."""
+    return bool(atom.path) and not atom.pattern and is_specific(atom.value)
 
 
 def _cells(value: Any, path: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
