@@ -108,7 +108,9 @@ def _spots_of(session: ProbeSession) -> Iterator[_Spot]:
         if not record.ok or tool.takes_away:  # what was taken away is no more
             continue
         for atom in session.atoms(record):
-            if isinstance(atom.value, bool) or (not (tool.is_read and _is_shown(atom)) and is_echo(session, record, atom.value)):
+            if isinstance(atom.value, bool) or (
+                not (tool.is_read and _is_shown(atom)) and is_echo(session, record, atom.value)
+            ):
                 continue
             key = (record.tool, atom.path, atom.pattern)
             spot = spots.setdefault(key, _Spot(*key, atom.names))
@@ -156,7 +158,7 @@ class _Taker:
         self._is_lookup = looks_up(tool, slot)
         self._stated = {str(value) for value in (*declared(slot), *described(slot, tool.spec.description))}
         self._accepted: dict[str, set[int]] = defaultdict(set)
-        self._tries: dict[tuple[str, int], list[tuple[int, bool]]] = defaultdict(list)
+        self._tries: dict[tuple[str, int], list[tuple[int, bool, str]]] = defaultdict(list)
         known = {id(record): record for record in knows(tool, slot) if slot.path in record.values}
         alone = {id(record) for record in tool.failed_alone(slot.path) if not is_about_another(record, slot.path)}
         for record in known.values():
@@ -164,7 +166,7 @@ class _Taker:
         for record in tool.records:
             if id(record) in known or id(record) in alone:
                 key = (str(record.values[slot.path]), record.world)
-                self._tries[key].append((order[id(record)], id(record) in known))
+                self._tries[key].append((order[id(record)], id(record) in known, record.rest(slot.path)))
 
     def fit(self, spot: _Spot) -> _Fit:
         """Try the values of a place against what is known of the argument."""
@@ -207,17 +209,19 @@ class _Taker:
 
     def _is_from(self, text: str, world: int, since: int) -> bool:
         """Whether a value was accepted in an environment where it stood: what was refused there at first was made by
-        another call.
+        another call, and what stood there only after it was accepted, and is refused now, is used up.
         """
         tries = self._tries[text, world]
-        refused = next((at for at, is_taken in tries if not is_taken), -1)
-        taken = next((at for at, is_taken in tries if is_taken), -1)
-        return world in self._accepted[text] and not since < refused < taken
+        first = next(((at, rest) for at, is_taken, rest in tries if is_taken), (-1, ""))
+        last = max((at for at, is_taken, _ in tries if is_taken), default=-1)
+        is_made = any(since < at < first[0] and rest == first[1] for at, is_taken, rest in tries if not is_taken)
+        is_used_up = 0 <= last < since and any(at > since for at, is_taken, _ in tries if not is_taken)
+        return world in self._accepted[text] and not is_made and not is_used_up
 
     def _was_vain(self, text: str, since: dict[int, int]) -> bool:
         """Whether a value was never accepted, and refused after it stood somewhere."""
         return not self._accepted[text] and any(
-            at > stood for world, stood in since.items() for at, is_taken in self._tries[text, world]
+            at > stood for world, stood in since.items() for at, _, _ in self._tries[text, world]
         )
 
     def _is_planted(self, text: str, spot: _Spot, key: str) -> bool:
@@ -238,6 +242,8 @@ class _Taker:
         there.
         """
         like = self._likeness(spot)
+        if self._is_lookup and fit.taken and self._session.names(self._tool, self._slot, spot.tool):
+            like = max(like, _CERTAIN)
         specific = any(is_specific(value) for value, _ in fit.taken)
         if len(fit.vain) > len(fit.taken) * (_MIXED if specific else 1):
             return False

@@ -8,6 +8,7 @@ import math
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime, timedelta
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -42,6 +43,9 @@ _SENTENCES = re.compile(r"(?<=[;\n])\s+|(?<=\.)\s*\n\s*|(?<=\.)[^\S\n]+(?![\sa-z
 _STEM = re.compile(r"[A-Za-z0-9]+(?=(?:\.[A-Za-z]{1,5})?$)")
 _SPAN = re.compile(r"(?<![\w.-])(-?\d+(?:\.\d+)?)\s*(?:-|–|…|\.\.\.?|[a-zà]{1,3})\s*(-?\d+(?:\.\d+)?)(?![\w.-])")
 """Two numbers with little between them: `1-15`, `0 to 5`, `0 à 5`."""
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_DAYS = (21, 45, -21)
+"""How far from the clock days lie that are tried, an end after its beginning, and those of what has happened last."""
 _ABOVE = 1e-6
 """How far above an exclusive bound the first number lies, where it need not be a whole one."""
 
@@ -94,14 +98,24 @@ def top_of(slot: Slot) -> float | None:
     return high if high is not None else span[1] if span else None
 
 
-def usual(slot: Slot) -> list[Any]:
-    """Give the most usual values, by format and by a word of the name."""
+def usual(slot: Slot, now: datetime | None = None) -> list[Any]:
+    """Give the most usual values, by format and by a word of the name; days lie around the clock, where one is known:
+    what is booked is booked ahead.
+    """
     table = _usual()
     found: list[Any] = list(table["format"].get(str(slot.schema.get("format")), ()))
     for word in reversed(words(slot.name)):
         found += table.get(word, ()) if word != "format" else ()
     as_text = [str(value) if slot.type == "string" else value for value in found]
-    return distinct(value for value in as_text if fits(value, slot))
+    around = [value for one in as_text for value in (_around(one, now) if now and isinstance(one, str) else [one])]
+    return distinct(value for value in around if fits(value, slot))
+
+
+def _around(value: str, now: datetime) -> list[str]:
+    """Give days after and before a moment in the place of one that a text begins with."""
+    if not _DAY.match(value):
+        return [value]
+    return [f"{(now + timedelta(days=days)).date()}{value[10:]}" for days in _DAYS]
 
 
 def conforming(slot: Slot, random: Random) -> list[Any]:

@@ -11,7 +11,7 @@ from pytest_agentbench.generation.tools.probing.replay import ReplayLog
 from pytest_agentbench.generation.tools.probing.schema_values import fits, sibling, stranger
 from pytest_agentbench.generation.tools.probing.schemas import Slot
 from pytest_agentbench.generation.tools.probing.session import ProbedTool, ProbeRecord, ProbeSession
-from pytest_agentbench.generation.tools.probing.strategies import Proposals, names_something, seen_for
+from pytest_agentbench.generation.tools.probing.strategies import Proposals, beside, names_something, seen_for
 
 _ROUNDS = 5
 """Rounds over all tools: an id of an id of an id is found in the fourth."""
@@ -24,6 +24,8 @@ _VARIED = 10
 _LONGEST = 14
 _OPTIONAL = 6
 """Optional arguments of a tool that changes something which are tried one by one."""
+_TOGETHER = 3
+"""Values of an argument that are tried with what stood beside them."""
 _CONTEXTS = 4
 """Different accepted calls to look for: what has no effect in one may have some in another."""
 _STAGES = ("read", "unknown", "write", "destructive")
@@ -119,6 +121,8 @@ class Search:
         for path in lesson.blamed[:1]:
             if (slot := tool.slot(path)) is not None and slot.type == "string" and not names_something(slot):
                 self._proposals.words[tool.name, path] = shared_words(tool, slot, record)
+        for path in lesson.blamed[:1]:
+            self._session.named[tool.name, path] += f" {record.judged.reason}"
         if record.verdict == "empty":  # all is right but for what is looked for
             lesson.blamed = [path for path, value in record.values.items() if isinstance(value, str)][:1]
         blamed = lesson.blamed[0] if lesson.blamed and self._session.uses("blame") else ""
@@ -180,6 +184,12 @@ class Search:
             added = {path: value for path, value in chosen(0).items() if path not in values}
             for value in [*options[blamed][:_VARIED], *self._renamed(tool, values, slot)]:
                 yield {**values, **added, blamed: value}
+        for slot in [one for one in tool.slots if one.required and names_something(one)][
+            : _TOGETHER if also == () else 0
+        ]:
+            for seen in [one for one in seen_for(self._session, tool, slot) if one.likeness >= 0.5][:_TOGETHER]:
+                if rest := beside(self._session, tool, slot, seen):
+                    yield {**chosen(0), **rest, slot.path: seen.value}
         if len(asked) > 1:  # "either this or that" names both, and takes one
             yield from (chosen(0, [path]) for path in asked)
         varied = [slot.path for slot in tool.slots if slot.required or slot.path in asked]
@@ -191,6 +201,13 @@ class Search:
         for slot in tool.slots:
             if not slot.required:
                 yield from ({**chosen(0), slot.path: value} for value in options[slot.path][:2])
+
+    def _together(self, tool: ProbedTool) -> Iterator[Values]:
+        """Give values of what an argument refers to, each with what stood beside it for other arguments."""
+        for slot in [one for one in tool.slots if one.required and names_something(one)][:_TOGETHER]:
+            for one in [one for one in seen_for(self._session, tool, slot) if one.likeness >= 0.5][:_TOGETHER]:
+                if rest := beside(self._session, tool, slot, one):
+                    yield {**rest, slot.path: one.value}
 
     async def _enrich(self, tool: ProbedTool, base: Values) -> None:
         """Change things with all that can be said of them: each optional argument that is taken, then all of these."""

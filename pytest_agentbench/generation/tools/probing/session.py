@@ -198,6 +198,7 @@ class ProbeSession:
         self.seen: list[tuple[ProbeRecord, Atom]] = []
         self.inputs: dict[tuple[int, str], list[Input]] = defaultdict(list)
         self.proposed: dict[tuple[str, str], list[Any]] = defaultdict(list)
+        self.named: dict[tuple[str, str], str] = defaultdict(str)
         self._without = without
         self._seed = seed
         self._bare = bare(list(self.tools))
@@ -253,6 +254,11 @@ class ProbeSession:
     def likeness(self, slot: str, tool: str, found: tuple[str, ...], source: str) -> float:
         """Say how likely an argument means what another tool calls so; what all tools are called says nothing."""
         return likeness(slot, self._bare[tool], found, self._bare[source])
+
+    def names(self, tool: ProbedTool, slot: Slot, other: str) -> bool:
+        """Whether an argument's description, or a refusal that blamed it, names another tool: it tells the values."""
+        text = f"{slot.described} {self.named[tool.name, slot.path]}"
+        return other != tool.name and re.search(rf"(?<![\w.-]){re.escape(other)}(?![\w-])", text) is not None
 
     def chance(self, tool: ProbedTool, slot: Slot) -> Random:
         """Give the chance that values of an argument are drawn with: the same each time it is asked for."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from pytest_agentbench.core.json_values import is_number
 from pytest_agentbench.generation.tools.graph.name_match import GENERIC, words
-from pytest_agentbench.generation.tools.probing.result_parser import Atom
+from pytest_agentbench.generation.tools.probing.result_parser import Atom, inner, parsed
 from pytest_agentbench.generation.tools.probing.schema_values import (
     conforming,
     declared,
@@ -30,6 +30,7 @@ STRATEGIES: Mapping[str, str] = {
     "model": "values that the prober's model proposes from the declarations",
     "declared": "const, default, examples and enum of the schema",
     "refusals": "values that a refusal quotes or lists for the argument",
+    "told": "values of the answers of a tool that the argument's description or a refusal of it names",
     "words": "words that a refusal shares with descriptions, and identifiers in it",
     "results": "values of answers whose names mean the argument",
     "described": "values that the description quotes, lists in brackets, or names for example",
@@ -55,6 +56,8 @@ SPECIFIC = 2
 """Characters from which a text with digits and letters is unlikely to be met by chance."""
 _DIGITS = 5
 """Digits from which a number is no count."""
+_SAME = 0.8
+"""Likeness of names from which two arguments, or an argument and a field, are of one kind."""
 _MOST = 8
 """Values of one strategy that are tried."""
 _REFERENCES = frozenset({"id", "key", "hash", "reference", "code", "revision", "uri"})
@@ -104,11 +107,15 @@ class Proposals:
             ("model", lambda: session.proposed.get((tool.name, slot.path), ())),
             ("refusals", lambda: self._learnt(tool, slot)),
             ("declared", lambda: declared(slot)),
+            (
+                "told",
+                lambda: _unlike(slot, [one for one in seen if session.names(tool, slot, one.record.tool)], told=True),
+            ),
             ("words", lambda: self.words.get((tool.name, slot.path), ())),
             ("results", lambda: [one.value for one in seen if one.likeness >= 0.5][:_MOST]),
             ("described", lambda: described(slot, tool.spec.description)),
             ("unlike", lambda: _unlike(slot, seen) if refers else ()),
-            ("usual", lambda: usual(slot)),
+            ("usual", lambda: usual(slot, session.world.spec.now)),
             ("rows", lambda: self._rows(slot) if tool.is_read else ()),
             ("conforming", lambda: conforming(slot, session.chance(tool, slot))),
             ("parts", lambda: _PARTS if tool.is_read and slot.type == "string" and not refers else ()),
@@ -132,12 +139,15 @@ class Proposals:
                 yield value
 
 
-def _unlike(slot: Slot, seen: list[Seen]) -> list[Any]:
-    """Give references that stand in results under other names, one of each place before the second of any."""
+def _unlike(slot: Slot, seen: list[Seen], told: bool = False) -> list[Any]:
+    """Give references that stand in results under other names, one of each place before the second of any; of answers
+    that the argument was told to be taken from, whatever is no date.
+    """
     turns: dict[tuple[str, str, str], int] = {}
     found: list[tuple[int, Any]] = []
     for one in seen if slot.type in ("string", "integer", "any") else ():
-        if one.likeness < 0.5 and (is_specific(one.value) or is_time(one.value) or one.likeness >= 0.2):
+        is_meant = is_specific(one.value) or is_time(one.value) or one.likeness >= 0.2
+        if (not is_time(one.value) and not one.atom.pattern) if told else (one.likeness < 0.5 and is_meant):
             place = (one.record.tool, one.atom.path, one.atom.pattern)
             turns[place] = turns.get(place, 0) + 1
             found.append((turns[place], one.value))
@@ -195,6 +205,37 @@ def is_echo(session: ProbeSession, record: ProbeRecord, value: Any) -> bool:
         if isinstance(value, float) and isinstance(own, float) and abs(value - own) <= 0.5:
             return True  # services give coordinates back on their grid
     return False
+
+
+def beside(session: ProbeSession, tool: ProbedTool, slot: Slot, one: Seen) -> dict[str, Any]:
+    """Give what stood beside a value, for the other arguments of a tool that mean it: in the same rows of the answer,
+    the nearest first, and in the call that got it. What belongs together is tried together.
+    """
+    cells = [*_row_of(parsed(one.record.answer.content), one.atom.value)]
+    cells += [(tuple(path.split(".")), value) for path, value in one.record.values.items()]
+    found: dict[str, Any] = {}
+    for other in tool.slots:
+        if other.path == slot.path or not other.is_open:
+            continue
+        for names, cell in cells:
+            value = as_argument(cell, other)
+            like = session.likeness(other.path, tool.name, names, one.record.tool)
+            if like >= _SAME and value not in (None, "") and fits(value, other):
+                found[other.path] = value
+                break
+    return found
+
+
+def _row_of(value: Any, sought: Any, names: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Any]]:
+    """Give the plain fields of the objects that a value stands in, the innermost first; [] where it stands nowhere."""
+    value = inner(value)
+    if isinstance(value, list):
+        return next((row for item in value if (row := _row_of(item, sought, names))), [])
+    if not isinstance(value, dict):
+        return [(names, value)] if type(value) is type(sought) and value == sought else []
+    inside = next((row for key, item in value.items() if (row := _row_of(item, sought, (*names, str(key))))), [])
+    plain = [((*names, str(key)), item) for key, item in value.items() if not isinstance(item, dict | list)]
+    return [*inside, *plain] if inside else []
 
 
 def as_argument(value: Any, slot: Slot) -> Any:
