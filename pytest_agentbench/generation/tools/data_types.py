@@ -78,39 +78,24 @@ class Divergence(Model):
     evidence: tuple[int, ...] = ()
 
 
-class FailureMode(Model):
-    """A way in which a tool fails, with a recorded example."""
-
-    when: str
-    example: dict[str, Any] = {}
-    answer: str = ""
-
-
 class Card(Model):
     """The identity card of a tool (Annex B, §4.1).
 
     `output` is the effective schema of what it returns. `partial` says why the card is incomplete, "" where it is not
-    (the quality alert). `latency` is the median in seconds. `closed` tells whether arguments that the schema does not
-    name are refused (None: not found out), `called` whether it may be called, `safety` why, `cure` the key of
-    the suite that would allow it.
+    (the quality alert), `called` whether it may be called, `safety` why, `cure` the key of the suite that would allow
+    it.
     """
 
     tool: str
     declared_description: str = ""
     actual_description: str = ""
-    trigger: str = ""
-    consumes: tuple[str, ...] = ()
-    produces: tuple[str, ...] = ()
     parameters: tuple[ParameterCard, ...] = ()
     output: dict[str, Any] = {}
-    failure_modes: tuple[FailureMode, ...] = ()
     divergences: tuple[Divergence, ...] = ()
     probes: tuple[Probe, ...] = ()
     writes: bool | None = None
     destructive: bool = False
-    latency: float | None = None
     partial: str = ""
-    closed: bool | None = None
     called: bool = True
     safety: str = ""
     cure: Cure = ""
@@ -133,11 +118,14 @@ class Flow(Model):
 
 
 class Cards(Model):
-    """All cards, in the tools' order; `flows` are what was seen between tools, `unfit` what was tried in vain."""
+    """All cards, in the tools' order; `flows` are what was seen between tools, `unfit` what was tried in vain,
+    `repeated` flows from reads that only give back what they were given.
+    """
 
     cards: tuple[Card, ...] = ()
     flows: tuple[Flow, ...] = ()
     unfit: tuple[Flow, ...] = ()
+    repeated: tuple[Flow, ...] = ()
 
     def get(self, tool: str) -> Card | None:
         """Find the card of a tool."""
@@ -181,13 +169,16 @@ class Taxonomy(Model):
 
 
 class Edge(Model):
-    """A step that a conversation may take; `via` are the connector types, `reason` says why where none is."""
+    """A step that a conversation may take; `via` are the types, `reason` says why where none is. Where it `repeats`,
+    the source only gives back what it was given: no call is made for that, though one may well follow.
+    """
 
     source: str
     target: str
     via: tuple[str, ...] = ()
     reason: str = ""
     weight: float = 0.0
+    repeats: bool = False
 
 
 class Graph(Model):

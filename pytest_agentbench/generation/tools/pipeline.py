@@ -43,7 +43,7 @@ from pytest_agentbench.generation.tools.artifacts import (
 from pytest_agentbench.generation.tools.data_types import Cards, Graph, Taxonomy
 from pytest_agentbench.generation.tools.deeds import DeedSource
 from pytest_agentbench.generation.tools.goals import PLAYER, GoalFile, GoalSource
-from pytest_agentbench.generation.tools.graph.graph import build_graph
+from pytest_agentbench.generation.tools.graph.graph import build_graph, with_repeats, without_repeats
 from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
 from pytest_agentbench.generation.tools.hydration.rules import SuiteRules
 from pytest_agentbench.generation.tools.hydration.stock import Stock
@@ -349,12 +349,13 @@ class Pipeline:
 
         async def make() -> Graph:
             self.told("building the graph")
-            return await self._weighed(build_graph(cards, taxonomy, react=react, agents=self._agents), cards)
+            graph = await self._weighed(build_graph(cards, taxonomy, react=react, agents=self._agents), cards)
+            return with_repeats(graph, cards, taxonomy)
 
         read = [file.read_text(encoding="utf-8") for file in recipe.traces]
         more = [*["react"] * react, *([sorted(self._agents.items())] if self._agents else [])]
         made_from = hash_of(cards, taxonomy, recipe.weights, self._roles.player("weigher"), read, *more)
-        return await resumed(recipe.out / GRAPH, Graph, made_from, make, force=self.force)
+        return without_repeats(await resumed(recipe.out / GRAPH, Graph, made_from, make, force=self.force))
 
     async def _weighed(self, graph: Graph, cards: Cards) -> Graph:
         recipe, chat = self._recipe, self._roles.chat("weigher")

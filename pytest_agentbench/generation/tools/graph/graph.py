@@ -15,6 +15,7 @@ from pytest_agentbench.generation.tools.data_types import (
     Cards,
     Edge,
     Graph,
+    Place,
     SemanticType,
     Taxonomy,
 )
@@ -74,6 +75,23 @@ def build_graph(
             agents=agents,
         )
     )
+
+
+def with_repeats(graph: Graph, cards: Cards, taxonomy: Taxonomy) -> Graph:
+    """Add the edges out of reads that only give back what they were given, without weight: walks take none of them."""
+    found: dict[tuple[str, str], Edge] = {}
+    for flow in cards.repeated:
+        pair, taken = (flow.source, flow.target), Place(tool=flow.target, path=flow.target_path)
+        via = tuple(one.id for one in taxonomy.types if taken in one.consumed)
+        if via and set(pair) <= set(graph.tools) and flow.source not in graph.closing:
+            before = found.get(pair, Edge(source=flow.source, target=flow.target, repeats=True))
+            found[pair] = before.model_copy(update={"via": tuple(dict.fromkeys((*before.via, *via)))})
+    return graph.model_copy(update={"edges": (*graph.edges, *found.values())})
+
+
+def without_repeats(graph: Graph) -> Graph:
+    """Give the graph that scenarios are made from."""
+    return graph.model_copy(update={"edges": tuple(one for one in graph.edges if not one.repeats)})
 
 
 def may_follow(agents: Mapping[str, str], source: str, target: str) -> bool:

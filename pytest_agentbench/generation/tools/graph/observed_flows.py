@@ -41,6 +41,7 @@ _NUMBERED = frozenset({"id", "number", "key", "code", "index", "reference"})
 _RECURS = 2
 """Times that each word of a column stands there on average, from which it is a status, and no name."""
 _FEW = 4
+_LISTED = 3
 
 
 @dataclass
@@ -50,6 +51,7 @@ class _Spot:
     tool: str
     path: str
     pattern: str
+    repeats: bool
     names: tuple[str, ...]
     values: dict[str, Any] = field(default_factory=dict)
     since: dict[str, dict[int, int]] = field(default_factory=lambda: defaultdict(dict))
@@ -65,6 +67,11 @@ class _Spot:
         """Whether words stand here that recur in one answer, as statuses and kinds do."""
         return self.times.total() >= max(_FEW, _RECURS * len(self.times))
 
+    @property
+    def is_catalogue(self) -> bool:
+        """Whether one answer lists several words here, each once: what a search may be for, where a status is not."""
+        return _LISTED <= len(self.times) == self.times.total()
+
 
 @dataclass(frozen=True)
 class _Fit:
@@ -74,14 +81,15 @@ class _Fit:
     vain: list[str]
 
 
-def flows_of(session: ProbeSession) -> tuple[tuple[Flow, ...], tuple[Flow, ...]]:
-    """Give what flows between tools, of each pair and argument the places that say it best, and what was tried in vain:
-    values that one gave, refused by the other where the rest of the call worked.
+def flows_of(session: ProbeSession) -> tuple[tuple[Flow, ...], tuple[Flow, ...], tuple[Flow, ...]]:
+    """Give what flows between tools, of each pair and argument the places that say it best, what was tried in vain:
+    values that one gave, refused by the other where the rest of the call worked, and what only flows from reads that
+    give back what they were given.
     """
     closed = closed_slots(session.tools)
     order = {id(record): position for position, record in enumerate(session.records)}
     spots = list(_spots_of(session))
-    found: list[Flow] = []
+    found: tuple[list[Flow], list[Flow]] = [], []
     unfit: list[Flow] = []
     for tool in session.tools.values():
         for slot in tool.slots:
@@ -91,28 +99,32 @@ def flows_of(session: ProbeSession) -> tuple[tuple[Flow, ...], tuple[Flow, ...]]
                     fit = taker.fit(spot)
                     if fit.taken and taker.joins(spot, fit):
                         values = tuple(value for value, _ in fit.taken[:_KEPT])
-                        found.append(taker.flow(spot, values, tuple(taker.refused[:_KEPT])))
-                    elif fit.vain and not fit.taken:
+                        found[spot.repeats].append(taker.flow(spot, values, tuple(taker.refused[:_KEPT])))
+                    elif fit.vain and not fit.taken and not spot.repeats:
                         unfit.append(taker.flow(spot, (), tuple(fit.vain[:_KEPT])))
-    best = sorted(_best(found), key=lambda one: (one.source, one.target, one.target_path, one.source_path))
-    return tuple(best), tuple(unfit)
+    news, repeated = (tuple(sorted(_best(flows), key=_key)) for flows in found)
+    known = {_key(flow)[:3] for flow in news}
+    return news, tuple(unfit), tuple(flow for flow in repeated if _key(flow)[:3] not in known)
+
+
+def _key(flow: Flow) -> tuple[str, str, str, str]:
+    return flow.source, flow.target, flow.target_path, flow.source_path
 
 
 def _spots_of(session: ProbeSession) -> Iterator[_Spot]:
-    """Give every place with the values that calls gave there: no echoes of what the call was given, but where a read
-    gives it back as a reference in a field of its own, from which an agent goes on as well as from any other.
+    """Give every place with the values that calls gave there; of echoes of what the call was given only references
+    that a read gives back in a field of their own, each place of these for itself: an agent may go on from there.
     """
-    spots: dict[tuple[str, str, str], _Spot] = {}
+    spots: dict[tuple[str, str, str, bool], _Spot] = {}
     for position, record in enumerate(session.records):
         tool = session.tools[record.tool]
         if not record.ok or tool.takes_away:  # what was taken away is no more
             continue
         for atom in session.atoms(record):
-            if isinstance(atom.value, bool) or (
-                not (tool.is_read and _is_shown(atom)) and is_echo(session, record, atom.value)
-            ):
+            repeats = is_echo(session, record, atom.value)
+            if isinstance(atom.value, bool) or (repeats and not (tool.is_read and _is_shown(atom))):
                 continue
-            key = (record.tool, atom.path, atom.pattern)
+            key = (record.tool, atom.path, atom.pattern, repeats)
             spot = spots.setdefault(key, _Spot(*key, atom.names))
             text = dumps(atom.value)
             spot.values.setdefault(text, atom.value)
@@ -121,7 +133,7 @@ def _spots_of(session: ProbeSession) -> Iterator[_Spot]:
         for path, value in _cells(parsed(record.answer.content)):
             columns[path][value] += 1
         for path, counted in columns.items():  # of the longest answer
-            column = spots.get((record.tool, path, ""))
+            column = spots.get((record.tool, path, "", False))
             if column is not None and counted.total() > column.times.total():
                 column.times = counted
     yield from spots.values()
@@ -259,7 +271,7 @@ class _Taker:
         if spot.recurs and like < _CERTAIN:
             return False
         if like >= _SIGHT:
-            return self._is_lookup or several
+            return self._is_lookup or (several and spot.is_catalogue)
         return self._is_lookup and spot.pattern in ("", LISTED) and several and not fit.vain
 
     def _is_named(self, spot: _Spot, fit: _Fit) -> bool:

@@ -6,6 +6,7 @@ done again, so that the values of other tools stand for things that are there.
 
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import Any
 
 from pytest_agentbench.generation.tools.probing.closed_sets import knows, unknown_refused
 from pytest_agentbench.generation.tools.probing.replay import ReplayLog
@@ -76,7 +77,8 @@ async def _try_slot(log: ReplayLog, tool: ProbedTool, slot: Slot, most: int, ran
             alone = {**base, slot.path: one.value}
             together = {**base, **beside(session, tool, slot, one), slot.path: one.value}
             record = None
-            for values in (alone, together) if together != alone else (alone,):
+            attempts = [alone, together, *_other_choices(tool, together)] if rank == 0 else [alone, together]
+            for values in (one for at, one in enumerate(attempts) if one not in attempts[:at]):
                 if not session.may_call(tool, most):
                     return
                 record = await session.try_values(tool, values, "observed")
@@ -89,6 +91,13 @@ async def _try_slot(log: ReplayLog, tool: ProbedTool, slot: Slot, most: int, ran
                     await _look(log)
                 if is_specific(one.value):
                     break
+
+
+def _other_choices(tool: ProbedTool, values: dict[str, Any]) -> list[dict[str, Any]]:
+    """Give a call with other values of its enums: what is so already may be made otherwise."""
+    chosen = [slot for slot in tool.slots if slot.path in values and slot.schema.get("enum")]
+    others = ((slot.path, value) for slot in chosen for value in declared(slot)[:_VARIANTS])
+    return [{**values, path: value} for path, value in others if value != values[path]][:_VARIANTS]
 
 
 def _ranked(tool: ProbedTool, slot: Slot, seen: Sequence[Seen]) -> list[tuple[int, Seen]]:

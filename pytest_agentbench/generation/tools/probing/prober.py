@@ -23,7 +23,7 @@ from pytest_agentbench.generation.tools.probing.session import Budget, ProbedToo
 from pytest_agentbench.generation.tools.world import World
 from pytest_agentbench.llm.protocols import Chat
 
-_VERSION = 3
+_VERSION = 4
 """Of cards: those that an earlier one saved are made anew."""
 
 
@@ -64,8 +64,8 @@ async def probe(
         if last:
             await examination.of(last, earlier=first)
     cards = tuple(card_of(tool, effects_of(tool, examination.unstable[tool.name])) for tool in every)
-    flows, unfit = flows_of(session)
-    return Cards(cards=cards, flows=flows, unfit=unfit)
+    flows, unfit, repeated = flows_of(session)
+    return Cards(cards=cards, flows=flows, unfit=unfit, repeated=repeated)
 
 
 class _Examination:

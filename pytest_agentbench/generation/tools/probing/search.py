@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from pytest_agentbench.core.codec import dumps
-from pytest_agentbench.generation.tools.probing.refusals import lesson_of, shared_words
+from pytest_agentbench.generation.tools.probing.refusals import lesson_of
 from pytest_agentbench.generation.tools.probing.replay import ReplayLog
 from pytest_agentbench.generation.tools.probing.schema_values import fits, sibling, stranger
 from pytest_agentbench.generation.tools.probing.schemas import Slot
@@ -24,6 +24,8 @@ _VARIED = 10
 _LONGEST = 14
 _OPTIONAL = 6
 """Optional arguments of a tool that changes something which are tried one by one."""
+_LIKELY = 0.5
+"""Likeness of names from which a value is meant by its name."""
 _TOGETHER = 3
 """Values of an argument that are tried with what stood beside them."""
 _CONTEXTS = 4
@@ -119,9 +121,6 @@ class Search:
             known = self._proposals.learnt[tool.name, path]
             known[:0] = [entry for value in values if (entry := (record.world, value)) not in known]
         for path in lesson.blamed[:1]:
-            if (slot := tool.slot(path)) is not None and slot.type == "string" and not names_something(slot):
-                self._proposals.words[tool.name, path] = shared_words(tool, slot, record)
-        for path in lesson.blamed[:1]:
             self._session.named[tool.name, path] += f" {record.judged.reason}"
         if record.verdict == "empty":  # all is right but for what is looked for
             lesson.blamed = [path for path, value in record.values.items() if isinstance(value, str)][:1]
@@ -138,7 +137,7 @@ class Search:
         """Whether each id that a tool needs may be known; until then it is hardly worth guessing."""
         return all(
             slot.name in self._session.world.hints
-            or any(one.likeness >= 0.5 for one in seen_for(self._session, tool, slot))
+            or any(one.likeness >= _LIKELY for one in seen_for(self._session, tool, slot))
             for slot in tool.slots
             if slot.required and names_something(slot)
         )
@@ -184,12 +183,7 @@ class Search:
             added = {path: value for path, value in chosen(0).items() if path not in values}
             for value in [*options[blamed][:_VARIED], *self._renamed(tool, values, slot)]:
                 yield {**values, **added, blamed: value}
-        for slot in [one for one in tool.slots if one.required and names_something(one)][
-            : _TOGETHER if also == () else 0
-        ]:
-            for seen in [one for one in seen_for(self._session, tool, slot) if one.likeness >= 0.5][:_TOGETHER]:
-                if rest := beside(self._session, tool, slot, seen):
-                    yield {**chosen(0), **rest, slot.path: seen.value}
+        yield from ({**chosen(0), **together} for together in (() if also else self._together(tool)))
         if len(asked) > 1:  # "either this or that" names both, and takes one
             yield from (chosen(0, [path]) for path in asked)
         varied = [slot.path for slot in tool.slots if slot.required or slot.path in asked]
@@ -198,14 +192,13 @@ class Search:
             for path in varied[:4] if len(varied) > 1 else ():
                 if index < len(options[path]):
                     yield {**chosen(0), path: options[path][index]}
-        for slot in tool.slots:
-            if not slot.required:
-                yield from ({**chosen(0), slot.path: value} for value in options[slot.path][:2])
+        for path in (slot.path for slot in tool.slots if not slot.required):
+            yield from ({**chosen(0), path: value} for value in options[path][:2])
 
     def _together(self, tool: ProbedTool) -> Iterator[Values]:
-        """Give values of what an argument refers to, each with what stood beside it for other arguments."""
-        for slot in [one for one in tool.slots if one.required and names_something(one)][:_TOGETHER]:
-            for one in [one for one in seen_for(self._session, tool, slot) if one.likeness >= 0.5][:_TOGETHER]:
+        """Give values that an argument may take, each with what stood beside it for other arguments."""
+        for slot in [one for one in tool.slots if one.required and one.is_open][:_TOGETHER]:
+            for one in [one for one in seen_for(self._session, tool, slot) if one.likeness >= _LIKELY][:_TOGETHER]:
                 if rest := beside(self._session, tool, slot, one):
                     yield {**rest, slot.path: one.value}
 
