@@ -26,6 +26,8 @@ from pytest_agentbench.generation.tools.probing.session import ProbedTool, Probe
 
 _STATED = 16
 _USUAL = 4
+STRANGE = "agentbench_unknown"
+"""An argument that no schema names."""
 _WRONG: dict[str, tuple[Any, ...]] = {
     "integer": ("abc",), "number": ("abc",), "boolean": ("maybe",), "string": ({"a": 1},),
     "array": ("abc", 5), "object": ("abc", 5),
@@ -53,6 +55,7 @@ async def challenge(log: ReplayLog, tool: ProbedTool) -> None:
     most = len(tool.records) + session.budget.challenges
     plans = [list(_challenges(session, tool, slot, base)) for slot in tool.slots]
     plans.append([("cross_parameter", values) for values in _crossed(tool, base)])
+    plans.append([("cross_parameter", {**base.values, STRANGE: "1"})])
     turns = deque((place, plan) for turn in zip_longest(*plans) for place, plan in enumerate(turn) if plan is not None)
     late: deque[tuple[int, Plan]] = deque()
     costly: set[int] = set()
@@ -67,7 +70,7 @@ async def challenge(log: ReplayLog, tool: ProbedTool) -> None:
         record = await session.try_values(tool, _today(values, base, tool.base), kind)
         is_spent = record is not None and record.ok
         costly |= {place} if is_spent and tool.once and place >= 0 else set()
-        if record is not None and record.ok and tool.base is None:
+        if record is not None and record.ok and tool.base is None and STRANGE not in values:
             await log.adopt(tool, record)
     _read_nothing(session, tool)
 
@@ -78,7 +81,7 @@ def _read_nothing(session: ProbeSession, tool: ProbedTool) -> None:
         return
     values = tool.base.values
     # other calls changed what it answers since it was made first: each answer to the same values counts
-    same = [one for one in tool.worked() if one.values == values]
+    same = [one for one in tool.worked() if {**one.values, STRANGE: ""} == {**values, STRANGE: ""}]
     known = {one.template for one in (tool.base, *same)}
     for slot in tool.slots:
         rest = {**values, slot.path: ""}

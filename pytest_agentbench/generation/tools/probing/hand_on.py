@@ -6,21 +6,21 @@ done again, so that the values of other tools stand for things that are there.
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any
 
 from pytest_agentbench.generation.tools.probing.closed_sets import knows, unknown_refused
 from pytest_agentbench.generation.tools.probing.replay import ReplayLog
 from pytest_agentbench.generation.tools.probing.schema_values import declared, fits
 from pytest_agentbench.generation.tools.probing.schemas import Slot, build
-from pytest_agentbench.generation.tools.probing.session import ProbedTool
-from pytest_agentbench.generation.tools.probing.strategies import Seen, beside, is_specific, is_time, seen_for, shape
+from pytest_agentbench.generation.tools.probing.session import ProbedTool, ProbeSession
+from pytest_agentbench.generation.tools.probing.strategies import Seen, is_specific, is_time, seen_for, shape
 
 _TRIES = 4
 """Values of one tool that are tried on one argument, until one is accepted."""
 _SIGHT = 0.5
 """Likeness of names from which a value is meant by its name."""
-_RANKS = 3
-"""By name, by look, the rest: of all arguments before the next rank of any."""
+_LOOKS = 0.3
+"""Worth of a value that looks like those that are accepted."""
+_LEAST = 0.1
 _SHORT = 60
 """Characters up to which a text may be the name of something."""
 _VARIANTS = 3
@@ -36,9 +36,9 @@ async def hand_on(log: ReplayLog, tools: Sequence[ProbedTool]) -> None:
         if tool.base is not None and (await log.prepared(tool) or not log.can_restore or tool.is_read):
             await _look(log)
             most = len(tool.records) + log.session.budget.observed
-            for rank in range(_RANKS):
-                for slot in (one for one in tool.slots if one.is_open):
-                    await _try_slot(log, tool, slot, most, rank)
+            for slot in tool.slots:
+                if slot.is_open:
+                    await _try_slot(log, tool, slot, most)
 
 
 async def _look(log: ReplayLog) -> None:
@@ -59,31 +59,21 @@ async def _look(log: ReplayLog) -> None:
                     await session.replay(tool, build({**tool.base.values, slot.path: value}))
 
 
-async def _try_slot(log: ReplayLog, tool: ProbedTool, slot: Slot, most: int, rank: int) -> None:
-    """Try on one argument what the others give of one rank, until each of them has one that is accepted."""
+async def _try_slot(log: ReplayLog, tool: ProbedTool, slot: Slot, most: int) -> None:
     session = log.session
-    every = seen_for(session, tool, slot)
-    ranked = _ranked(tool, slot, every)
-    offering = {one.record.tool for one in every}
+    offering = {one.record.tool for one in seen_for(session, tool, slot)}
     for source in (name for name in session.tools if name in offering):
         accepted = {str(one.values.get(slot.path)) for one in knows(tool, slot) if one.world == session.world_number}
-        several = [(at, one) for at, one in ranked if one.record.tool == source]
-        known = [one for _, one in several if str(one.value) in accepted]
+        several = _worth_trying(session, tool, slot, source)
+        known = [one for one in several if str(one.value) in accepted]
         # one word may be accepted by chance, two of one place hardly
         if len(known) > 1 or any(is_specific(one.value) or one.likeness >= _SIGHT for one in known):
             continue
-        for one in [one for at, one in several[: 2 * _TRIES] if at == rank and one not in known][:_TRIES]:
+        for one in [one for one in several if one not in known][:_TRIES]:
+            if not session.may_call(tool, most):
+                return
             base = tool.base.values if tool.base is not None else {}
-            alone = {**base, slot.path: one.value}
-            together = {**base, **beside(session, tool, slot, one), slot.path: one.value}
-            record = None
-            attempts = [alone, together, *_other_choices(tool, together)] if rank == 0 else [alone, together]
-            for values in (one for at, one in enumerate(attempts) if one not in attempts[:at]):
-                if not session.may_call(tool, most):
-                    return
-                record = await session.try_values(tool, values, "observed")
-                if record is None or record.ok:
-                    break
+            record = await session.try_values(tool, {**base, slot.path: one.value}, "observed")
             if record is not None and any(record is known for known in knows(tool, slot)):
                 if record.ok and (tool.once or tool.takes_away):
                     if not await log.restore(before=tool):
@@ -93,31 +83,29 @@ async def _try_slot(log: ReplayLog, tool: ProbedTool, slot: Slot, most: int, ran
                     break
 
 
-def _other_choices(tool: ProbedTool, values: dict[str, Any]) -> list[dict[str, Any]]:
-    """Give a call with other values of its enums: what is so already may be made otherwise."""
-    chosen = [slot for slot in tool.slots if slot.path in values and slot.schema.get("enum")]
-    others = ((slot.path, value) for slot in chosen for value in declared(slot)[:_VARIANTS])
-    return [{**values, path: value} for path, value in others if value != values[path]][:_VARIANTS]
+def _worth_trying(session: ProbeSession, tool: ProbedTool, slot: Slot, source: str) -> list[Seen]:
+    """Give what one tool offers for an argument: by its name, or, where made-up values fail, by its look.
 
-
-def _ranked(tool: ProbedTool, slot: Slot, seen: Sequence[Seen]) -> list[tuple[int, Seen]]:
-    """Give what is offered for an argument with its rank, each value of a tool once, one of each place before the
-    second: 0 what is named so, and, where made-up values fail, 1 what looks like those accepted, 2 the rest. Where
-    these are references, the rest are references, too.
+    What is named so comes first, then what looks so, then the rest; one value of each place before the second.
     """
     is_closed = bool(unknown_refused(tool, slot))
-    taken = [one.values[slot.path] for one in tool.worked() if slot.path in one.values]
-    shapes, is_coded = {shape(value) for value in taken}, bool(taken) and all(map(is_specific, taken))
-    ranked: list[tuple[int, int, float, Seen]] = []
-    turns: dict[tuple[str, str, str], int] = defaultdict(int)
-    for one in (one for one in seen if fits(one.value, slot) and not is_time(one.value)):
-        is_text = isinstance(one.value, str) and one.atom.form in ("", "text_lines") and len(one.value) < _SHORT
-        rank = 0 if one.likeness >= _SIGHT else 1 if shape(one.value) in shapes else 2
-        if rank == 0 or (is_closed and (rank == 1 or is_specific(one.value) or (is_text and not is_coded))):
-            place = (one.record.tool, one.atom.path, one.atom.pattern)
-            ranked.append((rank, turns[place], -one.likeness - 0.01 * is_specific(one.value), one))
+    shapes = {shape(one.values[slot.path]) for one in tool.worked() if slot.path in one.values}
+    ranked: list[tuple[tuple[bool, bool, int, float], Seen]] = []
+    turns: dict[tuple[str, str], int] = defaultdict(int)
+    for one in seen_for(session, tool, slot):
+        if one.record.tool != source or not fits(one.value, slot) or is_time(one.value):
+            continue
+        worth = one.likeness
+        if is_closed and worth < _SIGHT:
+            is_text = isinstance(one.value, str) and one.atom.form in ("", "text_lines") and len(one.value) < _SHORT
+            looks = _LOOKS * (shape(one.value) in shapes) + 0.15 * is_specific(one.value)
+            worth = max(worth, looks, _LEAST * is_text)
+        if worth >= (_LEAST if is_closed else _SIGHT):
+            place = (one.atom.path, one.atom.pattern)
+            ranked.append(((worth < _SIGHT, worth < _LOOKS, turns[place], -worth), one))
             turns[place] += 1
-    best: dict[tuple[str, str], tuple[int, Seen]] = {}
-    for rank, _, _, one in sorted(ranked, key=lambda entry: entry[:3]):
-        best.setdefault((one.record.tool, str(one.value)), (rank, one))
-    return list(best.values())
+    ranked.sort(key=lambda entry: entry[0])
+    best: dict[str, Seen] = {}
+    for _, one in ranked:
+        best.setdefault(str(one.value), one)
+    return list(best.values())[: 2 * _TRIES]

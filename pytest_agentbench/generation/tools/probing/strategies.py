@@ -31,6 +31,7 @@ STRATEGIES: Mapping[str, str] = {
     "declared": "const, default, examples and enum of the schema",
     "refusals": "values that a refusal quotes or lists for the argument",
     "told": "values of the answers of a tool that the argument's description or a refusal of it names",
+    "words": "words that a refusal shares with descriptions, and identifiers in it",
     "results": "values of answers whose names mean the argument",
     "described": "values that the description quotes, lists in brackets, or names for example",
     "usual": "the most usual values by format and name (usual_values.toml)",
@@ -84,11 +85,14 @@ class Seen:
 
 
 class Proposals:
-    """Gives values for arguments; `learnt` holds what refusals named, by tool and path, with the environment."""
+    """Gives values for arguments; `learnt` holds what refusals named, by tool and path, with the environment, `words`
+    what they share with descriptions.
+    """
 
     def __init__(self, session: ProbeSession) -> None:
         self._session = session
         self.learnt: dict[tuple[str, str], list[tuple[int, Any]]] = defaultdict(list)
+        self.words: dict[tuple[str, str], list[str]] = {}
 
     def of(self, tool: ProbedTool, slot: Slot) -> list[Any]:
         """Give values to try for an argument, the most promising first; hints stay whatever the schema says."""
@@ -107,6 +111,7 @@ class Proposals:
                 "told",
                 lambda: _unlike(slot, [one for one in seen if session.names(tool, slot, one.record.tool)], told=True),
             ),
+            ("words", lambda: self.words.get((tool.name, slot.path), ())),
             ("results", lambda: [one.value for one in seen if one.likeness >= 0.5][:_MOST]),
             ("described", lambda: described(slot, tool.spec.description)),
             ("unlike", lambda: _unlike(slot, seen) if refers else ()),
