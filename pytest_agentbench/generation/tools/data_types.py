@@ -78,24 +78,39 @@ class Divergence(Model):
     evidence: tuple[int, ...] = ()
 
 
+class FailureMode(Model):
+    """A way in which a tool fails, with a recorded example."""
+
+    when: str
+    example: dict[str, Any] = {}
+    answer: str = ""
+
+
 class Card(Model):
     """The identity card of a tool (Annex B, §4.1).
 
     `output` is the effective schema of what it returns. `partial` says why the card is incomplete, "" where it is not
-    (the quality alert), `called` whether it may be called, `safety` why, `cure` the key of the suite that would allow
-    it.
+    (the quality alert). `latency` is the median in seconds. `closed` tells whether arguments that the schema does not
+    name are refused (None: not found out), `called` whether it may be called, `safety` why, `cure` the key of
+    the suite that would allow it.
     """
 
     tool: str
     declared_description: str = ""
     actual_description: str = ""
+    trigger: str = ""
+    consumes: tuple[str, ...] = ()
+    produces: tuple[str, ...] = ()
     parameters: tuple[ParameterCard, ...] = ()
     output: dict[str, Any] = {}
+    failure_modes: tuple[FailureMode, ...] = ()
     divergences: tuple[Divergence, ...] = ()
     probes: tuple[Probe, ...] = ()
     writes: bool | None = None
     destructive: bool = False
+    latency: float | None = None
     partial: str = ""
+    closed: bool | None = None
     called: bool = True
     safety: str = ""
     cure: Cure = ""

@@ -45,14 +45,16 @@ def same_names(service: str) -> set[Pair]:
 
 
 def test_a_card_says_what_is_needed_and_what_is_accepted() -> None:
-    """Effective requiredness, domains, output and probes stand on the card."""
+    """Effective requiredness, domains, failure modes with examples, latency, output and probes stand on the card."""
     report = card(cards_of("sensors"), "district_report")
 
     district = report.parameters[0]
     assert (district.declared_required, district.required) == (False, True)
     assert "2 digits" in district.domain
     assert "not padded with blanks" in district.domain
+    assert any("not found" in mode.answer for mode in report.failure_modes)
     assert report.output["required"] == ["report", "issued"]
+    assert report.latency is not None
     assert report.writes is False
     assert report.partial == ""
     assert all(report.probes[index].verdict != "ok" for index in report.divergences[0].evidence)

@@ -1,12 +1,14 @@
 """Identity cards made of probes (Annex B): what a tool needs, accepts, gives and does wrong, each with its evidence."""
 
+import statistics
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.json_values import is_number
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.generation.tools.data_types import Card, Divergence, ParameterCard, Probe
+from pytest_agentbench.generation.tools.data_types import Card, Divergence, FailureMode, ParameterCard, Probe
+from pytest_agentbench.generation.tools.probing.challenge import STRANGE
 from pytest_agentbench.generation.tools.probing.divergences import divergences_of, required_in_fact, unaccepted
 from pytest_agentbench.generation.tools.probing.effects import Effect
 from pytest_agentbench.generation.tools.probing.outputs import output_leaves, output_of
@@ -17,25 +19,35 @@ from pytest_agentbench.generation.tools.probing.session import ProbedTool, Probe
 SHOWN = 6_000
 """Characters of a result that a card keeps: enough for what scenarios quote, and a card stays readable."""
 _VALUES = 12
+_MODES = 12
 _FAULT = 600
 """Characters of what an environment was faulted for: first comes the command that started it, and then the reason."""
 
 
 def card_of(tool: ProbedTool, effects: Mapping[str, Effect]) -> Card:
     """Make the card of a tool from what was probed of it."""
-    output = output_of(tool.works())
+    works = tool.works()
+    seconds = [record.answer.seconds for record in tool.records if not record.answer.hung]
+    strange = [record for record in tool.records if STRANGE in record.arguments]
+    output = output_of(works)
     divergences = divergences_of(tool, effects)
     return Card(
         tool=tool.name,
         declared_description=tool.spec.description,
         actual_description=_actual(output, divergences),
+        trigger=shorten(tool.spec.description.strip().split("\n", 1)[0], 200),
+        consumes=tuple(slot.path for slot in tool.slots),
+        produces=tuple(dict.fromkeys(path or "text" for path, _ in output_leaves(output)))[:40] if works else (),
         parameters=tuple(_parameter(tool, slot, effects.get(slot.path, Effect())) for slot in tool.slots),
         output=output,
+        failure_modes=_failures(tool),
         divergences=divergences,
         probes=tuple(_probe(record) for record in tool.records),
         writes=_writes(tool),
         destructive=tool.permission.effect == "destructive",
+        latency=round(statistics.median(seconds), 4) if seconds else None,
         partial=_partial(tool),
+        closed=any(record.verdict in ("refused", "broken") for record in strange) if strange else None,
         called=tool.permission.called,
         safety=tool.permission.why,
         cure=tool.permission.cure,
@@ -112,6 +124,22 @@ def _shape(texts: list[str]) -> str:
     return f"{lengths[0]} characters" if len(texts) > 1 and len(lengths) == 1 and lengths[0] > 1 else ""
 
 
+def _failures(tool: ProbedTool) -> tuple[FailureMode, ...]:
+    """Give the ways to fail, each with its first call: by the argument that alone differs from the call that works."""
+    base = tool.base.values if tool.base is not None else {}
+    found: dict[tuple[str, str], FailureMode] = {}
+    for record in tool.records:
+        values = record.values
+        differing = [path for path in base.keys() | values.keys() if dumps(base.get(path)) != dumps(values.get(path))]
+        slot = differing[0] if tool.base is not None and len(differing) == 1 else ""
+        when = f"{record.kind.replace('_', ' ')}{f' {slot}' if slot else ''}: {record.verdict}"
+        if not record.ok:
+            answer = shorten(record.answer.content, 400)
+            mode = FailureMode(when=when, example=_short(record.arguments), answer=answer)
+            found.setdefault((f"{slot}{record.verdict}", record.judged.reason[:40]), mode)
+    return tuple(found.values())[:_MODES]
+
+
 def _writes(tool: ProbedTool) -> bool | None:
     seen = [record.answer.wrote for record in tool.records if record.ok]
     if any(seen) or (seen and all(one is False for one in seen)):
@@ -146,7 +174,7 @@ def _partial(tool: ProbedTool) -> str:
         whole = [one for one in tool.records if one.kind == "nominal"] or tool.records
         said = next((record.judged.reason for record in reversed(whole) if record.judged.reason), "")
         answer = f"; it says: {shorten(printable(said), 160)}" if said else ""
-        unknown = sorted(set().union(*(record.unknown for record in whole)))[:_VALUES]
+        unknown = sorted(set().union(*(record.unknown for record in whole)))[:_MODES]
         cure = f"; values that exist help: `values: {{{unknown[0]}: […]}}` in the recipe" if unknown else ""
         return f"no call was found that it accepts{answer}{cure}"
     return "probed with few calls, since they cannot be undone" if tool.permission.gently else ""
