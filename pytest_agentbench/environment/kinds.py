@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 from pytest_agentbench.core.names import letters_of, listing
 from pytest_agentbench.core.suite import EnvironmentSpec
@@ -26,26 +27,40 @@ _GENERIC = frozenset({
 })  # fmt: skip
 
 
-def kind_of(
-    name: str,
-    declared: object,
-    reads: Sequence[str],
-    writes: Sequence[str],
-    *,
-    seen: Sequence[str] = (),
-) -> tuple[ToolKind, KindSource]:
-    """Settle a tool's kind, and say what did: what it declares, else where the suite lists it, else that it was seen to
-    write, else a guess.
-    """
-    if declared == "read" or declared == "write" or declared == "generic":  # noqa: PLR1714 - narrows the type
-        return declared, "declared"
-    if name in writes:
-        return "write", "declared"
-    if name in reads:
-        return "read", "declared"
-    if name in seen:
-        return "write", "seen"
-    return guessed_kind(name), "name"
+class KindLists(NamedTuple):
+    """The tools that a suite says read or write, and those that were `seen` to write."""
+
+    reads: Sequence[str] = ()
+    writes: Sequence[str] = ()
+    seen: Sequence[str] = ()
+
+    def kind_of(
+        self, name: str, told: ToolKind | None = None, source: KindSource = "name", *, prefix: str = ""
+    ) -> tuple[ToolKind, KindSource]:
+        """Settle a tool's kind, and say what did: the suite's lists, else what its `source` told, that it was seen to
+        write, or a guess. `prefix` is put before its name.
+        """
+        full = f"{prefix}{name}"
+        if full in self.writes or full in self.reads:
+            return "write" if full in self.writes else "read", "declared"
+        if told and not (source == "name" and full in self.seen):
+            return told, source
+        return ("write", "seen") if full in self.seen else (guessed_kind(name), "name")
+
+    def declared(self, name: str, declared: object, *, prefix: str = "") -> tuple[ToolKind, KindSource]:
+        """Settle the kind of a tool that may declare it, and then knows best."""
+        if declared == "read" or declared == "write" or declared == "generic":  # noqa: PLR1714 - narrows the type
+            return declared, "declared"
+        return self.kind_of(name, prefix=prefix)
+
+    def settled(self, spec: ToolSpec, told: ToolKind | None, source: KindSource, *, prefix: str = "") -> ToolSpec:
+        """Give a tool with its kind settled by `kind_of`."""
+        kind, settled_by = self.kind_of(spec.name, told, source, prefix=prefix)
+        return spec.model_copy(update={"kind": kind, "kind_from": settled_by})
+
+
+NO_LISTS = KindLists()
+"""Those of a suite that says nothing of kinds."""
 
 
 def guessed_kind(name: str) -> ToolKind:

@@ -1,6 +1,5 @@
 """Environments that plugins offer: opened by name, their tools called in the world that a run has."""
 
-import copy
 import inspect
 import keyword
 from collections.abc import Callable, Mapping
@@ -12,6 +11,7 @@ from pytest_agentbench.core.protocols import OfferedEnvironment
 from pytest_agentbench.core.suite import EnvironmentSpec, OfferedSpec
 from pytest_agentbench.core.text import raised_text
 from pytest_agentbench.core.tool import ToolCall, Toolset, ToolSpec
+from pytest_agentbench.environment.kinds import KindLists
 from pytest_agentbench.environment.python_tools import LoadedTools, Parameter, PythonTool, ToolSignature
 
 
@@ -31,28 +31,13 @@ def opened(spec: OfferedSpec) -> OfferedEnvironment:
 
 def offered_tools(environment: OfferedEnvironment, spec: EnvironmentSpec) -> LoadedTools:
     """Give the tools of an environment for runs whose state is its own; what the suite says of their kinds holds."""
-    specs = tuple(_settled(tool, spec) for tool in environment.toolset)
+    lists = KindLists(spec.reads, spec.writes, spec.seen)
+    specs = tuple(
+        lists.settled(tool, tool.kind, "name" if tool.kind == "unknown" else tool.kind_from)
+        for tool in environment.toolset
+    )
     functions: dict[Any, PythonTool] = {(tool.requestor, tool.name): OfferedTool(tool, environment) for tool in specs}
     return LoadedTools(toolset=Toolset(specs=specs), functions=functions, modules=())
-
-
-def _settled(tool: ToolSpec, spec: EnvironmentSpec) -> ToolSpec:
-    if tool.name in spec.writes:
-        return tool.model_copy(update={"kind": "write", "kind_from": "declared"})
-    if tool.name in spec.reads:
-        return tool.model_copy(update={"kind": "read", "kind_from": "declared"})
-    if tool.name in spec.seen and (tool.kind == "unknown" or tool.kind_from == "name"):
-        return tool.model_copy(update={"kind": "write", "kind_from": "seen"})
-    return tool
-
-
-Made = Callable[[dict[str, Any]], Any]
-"""Makes a call with the arguments that it is given."""
-
-
-def _as_it_is(_name: str, arguments: dict[str, Any], made: Made) -> Any:
-    """Make a call that no fault strikes."""
-    return made(arguments)
 
 
 class ToolRefusedError(Exception):
@@ -69,7 +54,6 @@ class OfferedTool(PythonTool):
         self.requestor = spec.requestor
         self.kind = spec.kind
         self.is_async = False
-        self._through: Callable[[str, dict[str, Any], Made], Any] = _as_it_is
         parameters = _parameters(spec)
         self.function = _shown(spec, parameters)
         self.signature = ToolSignature(
@@ -81,28 +65,22 @@ class OfferedTool(PythonTool):
         """The tool as its environment describes it."""
         return self._described
 
-    def struck_by(self, strike: Callable[[str, dict[str, Any], Made], Any]) -> "OfferedTool":
-        """Give the tool with `strike` around its calls."""
-        struck = copy.copy(self)
-        struck._through = strike
-        return struck
+    def validated(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Give the arguments as they are."""
+        return arguments
 
-    def bind(self, arguments: Mapping[str, Any], injected: Mapping[str, Any]) -> Callable[[], Any]:
-        """Give the call to be made in the run's world; what the tool raises becomes `ToolRefusedError`.
+    def make(self, injected: Mapping[str, Any], arguments: dict[str, Any]) -> object:
+        """Make the call in the run's world; what the tool raises becomes `ToolRefusedError`.
 
         `EnvironmentFaultError` stays what it is: nobody's refusal.
         """
-
-        def made(given: dict[str, Any]) -> object:
-            asked = ToolCall(name=self.name, arguments=given, requestor=self.requestor)
-            try:
-                return self._environment.call(injected["state"], asked)
-            except EnvironmentFaultError:
-                raise
-            except Exception as error:
-                raise ToolRefusedError(str(error)) from error
-
-        return lambda: self._through(self.name, dict(arguments), made)
+        asked = ToolCall(name=self.name, arguments=arguments, requestor=self.requestor)
+        try:
+            return self._environment.call(injected["state"], asked)
+        except EnvironmentFaultError:
+            raise
+        except Exception as error:
+            raise ToolRefusedError(str(error)) from error
 
 
 def _parameters(spec: ToolSpec) -> tuple[Parameter, ...]:

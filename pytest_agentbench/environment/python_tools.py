@@ -9,7 +9,7 @@ import inspect
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from types import ModuleType, SimpleNamespace
 from typing import Any, get_args, is_typeddict
 
@@ -23,7 +23,7 @@ from pytest_agentbench.core.names import count
 from pytest_agentbench.core.text import shorten
 from pytest_agentbench.core.tool import Requestor, Toolset, ToolSpec
 from pytest_agentbench.environment.import_path import forget_module
-from pytest_agentbench.environment.kinds import kind_of
+from pytest_agentbench.environment.kinds import NO_LISTS, KindLists
 
 INJECTED = ("state", "context")
 """Parameters that the environment fills in; callers neither see nor give them."""
@@ -135,8 +135,17 @@ class ArgumentsError(TypeError):
     """A call's arguments do not fit the tool; the message tells the caller what does."""
 
 
+Made = Callable[[dict[str, Any]], Any]
+"""Makes a call with the arguments that it is given, by name."""
+
+Strike = Callable[[str, dict[str, Any], Made], Any]
+"""Makes a call of the tool of a name, in whatever way a fault makes of it."""
+
+
 class PythonTool:
-    """A function as a tool of one party. The validator is built at the first call."""
+    """A function as a tool of one party. The validator is built at the first call; `strike` is what makes its calls."""
+
+    strike: Strike | None = None
 
     def __init__(
         self,
@@ -144,9 +153,7 @@ class PythonTool:
         *,
         requestor: Requestor = "assistant",
         prefix: str = "",
-        reads: Sequence[str] = (),
-        writes: Sequence[str] = (),
-        seen: Sequence[str] = (),
+        lists: KindLists = NO_LISTS,
         filled: tuple[str, ...] = INJECTED,
     ) -> None:
         name = getattr(function, "__name__", None)
@@ -158,8 +165,7 @@ class PythonTool:
         self.name: str = f"{prefix}{name}"
         self.requestor: Requestor = requestor
         self.is_async = inspect.iscoroutinefunction(function)
-        declared = getattr(function, "kind", None)
-        self.kind, self.kind_from = kind_of(self.name, declared, reads, writes, seen=seen)
+        self.kind, self.kind_from = lists.declared(name, getattr(function, "kind", None), prefix=prefix)
         self.signature: ToolSignature = read_signature(function, name, filled)
         self._filled = filled
 
@@ -186,9 +192,16 @@ class PythonTool:
 
     def bind(self, arguments: Mapping[str, Any], injected: Mapping[str, Any]) -> Callable[[], Any]:
         """Check and convert `arguments` and give the call to be made; raise `ArgumentsError` where they do not fit."""
-        positional, keywords = self._validated(dict(arguments))
-        given = {name: injected[name] for name in self.signature.injected if name in injected}
-        return lambda: self.function(*positional, **keywords, **given)
+        given = self.validated(dict(arguments))
+        made = partial(self.make, injected)
+        return partial(made, given) if self.strike is None else partial(self.strike, self.name, given, made)
+
+    def make(self, injected: Mapping[str, Any], arguments: dict[str, Any]) -> Any:
+        """Call the function by name, but for parameters that only take a position."""
+        filled = {name: injected[name] for name in self.signature.injected if name in injected}
+        first = [one.name for one in self.signature.parameters if one.positional]
+        named = {name: value for name, value in arguments.items() if name not in first}
+        return self.function(*(arguments[name] for name in first), **named, **filled)
 
     def named(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """Give the arguments of an ordinary Python call by name; raise `ArgumentsError` where there are too many."""
@@ -201,7 +214,8 @@ class PythonTool:
             raise ArgumentsError(f"wrong arguments for {self.name!r}: {twice[0]!r} was given twice. {self._usage}")
         return {**given, **kwargs}
 
-    def _validated(self, arguments: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    def validated(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Give the arguments as the function takes them; raise `ArgumentsError` where they do not fit."""
         names = self.signature.names
         others = {name: value for name, value in arguments.items() if name not in names}
         refused = [name for name in others if not self.signature.open_ended or name in self._filled]
@@ -214,15 +228,13 @@ class PythonTool:
             problems += [_problem(detail) for detail in error.errors(include_url=False, include_context=False)]
         if problems or model is None:
             raise ArgumentsError(f"wrong arguments for {self.name!r}: {'; '.join(problems)}. {self._usage}")
-        positional: list[Any] = []
-        keywords: dict[str, Any] = {}
+        given: dict[str, Any] = {}
         for index, parameter in enumerate(self.signature.parameters):
-            field = f"argument_{index}"
-            if parameter.positional:
-                positional.append(getattr(model, field) if parameter.name in known else parameter.default)
-            elif parameter.name in known:
-                keywords[parameter.name] = getattr(model, field)
-        return positional, {**keywords, **others}
+            if parameter.name in known:
+                given[parameter.name] = getattr(model, f"argument_{index}")
+            elif parameter.positional:
+                given[parameter.name] = parameter.default
+        return {**given, **others}
 
     @property
     def _usage(self) -> str:
@@ -271,9 +283,7 @@ def tools_of(
     *,
     requestor: Requestor = "assistant",
     prefix: str = "",
-    reads: Sequence[str] = (),
-    writes: Sequence[str] = (),
-    seen: Sequence[str] = (),
+    lists: KindLists = NO_LISTS,
     filled: tuple[str, ...] = INJECTED,
 ) -> list[PythonTool]:
     """Give a module's tools: what its `TOOLS` list holds, else the public functions that it defines, in order.
@@ -293,10 +303,7 @@ def tools_of(
     if not functions:
         raise EnvironmentFaultError(f"{_file(module)}: defines no public function and no TOOLS list, so no tools")
     try:
-        tools = [
-            PythonTool(item, requestor=requestor, prefix=prefix, reads=reads, writes=writes, seen=seen, filled=filled)
-            for item in functions
-        ]
+        tools = [PythonTool(one, requestor=requestor, prefix=prefix, lists=lists, filled=filled) for one in functions]
     except EnvironmentFaultError as error:
         raise EnvironmentFaultError(f"{_file(module)}: {error}") from error
     names: set[str] = set()

@@ -24,7 +24,7 @@ from pytest_agentbench.core.remote import ServiceSpec, server_of
 from pytest_agentbench.core.tool import KindSource, Requestor, ToolCall, ToolKind, ToolResult, ToolSpec
 from pytest_agentbench.environment.injection.injector import Striker
 from pytest_agentbench.environment.isolation import IsolationGate
-from pytest_agentbench.environment.kinds import guessed_kind
+from pytest_agentbench.environment.kinds import NO_LISTS, KindLists
 from pytest_agentbench.environment.python_calls import Invoker, OnCall, Watch, Wrapper
 from pytest_agentbench.environment.rendering import render_error, render_result
 from pytest_agentbench.environment.schema_tools import read_schema_tools
@@ -90,9 +90,8 @@ def turn_at(address: str, service: ServiceSpec | None, port: int | None = None) 
 class Opening:
     """What opening a source needs to know of its run: folder of the suite, session, context, and what runs share.
 
-    `reads` and `writes` are the suite's lists, `seen` the tools that were seen to write, `known` the tools
-    as a committed list describes them. `prefix` is put before the names that the source has. `world` is what
-    the run has of services so far, `at` the way to the source in a suite file that lists all.
+    `prefix` is put before the names that the source has. `world` is what the run has of services so far, `at` the way
+    to the source in a suite file that lists all.
     """
 
     root: Path
@@ -101,26 +100,14 @@ class Opening:
     context: Mapping[str, Any] = field(default_factory=dict)
     now: str | None = None
     requestor: Requestor = "assistant"
-    reads: Sequence[str] = ()
-    writes: Sequence[str] = ()
-    seen: Sequence[str] = ()
+    lists: KindLists = NO_LISTS
     prefix: str = ""
-    world: "RunWorld" = field(default_factory=RunWorld)
+    world: RunWorld = field(default_factory=RunWorld)
     at: Keys = ("environment", "tools", 0)
 
     def settled(self, spec: ToolSpec, told: ToolKind | None, source: KindSource) -> ToolSpec:
-        """Settle what a tool does: the suite's lists, else what its `source` tells, what was seen, or a guess."""
-        kind: ToolKind
-        name = f"{self.prefix}{spec.name}"
-        if name in self.writes or name in self.reads:
-            kind, source = "write" if name in self.writes else "read", "declared"
-        elif told and not (source == "name" and name in self.seen):
-            kind = told
-        elif name in self.seen:
-            kind, source = "write", "seen"
-        else:
-            kind, source = guessed_kind(spec.name), "name"
-        return spec.model_copy(update={"kind": kind, "kind_from": source})
+        """Settle what a tool does, of which its `source` tells something, or nothing."""
+        return self.lists.settled(spec, told, source, prefix=self.prefix)
 
 
 def listed_tools(file: Path, opening: Opening) -> tuple[ToolSpec, ...]:

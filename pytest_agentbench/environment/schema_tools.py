@@ -1,23 +1,17 @@
 """Tools that a JSON file only describes: an OpenAI tools list, or {agent, user, kinds}."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.tool import Requestor, ToolSpec
-from pytest_agentbench.environment.kinds import kind_of
+from pytest_agentbench.environment.kinds import NO_LISTS, KindLists
 
 
 def read_schema_tools(
-    file: Path,
-    *,
-    requestor: Requestor | None = None,
-    prefix: str = "",
-    reads: Sequence[str] = (),
-    writes: Sequence[str] = (),
-    seen: Sequence[str] = (),
+    file: Path, *, requestor: Requestor | None = None, prefix: str = "", lists: KindLists = NO_LISTS
 ) -> list[ToolSpec]:
     """Give the tools that `file` describes; `requestor` overrides whom they belong to, `prefix` is put before names.
 
@@ -45,10 +39,8 @@ def read_schema_tools(
             raise EnvironmentFaultError(f"{file}: {key}: must be a list of tools")
         for index, entry in enumerate(entries):
             spec = _spec(entry, f"{file}: {key}[{index}]", requestor or party)
-            declared = _declared(kinds.get(spec.name))
-            name = f"{prefix}{spec.name}"
-            kind, source = kind_of(name, declared, reads, writes, seen=seen)
-            specs.append(spec.model_copy(update={"name": name, "kind": kind, "kind_from": source}))
+            kind, source = lists.declared(spec.name, _declared(kinds.get(spec.name)), prefix=prefix)
+            specs.append(spec.model_copy(update={"name": f"{prefix}{spec.name}", "kind": kind, "kind_from": source}))
     return specs
 
 

@@ -12,7 +12,7 @@ from pytest_agentbench.core.suite import EnvironmentSpec, ToolsSpec
 from pytest_agentbench.core.tool import Requestor, Toolset, ToolSpec
 from pytest_agentbench.environment.import_path import forget_module, load_fresh_module
 from pytest_agentbench.environment.isolation import IsolationGate
-from pytest_agentbench.environment.kinds import own_tools
+from pytest_agentbench.environment.kinds import KindLists, own_tools
 from pytest_agentbench.environment.plugin_environment import offered_tools, opened
 from pytest_agentbench.environment.python_tools import INJECTED, NOW, LoadedTools, PythonTool, tools_of
 from pytest_agentbench.environment.remote_tools import (
@@ -88,9 +88,7 @@ def opening_of(
         context=context or {},
         now=spec.now.isoformat() if spec.now else None,
         requestor=requestor,
-        reads=spec.reads,
-        writes=spec.writes,
-        seen=spec.seen,
+        lists=KindLists(spec.reads, spec.writes, spec.seen),
         prefix=part.prefix,
         world=world or RunWorld(),
         at=("environment", key, next((place for place, one in enumerate(parts) if one is part), 0)),
@@ -101,7 +99,7 @@ def load_tools(spec: EnvironmentSpec, root: Path, unique: str, known: Toolset | 
     """Load fresh tools, but for remote ones, for the run named `unique`; `known` saves describing them again."""
     if spec.offered is not None:
         return offered_tools(opened(spec.offered), spec)
-    settled = {"reads": spec.reads, "writes": spec.writes, "seen": spec.seen}
+    lists = KindLists(spec.reads, spec.writes, spec.seen)
     filled = INJECTED if spec.now is None else (*INJECTED, NOW)
     specs: list[ToolSpec] = []
     functions: dict[tuple[Requestor, str], PythonTool] = {}
@@ -112,11 +110,11 @@ def load_tools(spec: EnvironmentSpec, root: Path, unique: str, known: Toolset | 
                 continue
             if source.kind == "schema":
                 party = None if requestor == "assistant" else requestor
-                specs += read_schema_tools(root / source.target, requestor=party, prefix=source.prefix, **settled)
+                specs += read_schema_tools(root / source.target, requestor=party, prefix=source.prefix, lists=lists)
                 continue
             module = load_fresh_module(source.target, root, unique)
             modules.append(module)
-            for tool in tools_of(module, requestor=requestor, prefix=source.prefix, filled=filled, **settled):
+            for tool in tools_of(module, requestor=requestor, prefix=source.prefix, filled=filled, lists=lists):
                 _refuse_missing_state(tool, spec, module)
                 described = known.get(tool.name, requestor) if known else None
                 specs.append(described or tool.spec)

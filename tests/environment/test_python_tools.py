@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field
 
 from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.environment.decorator import tool
+from pytest_agentbench.environment.kinds import KindLists
 from pytest_agentbench.environment.python_tools import ArgumentsError, PythonTool, tools_of
 from tests.tables import each
 
@@ -228,7 +229,7 @@ def test_the_decorator_settles_the_kind_then_the_suite_then_a_verb() -> None:
 
     def peek() -> None: ...
 
-    made = tools_of(module(a=update_view, b=get_lock, c=peek), writes=["update_view", "get_lock"])
+    made = tools_of(module(a=update_view, b=get_lock, c=peek), lists=KindLists(writes=["update_view", "get_lock"]))
 
     assert [item.kind for item in made] == ["read", "write", "unknown"]
     with pytest.raises(ValueError, match="kind is 'reads'"):

@@ -1,13 +1,12 @@
-"""Injects faults into calls: what each kind does, step by step, in the tool's thread or on the loop."""
+"""Injects faults into calls: what each kind does, in the tool's thread or on the loop."""
 
 import asyncio
 import copy
-import inspect
 import json
 import time
-from collections.abc import Awaitable, Callable, Generator, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from dataclasses import dataclass
-from functools import partial, wraps
+from functools import partial
 from random import Random
 from typing import Any, Final
 
@@ -17,8 +16,7 @@ from pytest_agentbench.core.json_values import is_number, to_json
 from pytest_agentbench.core.text import shorten
 from pytest_agentbench.core.tool import ToolCall, ToolResult
 from pytest_agentbench.environment.injection.schedule import InjectionWorld, Schedule
-from pytest_agentbench.environment.plugin_environment import OfferedTool
-from pytest_agentbench.environment.python_tools import PythonTool
+from pytest_agentbench.environment.python_tools import Made, PythonTool
 
 
 class _Unchanged:
@@ -115,16 +113,10 @@ def _digits(value: str) -> list[int]:
 
 Arguments = dict[str, Any]
 
+Make = Callable[[Arguments], Awaitable[Any]]
+"""Makes a call with arguments by name."""
 
-@dataclass(frozen=True)
-class Wait:
-    """A step that only takes time."""
-
-    seconds: float
-
-
-Steps = Generator[Arguments | Wait, Any, Any]
-"""Yields what to do next; is sent the answer of each call, or thrown what the tool raised; returns the answer."""
+Sleep = Callable[[float], Awaitable[None]]
 
 
 class Untouched(Exception):  # noqa: N818 - says what became of a call, no error
@@ -141,45 +133,40 @@ class Struck:
 
     fault: FaultSpec
     arguments: Arguments
+    make: Make
+    sleep: Sleep
     random: Random
     world: InjectionWorld
     hide: Callable[[], None]
     """Says that the answer is one that the tool could have given."""
 
 
-def steps(struck: Struck) -> Steps:
-    """Give what the fault does with the call."""
-    return _EFFECTS[struck.fault.kind](struck)
+Effect = Callable[[Struck], Awaitable[Any]]
+"""Does what a fault does with a call, and gives its answer."""
 
 
-def _raising(make: Callable[[FaultSpec], Exception]) -> Callable[[Struck], Steps]:
-    def effect(struck: Struck) -> Steps:
+def _raising(make: Callable[[FaultSpec], Exception]) -> Effect:
+    async def effect(struck: Struck) -> Any:
         if struck.fault.done:
-            yield struck.arguments
+            await struck.make(struck.arguments)
         raise make(struck.fault)
 
     return effect
 
 
-def _altering(alter: Callable[[Any, Random], Any]) -> Callable[[Struck], Steps]:
-    def effect(struck: Struck) -> Steps:
-        answer = yield struck.arguments
+def _altering(alter: Callable[[Any, Random], Any], *, may_be: Callable[[Any], bool] = lambda _: False) -> Effect:
+    """Spoil the answer; `may_be` tells of which answers the tool could have given what is left."""
+
+    async def effect(struck: Struck) -> Any:
+        answer = await struck.make(struck.arguments)
         altered = alter(answer, struck.random)
         if altered is UNCHANGED:
             raise Untouched(answer)
+        if may_be(answer):
+            struck.hide()
         return altered
 
     return effect
-
-
-def _emptying(struck: Struck) -> Steps:
-    answer = yield struck.arguments
-    altered = emptied(answer)
-    if altered is UNCHANGED:
-        raise Untouched(answer)
-    if _may_hold_nothing(answer):
-        struck.hide()
-    return altered
 
 
 def _may_hold_nothing(answer: Any) -> bool:
@@ -193,33 +180,33 @@ def _may_hold_nothing(answer: Any) -> bool:
     return isinstance(plain, list) or (isinstance(plain, dict) and all(isinstance(one, dict) for one in plain.values()))
 
 
-def _late(struck: Struck) -> Steps:
-    yield Wait(struck.fault.seconds)
-    return (yield struck.arguments)
+async def _late(struck: Struck) -> Any:
+    await struck.sleep(struck.fault.seconds)
+    return await struck.make(struck.arguments)
 
 
-def _twice(struck: Struck) -> Steps:
-    answer = yield struck.arguments
+async def _twice(struck: Struck) -> Any:
+    answer = await struck.make(struck.arguments)
     try:
-        yield struck.arguments
+        await struck.make(struck.arguments)
     except Exception:  # noqa: BLE001 - whatever the tool raises: what was done twice need not succeed twice
         raise Untouched(answer) from None
     return answer
 
 
-def _nothing_done(struck: Struck) -> Steps:
+async def _nothing_done(struck: Struck) -> Any:
     saved = struck.world.save()
     try:
-        return (yield struck.arguments)
+        return await struck.make(struck.arguments)
     finally:
         struck.world.restore(saved)
 
 
-def _stale(struck: Struck) -> Steps:
+async def _stale(struck: Struck) -> Any:
     saved = struck.world.save()
     struck.world.restore_first()
     try:
-        return (yield struck.arguments)
+        return await struck.make(struck.arguments)
     finally:
         struck.world.restore(saved)
 
@@ -228,13 +215,13 @@ _TRIES = 8
 """Other values that are tried until one gives an answer."""
 
 
-def _about_another(struck: Struck) -> Steps:
+async def _about_another(struck: Struck) -> Any:
     for arguments in _other_arguments(struck):
         try:
-            return (yield arguments)
+            return await struck.make(arguments)
         except Exception:  # noqa: BLE001, S112 - the other row may not fit this tool: the next one may
             continue
-    raise Untouched((yield struck.arguments))
+    raise Untouched(await struck.make(struck.arguments))
 
 
 def _other_arguments(struck: Struck) -> Iterator[Arguments]:
@@ -252,11 +239,11 @@ def _other_arguments(struck: Struck) -> Iterator[Arguments]:
             yield {**struck.arguments, name: other}
 
 
-_EFFECTS: dict[str, Callable[[Struck], Steps]] = {
+_EFFECTS: dict[str, Effect] = {
     "timeout": _raising(lambda fault: TimeoutError(fault.message or "the call timed out, no answer came")),
     "error": _raising(lambda fault: RuntimeError(fault.message or "500 Internal Server Error")),
     "rate_limit": _raising(lambda fault: RuntimeError(fault.message or "429 Too Many Requests: try again later")),
-    "empty": _emptying,
+    "empty": _altering(lambda answer, _: emptied(answer), may_be=_may_hold_nothing),
     "truncated": _altering(lambda answer, _: truncated(answer)),
     "corrupted": _altering(corrupted),
     "latency": _late,
@@ -268,10 +255,6 @@ _EFFECTS: dict[str, Callable[[Struck], Steps]] = {
 
 NEED_A_STATE_TO_PUT_BACK = frozenset({"no_op", "stale"})
 """Kinds that undo what a call did, or look back."""
-
-
-Made = Callable[[dict[str, Any]], Any]
-"""Makes the call with arguments by name."""
 
 
 class Striker:
@@ -292,133 +275,62 @@ class Striker:
 
     def around(self, tool: PythonTool) -> PythonTool:
         """Give the tool with the faults that may strike it."""
-        if isinstance(tool, OfferedTool):
-            return tool.struck_by(self.call)
-        names = set(tool.signature.names)
-        signature = inspect.signature(tool.function)
-        injected = frozenset(tool.signature.injected)
-
-        def split(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-            given = signature.bind(*args, **kwargs).arguments
-            given = {**{k: v for k, v in given.items() if k in names or k in injected}, **kwargs}
-            return (
-                {name: value for name, value in given.items() if name not in injected},
-                {name: value for name, value in given.items() if name in injected},
-            )
-
-        @wraps(tool.function)
-        def struck(*args: Any, **kwargs: Any) -> Any:
-            arguments, rest = split(args, kwargs)
-            return self.call(tool.name, arguments, lambda given: _called(tool.function, signature, {**given, **rest}))
-
-        @wraps(tool.function)
-        async def struck_async(*args: Any, **kwargs: Any) -> Any:
-            arguments, rest = split(args, kwargs)
-
-            async def made(given: dict[str, Any]) -> Any:
-                return await _called(tool.function, signature, {**given, **rest})
-
-            return await self.call_async(tool.name, arguments, made)
-
         spoilt = copy.copy(tool)
-        spoilt.function = struck_async if tool.is_async else struck
+        spoilt.strike = self.call_async if tool.is_async else self.call
         return spoilt
 
-    def call(self, name: str, arguments: dict[str, Any], made: Made) -> Any:
+    def call(self, name: str, arguments: Arguments, made: Made) -> Any:
         """Make a call in this thread, struck or not."""
-        strike = self._begin(name, arguments)
-        while (step := strike.step) is not None:
-            if isinstance(step, Wait):
-                self._sleep(step.seconds)
-                strike.answered(None)
-                continue
-            try:
-                answer = made(step)
-            except Exception as error:  # noqa: BLE001 - the fault decides what becomes of what the tool raised
-                strike.raised(error)
-            else:
-                strike.answered(answer)
-        return strike.answer
 
-    async def call_async(
-        self, name: str, arguments: dict[str, Any], made: Callable[[dict[str, Any]], Awaitable[Any]]
-    ) -> Any:
+        async def make(given: Arguments) -> Any:
+            return made(given)
+
+        async def sleep(seconds: float) -> None:
+            self._sleep(seconds)
+
+        return _at_once(self._struck(name, arguments, make, sleep))
+
+    async def call_async(self, name: str, arguments: Arguments, made: Make) -> Any:
         """Make a call on the loop, struck or not."""
-        strike = self._begin(name, arguments)
-        while (step := strike.step) is not None:
-            if isinstance(step, Wait):
-                await asyncio.sleep(step.seconds)
-                strike.answered(None)
-                continue
-            try:
-                answer = await made(step)
-            except Exception as error:  # noqa: BLE001 - same
-                strike.raised(error)
-            else:
-                strike.answered(answer)
-        return strike.answer
+        return await self._struck(name, arguments, made, asyncio.sleep)
 
-    def _begin(self, name: str, arguments: dict[str, Any]) -> "_Strike":
+    async def _struck(self, name: str, arguments: Arguments, made: Make, sleep: Sleep) -> Any:
         number, fault = self._schedule.next(ToolCall(name=name, arguments=to_json(arguments)))
-        missed = partial(self._schedule.missed, number)
+        raised: list[Exception] = []
         if fault is None:
-            return _Strike(_as_it_is(arguments), missed)
+            return await made(arguments)
+
+        async def make(given: Arguments) -> Any:
+            try:
+                return await made(given)
+            except Exception as error:
+                raised.append(error)
+                raise
+
         struck = Struck(
             fault=fault,
             arguments=arguments,
+            make=make,
+            sleep=sleep,
             random=self._schedule.random(number),
             world=self._world,
             hide=partial(self._schedule.hid, number),
         )
-        return _Strike(steps(struck), missed)
-
-
-class _Strike:
-    """One call on its way through its fault's steps: `step` is what to do next, None once there is an `answer`."""
-
-    def __init__(self, work: Steps, missed: Callable[[], None]) -> None:
-        self._work = work
-        self._missed = missed
-        self.step: dict[str, Any] | Wait | None = None
-        self.answer: Any = None
-        self._go(lambda: next(work))
-
-    def answered(self, answer: Any) -> None:
-        """Go on with what the tool gave."""
-        self._go(lambda: self._work.send(answer))
-
-    def raised(self, error: Exception) -> None:
-        """Go on with what the tool raised; it is raised again where the fault makes nothing of it."""
         try:
-            self._go(lambda: self._work.throw(error))
-        except Exception as left:
-            if left is error:
-                self._missed()
+            return await _EFFECTS[fault.kind](struck)
+        except Untouched as untouched:
+            self._schedule.missed(number)
+            return untouched.answer
+        except Exception as error:
+            if any(error is one for one in raised):  # the fault makes nothing of what the tool raised
+                self._schedule.missed(number)
             raise
 
-    def _go(self, on: Callable[[], dict[str, Any] | Wait]) -> None:
-        self.step = None
-        try:
-            self.step = on()
-        except StopIteration as stop:
-            self.answer = stop.value
-        except Untouched as untouched:
-            self._missed()
-            self.answer = untouched.answer
 
-
-def _as_it_is(arguments: dict[str, Any]) -> Steps:
-    return (yield arguments)
-
-
-def _called(function: Callable[..., Any], signature: inspect.Signature, arguments: dict[str, Any]) -> Any:
-    """Call by name, but for parameters that only take a position."""
-    positional = [
-        arguments[name]
-        for name, parameter in signature.parameters.items()
-        if parameter.kind is inspect.Parameter.POSITIONAL_ONLY and name in arguments
-    ]
-    only = {
-        name for name, parameter in signature.parameters.items() if parameter.kind is inspect.Parameter.POSITIONAL_ONLY
-    }
-    return function(*positional, **{name: value for name, value in arguments.items() if name not in only})
+def _at_once(work: Coroutine[Any, Any, Any]) -> Any:
+    """Run a coroutine that never waits."""
+    try:
+        work.send(None)
+    except StopIteration as stop:
+        return stop.value
+    raise AssertionError("a call in a thread waits for nothing")
