@@ -44,11 +44,11 @@ class Connections:
         await self._sessions.close()
 
 
-class DirectTransport:
-    """Posts to `{base_url}/chat/completions`. `connections` None means its own; `wall` gives Unix time.
+class _HttpTransport:
+    """What both ways to post a chat completion share; `wall` gives Unix time.
 
     The key goes into `key_header`, as a bearer's into `Authorization`; an empty one is not sent. `headers` win over
-    what is sent by default.
+    what is sent by default. Raise `SendError` for what is no URL, and for a header that HTTP cannot hold.
     """
 
     def __init__(
@@ -59,24 +59,39 @@ class DirectTransport:
         seconds: float,
         key_header: str = "Authorization",
         headers: Mapping[str, str] | None = None,
-        connections: Connections | None = None,
         wall: Callable[[], float] = time.time,
     ) -> None:
         self._url = endpoint(base_url)
-        self._listing = endpoint(base_url, "models")
         self._where = where(base_url)
-        self._headers = CIMultiDict({"Content-Type": "application/json", "Accept": "application/json"})
-        self._headers["User-Agent"] = "pytest-agentbench"
+        self._headers = CIMultiDict({"Content-Type": "application/json"})
         if key:
             self._headers[key_header] = f"Bearer {key}" if key_header == "Authorization" else key
         self._headers.update(headers or {})
         check_headers(self._headers, self._where)
         self._secrets = (key, *(headers or {}).values())
-        self._timeout = aiohttp.ClientTimeout(total=seconds, sock_connect=min(seconds, _CONNECTING))
         self._seconds = seconds
+        self._wall = wall
+
+    def _failed(self, error: Exception) -> SendError:
+        return hidden(connection_error(error, where=self._where, seconds=self._seconds), self._secrets)
+
+    def _understood(self, status: int, headers: Mapping[str, str], content: bytes) -> dict[str, Any]:
+        known = {name.lower(): value for name, value in headers.items()}
+        secrets = self._secrets
+        return understood(status, known, content, where=self._where, wall=self._wall(), secrets=secrets)
+
+
+class DirectTransport(_HttpTransport):
+    """Posts to `{base_url}/chat/completions` over `connections`; None means its own."""
+
+    def __init__(self, base_url: str, key: str, *, connections: Connections | None = None, **how: Any) -> None:
+        super().__init__(base_url, key, **how)
+        self._listing = endpoint(base_url, "models")
+        for name, value in (("Accept", "application/json"), ("User-Agent", "pytest-agentbench")):
+            self._headers.setdefault(name, value)
+        self._timeout = aiohttp.ClientTimeout(total=self._seconds, sock_connect=min(self._seconds, _CONNECTING))
         self._owns = connections is None
         self._connections = connections or Connections()
-        self._wall = wall
         try:
             self._proxy = http_proxy(proxy_for(str(self._url)))
         except ValueError as error:
@@ -97,8 +112,8 @@ class DirectTransport:
                 content = await read_bounded(response, self._where)
                 status, headers = response.status, response.headers
         except (aiohttp.ClientError, OSError, ValueError) as error:  # ValueError: a header that HTTP cannot hold
-            raise hidden(connection_error(error, where=self._where, seconds=self._seconds), self._secrets) from error
-        return understood(status, headers, content, where=self._where, wall=self._wall(), secrets=self._secrets)
+            raise self._failed(error) from error
+        return self._understood(status, headers, content)
 
     async def models(self) -> tuple[str, ...]:
         """Give the names of the models that the server lists; () where it lists none."""
@@ -161,33 +176,16 @@ async def read_bounded(response: aiohttp.ClientResponse, place: str) -> bytes:
     return b"".join(parts)
 
 
-class OpenAITransport:
+class OpenAITransport(_HttpTransport):
     """Posts through `openai.AsyncOpenAI`, one client for each event loop, its own retries off.
 
     Proxies and certificates are taken from the environment as the client does, for a loopback address none at all. The
     size of a reply is checked once it is read.
     """
 
-    def __init__(
-        self,
-        base_url: str,
-        key: str,
-        *,
-        seconds: float,
-        key_header: str = "Authorization",
-        headers: Mapping[str, str] | None = None,
-        wall: Callable[[], float] = time.time,
-    ) -> None:
-        self._host = endpoint(base_url).host or ""
+    def __init__(self, base_url: str, key: str, **how: Any) -> None:
+        super().__init__(base_url, key, **how)
         self._base_url = base_url
-        self._where = where(base_url)
-        self._key = key
-        self._is_bearer = bool(key) and key_header == "Authorization"
-        self._headers = {**({key_header: key} if key and not self._is_bearer else {}), **(headers or {})}
-        check_headers({"Authorization": key, **self._headers}, self._where)
-        self._secrets = (key, *self._headers.values())
-        self._seconds = seconds
-        self._wall = wall
         self._clients = PerLoop(self._open, _close)
 
     async def send(self, body: dict[str, Any]) -> dict[str, Any]:
@@ -206,7 +204,7 @@ class OpenAITransport:
             response = error.response
             return self._understood(response.status_code, response.headers, response.content)
         except (openai.OpenAIError, OSError, ValueError) as error:  # what a transport raises is not always wrapped
-            raise hidden(connection_error(error, where=self._where, seconds=self._seconds), self._secrets) from error
+            raise self._failed(error) from error
         return self._understood(200, {}, content)
 
     async def models(self) -> tuple[str, ...]:
@@ -229,30 +227,25 @@ class OpenAITransport:
         import openai  # noqa: PLC0415 - it takes 0.6 s, and few need it
 
         return openai.AsyncOpenAI(
-            api_key=self._key or "none",
+            api_key="none",  # the key is sent as a header of ours
             base_url=self._base_url,
             max_retries=0,
             timeout=self._seconds,
-            http_client=_http_client(trust_env=not is_loopback(self._host)),
+            http_client=_http_client(trust_env=not is_loopback(self._url.host or "")),
         )
 
     async def _post(self, client: "AsyncOpenAI", content: bytes) -> bytes:
         # bytes of our own: the client's JSON is UTF-8, which cannot hold lone surrogates; older ones take them as body
         given = "content" if "content" in inspect.signature(client.post).parameters else "body"
-        options: Any = {"headers": {"Content-Type": "application/json", **self._sent_headers()}}
         sent: dict[str, Any] = {given: content}
+        options: Any = {"headers": self._sent_headers()}
         received: bytes = await client.post("/chat/completions", cast_to=bytes, options=options, **sent)
         return received
 
     def _sent_headers(self) -> dict[str, Any]:
         from openai import Omit  # noqa: PLC0415 - as above
 
-        return {**({} if self._is_bearer else {"Authorization": Omit()}), **self._headers}
-
-    def _understood(self, status: int, headers: Mapping[str, str], content: bytes) -> dict[str, Any]:
-        known = {name.lower(): value for name, value in headers.items()}
-        secrets = self._secrets
-        return understood(status, known, content, where=self._where, wall=self._wall(), secrets=secrets)
+        return {**({} if "Authorization" in self._headers else {"Authorization": Omit()}), **self._headers}
 
 
 def _http_client(*, trust_env: bool) -> Any:
