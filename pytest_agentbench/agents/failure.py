@@ -4,23 +4,21 @@ What its own client raised about a server becomes a `ProviderError`.
 """
 
 import asyncio
-import sysconfig
 import traceback
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pytest_agentbench.core.errors import AgentBenchError, AgentError, ProviderError, causes
 from pytest_agentbench.core.protocols import RunSync
 from pytest_agentbench.core.text import printable, raised_text
-from pytest_agentbench.environment.outages import is_misuse, servers_fault
+from pytest_agentbench.environment.outages import is_misuse, is_own, servers_fault
 from pytest_agentbench.environment.python_calls import came_out_of_a_tool
+from pytest_agentbench.environment.state_access import Raised, caught, caught_async
 
 T = TypeVar("T")
 
 _OURS = Path(__file__).resolve().parents[1]
-_STDLIB = Path(sysconfig.get_path("stdlib")).resolve()
-_PACKAGES = frozenset({"site-packages", "dist-packages"})
 
 
 async def guard(work: Awaitable[T], *, who: str = "the agent", root: Path | None = None) -> T:
@@ -32,36 +30,23 @@ async def guard(work: Awaitable[T], *, who: str = "the agent", root: Path | None
     """
     task = asyncio.current_task()
     before = task.cancelling() if task else 0
-    try:
-        result = await work
-    except BaseException as error:
-        if isinstance(error, GeneratorExit) and not _is_running(task):
-            raise  # the coroutine is being closed from outside
-        if _cancelled(task, before):
-            if isinstance(error, asyncio.CancelledError | KeyboardInterrupt):
-                raise
-            raise asyncio.CancelledError from error
-        if isinstance(error, AgentBenchError):
-            raise
-        raise failure(error, who=who, root=root) from error
-    if _cancelled(task, before):
-        raise asyncio.CancelledError
-    return result
+    value = await caught_async(work)
+    if task is not None and task.cancelling() > before:
+        error = value.error if isinstance(value, Raised) else None
+        raise error if isinstance(error, KeyboardInterrupt) else asyncio.CancelledError from error
+    return _unraised(value, who, root)
 
 
 async def guard_sync(
     work: Callable[[], T], run_sync: RunSync, *, who: str = "the agent", root: Path | None = None
 ) -> T:
     """Run the user's sync `work` in the run's thread; raise `AgentError` or `ProviderError` for whatever it raises."""
+    return _unraised(await run_sync(lambda: caught(work)), who, root)
 
-    def caught() -> T | _Raised:
-        try:
-            return work()
-        except BaseException as error:  # noqa: BLE001 - an exit must end the run, never its thread
-            return _Raised(error)
 
-    value = await run_sync(caught)
-    if not isinstance(value, _Raised):
+def _unraised(value: T | Raised, who: str, root: Path | None) -> T:
+    """Give what the user's code returned, or raise what it raised in our words."""
+    if not isinstance(value, Raised):
         return value
     if isinstance(value.error, AgentBenchError):
         raise value.error
@@ -80,24 +65,6 @@ def failure(error: BaseException, *, who: str = "the agent", root: Path | None =
     return AgentError(f"{who} raised {raised_text(error)}{_place(error, root)}")
 
 
-class _Raised:
-    """An exception on its way between threads, as a value: futures refuse some and let others end their loop."""
-
-    def __init__(self, error: BaseException) -> None:
-        self.error = error
-
-
-def _cancelled(task: asyncio.Task[Any] | None, before: int) -> bool:
-    return task is not None and task.cancelling() > before
-
-
-def _is_running(task: asyncio.Task[Any] | None) -> bool:
-    try:
-        return task is not None and asyncio.current_task() is task
-    except RuntimeError:  # no loop is running
-        return False
-
-
 def _place(error: BaseException, root: Path | None) -> str:
     """Give ` (file:line in function)` of the innermost frame that no library owns, else of the innermost frame."""
     frames = [
@@ -105,16 +72,11 @@ def _place(error: BaseException, root: Path | None) -> str:
         for frame, line in traceback.walk_tb(error.__traceback__)
         if not Path(frame.f_code.co_filename).is_relative_to(_OURS)
     ]
-    own = [frame for frame in frames if _is_users(frame[0])] or frames
+    own = [frame for frame in frames if is_own(frame[0])] or frames
     if not own:
         return ""
     file, line, name = own[-1]
     return f" ({printable(_shown(file, root))}:{line} in {printable(name)})"
-
-
-def _is_users(file: str) -> bool:
-    path = Path(file)
-    return path.is_absolute() and not _PACKAGES & set(path.parts) and not path.is_relative_to(_STDLIB)
 
 
 def _shown(file: str, root: Path | None) -> str:

@@ -30,12 +30,19 @@ def refusal(event: Event, *, by: str | None = None, text: str = "") -> Message:
 _OF_PROVIDER = "The provider of the model refused to answer this."
 
 
-def ended(messages: Sequence[Message], event: Event | None) -> list[Message]:
-    """Give what an answer that a filter ended comes to: its calls stand, and where there are none, it is a refusal."""
-    if event is None or any(message.tool_calls for message in messages):
-        return list(messages)
-    said = "".join(message.text for message in messages if message.role == "assistant")
-    return [*(message for message in messages if message.role == "tool"), refusal(event, text=said)]
+def ended(messages: Sequence[Message], event: Event | None) -> tuple[Message, ...]:
+    """Give what an answer comes to that a filter ended: what the filter left of its last words is a refusal.
+
+    Calls stand, and nothing is refused where they end the answer.
+    """
+    at = len(messages)
+    while at > 0 and messages[at - 1].role == "assistant" and not messages[at - 1].tool_calls:
+        at -= 1
+    if event is None or (at > 0 and messages[at - 1].tool_calls):
+        return tuple(messages)
+    left = messages[at:]
+    text = "\n".join(message.text for message in left if message.text.strip())
+    return (*messages[:at], refusal(event, text=text, by=left[0].by if left else None))
 
 
 def filtered(error: BaseException) -> Event | None:

@@ -4,7 +4,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count, takewhile
 
-from pytest_agentbench.agents.refusals import filtered_ending, refusal
+from pytest_agentbench.agents import refusals
+from pytest_agentbench.agents.refusals import filtered_ending
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.conversation import Reply, Turn
@@ -210,20 +211,11 @@ _SERVERS = frozenset({"server_error", "rate_limit_exceeded", "vector_store_timeo
 
 
 def ended(messages: Sequence[Message], answer: object) -> tuple[Message, ...]:
-    """Give the messages of a provider's answer; what its filter left of the last one is a refusal.
+    """Give the messages of a provider's answer; what its filter left of the last words is a refusal.
 
-    Calls stand, and nothing is refused where they end the answer. Raise `ProviderError` where the server says that it
-    failed, `AgentError` where it says that the request was at fault.
+    Raise `ProviderError` where the server says that it failed, `AgentError` where the request is said to be at fault.
     """
-    event = _filtered(answer) or _failed(answer)
-    at = len(messages)
-    while at > 0 and messages[at - 1].role == "assistant" and not messages[at - 1].tool_calls:
-        at -= 1
-    if event is None or (at > 0 and messages[at - 1].tool_calls):
-        return tuple(messages)
-    left = messages[at:]
-    text = "\n".join(message.text for message in left if message.text.strip())
-    return (*messages[:at], refusal(event, text=text, by=left[0].by if left else None))
+    return refusals.ended(messages, _filtered(answer) or _failed(answer))
 
 
 def is_blocked(answer: object) -> bool:

@@ -132,7 +132,7 @@ async def replay(
         except TimeoutError:
             abandon()
             raise HungError(
-                f"the replay of the expected calls has not ended within {seconds:g} s{environment.busy}"
+                f"the replay of the expected calls has not ended within {seconds:g} s{environment.calls.busy}"
             ) from None
         found.state = await environment.snapshot(like=found.start) if can_be_told else None
     found.ended = now()
@@ -147,7 +147,7 @@ async def works(
         async with asyncio.timeout(seconds), env_factory() as environment:
             await prepare(environment, scenario)
             await environment.call(call)
-            return call.name not in environment.broken
+            return call.name not in environment.calls.broken
     except (EnvironmentFaultError, TimeoutError):
         return False
 
@@ -238,9 +238,9 @@ class _Replaying:
             )
             return
         self._found.failed[position] = problem
-        if one.call.name in self._environment.down:
-            self._found.down[one.call.name] = self._environment.down[one.call.name]
-        elif not is_refusal(self._environment.raised):
+        if one.call.name in self._environment.calls.down:
+            self._found.down[one.call.name] = self._environment.calls.down[one.call.name]
+        elif not is_refusal(self._environment.calls.raised):
             broken[position] = problem
 
     async def _call(self, position: int, one: Wanted, stated: Mapping[str, JsonValue]) -> ToolResult:

@@ -120,6 +120,24 @@ def _address(url: str) -> httpx2.URL:
     return address
 
 
+def is_address(url: str) -> bool:
+    """Whether something can be sent to `url`."""
+    try:
+        return bool(_address(url))
+    except ValueError:
+        return False
+
+
+async def read_body(response: httpx2.Response, most: int) -> bytes:
+    """Read a body, and no further than the first bytes beyond `most`."""
+    body = bytearray()
+    async for chunk in response.aiter_bytes():
+        body += chunk
+        if len(body) > most:
+            break
+    return bytes(body)
+
+
 def failure_text(error: httpx2.HTTPError) -> str:
     """Say why a request got no whole answer, to be read after the name of whom it went to."""
     if (why := _tls_failure(error)) is not None:

@@ -39,7 +39,8 @@ class LocalEnvironment:
     code on the loop. `gate` makes runs wait that must not overlap; do not open a second environment on the same
     exclusive state inside. `known` are the tools as collected, which saves describing them again. Loading the tools,
     making the context, and each method of the state may take `patience` seconds. `is_over` tells whether
-    the run's time is up, `plugged` gives states that plugins offer. `world` is what the run has of services.
+    the run's time is up, `plugged` gives states that plugins offer. `calls` makes the calls and knows how they went,
+    `world` is what the run has of services.
     """
 
     def __init__(
@@ -71,14 +72,12 @@ class LocalEnvironment:
         self._gate = gate
         self._known = known
         self._patience = patience
-        self._is_over = is_over
-        self._called: str | None = None
         self._stack = AsyncExitStack()
         self._state: OpenState | None = None
         self._functions: dict[tuple[Requestor, str], PythonTool] = {}
         self._remote = RemoteCalls()
         self.world = RunWorld()
-        self._invoker = Invoker(None, self.context, is_over)
+        self.calls = Invoker(is_over)
         self.tools: Toolset = Toolset()
 
     @property
@@ -92,54 +91,9 @@ class LocalEnvironment:
         return self._spec.offered is not None
 
     @property
-    def fault(self) -> EnvironmentFaultError | None:
-        """The fault of a tool that tried to exit, kept since an agent that called it may have swallowed it."""
-        return self._invoker.fault
-
-    @property
-    def running(self) -> str | None:
-        """The tool that is running, or that the end of the run's time cut off; None where there is none."""
-        return self._called or self._invoker.running
-
-    @property
-    def raised(self) -> BaseException | None:
-        """What the tool that ended last raised, if it did."""
-        return self._invoker.raised
-
-    @property
-    def broken(self) -> dict[str, str]:
-        """The tools that broke, and did not refuse, at every call so far, and what the last one raised."""
-        return self._invoker.broken
-
-    @property
-    def slipped(self) -> dict[str, str]:
-        """The tools whose own code failed at every call without meaning to, what the last one raised and where."""
-        return self._invoker.slipped
-
-    @property
-    def down(self) -> dict[str, str]:
-        """The tools of which some call, when it was made last, broke in a way that no arguments cause, and how."""
-        return self._invoker.down
-
-    @property
     def states(self) -> tuple[State, ...]:
-        """What each call that was seen to change the state left behind, in order, since `keep_states`."""
-        return tuple(self._invoker.states)
-
-    @property
-    def busy(self) -> str:
-        """What is running, as the end of a sentence: ` while the tool 'x' was running`, or nothing."""
-        return f" while the tool {self.running!r} was running" if self.running else ""
-
-    @property
-    def late_calls(self) -> int:
-        """The number of calls refused after the end of the run."""
-        return self._invoker.late_calls
-
-    @property
-    def log(self) -> tuple[str, ...]:
-        """What happened that no result tells: late calls, changes that could not be observed."""
-        return tuple(self._invoker.log)
+        """What each call that was seen to change the state left behind, in order, since `calls.keeps_states`."""
+        return tuple(self.calls.states)
 
     async def __aenter__(self) -> Self:
         """Load the tools, wait for the state to be free, open it; raise `EnvironmentFaultError` where that fails."""
@@ -156,42 +110,30 @@ class LocalEnvironment:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Seal and tear down; a fault in it is raised unless something else is on its way already."""
-        self.seal()
+        self.calls.seal()
         try:
             await self._stack.aclose()
         except EnvironmentFaultError as late:
-            self._invoker.log.append(str(late))
+            self.calls.log.append(str(late))
             if error is None:
                 raise
-
-    def seal(self) -> None:
-        """Refuse every call from now on; the state can still be read."""
-        self._invoker.seal()
 
     def turn_clock(self, later: timedelta) -> None:
         """Let the suite's clock, where it has one, stand this much later than at the start."""
         if self._spec.now is not None:
-            self._invoker.turn_clock(self._spec.now + later)
-
-    def limit_calls(self, most: int, *, made: int = 0) -> None:
-        """Refuse every call of the run from now on that exceeds `most`, of which `made` were made before."""
-        self._invoker.limit(most, made=made)
-
-    def keep_states(self) -> None:
-        """Read the state after each call from now on that is seen to change it."""
-        self._invoker.keeps_states = True
+            self.calls.turn_clock(self._spec.now + later)
 
     async def call(self, call: ToolCall) -> ToolResult:
         """Run a tool. Unknown tools, wrong arguments and tools that raise give a result with `error`.
 
         Raise `EnvironmentFaultError` where the tool tried to exit (`sys.exit()`, Ctrl-C, …) or is only described.
         """
-        refusal = self._invoker.refuse(call) or self._refused(call)
+        refusal = self.calls.refuse(call) or self._refused(call)
         if refusal is not None:
             return refusal
-        self._called = call.name
+        self.calls.called = call.name
         result = await self._performed(call)
-        self._called = None  # not where the call was cut off: it is what the run ended in
+        self.calls.called = None  # not where the call was cut off: it is what the run ended in
         return result
 
     def can_call(self, name: str, requestor: Requestor) -> bool:
@@ -211,7 +153,7 @@ class LocalEnvironment:
 
     def wrapped_tools(self, on_call: OnCall) -> list[Callable[..., Any]]:
         """Give the agent's tools as plain functions without `state` and `context`; see `wrapped.Wrapper`."""
-        wrapper = self._remote.wrapper(self._invoker, on_call)
+        wrapper = self._remote.wrapper(self.calls, on_call)
         wrapped = [wrapper.wrap(tool) for tool in self._functions.values() if tool.requestor == "assistant"]
         for spec in self.tools.of("assistant"):
             source = self._remote.source(spec.name, "assistant")
@@ -271,9 +213,7 @@ class LocalEnvironment:
                 runner=self._runner,
                 patience=self._patience,
             )
-        self._invoker = Invoker(
-            self._state, self.context, self._is_over, now=self._spec.now, context_holds_state="state" in taken
-        )
+        self.calls.work_on(self._state, self.context, now=self._spec.now, context_holds_state="state" in taken)
 
     async def _open_remote(self) -> None:
         parts = remote_parts(self._spec)
@@ -307,19 +247,19 @@ class LocalEnvironment:
             return await self._call_remote(source, call)
         tool = self._functions[call.requestor, call.name]
         arguments = copy.deepcopy(call.arguments)  # the tool may keep and change them; the transcript must not
-        turn = await self._invoker.wait_turn(tool)
+        turn = await self.calls.wait_turn(tool)
         try:
             return await self._call_in_turn(tool, arguments, turn)
         finally:
-            self._invoker.give_back(turn)
+            self.calls.give_back(turn)
 
     async def _call_in_turn(self, tool: PythonTool, arguments: dict[str, Any], turn: Turn | None) -> ToolResult:
         who = f"tool {tool.name!r}"
         if tool.is_async:
-            watch = await guarded(lambda: self._invoker.begin(tool.name, arguments, turn), self._runner, who)
-            value: Any = _made(self._invoker.bound(tool, arguments))
+            watch = await guarded(lambda: self.calls.begin(tool.name, arguments, turn), self._runner, who)
+            value: Any = _made(self.calls.bound(tool, arguments))
         else:
-            done = await guarded(lambda: self._invoker.perform(tool, arguments, turn), self._runner, who)
+            done = await guarded(lambda: self.calls.perform(tool, arguments, turn), self._runner, who)
             if isinstance(done, Done):
                 return done.result
             value, watch = done
@@ -327,22 +267,22 @@ class LocalEnvironment:
             with within(turn):
                 given = await caught_async(value)
         except BaseException:
-            self._invoker.cancelled(watch)
+            self.calls.cancelled(watch)
             raise
-        finished = await guarded(lambda: self._invoker.finish(tool, given, watch), self._runner, who)
+        finished = await guarded(lambda: self.calls.finish(tool, given, watch), self._runner, who)
         return finished.result
 
     async def _call_remote(self, source: RemoteTools, call: ToolCall) -> ToolResult:
         who = f"tool {call.name!r}"
-        watch = await guarded(lambda: self._invoker.begin(call.name, call.arguments), self._runner, who)
+        watch = await guarded(lambda: self.calls.begin(call.name, call.arguments), self._runner, who)
         try:
             result = await source.call(call.name, copy.deepcopy(call.arguments))
         except BaseException as error:
-            self._invoker.abandon(watch)
+            self.calls.abandon(watch)
             if isinstance(error, EnvironmentFaultError):
-                self._invoker.fault = error
+                self.calls.fault = error
             raise
-        wrote = await guarded(lambda: self._invoker.settle(watch, failed=result.error), self._runner, who)
+        wrote = await guarded(lambda: self.calls.settle(watch, failed=result.error), self._runner, who)
         return result if wrote is None else result.model_copy(update={"wrote": wrote})
 
     def _refused(self, call: ToolCall) -> ToolResult | None:

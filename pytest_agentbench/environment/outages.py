@@ -264,14 +264,14 @@ def slip(error: BaseException) -> str | None:
     if not trace or type(error).__module__ != "builtins":
         return None
     last = trace[-1]
-    if not _is_own(last) or _RAISING.search(last.line or ""):
+    if not is_own(last.filename) or _RAISING.search(last.line or ""):
         return None
     return f"{raised_text(error)}{place(error)}"
 
 
 def place(error: BaseException) -> str:
     """Give ` (file:line in function)` of the innermost line of the project, nothing where there is none."""
-    frame = next((one for one in reversed(traceback.extract_tb(error.__traceback__)) if _is_own(one)), None)
+    frame = next((one for one in reversed(traceback.extract_tb(error.__traceback__)) if is_own(one.filename)), None)
     if frame is None:
         return ""
     file = Path(frame.filename)
@@ -279,9 +279,9 @@ def place(error: BaseException) -> str:
     return f" ({shown}:{frame.lineno} in {frame.name})"
 
 
-def _is_own(frame: traceback.FrameSummary) -> bool:
-    """Whether a line is of the project: of no library, and not ours."""
-    file = Path(frame.filename)
+def is_own(name: str) -> bool:
+    """Whether a file is of the project: of no library, and not ours."""
+    file = Path(name)
     is_foreign = _PACKAGES & set(file.parts) or file.is_relative_to(_STDLIB) or file.is_relative_to(_OURS)
     return file.is_absolute() and not is_foreign
 

@@ -57,29 +57,23 @@ class Done:
 
 
 class Invoker:
-    """Makes the calls of one run, from whatever thread; refuses all of them once sealed."""
+    """Makes the calls of one run, from whatever thread; refuses all of them once sealed.
 
-    def __init__(
-        self,
-        state: OpenState | None,
-        context: Any,
-        is_over: Callable[[], bool] = lambda: False,
-        *,
-        now: datetime | None = None,
-        context_holds_state: bool = False,
-    ) -> None:
-        """`is_over` tells whether the run's time is up: a call cancelled then counts as still running. `now` is what
-        tools get that declare it. `context_holds_state` says that the context was made of the state.
-        """
-        self._state = state
-        self._injected: dict[str, Any] = {"context": context, NOW: now, **({"state": state.handle} if state else {})}
-        self._works_on_state = frozenset({"state", "context"} if context_holds_state else {"state"})
+    `is_over` tells whether the run's time is up: a call cancelled then counts as still running. `called` is the tool of
+    a call that was cut off, `raised` what the tool that ended last raised, `fault` that of a tool that tried to exit,
+    kept since an agent that called it may have swallowed it. `log` holds what happened that no result tells: late
+    calls, changes that could not be observed. `states` is what calls that were seen to change the state left behind,
+    read where `keeps_states` is set.
+    """
+
+    def __init__(self, is_over: Callable[[], bool] = lambda: False) -> None:
         self._lock = threading.Lock()
         self._turns = Turns()
         self._active: dict[Watch, None] = {}  # in the order begun
         self._is_over = is_over
         self.keeps_states = False
         self.states: list[State] = []
+        self.called: str | None = None
         self._cut_off: str | None = None
         self._limit: int | None = None
         self._left = 0
@@ -91,6 +85,15 @@ class Invoker:
         self._broken: dict[str, str | None] = {}
         self._slipped: dict[str, str | None] = {}
         self._down: dict[tuple[str, str], str] = {}
+        self.work_on(None, {})
+
+    def work_on(
+        self, state: OpenState | None, context: Any, *, now: datetime | None = None, context_holds_state: bool = False
+    ) -> None:
+        """Give tools a state, a context, and the time where they declare it; the context may be made of the state."""
+        self._state = state
+        self._injected: dict[str, Any] = {"context": context, NOW: now, **({"state": state.handle} if state else {})}
+        self._works_on_state = frozenset({"state", "context"} if context_holds_state else {"state"})
 
     @property
     def down(self) -> dict[str, str]:
@@ -117,7 +120,12 @@ class Invoker:
     def running(self) -> str | None:
         """The tool whose call, of those under way or cut off by the end of the run's time, began first."""
         with self._lock:
-            return next((watch.tool for watch in self._active), self._cut_off)
+            return self.called or next((watch.tool for watch in self._active), self._cut_off)
+
+    @property
+    def busy(self) -> str:
+        """What is running, as the end of a sentence: ` while the tool 'x' was running`, or nothing."""
+        return f" while the tool {self.running!r} was running" if self.running else ""
 
     def turn_clock(self, now: datetime) -> None:
         """Give tools another time from now on."""

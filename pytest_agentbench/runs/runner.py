@@ -208,15 +208,15 @@ class RunContext:
                     closed = await self._converse(agent, party, initial)
                     getattr(agent, "check_answers", lambda: None)()
                 closed = roles.overrule(self._named(closed), self.limits.seconds)
-                if environment.fault is not None:
-                    closed = crashed(environment.fault, Blame.ENVIRONMENT)
+                if environment.calls.fault is not None:
+                    closed = crashed(environment.calls.fault, Blame.ENVIRONMENT)
             except NotRunError as error:
                 roles.stop(error)
                 closed = roles.overrule(crashed(error, Blame.PROVIDER), self.limits.seconds)
             except (AgentBenchError, TimeoutError) as error:
                 closed = roles.overrule(self._broken(error), self.limits.seconds)
             seconds = self.stopwatch.seconds
-            environment.seal()
+            environment.calls.seal()
             if closed.termination is Termination.SAFETY_TIMEOUT:
                 self.runner.abandon()
             try:
@@ -319,22 +319,22 @@ class RunContext:
             async with asyncio.timeout(grace):
                 await prepare(environment, self.plan.scenario)
         except TimeoutError:
-            why = f"the initialization actions have not ended within {grace:g} s{environment.busy}"
+            why = f"the initialization actions have not ended within {grace:g} s{environment.calls.busy}"
             raise HungError(why) from None
         initial = await environment.snapshot()
         if self.plan.keeps_states:
-            environment.keep_states()
+            environment.calls.keeps_states = True
         if self.faults.faults:
             await environment.strike(self.faults)
-        environment.limit_calls(self.limits.tool_calls, made=self.recording.calls)
+        environment.calls.limit(self.limits.tool_calls, made=self.recording.calls)
         return initial
 
     def _named(self, closed: Stop) -> Stop:
         """Name the tool in flight when time was up: whoever called it was waiting for the environment."""
         is_late = closed.termination is Termination.SAFETY_TIMEOUT and self.stopwatch.seconds >= self.limits.seconds
-        if not is_late or self.environment.running is None or max(self.blocked()) >= _NOTICEABLE:
+        if not is_late or self.environment.calls.running is None or max(self.blocked()) >= _NOTICEABLE:
             return closed
-        reason = f"limits.seconds = {self.limits.seconds:g} spent{self.environment.busy}"
+        reason = f"limits.seconds = {self.limits.seconds:g} spent{self.environment.calls.busy}"
         return closed.model_copy(update={"reason": reason, "blame": Blame.ENVIRONMENT})
 
     async def _converse(self, agent: Agent, user: User, initial: State | None) -> Stop:
@@ -395,13 +395,13 @@ class RunContext:
             reported=dict(self.recording.reported),
             seconds=seconds,
             turn_seconds=tuple(self.recording.turn_seconds),
-            down={tool: why for tool, why in environment.down.items() if tool not in self.faults.struck},
-            broken_tools=environment.broken,
-            slipped_tools=environment.slipped,
+            down={tool: why for tool, why in environment.calls.down.items() if tool not in self.faults.struck},
+            broken_tools=environment.calls.broken,
+            slipped_tools=environment.calls.slipped,
             played=(self._began, self.services.wall()),
             faults=self.plan.strikes,
             met=self.faults.met,
             states=environment.states,
-            log="\n".join([*environment.log, *getattr(agent, "log", ())]),
+            log="\n".join([*environment.calls.log, *getattr(agent, "log", ())]),
             **self.roles.seen_of_user(transcript),
         )

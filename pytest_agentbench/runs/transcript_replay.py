@@ -86,7 +86,7 @@ class RecordedWorlds:
                     await prepare(environment, plan.scenario)
                     initial = await environment.snapshot()
                     if plan.keeps_states:
-                        environment.keep_states()
+                        environment.calls.keeps_states = True
                     known = Correspondence(records, initial)
                     for place, record in enumerate(records):
                         found, why = await _call_again(environment, known, place, record)
@@ -97,12 +97,12 @@ class RecordedWorlds:
                     final = await environment.snapshot(like=initial)
             except TimeoutError:
                 runner.abandon()
-                raise HungError(f"it has not ended within {seconds:g} s{environment.busy}") from None
+                raise HungError(f"it has not ended within {seconds:g} s{environment.calls.busy}") from None
         wanted = plan.scenario.expected_calls
         # predicates of the suite are asked about broken tools alone: nothing bounds them here
         useless = {
             name: why
-            for name, why in environment.broken.items()
+            for name, why in environment.calls.broken.items()
             if any(
                 one.call.name == name and any(is_call_of(want, one.call, plan.resolve) for want in wanted)
                 for one in records
@@ -115,7 +115,7 @@ class RecordedWorlds:
                 "final_state": known.ids_in_run(final),
                 "states": tuple(map(known.ids_in_run, environment.states)),
                 "played": (began, self.wall()),
-                "down": environment.down,
+                "down": environment.calls.down,
                 "useless_tools": useless,
             }
         )
@@ -155,8 +155,8 @@ async def _call_again(
         return None, "" if spec.kind in ("read", "generic") else "it has no recorded answer"
     asked = ToolCall(name=call.name, arguments=known.in_replay(to_json(call.arguments)), requestor=call.requestor)
     result = await environment.call(asked)
-    if environment.fault is not None:
-        raise EnvironmentFaultError(str(environment.fault))
+    if environment.calls.fault is not None:
+        raise EnvironmentFaultError(str(environment.calls.fault))
     differs = known.follow(place, asked, result)
     if differs and record.failed and result.failed and result.wrote is False and _same_refusal(record.result, result):
         differs = None

@@ -175,7 +175,7 @@ class _Validation:
             self._columns = self._shared.columns_of(self._state or {})
             oracle = await writer.write(world, self._columns, can_fail=True)
             expected = {self._scenario.expected_calls[at].name for at in oracle.failed}
-            for tool, why in world.down.items():
+            for tool, why in world.calls.down.items():
                 if tool not in expected:
                     self.problem("replay", f"the tool {tool!r} {NO_ARGUMENTS}: {why}")
             return oracle

@@ -446,7 +446,7 @@ class ScriptPlayer(RunContext):
         async with self.new_environment(f"{self.name}{self._performances}") as environment:
             await prepare(environment, self.plan.scenario)
             if self.plan.keeps_states:
-                environment.keep_states()
+                environment.calls.keeps_states = True
             yield environment
 
 

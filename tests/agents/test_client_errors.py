@@ -158,7 +158,7 @@ def test_what_a_tool_of_the_environment_raised_is_no_providers(run_sync: RunSync
         """Look."""
         raise raised("httpx", "ConnectError") from raised("httpcore", "ConnectError")
 
-    tool = Wrapper(Invoker(None, {}), lambda *_: None).wrap(PythonTool(look))
+    tool = Wrapper(Invoker(), lambda *_: None).wrap(PythonTool(look))
 
     def careless(message: str) -> str:
         return str(tool())

@@ -121,7 +121,7 @@ async def test_exits_inside_tools_are_faults_of_the_environment(tmp_path: Path, 
             await call(env, "leave")
 
         assert caught.value.__cause__ is not None
-        assert env.fault is caught.value
+        assert env.calls.fault is caught.value
 
 
 async def test_a_cancellation_from_outside_passes_through_an_async_tool(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ async def test_a_cancellation_from_outside_passes_through_an_async_tool(tmp_path
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(call(env, "wait"), 0.05)
 
-        assert env.fault is None
+        assert env.calls.fault is None
 
 
 async def test_five_megabytes_and_lone_surrogates_survive_a_call_and_the_codec(tmp_path: Path) -> None:
@@ -197,15 +197,15 @@ async def test_calls_after_the_seal_are_refused_and_counted(tmp_path: Path) -> N
     """A late call changes nothing, and the state can still be read."""
     async with environment(shop(tmp_path)) as env:
         wrapped = {tool.__name__: tool for tool in env.wrapped_tools(lambda *_: None)}
-        env.seal()
+        env.calls.seal()
         result = await call(env, "cancel_order", order_id="W1")
         with pytest.raises(EnvironmentFaultError, match="the run is over"):
             wrapped["cancel_order"]("W1")
         state = await env.snapshot()
 
     assert result.error
-    assert env.late_calls == 2
-    assert env.log[0] == "late call refused: cancel_order"
+    assert env.calls.late_calls == 2
+    assert env.calls.log[0] == "late call refused: cancel_order"
     assert state is not None
     assert state["orders"]["W1"]["status"] == "pending"
 
@@ -365,7 +365,7 @@ async def test_an_exit_in_a_wrapped_tool_is_reported_and_kept_as_the_runs_fault(
             leave()
 
         assert seen == [True]
-        assert env.fault is not None
+        assert env.calls.fault is not None
 
 
 async def test_a_sync_agent_may_run_an_async_wrapped_tool_in_its_own_loop(tmp_path: Path) -> None:

@@ -162,7 +162,7 @@ async def test_who_waits_when_the_run_ends_is_refused(tmp_path: Path) -> None:
         waits_too = asyncio.ensure_future(tools["mark_later"](order_id="W2", status="sent"))
         for _ in range(9):
             await asyncio.sleep(0)
-        env.seal()
+        env.calls.seal()
         for one in (waits, waits_too):
             with pytest.raises(EnvironmentFaultError, match="the run is over"):
                 await one

@@ -177,7 +177,7 @@ async def test_operations_of_a_service_are_bounded(tmp_path: Path) -> None:
         spec = OpenApiSpec.model_validate({"document": f"{url}/spec.json", "reset": "POST /reset"})
         async with remote_environment(spec, tmp_path) as env:
             notes.seen.clear()
-            env.limit_calls(3)
+            env.calls.limit(3)
             made = [await call(env, "list_notes") for _ in range(2)]
             (wrapped,) = env.wrapped_tools(lambda *_: None)
             await wrapped()

@@ -29,7 +29,9 @@ async def opened(source: CheckoutSource, initial: dict[str, Any] | None = None) 
 async def performed(source: CheckoutSource, opened_state: OpenState, name: str, /, **arguments: Any) -> ToolResult:
     """Make one call as the environment does."""
     tools = offered_tools(Tau2Environment(source), EnvironmentSpec())
-    done = Invoker(opened_state, {}).perform(tools.functions["assistant", name], arguments)
+    invoker = Invoker()
+    invoker.work_on(opened_state, {})
+    done = invoker.perform(tools.functions["assistant", name], arguments)
     assert isinstance(done, Done)
     return done.result
 

@@ -67,7 +67,7 @@ class FrameworkAgent:
         """
         self._number += 1
         if self._number == 1 and isinstance(self._session, Choosy):
-            self._session = await guard(self._session.fitting(), root=self._root)
+            await guard(self._session.fit(self._run_sync), root=self._root)
         answered = await self._answered(turn)
         self._spent.add(answered)
         self.hides_calls |= answered.hides_calls and not self.has_tools

@@ -122,7 +122,7 @@ class _Turn:
         self._typed(event, said if not calls else "")
         code = getattr(field(event, "error_code"), "name", None) or text_field(event, "error_code")
         if filter_ := filtered_ending(field(event, "finish_reason"), code):
-            messages, code = messages if calls else ended(messages, filter_), ""
+            messages, code = messages if calls else list(ended(messages, filter_)), ""
         for message in messages:
             self.marked.add(message, by)
             if message.role == "assistant":

@@ -1,7 +1,8 @@
 """LangGraph: a compiled graph whose state has `messages`, who of several agents spoke, and threads of its own."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import takewhile
 from typing import Any, get_type_hints
 
@@ -15,8 +16,10 @@ from pytest_agentbench.core.errors import AgentError, SuiteFaultError
 from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.json_values import to_json
 from pytest_agentbench.core.names import listing
+from pytest_agentbench.core.protocols import RunSync
 from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.transcript import Message, asking
+from pytest_agentbench.environment.state_access import Raised, caught
 from pytest_agentbench.messages.content import field, result_text, text_field
 from pytest_agentbench.messages.handoffs import last_sender, with_handoffs
 
@@ -173,16 +176,15 @@ class LangGraphSession:
         self._typed: Any = None
         self.begun: Sequence[Message] = ()
 
-    async def fitting(self) -> "LangGraphSession | LangGraphInThread":
-        """Give what to talk to: a graph whose checkpointer has no async methods is invoked in the run's thread."""
+    async def fit(self, run_sync: RunSync) -> None:
+        """Ask a graph whose checkpointer has no async methods in the run's thread."""
         checkpointer: Any = getattr(self._graph, "checkpointer", None)
         if not self._remembers or not hasattr(checkpointer, "aget_tuple"):
-            return self
+            return
         try:
             await checkpointer.aget_tuple(self._config)
         except NotImplementedError:
-            return LangGraphInThread(self)
-        return self
+            self._graph = _InThread(self._graph, run_sync)
 
     async def answer(self, message: str) -> Answered:
         """Invoke the graph; give the messages that were not given before."""
@@ -197,7 +199,7 @@ class LangGraphSession:
     async def _go_on(self, given: object) -> Answered:
         try:
             state = await self._graph.ainvoke(given, self._config, **self._context)
-            saved = await self._graph.checkpointer.aget_tuple(self._config) if self._keeps_typed(state) else None
+            saved = await self._saved() if self._keeps_typed(state) else None
             snapshot = await self._graph.aget_state(self._config) if self._may_wait(state) else None
             return self._answered(state, snapshot, _version(saved))
         except Exception as error:  # noqa: BLE001 - `_refused` raises again what is no refusal
@@ -205,32 +207,10 @@ class LangGraphSession:
                 self.begun = self._until_now(await self._graph.aget_state(self._config))
             return _refused(error)
 
-    def answer_in_thread(self, message: str) -> Answered:
-        """Do the same as `answer` by the graph's sync API; raise `AgentError` where a node is async."""
-        return self._go_on_in_thread(self._given(message))
-
-    def decide_in_thread(self, decisions: Sequence[Decision]) -> Answered:
-        """Do the same as `decide` by the graph's sync API."""
-        for update, as_node in self._updates(decisions):
-            self._graph.update_state(self._config, update, as_node)
-        return self._go_on_in_thread(self._resumed(decisions))
-
-    def _go_on_in_thread(self, given: object) -> Answered:
-        try:
-            state = self._graph.invoke(given, self._config, **self._context)
-            saved = self._graph.checkpointer.get_tuple(self._config) if self._keeps_typed(state) else None
-            snapshot = self._graph.get_state(self._config) if self._may_wait(state) else None
-            return self._answered(state, snapshot, _version(saved))
-        except Exception as error:
-            if not isinstance(error, TypeError) or "No synchronous function" not in str(error):
-                if self._remembers and not self._decisions:
-                    self.begun = self._until_now(self._graph.get_state(self._config))
-                return _refused(error)
-            kept = type(getattr(self._graph, "checkpointer", None)).__name__
-            raise AgentError(
-                f"{error}. It cannot be awaited either, since its checkpointer {kept} has no async methods: use the "
-                f"async one of its kind (Async{kept}), or InMemorySaver while testing"
-            ) from error
+    async def _saved(self) -> Any:
+        if isinstance(self._graph, _InThread):
+            return await self._graph.in_thread(self._graph.checkpointer.get_tuple, self._config)
+        return await self._graph.checkpointer.aget_tuple(self._config)
 
     def _may_wait(self, state: object) -> bool:
         """Whether the graph may have stopped for its user: it was interrupted, or is built to stop at a node."""
@@ -358,25 +338,46 @@ def _refused(error: Exception) -> Answered:
     return Answered(messages=[refusal(event)])
 
 
-class LangGraphInThread:
-    """The same conversation by the graph's sync API, for checkpointers that have no other (`SqliteSaver`)."""
+class _InThread:
+    """A graph that is asked by its sync API in the run's thread, for checkpointers that have no other (`SqliteSaver`).
 
-    def __init__(self, session: LangGraphSession) -> None:
-        self._session = session
-        self.shows = session.shows
+    What it has besides is the graph's own.
+    """
 
-    @property
-    def begun(self) -> Sequence[Message]:
-        """What was done in a turn that broke off."""
-        return self._session.begun
+    def __init__(self, graph: Any, run_sync: RunSync) -> None:
+        self._graph = graph
+        self._run_sync = run_sync
 
-    def answer(self, message: str) -> Answered:
-        """Invoke the graph in the thread of the caller."""
-        return self._session.answer_in_thread(message)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._graph, name)
 
-    def decide(self, decisions: Sequence[Decision], message: str) -> Answered:
-        """Resume the graph in the thread of the caller."""
-        return self._session.decide_in_thread(decisions)
+    async def in_thread(self, function: Callable[..., Any], *given: Any, **named: Any) -> Any:
+        """Call a function of the graph's."""
+        value = await self._run_sync(lambda: caught(partial(function, *given, **named)))
+        if isinstance(value, Raised):
+            raise value.error
+        return value
+
+    async def ainvoke(self, *given: Any, **context: Any) -> Any:
+        """Invoke the graph; raise `AgentError` where a node is async."""
+        try:
+            return await self.in_thread(self._graph.invoke, *given, **context)
+        except TypeError as error:
+            if "No synchronous function" not in str(error):
+                raise
+            kept = type(self._graph.checkpointer).__name__
+            raise AgentError(
+                f"{error}. It cannot be awaited either, since its checkpointer {kept} has no async methods: use the "
+                f"async one of its kind (Async{kept}), or InMemorySaver while testing"
+            ) from error
+
+    async def aget_state(self, config: Any) -> Any:
+        """Read the state of the graph."""
+        return await self.in_thread(self._graph.get_state, config)
+
+    async def aupdate_state(self, *given: Any) -> None:
+        """Change the state of the graph."""
+        await self.in_thread(self._graph.update_state, *given)
 
 
 def _is_users(message: Any) -> bool:

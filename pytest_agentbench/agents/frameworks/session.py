@@ -6,6 +6,7 @@ from typing import Protocol, runtime_checkable
 
 from pytest_agentbench.core.approvals import ApprovalRequest, Decision
 from pytest_agentbench.core.events import Event
+from pytest_agentbench.core.protocols import RunSync
 from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.transcript import Message, asking
 
@@ -81,10 +82,10 @@ class Deciding(Protocol):
 
 @runtime_checkable
 class Choosy(Protocol):
-    """A session that finds out, before the first turn, what is to answer in its place."""
+    """A session that finds out, before the first turn, how it is to ask its framework."""
 
-    async def fitting(self) -> Session:
-        """Give the session that holds the conversation: itself, or another."""
+    async def fit(self, run_sync: RunSync) -> None:
+        """Find it out; what is sync may be asked in the run's thread."""
 
 
 class Marked:

@@ -11,7 +11,6 @@ from pytest_agentbench.agents.http.connections import (
     HttpConnections,
     Poster,
     RequestRefusedError,
-    is_address,
 )
 from pytest_agentbench.agents.replies import paired, typed, with_output
 from pytest_agentbench.core.codec import dumps
@@ -20,7 +19,7 @@ from pytest_agentbench.core.errors import AgentError, EnvironmentFaultError, Sui
 from pytest_agentbench.core.json_values import JsonValue, to_json
 from pytest_agentbench.core.placeholders import fill, fill_text
 from pytest_agentbench.core.suite import HttpAgentSpec
-from pytest_agentbench.environment.http_client import fits_header
+from pytest_agentbench.environment.http_client import fits_header, is_address
 from pytest_agentbench.environment.service import Service
 
 CLOCK = "X-Agentbench-Now"

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pytest_agentbench.agents.callables import is_required, parameters
 from pytest_agentbench.agents.failure import failure
@@ -20,47 +20,19 @@ from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.messages.content import shown
 
+if TYPE_CHECKING:  # httpx2 takes a fifth of a second to import, and few suites need it
+    import httpx2
+
 Message = MutableMapping[str, Any]
 App = Callable[[Message, Callable[[], Awaitable[Message]], Callable[[Message], Awaitable[None]]], Awaitable[None]]
 
 VERSION = {"version": "3.0", "spec_version": "2.3"}
 
+MAX_BODY = 8 * 2**20
+"""Bytes of an answer that are read."""
+
 _AFTERWARDS = 1.0
 """Seconds for which work that an app goes on with after its answer, such as background tasks, is waited for."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class AppRequest:
-    """A request, as an app is told it; at most `max_body` bytes of its answer are kept."""
-
-    method: str
-    scheme: str
-    host: str
-    port: int
-    raw_path: bytes
-    path: str
-    query: bytes
-    headers: list[tuple[bytes, bytes]]
-    body: bytes
-    max_body: int
-
-    def scope(self, state: Mapping[str, Any]) -> dict[str, Any]:
-        """Give the connection scope; `state` is what the lifespan left."""
-        return {
-            "type": "http",
-            "asgi": VERSION,
-            "http_version": "1.1",
-            "method": self.method,
-            "scheme": self.scheme,
-            "path": self.path,
-            "raw_path": self.raw_path,
-            "query_string": self.query,
-            "root_path": "",
-            "headers": [(name.lower(), value) for name, value in self.headers],
-            "client": ("127.0.0.1", 0),
-            "server": (self.host, self.port),
-            "state": dict(state),
-        }
 
 
 @dataclass
@@ -80,14 +52,14 @@ class AppResponse:
         return next(found, b"").partition(b";")[0].strip().lower() == b"text/event-stream"
 
 
-async def call_app(app: App, request: AppRequest, state: Mapping[str, Any]) -> AppResponse:
+async def call_app(app: App, request: "httpx2.Request", state: Mapping[str, Any]) -> AppResponse:
     """Give an app's answer once its call has ended, so that what it does in the background is done as well.
 
     A stream of events, and what is larger than is kept, ends the call early. Whatever the app raises, exits included,
     is kept in the answer. Being cancelled cancels the app.
     """
     exchange = _Exchange(request)
-    running = asyncio.ensure_future(_guarded(app, request.scope(state), exchange))
+    running = asyncio.ensure_future(_guarded(app, _scope(request, state), exchange))
     try:
         either: set[asyncio.Future[Any]] = {running, exchange.closed}
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
@@ -104,12 +76,33 @@ async def call_app(app: App, request: AppRequest, state: Mapping[str, Any]) -> A
     return exchange.finished(running)
 
 
+def _scope(request: "httpx2.Request", state: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the connection scope; `state` is what the lifespan left."""
+    url = request.url
+    raw_path, _, query = url.raw_path.partition(b"?")
+    return {
+        "type": "http",
+        "asgi": VERSION,
+        "http_version": "1.1",
+        "method": request.method,
+        "scheme": url.scheme,
+        "path": url.path,
+        "raw_path": raw_path,
+        "query_string": query,
+        "root_path": "",
+        "headers": [(name.lower(), value) for name, value in request.headers.raw],
+        "client": ("127.0.0.1", 0),
+        "server": (url.host, url.port or (443 if url.scheme == "https" else 80)),
+        "state": dict(state),
+    }
+
+
 _background: "set[asyncio.Future[BaseException | None]]" = set()
 """Calls of apps that go on after their answers: a loop by itself holds its tasks weakly."""
 
 
 class _Exchange:
-    def __init__(self, request: AppRequest) -> None:
+    def __init__(self, request: "httpx2.Request") -> None:
         self.response = AppResponse()
         self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._request = request
@@ -118,7 +111,7 @@ class _Exchange:
     async def receive(self) -> Message:
         if not self._body_sent:
             self._body_sent = True
-            return {"type": "http.request", "body": self._request.body, "more_body": False}
+            return {"type": "http.request", "body": self._request.content, "more_body": False}
         await asyncio.shield(self.closed)  # an app may cancel its wait for the client to go
         return {"type": "http.disconnect"}
 
@@ -130,7 +123,7 @@ class _Exchange:
                 self._end()
         elif message["type"] == "http.response.body" and not self.closed.done():
             response.body += message.get("body", b"")
-            if len(response.body) > self._request.max_body:
+            if len(response.body) > MAX_BODY:
                 self._end()
             elif not message.get("more_body", False):
                 response.complete = True
@@ -217,7 +210,7 @@ class InProcessApp:
         if failed is not None:
             raise failed.with_traceback(None)
 
-    async def request(self, request: AppRequest) -> AppResponse:
+    async def request(self, request: "httpx2.Request") -> AppResponse:
         """Give an app's answer; raise `AgentError`, or `ProviderError`, for whatever it raises.
 
         The app sees the context variables of whoever asks. Being cancelled does not wait for the app.
@@ -233,7 +226,7 @@ class InProcessApp:
             concurrent.futures.wait([self._loop.submit(self._lifespan.shut_down())], timeout=_GOODBYE)
         self._loop.end()
 
-    async def _respond(self, request: AppRequest) -> AppResponse:
+    async def _respond(self, request: "httpx2.Request") -> AppResponse:
         if self._app is None:
             raise AgentError(f"the app {self.name} is not running")
         return await call_app(self._app, request, self._lifespan.state)

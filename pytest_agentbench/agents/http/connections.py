@@ -10,16 +10,20 @@ from typing import Protocol
 
 import httpx2
 
-from pytest_agentbench.agents.http.app import AppRequest, Apps, InProcessApp
+from pytest_agentbench.agents.http.app import MAX_BODY, Apps, InProcessApp
 from pytest_agentbench.core.errors import AgentError, EnvironmentFaultError
 from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.suite import HttpAgentSpec
 from pytest_agentbench.core.text import printable, raised_text, shorten
-from pytest_agentbench.environment.http_client import HttpClient, failure_text, http_request, is_unconnected, shown_url
+from pytest_agentbench.environment.http_client import (
+    HttpClient,
+    failure_text,
+    http_request,
+    is_unconnected,
+    read_body,
+    shown_url,
+)
 from pytest_agentbench.llm.per_loop import PerLoop
-
-MAX_BODY = 8 * 2**20
-"""Bytes of an answer that are read."""
 
 QUOTED = 300
 """Characters of an answer that an error quotes."""
@@ -107,22 +111,7 @@ class AppSender:
     @asynccontextmanager
     async def send(self, request: httpx2.Request) -> AsyncIterator[httpx2.Response]:
         """Have the app answer a request; raise `AgentError` or `ProviderError` for whatever it raises."""
-        url = request.url
-        raw_path, _, query = url.raw_path.partition(b"?")
-        response = await self._app.request(
-            AppRequest(
-                method=request.method,
-                scheme=url.scheme,
-                host=url.host,
-                port=url.port or (443 if url.scheme == "https" else 80),
-                raw_path=raw_path,
-                path=url.path,
-                query=query,
-                headers=request.headers.raw,
-                body=request.content,
-                max_body=MAX_BODY,
-            )
-        )
+        response = await self._app.request(request)
         is_cut = response.is_stream or len(response.body) > MAX_BODY
         if not response.complete and not is_cut:
             raise httpx2.RemoteProtocolError("the app's call ended before its answer was whole")
@@ -176,7 +165,8 @@ class Poster:
                     raise EnvironmentFaultError(await _refused(response, endpoint))
                 self._cookies.extract_cookies(response)
                 if response.status_code in _REQUEST_REFUSED and origin not in known.admitted:
-                    raise RequestRefusedError(response.status_code, await _refusal(response, endpoint))
+                    said = answered(response, endpoint, await read_body(response, MAX_BODY))
+                    raise RequestRefusedError(response.status_code, said)
                 answer = await _read(response, endpoint)
                 known.admitted.add(origin)
                 return answer
@@ -196,51 +186,32 @@ def origin_of(route: HttpConnections | AppSender, url: str) -> str:
     return route.shown(str(httpx2.URL(url).copy_with(path="/", query=None, fragment=None)))
 
 
-async def _refusal(response: httpx2.Response, endpoint: str) -> str:
+def answered(response: httpx2.Response, endpoint: str, body: bytes) -> str:
+    """Say with what status an endpoint answered, and the beginning of its words."""
     reason = f" {printable(response.reason_phrase)}" if response.reason_phrase else ""
-    return f"{endpoint} answered {response.status_code}{reason}: {quoted(await read_body(response))}"
+    return f"{endpoint} answered {response.status_code}{reason}: {quoted(body)}"
 
 
 async def _refused(response: httpx2.Response, endpoint: str) -> str:
-    body = quoted(await read_body(response))
+    body = quoted(await read_body(response, MAX_BODY))
     return (
         f"{endpoint} answered {response.status_code}: {body}; it has let nobody in so far "
         "(look at agent.http.headers: a key may be missing, wrong or expired)"
     )
 
 
-async def read_body(response: httpx2.Response) -> bytes:
-    """Read a body, and no further than the first bytes beyond `MAX_BODY`."""
-    body = bytearray()
-    async for chunk in response.aiter_bytes():
-        body += chunk
-        if len(body) > MAX_BODY:
-            break
-    return bytes(body)
-
-
 async def _read(response: httpx2.Response, endpoint: str) -> Answer:
     media = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if response.is_success and media == "text/event-stream":
         raise AgentError(f"{endpoint} answers with a stream of events; let it answer as one JSON value")
-    body = await read_body(response)
+    body = await read_body(response, MAX_BODY)
     if len(body) > MAX_BODY:
         raise AgentError(f"{endpoint} answered with more than {MAX_BODY} bytes: {quoted(body)}")
     if not response.is_success:
-        reason = f" {printable(response.reason_phrase)}" if response.reason_phrase else ""
         moved = response.headers.get("Location")
         hint = f" (redirects are not followed; it names {shown_url(moved)})" if moved else ""
-        raise AgentError(f"{endpoint} answered {response.status_code}{reason}: {quoted(body)}{hint}")
+        raise AgentError(f"{answered(response, endpoint, body)}{hint}")
     return Answer(endpoint, body, is_text=media.startswith("text/"))
-
-
-def is_address(url: str) -> bool:
-    """Whether something can be posted to `url`."""
-    try:
-        address = httpx2.URL(url)
-    except httpx2.InvalidURL:
-        return False
-    return address.scheme in {"http", "https"} and bool(address.host)
 
 
 def quoted(body: bytes) -> str:

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import httpx2
 
-from pytest_agentbench.agents.http.connections import MAX_BODY, AppSender, HttpConnections, origin_of, quoted, read_body
+from pytest_agentbench.agents.http.app import MAX_BODY
+from pytest_agentbench.agents.http.connections import AppSender, HttpConnections, answered, origin_of, quoted
 from pytest_agentbench.core.errors import AgentError, EnvironmentFaultError, NeverUpError, ProviderError
 from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.placeholders import fill_text
 from pytest_agentbench.core.suite import HttpAgentSpec
-from pytest_agentbench.core.text import printable, raised_text
-from pytest_agentbench.environment.http_client import failure_text, http_request
+from pytest_agentbench.core.text import raised_text
+from pytest_agentbench.environment.http_client import failure_text, http_request, read_body
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.remote_tools import RunWorld, Turn, turn_at
 from pytest_agentbench.environment.service import NOT_THERE, Endpoint, filled, on_clock, serve
@@ -62,7 +63,7 @@ async def _reset(spec: HttpAgentSpec, route: HttpConnections | AppSender, values
         request = http_request(method.upper(), url, headers=headers, body=b"", cookies=httpx2.Cookies())
         sender = await route.sender()
         async with asyncio.timeout(spec.seconds), sender.send(request) as response:
-            said = await read_body(response)
+            said = await read_body(response, MAX_BODY)
     except TimeoutError:
         raise EnvironmentFaultError(f"{place}: no answer within {spec.seconds:g} s") from None
     except httpx2.HTTPError as error:
@@ -72,11 +73,10 @@ async def _reset(spec: HttpAgentSpec, route: HttpConnections | AppSender, values
     except (OSError, ValueError) as error:
         raise EnvironmentFaultError(f"{place}: {raised_text(error)}") from error
     if not response.is_success:
-        status = f"{response.status_code} {printable(response.reason_phrase)}"
+        told = answered(response, route.shown(url), said)
         if response.status_code in NOT_THERE:
-            reached = f"{spec.reset} reaches nothing: {route.shown(url)} answered {status}: {quoted(said)}"
-            raise NeverUpError(reached, at=("agent", "http", "reset"))
-        raise EnvironmentFaultError(f"{place}: {route.shown(url)} answered {status}: {quoted(said)}")
+            raise NeverUpError(f"{spec.reset} reaches nothing: {told}", at=("agent", "http", "reset"))
+        raise EnvironmentFaultError(f"{place}: {told}")
     if len(said) > MAX_BODY:
         raise EnvironmentFaultError(f"{place}: answered with more than {MAX_BODY} bytes: {quoted(said)}")
     route.known.reached.add(origin_of(route, spec.address))

@@ -16,7 +16,7 @@ from pytest_agentbench.core.errors import EnvironmentFaultError, ServiceFaultErr
 from pytest_agentbench.core.remote import AuthSpec
 from pytest_agentbench.core.secret_keys import hide
 from pytest_agentbench.core.text import printable, raised_text, shorten
-from pytest_agentbench.environment.http_client import HttpClient, failure_text, http_request, shown_url
+from pytest_agentbench.environment.http_client import HttpClient, failure_text, http_request, read_body, shown_url
 from pytest_agentbench.environment.openapi.request import Request
 from pytest_agentbench.environment.remote_tools import Now
 
@@ -236,16 +236,11 @@ def _redirect_target(url: str, location: str) -> str | None:
 
 
 async def _read(response: httpx2.Response) -> Answer:
-    body = bytearray()
-    if response.request.method != "HEAD":
-        async for chunk in response.aiter_bytes():
-            body += chunk
-            if len(body) > LARGEST:
-                break
+    body = b"" if response.request.method == "HEAD" else await read_body(response, LARGEST)
     return Answer(
         status=response.status_code,
         reason=response.reason_phrase,
-        text=_text(response, bytes(body)),
+        text=_text(response, body),
         location=response.headers.get("Location", "") if 300 <= response.status_code < 400 else "",
     )
 

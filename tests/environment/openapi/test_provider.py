@@ -115,7 +115,7 @@ async def test_a_service_that_is_down_is_a_fault_of_the_environment(root: Path) 
         ):
             await call(env, "missing")
 
-        assert env.fault is not None
+        assert env.calls.fault is not None
 
 
 @pytest.mark.parametrize("status", [401, 407, 429, 502, 503, 504])
@@ -279,7 +279,7 @@ async def test_an_agent_that_swallows_an_outage_does_not_hide_it(root: Path) -> 
 
         await thread_runner(swallow)
 
-        assert isinstance(env.fault, EnvironmentFaultError)
+        assert isinstance(env.calls.fault, EnvironmentFaultError)
 
 
 async def test_a_thread_that_waits_for_a_call_is_let_go_when_the_run_ends(root: Path) -> None:
