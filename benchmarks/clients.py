@@ -17,7 +17,6 @@ from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.environment.http_client import HttpClient, http_request
 from pytest_agentbench.llm.models import Models
 from pytest_agentbench.llm.protocols import Caller
-from pytest_agentbench.llm.reply import ChatRequest
 from pytest_agentbench.llm.transport import DirectTransport
 
 TOOL = {
@@ -116,8 +115,8 @@ async def through_transport(url: str, drive: Drive) -> None:
     transport = DirectTransport(url, "none", seconds=60)
 
     async def ask(body: dict[str, Any]) -> object:
-        request = ChatRequest(model=body["model"], messages=tuple(body["messages"]), tools=tuple(body["tools"]))
-        return await transport.send(request.body)
+        request = {name: body[name] for name in ("model", "messages", "tools")}
+        return await transport.send(request)
 
     try:
         await drive(ask)

@@ -95,14 +95,6 @@ def declares_tools(function: UserFunction) -> bool:
     return declares(function, "tools")
 
 
-def calls_visible(*, takes_tools: bool, saw_calls: bool) -> bool:
-    """Whether an agent's calls can be seen: it works with the environment's tools, or returned its calls.
-
-    An agent that only ever gave text and takes no tools may have called anything; what it did is not known.
-    """
-    return takes_tools or saw_calls
-
-
 async def call_user(
     function: UserFunction,
     positional: list[object],
@@ -197,10 +189,11 @@ class AdaptedAgent:
 
     @property
     def calls_visible(self) -> bool:
-        """Whether the agent's tool calls can be seen: as it declares, else as far as is known by now."""
-        if self._shows_calls is not None:
-            return self._shows_calls
-        return calls_visible(takes_tools=self.takes_tools, saw_calls=self.saw_calls)
+        """Whether the agent's tool calls can be seen: as it declares, else as far as is known by now.
+
+        An agent that only ever gave text and takes no tools may have called anything; what it did is not known.
+        """
+        return self.takes_tools or self.saw_calls if self._shows_calls is None else self._shows_calls
 
     async def reply(self, turn: Turn) -> Reply:
         """Answer the user, or go on after results; raise `AgentError` if the agent raises or its answer is unusable."""

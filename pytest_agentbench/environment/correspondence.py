@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from pytest_agentbench.core.json_values import JsonValue, is_number, same, to_json
+from pytest_agentbench.core.json_values import JsonValue, decoded, is_number, same, to_json
 from pytest_agentbench.core.matchers import holds_matcher
 from pytest_agentbench.core.names import count
 from pytest_agentbench.core.state import State
@@ -92,7 +92,7 @@ class Correspondence:
         self.run, self.replay = Seen(start), Seen(start if replay_start is None else replay_start)
         self._answers: list[JsonValue] = []
         for record in records:
-            answer = None if record.result is None else answer_of(record.result)
+            answer = None if record.result is None else decoded(record.result.content)
             self._answers.append(answer)
             self.run.add(to_json(record.call.arguments), answered=False)
             self.run.add(answer, answered=True)
@@ -144,7 +144,7 @@ class Correspondence:
     def hear(self, call: ToolCall, result: ToolResult) -> JsonValue:
         """Note a call of the replay that repeats none of the run's; give its answer."""
         self.replay.add(to_json(call.arguments), answered=False)
-        answer = answer_of(result)
+        answer = decoded(result.content)
         self.replay.add(answer, answered=True)
         return answer
 
@@ -276,14 +276,6 @@ def names_in_run(pairs: Mapping[tuple[str, str], Kind]) -> dict[str, str]:
         names.setdefault(replay, run)
     ids = (run for (run, _), kind in pairs.items() if kind != "time")
     return {**{run: f"{run} of a fresh world" for run in ids}, **names}
-
-
-def answer_of(result: ToolResult) -> JsonValue:
-    """Give what a tool answered: the value where its text is JSON, else the text."""
-    try:
-        return json.loads(result.content)
-    except (ValueError, RecursionError):
-        return result.content
 
 
 def _came_up(seen: Seen, word: str, at: int) -> bool:

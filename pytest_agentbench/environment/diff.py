@@ -1,14 +1,12 @@
 """Where two states differ, row by row, and how to say it."""
 
-import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import with_hint
-from pytest_agentbench.core.json_values import same, to_json
+from pytest_agentbench.core.json_values import likeness, same, to_json
 from pytest_agentbench.core.names import count, listing, suggestion
 from pytest_agentbench.core.state import Difference, State
 from pytest_agentbench.core.text import printable, shorten
@@ -117,23 +115,13 @@ def _arranged(value: Any, patterns: list[list[re.Pattern[str]]]) -> Any:
 def _arranged_at(value: Any, patterns: list[list[re.Pattern[str]]]) -> Any:
     deeper = _arranged(value, [pattern for pattern in patterns if pattern])
     if isinstance(deeper, list) and any(not pattern for pattern in patterns):
-        return sorted(deeper, key=lambda item: dumps(_canonical(item)))
+        return sorted(deeper, key=likeness)
     return deeper
-
-
-def _canonical(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _canonical(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_canonical(item) for item in value]
-    if isinstance(value, float) and math.isfinite(value) and value == int(value):
-        return int(value)
-    return value
 
 
 def _parted(expected: list[Any], actual: list[Any]) -> str:
     """Show the first item that each of two lists holds alone; where there is none their order differs."""
-    ours, theirs = ([dumps(_canonical(item)) for item in items] for items in (expected, actual))
+    ours, theirs = [*map(likeness, expected)], [*map(likeness, actual)]
     left = _only(expected, ours, theirs)
     right = _only(actual, theirs, ours)
     sides = [f"{word} {_shown(items[0])}" for word, items in (("without", left), ("with", right)) if items]

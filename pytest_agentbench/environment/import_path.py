@@ -159,13 +159,9 @@ def _neighbours(file: Path, root: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _find(name: str, path: list[str]) -> ModuleSpec | None:
-    if "." not in name:
-        frozen = BuiltinImporter.find_spec(name) or FrozenImporter.find_spec(name)
-        if frozen is not None:
-            return frozen
     if "." in name:
         return _find_inside(name, path)
-    found = PathFinder.find_spec(name, path)
+    found = BuiltinImporter.find_spec(name) or FrozenImporter.find_spec(name) or PathFinder.find_spec(name, path)
     if found is not None:
         return found
     for finder in sys.meta_path:  # editable installs and the like bring finders of their own

@@ -23,7 +23,7 @@ from pytest_agentbench.environment.injection.schedule import InjectionWorld, Sch
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.python_calls import Done, Invoker, OnCall
 from pytest_agentbench.environment.python_tools import NOW, LoadedTools, PythonTool
-from pytest_agentbench.environment.remote_tools import RemoteCalls, RemoteTools, RunWorld
+from pytest_agentbench.environment.remote_tools import RemoteCalls, RemoteTool, RemoteTools, RunWorld
 from pytest_agentbench.environment.state_access import OpenState, caught_async, guarded
 from pytest_agentbench.environment.state_provider import Plugged, ToldState, build_provider, state_key
 from pytest_agentbench.environment.toolset import load_tools, open_remote, opening_of, refuse_namesakes, remote_parts
@@ -138,11 +138,11 @@ class LocalEnvironment:
 
     def can_call(self, name: str, requestor: Requestor) -> bool:
         """Whether something is behind a tool that executes it; some are only described, some are the agent's own."""
-        return (requestor, name) in self._functions or self._remote.source(name, requestor) is not None
+        return (requestor, name) in self._functions or self._remote.tool(name, requestor) is not None
 
     def is_remote(self, name: str) -> bool:
         """Whether another process executes a tool of the agent's."""
-        return self._remote.source(name, "assistant") is not None
+        return self._remote.tool(name, "assistant") is not None
 
     async def snapshot(self, like: State | None = None) -> State | None:
         """Read the whole state, or None where the suite has none; raise `EnvironmentFaultError` where it breaks.
@@ -155,11 +155,8 @@ class LocalEnvironment:
         """Give the agent's tools as plain functions without `state` and `context`; see `wrapped.Wrapper`."""
         wrapper = self._remote.wrapper(self.calls, on_call)
         wrapped = [wrapper.wrap(tool) for tool in self._functions.values() if tool.requestor == "assistant"]
-        for spec in self.tools.of("assistant"):
-            source = self._remote.source(spec.name, "assistant")
-            if source is not None:
-                wrapped.append(wrapper.wrap_remote(spec, source))
-        return wrapped
+        remote = (self._remote.tool(spec.name, "assistant") for spec in self.tools.of("assistant"))
+        return [*wrapped, *(wrapper.wrap_remote(tool) for tool in remote if tool is not None)]
 
     async def strike(self, schedule: Schedule) -> None:
         """Let faults strike the agent's tools from now on; raise `SuiteFaultError` where the state cannot do them."""
@@ -217,8 +214,8 @@ class LocalEnvironment:
 
     async def _open_remote(self) -> None:
         parts = remote_parts(self._spec)
-        opened: dict[int, RemoteTools] = {}
-        for place, (part, requestor) in enumerate(parts):
+        opened: list[RemoteTools] = []
+        for part, requestor in parts:
             opening = opening_of(
                 self._spec,
                 requestor,
@@ -229,22 +226,22 @@ class LocalEnvironment:
                 context=self._values,
                 world=self.world,
             )
-            opened[place] = await open_remote(cast("OpenApiSpec | McpSpec", part.remote), opening)
-            self._stack.push_async_callback(opened[place].aclose)
+            opened.append(await open_remote(cast("OpenApiSpec | McpSpec", part.remote), opening))
+            self._stack.push_async_callback(opened[-1].aclose)
         await self.world.reset(self._gate, self._stack)
-        for place, (_, requestor) in enumerate(parts):
-            refuse_namesakes((*self.tools, *opened[place].specs))
-            self._remote.add(opened[place], requestor)
-            self.tools = self.tools.model_copy(update={"specs": (*self.tools, *opened[place].specs)})
+        for source, (part, requestor) in zip(opened, parts, strict=True):
+            specs = (*self.tools, *self._remote.add(source, requestor, part.prefix))
+            refuse_namesakes(specs)
+            self.tools = self.tools.model_copy(update={"specs": specs})
         self._stack.callback(self._remote.cancel)
 
     def _load(self) -> LoadedTools:
         return load_tools(self._spec, self._root, self._run_name, self._known)
 
     async def _performed(self, call: ToolCall) -> ToolResult:
-        source = self._remote.source(call.name, call.requestor)
-        if source is not None:
-            return await self._call_remote(source, call)
+        remote = self._remote.tool(call.name, call.requestor)
+        if remote is not None:
+            return await self._call_remote(remote, call)
         tool = self._functions[call.requestor, call.name]
         arguments = copy.deepcopy(call.arguments)  # the tool may keep and change them; the transcript must not
         turn = await self.calls.wait_turn(tool)
@@ -272,11 +269,11 @@ class LocalEnvironment:
         finished = await guarded(lambda: self.calls.finish(tool, given, watch), self._runner, who)
         return finished.result
 
-    async def _call_remote(self, source: RemoteTools, call: ToolCall) -> ToolResult:
+    async def _call_remote(self, tool: RemoteTool, call: ToolCall) -> ToolResult:
         who = f"tool {call.name!r}"
         watch = await guarded(lambda: self.calls.begin(call.name, call.arguments), self._runner, who)
         try:
-            result = await source.call(call.name, copy.deepcopy(call.arguments))
+            result = await tool.call(copy.deepcopy(call.arguments))
         except BaseException as error:
             self.calls.abandon(watch)
             if isinstance(error, EnvironmentFaultError):

@@ -4,16 +4,16 @@ import asyncio
 import concurrent.futures
 import fnmatch
 import inspect
-import json
 import keyword
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AsyncExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from pytest_agentbench.core import json_values
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.json_values import to_json
@@ -149,21 +149,38 @@ def prefixed(specs: Sequence[ToolSpec], prefix: str) -> tuple[ToolSpec, ...]:
     return tuple(spec.model_copy(update={"name": f"{prefix}{spec.name}"}) for spec in specs) if prefix else tuple(specs)
 
 
-class PrefixedTools:
-    """A source of tools whose names have a prefix (`RemoteTools`)."""
+@dataclass(frozen=True)
+class RemoteTool:
+    """A tool of a `source`, by the name that the source has for it; faults of a `striker` may strike its calls."""
 
-    def __init__(self, source: RemoteTools, prefix: str) -> None:
-        self.specs = prefixed(source.specs, prefix)
-        self._source = source
-        self._prefix = prefix
+    source: RemoteTools
+    own_name: str
+    spec: ToolSpec
+    striker: Striker | None = None
 
-    async def call(self, name: str, arguments: dict[str, Any]) -> ToolResult:
-        """Call a tool by the name that the source knows."""
-        return await self._source.call(name.removeprefix(self._prefix), arguments)
+    async def call(self, arguments: dict[str, Any]) -> ToolResult:
+        """Call the tool as its source does; an answer that no fault touches is given letter for letter."""
+        if self.striker is None:
+            return await self.source.call(self.own_name, arguments)
+        answers: list[tuple[Any, ToolResult]] = []
 
-    async def aclose(self) -> None:
-        """Close the source."""
-        await self._source.aclose()
+        async def made(given: dict[str, Any]) -> Any:
+            result = await self.source.call(self.own_name, given)
+            if result.error:
+                raise ToolFailedError(result.content)
+            answers.append((decoded(result.content), result))
+            return answers[-1][0]
+
+        try:
+            value = await self.striker.call_async(self.spec.name, arguments, made)
+        except EnvironmentFaultError:
+            raise
+        except ToolFailedError as error:
+            return ToolResult(content=str(error), error=True)
+        except Exception as error:  # noqa: BLE001 - a fault raises what a tool would
+            return ToolResult(content=render_error(error), error=True)
+        untouched = next((result for given, result in answers if given is value), None)
+        return untouched or ToolResult(content=render_result(value))
 
 
 Now = Callable[[], float]
@@ -194,8 +211,9 @@ class RemoteWrapper(Wrapper):
         self._loop = loop
         self._flying = flying
 
-    def wrap_remote(self, spec: ToolSpec, source: RemoteTools) -> Callable[..., Any]:
+    def wrap_remote(self, tool: RemoteTool) -> Callable[..., Any]:
         """Give the function of a remote tool."""
+        spec = tool.spec
         signature = signature_of(spec)
 
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -205,8 +223,8 @@ class RemoteWrapper(Wrapper):
             try:
                 inside = asyncio.get_running_loop()
             except RuntimeError:
-                return self._blocking(source, made)
-            future = self._started(self._reported(source, made))
+                return self._blocking(tool, made)
+            future = self._started(self._reported(tool, made))
             return asyncio.wrap_future(future, loop=inside)
 
         call.__name__ = call.__qualname__ = spec.name
@@ -216,10 +234,10 @@ class RemoteWrapper(Wrapper):
         call.__annotations__ = {one.name: one.annotation for one in signature.parameters.values()}
         return call
 
-    def _blocking(self, source: RemoteTools, made: ToolCall) -> Any:
+    def _blocking(self, tool: RemoteTool, made: ToolCall) -> Any:
         """Make the call on the loop and wait for it in this thread, which watches state meanwhile."""
         watch = self._invoker.begin(made.name, made.arguments)
-        future = self._started(source.call(made.name, dict(made.arguments)))
+        future = self._started(tool.call(dict(made.arguments)))
         try:
             with self._under_way(watch, made):
                 result = future.result()
@@ -227,10 +245,10 @@ class RemoteWrapper(Wrapper):
             raise fault(EnvironmentFaultError(f"the run is over; {made.name} was not waited for"), made.name) from None
         return self._value(watch, made, result)
 
-    async def _reported(self, source: RemoteTools, made: ToolCall) -> Any:
+    async def _reported(self, tool: RemoteTool, made: ToolCall) -> Any:
         watch = self._invoker.begin(made.name, made.arguments)
         with self._under_way(watch, made):
-            result = await source.call(made.name, dict(made.arguments))
+            result = await tool.call(dict(made.arguments))
         return self._value(watch, made, result)
 
     def _started(self, work: Any) -> "concurrent.futures.Future[Any]":
@@ -265,12 +283,8 @@ class RemoteWrapper(Wrapper):
 
 def decoded(text: str) -> Any:
     """Give the value of a text that is a JSON object or list, any other text as it is."""
-    if text.lstrip()[:1] not in ("{", "["):
-        return text
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
+    value = json_values.decoded(text)
+    return value if isinstance(value, dict | list) else text
 
 
 def signature_of(spec: ToolSpec) -> inspect.Signature:
@@ -327,28 +341,31 @@ def _docstring(spec: ToolSpec) -> str:
 
 
 class RemoteCalls:
-    """Finds the source of a remote tool, and lets go of calls that nobody waits for any more."""
+    """Finds remote tools, and lets go of calls that nobody waits for any more."""
 
     def __init__(self) -> None:
-        self._sources: dict[tuple[Requestor, str], RemoteTools] = {}
+        self._tools: dict[tuple[Requestor, str], RemoteTool] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._flying: set[Future[Any]] = set()
 
     def __bool__(self) -> bool:
-        return bool(self._sources)
+        return bool(self._tools)
 
-    def add(self, source: RemoteTools, requestor: Requestor) -> None:
-        """Take in the tools of a source, which is open on the running loop."""
+    def add(self, source: RemoteTools, requestor: Requestor, prefix: str = "") -> tuple[ToolSpec, ...]:
+        """Take in and give the tools of a source, which is open on the running loop."""
         self._loop = asyncio.get_running_loop()
-        self._sources |= {(requestor, spec.name): source for spec in source.specs}
+        specs = prefixed(source.specs, prefix)
+        for own, spec in zip(source.specs, specs, strict=True):
+            self._tools[requestor, spec.name] = RemoteTool(source, own.name, spec)
+        return specs
 
-    def source(self, name: str, requestor: Requestor) -> RemoteTools | None:
-        """Give the source of a tool, None where the tool is not remote."""
-        return self._sources.get((requestor, name))
+    def tool(self, name: str, requestor: Requestor) -> RemoteTool | None:
+        """Give a tool, None where it is not remote."""
+        return self._tools.get((requestor, name))
 
     def names(self, requestor: Requestor) -> list[str]:
         """Give the names of one party's remote tools."""
-        return [name for party, name in self._sources if party == requestor]
+        return [name for party, name in self._tools if party == requestor]
 
     def wrapper(self, invoker: Invoker, on_call: OnCall) -> RemoteWrapper:
         """Give what makes functions of tools."""
@@ -356,51 +373,11 @@ class RemoteCalls:
 
     def strike(self, striker: Striker) -> None:
         """Let faults strike the agent's tools from now on."""
-        self._sources = {
-            (party, name): StruckSource(source, striker) if party == "assistant" else source
-            for (party, name), source in self._sources.items()
-        }
+        for (party, name), tool in self._tools.items():
+            if party == "assistant":
+                self._tools[party, name] = replace(tool, striker=striker)
 
     def cancel(self) -> None:
         """Cancel the calls of an agent that is left behind: its thread would wait for ever."""
         for future in list(self._flying):
             future.cancel()
-
-
-class StruckSource:
-    """A source of tools whose calls may be struck (`RemoteTools`)."""
-
-    def __init__(self, source: RemoteTools, striker: Striker) -> None:
-        self._source = source
-        self._striker = striker
-
-    @property
-    def specs(self) -> tuple[ToolSpec, ...]:
-        """The tools of the source."""
-        return self._source.specs
-
-    async def call(self, name: str, arguments: dict[str, Any]) -> ToolResult:
-        """Call a tool, struck or not; an answer that no fault touches is given letter for letter."""
-        answers: list[tuple[Any, ToolResult]] = []
-
-        async def made(given: dict[str, Any]) -> Any:
-            result = await self._source.call(name, given)
-            if result.error:
-                raise ToolFailedError(result.content)
-            answers.append((decoded(result.content), result))
-            return answers[-1][0]
-
-        try:
-            value = await self._striker.call_async(name, arguments, made)
-        except EnvironmentFaultError:
-            raise
-        except ToolFailedError as error:
-            return ToolResult(content=str(error), error=True)
-        except Exception as error:  # noqa: BLE001 - a fault raises what a tool would
-            return ToolResult(content=render_error(error), error=True)
-        untouched = next((result for given, result in answers if given is value), None)
-        return untouched or ToolResult(content=render_result(value))
-
-    async def aclose(self) -> None:
-        """Close the source."""
-        await self._source.aclose()

@@ -4,6 +4,7 @@ import json
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import is_
@@ -33,6 +34,15 @@ class Table:
     def quoted(self) -> str:
         """The name as SQL."""
         return quote(self.name)
+
+    @property
+    def has_key(self) -> str:
+        """The condition, as SQL, that a row has a certain key."""
+        return " AND ".join(f"{quote(name)} = ?" for name in self.key)
+
+    def key_in(self, row: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Give the key that a row names, () where it does not name all of it."""
+        return tuple(row[name] for name in self.key) if all(name in row for name in self.key) else ()
 
 
 def quote(name: str) -> str:
@@ -158,14 +168,6 @@ def read_rows(connection: sqlite3.Connection, like: State | None = None) -> Stat
         connection.text_factory = decode
 
 
-def _keyed(
-    connection: sqlite3.Connection, table: Table, where: str, wanted: tuple[Any, ...]
-) -> list[tuple[tuple[Any, ...], str]]:
-    """Give (key values, key text) of the rows in the order of the key."""
-    found = (_key_of(table, one) for one in _ordered(connection, table, where, wanted))
-    return [(values, _key_text(values)) for values in found]
-
-
 def _ordered(connection: sqlite3.Connection, table: Table, where: str, wanted: tuple[Any, ...]) -> sqlite3.Cursor:
     order = ", ".join(quote(column) for column in table.key) or table.rowid
     return _select(connection, table, f"{where} ORDER BY {order}", wanted)
@@ -241,22 +243,21 @@ def _insert_once(
 ) -> None:
     """Insert a row unless one with its key, as the database compares keys, is among those `written`; add it there."""
     row, place = checked
-    has_key = bool(table.key) and all(name in row for name in table.key)
-    if has_key and written.intersection(_with_key(connection, table, row)):
+    if written.intersection(_with_key(connection, table, row)):
         key = ", ".join(f"{name} {_shown(row[name])}" for name in table.key)
         raise EnvironmentFaultError(f"{place}: {key} is there twice")
     _insert(connection, table, checked)
-    if has_key:
-        written.update(_with_key(connection, table, row))
+    written.update(_with_key(connection, table, row))
 
 
 def _with_key(connection: sqlite3.Connection, table: Table, row: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-    """Give the keys, as stored, of the rows that have the key of `row`."""
+    """Give the keys, as stored, of the rows that have the key of `row`, if it names one."""
+    if not (key := table.key_in(row)):
+        return []
     columns = ", ".join(quote(name) for name in table.key)
-    where = " AND ".join(f"{quote(name)} = ?" for name in table.key)
-    sql = f"SELECT {columns} FROM main.{table.quoted} WHERE {where}"  # noqa: S608 - names are quoted
+    sql = f"SELECT {columns} FROM main.{table.quoted} WHERE {table.has_key}"  # noqa: S608 - names are quoted
     try:
-        return _cursor(connection).execute(sql, tuple(row[name] for name in table.key)).fetchall()
+        return _cursor(connection).execute(sql, key).fetchall()
     except (sqlite3.Error, OverflowError, UnicodeEncodeError):
         return []  # a value that SQLite cannot hold: inserting it says so
 
@@ -266,25 +267,24 @@ def _insert(connection: sqlite3.Connection, table: Table, checked: tuple[dict[st
     if not row:
         _execute(connection, f"INSERT INTO main.{table.quoted} DEFAULT VALUES", (), row, place)
         return
+    if key := table.key_in(row):
+        sql = f"DELETE FROM main.{table.quoted} WHERE {table.has_key}"  # noqa: S608 - names are quoted
+        _execute(connection, sql, key, row, place)
     columns, marks = ", ".join(quote(name) for name in row), ", ".join("?" * len(row))
-    values = tuple(row.values())
-    if table.key and all(name in row for name in table.key):
-        where = " AND ".join(f"{quote(name)} = ?" for name in table.key)
-        key = tuple(row[name] for name in table.key)
-        _execute(connection, f"DELETE FROM main.{table.quoted} WHERE {where}", key, row, place)  # noqa: S608 - quoted
     sql = f"INSERT INTO main.{table.quoted} ({columns}) VALUES ({marks})"  # noqa: S608 - names are quoted
-    _execute(connection, sql, values, row, place)
+    _execute(connection, sql, tuple(row.values()), row, place)
 
 
 def _patch(connection: sqlite3.Connection, table: Table, key: str, checked: tuple[dict[str, Any], str]) -> None:
     row, place = checked
     names = [quote(name) for name in table.key] or [table.rowid]
     where, wanted = (f"WHERE CAST({names[0]} AS TEXT) = ?", (key,)) if len(names) == 1 else ("", ())
-    found = [values for values, text in _keyed(connection, table, where, wanted) if text == key]
+    keys = [_key_of(table, one) for one in _ordered(connection, table, where, wanted)]
+    found = [values for values in keys if _key_text(values) == key]
     if not found:
         if len(table.key) == 1:
             row = {table.key[0]: key, **row}
-        elif not all(name in row for name in table.key):
+        elif not table.key_in(row):
             raise EnvironmentFaultError(f"{place}: no row has this key; give {', '.join(table.key)} to insert it")
         _insert(connection, table, (row, place))
     elif row:
@@ -367,14 +367,9 @@ class SqliteState:
 
     def refused(self, states: Iterable[Mapping[str, Any]]) -> Iterator[list[Misfit]]:
         """Give what the database refuses of each state; raise `EnvironmentFaultError` where it cannot be made."""
-        connection = sqlite3.connect(":memory:")
-        try:
-            if image := self._made().image:
-                connection.deserialize(image)
+        with self._made().opened() as connection:
             known = tables(connection)
             yield from (refused_rows(connection, known, data) for data in states)
-        finally:
-            connection.close()
 
     def snapshot(self, handle: sqlite3.Connection) -> State:
         """Read every table as {table: {primary key: {column: value}}}."""
@@ -432,25 +427,26 @@ class _Template:
     _rows: State | None = None
     _reading: threading.Lock = field(default_factory=threading.Lock)
 
+    @contextmanager
+    def opened(self) -> Iterator[sqlite3.Connection]:
+        """Open a copy of the database."""
+        with closing(sqlite3.connect(":memory:")) as connection:
+            if self.image:
+                connection.deserialize(self.image)
+            yield connection
+
     def rows(self) -> State:
         """Give what the database holds, read once."""
         with self._reading:
             if self._rows is None:
-                connection = sqlite3.connect(":memory:")
-                try:
-                    if self.image:
-                        connection.deserialize(self.image)
+                with self.opened() as connection:
                     self._rows = read_rows(connection)
-                finally:
-                    connection.close()
             return self._rows
 
 
 def _schema_version(connection: sqlite3.Connection) -> int:
     """Give a number that changes with each table that is made, altered or dropped."""
-    cursor = connection.cursor()
-    cursor.row_factory = None
-    return int(cursor.execute("PRAGMA main.schema_version").fetchone()[0])
+    return int(_cursor(connection).execute("PRAGMA main.schema_version").fetchone()[0])
 
 
 _BUILDING = threading.Lock()
@@ -459,8 +455,7 @@ _BUILDING = threading.Lock()
 @lru_cache(maxsize=64)
 def _template(schema_file: Path | None, schema: str, rows_file: Path | None, rows: str) -> _Template:
     """Build the database once per content; the texts decide, the paths are for messages."""
-    connection = sqlite3.connect(":memory:")
-    try:
+    with closing(sqlite3.connect(":memory:")) as connection:
         try:
             connection.executescript(schema)
         except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
@@ -477,5 +472,3 @@ def _template(schema_file: Path | None, schema: str, rows_file: Path | None, row
         connection.commit()
         is_empty = connection.execute("PRAGMA page_count").fetchone()[0] == 0
         return _Template(b"" if is_empty else connection.serialize(), _schema_version(connection))
-    finally:
-        connection.close()

@@ -139,12 +139,12 @@ class ToldState:
         asked = [next(iter(call.items())) if isinstance(call, dict) else (call, {}) for call in calls]
         self._calls = []
         for name, arguments in asked:
-            source = remote.source(name, "assistant")
-            if source is None:
+            tool = remote.tool(name, "assistant")
+            if tool is None:
                 names = remote.names("assistant")
                 hint = suggestion(name, names) or f"there are {listing(names) or 'none'}"
                 raise EnvironmentFaultError(f"environment.state.tools: {name!r} is no tool of another process ({hint})")
-            self._calls.append((source, name, dict(arguments or {})))
+            self._calls.append((tool, name, dict(arguments or {})))
 
     def open(self, initial: dict[str, Any], run: str) -> None:
         """Refuse initial state: nobody knows how to make it."""
@@ -154,8 +154,8 @@ class ToldState:
     async def snapshot(self, handle: Any) -> State:
         """Give the answers, decoded where they are JSON; raise `EnvironmentFaultError` where a tool refuses."""
         state: State = {}
-        for source, name, arguments in self._calls:
-            result = await source.call(name, dict(arguments))
+        for tool, name, arguments in self._calls:
+            result = await tool.call(dict(arguments))
             if result.error:
                 said = shorten(printable(result.content), 200)
                 raise EnvironmentFaultError(f"environment.state.tools: {name!r} did not tell the state: {said}")

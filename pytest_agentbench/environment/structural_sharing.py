@@ -50,17 +50,8 @@ def changes(value: Any, base: Any) -> Any:
 
     What a `LazyDict` over `base` did not look at is not looked at either.
     """
-    if value is base:
-        return None
-    if isinstance(value, dict) and isinstance(base, dict):
-        return _changes_of_dict(value, base)
-    if isinstance(value, list) and isinstance(base, list):
-        found = ([place, changes(*pair)] for place, pair in enumerate(zip(value, base, strict=False)))
-        at = [one for one in found if one[1] is not None]
-        more = [plain(part) for part in value[len(base) :]]
-        return {"at": at, "long": len(value), "more": more} if at or len(value) != len(base) else None
-    made = plain(value)
-    return None if _identical(made, base) else [made]
+    made = plain(value, base)
+    return None if made is base else apart(made, base)
 
 
 def apart(left: Any, right: Any) -> tuple[Any, Any]:
@@ -131,24 +122,6 @@ def _plain_lazy(value: LazyDict, wanted: Any) -> Any:
     if made is None:
         return base
     return wanted if isinstance(wanted, dict) and wanted is not base and _identical(made, wanted) else made
-
-
-def _changes_of_dict(value: dict[Any, Any], base: dict[str, Any]) -> Any:
-    is_over = isinstance(value, LazyDict) and value.base is base
-    if not is_over and _untouched(value, base):
-        return None
-    keys = list(value.own) if is_over and isinstance(value, LazyDict) else list(dict.keys(value))
-    put: dict[str, Any] = {}
-    for key in keys:
-        if key not in value:
-            continue
-        part = dict.__getitem__(value, key)
-        name = key if type(key) is str else str(to_json(key))
-        found = changes(part, base[name]) if name in base else [plain(part)]
-        if found is not None:
-            put[name] = found
-    gone = sorted(key for key in (keys if is_over else base) if key in base and key not in value)
-    return {"gone": gone, "put": put} if gone or put else None
 
 
 def _untouched(value: dict[Any, Any], base: dict[Any, Any]) -> bool:

@@ -17,7 +17,6 @@ from pytest_agentbench.environment.plugin_environment import offered_tools, open
 from pytest_agentbench.environment.python_tools import INJECTED, NOW, LoadedTools, PythonTool, tools_of
 from pytest_agentbench.environment.remote_tools import (
     Opening,
-    PrefixedTools,
     RemoteTools,
     RunWorld,
     listed_tools,
@@ -154,11 +153,6 @@ def _parts(spec: EnvironmentSpec) -> list[tuple[ToolsSpec, Requestor]]:
 
 async def open_remote(spec: OpenApiSpec | McpSpec, opening: Opening) -> RemoteTools:
     """Open a source of tools; raise `EnvironmentFaultError` where it is not there."""
-    source = await _opened(spec, opening)
-    return PrefixedTools(source, opening.prefix) if opening.prefix else source
-
-
-async def _opened(spec: OpenApiSpec | McpSpec, opening: Opening) -> RemoteTools:
     if isinstance(spec, OpenApiSpec):
         from pytest_agentbench.environment.openapi.provider import open_service  # noqa: PLC0415 - httpx2 is heavy
 
@@ -197,7 +191,7 @@ async def real_toolset(spec: EnvironmentSpec, root: Path, gate: IsolationGate) -
             without = part.remote.model_copy(update={"tools": None})
             source = await open_remote(without, opening_of(spec, requestor, root, part, session_id="listed", gate=gate))
             stack.push_async_callback(source.aclose)
-            specs += source.specs
+            specs += prefixed(source.specs, part.prefix)
     return Toolset(specs=tuple(specs))
 
 

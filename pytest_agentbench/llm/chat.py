@@ -19,7 +19,7 @@ from pytest_agentbench.llm.ledger import SetAside
 from pytest_agentbench.llm.limiter import Limiter, Ticket
 from pytest_agentbench.llm.prices import cost_of, worst_case
 from pytest_agentbench.llm.protocols import Budget, Caller, Recorded, Recorder, Transport
-from pytest_agentbench.llm.reply import ChatReply, ChatRequest, TokenCount
+from pytest_agentbench.llm.reply import ChatReply, TokenCount
 from pytest_agentbench.llm.wire import encode
 
 LONGEST_WAIT = 60.0
@@ -83,22 +83,8 @@ class Retries:
             message += f" (tried {self.sent} times in {self._now() - self._began:.1f} s)"
         elif error.again:
             message += " (tried once)"
-        return SendError(
-            printable(message, newlines=True),
-            status=error.status,
-            again=error.again,
-            retry_after=error.retry_after,
-            billed=error.billed,
-            param=error.param,
-            code=error.code,
-        )
-
-
-CostOf = Callable[[ModelSpec, str, TokenCount], float | None]
-"""Prices the tokens of a model, named as the server does; None where its price is unknown."""
-
-WorstCaseOf = Callable[[ModelSpec, dict[str, Any]], float | None]
-"""Prices a request body before it is sent; None where its price is unknown."""
+        error.args = (printable(message, newlines=True),)
+        return error
 
 
 _SET_BY = {"temperature": "temperature", "seed": "seed", "max_tokens": "max_tokens", "reasoning_effort": "effort"}
@@ -107,15 +93,13 @@ _SET_BY = {"temperature": "temperature", "seed": "seed", "max_tokens": "max_toke
 
 @dataclass(frozen=True, kw_only=True)
 class Ways:
-    """What all chats of a process share: time, chance, prices and the budget."""
+    """What all chats of a process share: time, chance and the budget."""
 
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     random: Callable[[], float] = randomness.random
     now: Callable[[], float] = time.monotonic
     patience: float = PATIENCE
     budget: Budget | None = None
-    cost_of: CostOf = cost_of
-    worst_case_of: WorstCaseOf = worst_case
 
 
 class ChatModel:
@@ -192,22 +176,21 @@ class ChatModel:
         Raise `ProviderError` where no usable answer comes, `NotRunError` where the call may not be made.
         """
         spec = self.spec
-        request = ChatRequest(
-            model=spec.model,
-            messages=tuple(messages),
-            tools=tuple(tools),
-            tool_choice=tool_choice,
-            response_format=response_format,
-            temperature=temperature if spec.temperature is None else spec.temperature,
-            seed=spec.seed,
-            max_tokens=max_tokens if spec.max_tokens is None else spec.max_tokens,
-            effort=spec.effort,
-            extra_body=spec.extra_body,
-        )
-        recorded = self._recorder.find(self.caller, request.body) if self._recorder is not None else None
+        asked = {
+            "tools": list(tools) or None,
+            "tool_choice": tool_choice,
+            "response_format": response_format,
+            "temperature": temperature if spec.temperature is None else spec.temperature,
+            "seed": spec.seed,
+            "max_tokens": max_tokens if spec.max_tokens is None else spec.max_tokens,
+            "reasoning_effort": spec.effort,
+        }
+        set_here = {name: value for name, value in asked.items() if value is not None}
+        body = {"model": spec.model, "messages": list(messages), **set_here, **spec.extra_body}
+        recorded = self._recorder.find(self.caller, body) if self._recorder is not None else None
         try:
-            reply = await self._live(request) if recorded is None else self._replayed(recorded)
-            return self._checked(reply, request)
+            reply = await self._live(body) if recorded is None else self._replayed(recorded)
+            return self._checked(reply, body, tools)
         except ProviderError as error:
             self.was_denied = self.was_denied or is_denied(error)
             error.args = (f"{self.caller.role}, model {spec.model!r}: {error}",)
@@ -219,39 +202,35 @@ class ChatModel:
         self._meter.replayed()
         return reply.model_copy(update={"replayed": True, "cost_usd": 0.0})
 
-    def _checked(self, reply: ChatReply, request: ChatRequest) -> ChatReply:
+    def _checked(self, reply: ChatReply, body: dict[str, Any], tools: Sequence[dict[str, Any]]) -> ChatReply:
         """Note a call that was written as text; raise `TokenLimitError` where the limit left no word."""
         if reply.truncated and not reply.calls and not reply.text.strip() and not reply.refusal:
-            bound = request.body.get("max_tokens", request.body.get("max_completion_tokens"))
+            bound = body.get("max_tokens", body.get("max_completion_tokens"))
             raise TokenLimitError(f"{printable(repr(reply.model))} was {cut_off(reply, bound)}")
-        if request.tools and not reply.calls and reply.content:
-            offered = [str(tool["function"]["name"]) for tool in request.tools]
+        if tools and not reply.calls and reply.content:
+            offered = [str(tool["function"]["name"]) for tool in tools]
             if written := written_call(reply.content, offered):
                 return reply.model_copy(update={"written_call": written})
         return reply
 
-    async def _live(self, request: ChatRequest) -> ChatReply:
+    async def _live(self, body: dict[str, Any]) -> ChatReply:
         if self._transport is None:
             self._transport = self._open_transport()
-        self._asked |= request.body.keys() - self._own
+        self._asked |= body.keys() - self._own
         ways = self._ways
         budget = ways.budget if ways.budget is not None and ways.budget.bounds(self.caller) else None
-        worst = (
-            ways.worst_case_of(self.spec, self.capabilities.fit(request.body, self._own))
-            if budget is not None
-            else None
-        )
+        worst = None if budget is None else worst_case(self.spec, self.capabilities.fit(body, self._own))
         async with SetAside(budget, self.caller, worst, rest=self._rest) as money:
-            response = await self._send(self._transport, request, money)
+            response = await self._send(self._transport, body, money)
             tokens = read_tokens(response)
             cost = None
             if tokens is not None:
-                cost = ways.cost_of(self.spec, answering_model(response, self.spec.model), tokens)
+                cost = cost_of(self.spec, answering_model(response, self.spec.model), tokens)
             money.spend(cost)
         self._meter.spent(tokens, cost)
         reply = read_reply(response, self.spec.model, tokens=tokens, cost_usd=cost)
         if self._recorder is not None:
-            self._recorder.keep(self.caller, request.body, response)
+            self._recorder.keep(self.caller, body, response)
             self._note_facts(self._recorder)
         return reply
 
@@ -262,15 +241,15 @@ class ChatModel:
             self._noted = facts
             recorder.note(self.spec.model, facts)
 
-    async def _send(self, transport: Transport, request: ChatRequest, money: SetAside) -> dict[str, Any]:
+    async def _send(self, transport: Transport, body: dict[str, Any], money: SetAside) -> dict[str, Any]:
         """Send, and again where that may help, with the run's clock stopped in between."""
         ways = self._ways
         retries = Retries(self.spec.retries, random=ways.random, now=ways.now, patience=ways.patience)
         self._asked_at = None
         while True:
             try:
-                async with self.capabilities.turn(request.body, self.paused):
-                    response = await self._send_fitted(transport, request, money)
+                async with self.capabilities.turn(body, self.paused):
+                    response = await self._send_fitted(transport, body, money)
                 self._asked_at = None
                 return response
             except SendError as error:
@@ -280,17 +259,17 @@ class ChatModel:
             await money.hold()
             self._meter.retried()
 
-    async def _send_fitted(self, transport: Transport, request: ChatRequest, money: SetAside) -> dict[str, Any]:
+    async def _send_fitted(self, transport: Transport, asked: dict[str, Any], money: SetAside) -> dict[str, Any]:
         """Send what the server takes, as far as that is known, and learn from what it refuses."""
         learnt, own = self.capabilities, self._own
         left_out: frozenset[str] = frozenset()
         refused: SendError | None = None
         while True:
-            body = learnt.fit(request.body, own, without=left_out)
+            body = learnt.fit(asked, own, without=left_out)
             try:
                 async with learnt.trial(refused, body, self.paused), self._working():
                     self._asked_at = self._asked_at or self._ways.now()
-                    response = await self._send_once(transport, body, request, money)
+                    response = await self._send_once(transport, body, asked, money)
             except SendError as error:
                 if is_unknown_model(error):
                     if learnt.models is None:
@@ -309,10 +288,10 @@ class ChatModel:
             await money.hold()
 
     async def _send_once(
-        self, transport: Transport, body: dict[str, Any], request: ChatRequest, money: SetAside
+        self, transport: Transport, body: dict[str, Any], asked: dict[str, Any], money: SetAside
     ) -> dict[str, Any]:
         limiter = self._limiter
-        ticket = await self._ticket(request)
+        ticket = await self._ticket(asked)
         began = self._ways.now()
         try:
             response = await transport.send(body)
@@ -336,11 +315,11 @@ class ChatModel:
         limiter.answered(ticket, None if tokens is None else tokens.input + tokens.output)
         return response
 
-    async def _ticket(self, request: ChatRequest) -> Ticket:
+    async def _ticket(self, body: dict[str, Any]) -> Ticket:
         tokens = 0
         if self._limiter.counts_tokens:
             # four characters a token is what providers estimate by as well; the answer's own count corrects it
-            tokens = len(encode(request.body)) // 4 + (request.max_tokens or 0)
+            tokens = len(encode(body)) // 4 + (body.get("max_tokens") or 0)
         ticket = self._limiter.enter_now(tokens)
         if ticket is not None:
             return ticket

@@ -1,6 +1,5 @@
 """What an answer that is no completion means: whether to send again, when, what was said, which models there are."""
 
-import contextlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
@@ -11,7 +10,7 @@ from typing import Any
 from pytest_agentbench.core.errors import SendError
 from pytest_agentbench.core.secret_keys import hide
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.llm.wire import decode, excerpt
+from pytest_agentbench.llm.wire import decode, excerpt, parsed
 
 LISTING = 5.0
 """Seconds that a server may take to list its models: the error that they are for does not wait longer."""
@@ -35,10 +34,7 @@ def listed(content: bytes, secrets: Iterable[str]) -> tuple[str, ...]:
     >>> listed(b'{"object": "list", "data": [{"id": "small-1"}, {"id": "large-1"}]}', ())
     ('small-1', 'large-1')
     """
-    try:
-        value = json.loads(content)
-    except (ValueError, RecursionError):
-        return ()
+    value = parsed(content)
     found = (value.get("data") or value.get("models")) if isinstance(value, dict) else value
     listing = found[:_READ] if isinstance(found, list) else []
     names = [one.get("id") or one.get("name") for one in listing if isinstance(one, dict)]
@@ -133,11 +129,7 @@ def refused_field(content: bytes) -> str:
     >>> refused_field(b'{"error": {"details": [{"fieldViolations": [{"field": "max_tokens"}]}]}}')
     'max_tokens'
     """
-    try:
-        value = json.loads(content)
-    except (ValueError, RecursionError):
-        return ""
-    return _refused(value)
+    return _refused(parsed(content))
 
 
 def _refused(error: object) -> str:
@@ -163,8 +155,7 @@ def _fields(value: object, depth: int) -> Iterator[str]:
             if isinstance(item, dict | list):
                 yield from _fields(item, depth + 1)
             elif name == "raw" and isinstance(item, str):  # what a gateway was answered itself
-                with contextlib.suppress(ValueError, RecursionError):
-                    yield from _fields(json.loads(item), depth + 1)
+                yield from _fields(parsed(item), depth + 1)
 
 
 def retry_after(headers: Mapping[str, str], wall: float) -> float | None:
@@ -211,14 +202,9 @@ def _phrase(status: int) -> str:
 
 
 def _said(content: bytes) -> tuple[str, str]:
-    try:
-        value = json.loads(content)
-    except (ValueError, RecursionError):
-        return excerpt(content, 300), ""
-    if not isinstance(value, dict):
-        return excerpt(content, 300), ""
+    value = parsed(content)
     for key in ("error", "detail", "message"):
-        if value.get(key):
+        if isinstance(value, dict) and value.get(key):
             return _words(value[key])
     return excerpt(content, 300), ""
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
@@ -27,6 +26,7 @@ from pytest_agentbench.llm.capabilities import Capabilities, Form, KnowsCapabili
 from pytest_agentbench.llm.protocols import Chat
 from pytest_agentbench.llm.reply import ChatReply, with_more
 from pytest_agentbench.llm.strict_schema import schema_of
+from pytest_agentbench.llm.templates import Templates
 
 
 class AskedOnce:
@@ -59,6 +59,8 @@ class AskedOnce:
 
 M = TypeVar("M", bound=BaseModel)
 Messages = Sequence[dict[str, Any]]
+
+_PROMPTS = Templates("pytest_agentbench.llm")
 
 _SHOWN = 20_000
 """Characters of an unusable answer that its model is shown."""
@@ -138,7 +140,9 @@ class _Asking(Generic[M]):
         else:
             if form == "json":
                 options["response_format"] = {"type": "json_object"}
-            messages = _with_instruction(messages, _prompt("json_form.v1.md").format(schema=dumps(schema, indent=1)))
+            messages = _with_instruction(
+                messages, _PROMPTS.text("json_form.v1").strip().format(schema=dumps(schema, indent=1))
+            )
         return await self.chat.complete(messages, **options)
 
     async def read(self, form: Form, messages: Messages, reply: ChatReply) -> tuple[M, ChatReply, Form]:
@@ -146,7 +150,7 @@ class _Asking(Generic[M]):
         try:
             return self._read(reply), reply, form
         except UnreadableAnswerError as error:
-            repair = _prompt("repair.v1.md").format(problems=error)
+            repair = _PROMPTS.text("repair.v1").strip().format(problems=error)
             ignored = isinstance(error, NoAnswerError) or (error.lacks_fields and form == "json_schema")
             if (ignored or reply.written_call) and self.chat.spec.structured == "auto" and form != "prompt":
                 form = "json"  # it tells the model what is wanted, whatever the server makes of the rest
@@ -235,7 +239,3 @@ def _with_instruction(messages: Messages, text: str) -> list[dict[str, Any]]:
         last = messages[-1]
         return [*messages[:-1], {**last, "content": f"{last['content']}\n\n{text}"}]
     return [*messages, {"role": "user", "content": text}]
-
-
-def _prompt(name: str) -> str:
-    return (files("pytest_agentbench.llm") / "prompts" / name).read_text(encoding="utf-8").strip()

@@ -5,6 +5,7 @@ from typing import Any
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import SendError
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.text import printable, shorten
 
 LONGEST_REPLY = 32 * 1024 * 1024
@@ -29,6 +30,14 @@ def encode(body: dict[str, Any]) -> bytes:
         return _PLAIN.encode(body).encode("ascii")
     except (TypeError, ValueError):
         return dumps(body).encode("ascii")
+
+
+def parsed(content: bytes | str) -> JsonValue:
+    """Give the JSON value that something holds, None where it holds none."""
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError):
+        return None
 
 
 def decode(content: bytes, where: str) -> dict[str, Any]:

@@ -15,16 +15,19 @@ PIECE = 24
 
 _CHARACTERS_PER_TOKEN = 4
 
+_TYPES = {400: "invalid_request_error", 401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error"}
+
 
 class Api(Protocol):
-    """One way to ask a model over HTTP, by `POST` to `path`, or to paths of its kind."""
+    """One way to ask a model over HTTP, by `POST` to `path`, or to paths of its kind; ids begin with a `prefix`."""
 
     name: ApiName
     path: str
+    prefix: str
 
     def takes(self, path: str) -> bool:
         """Whether a path is this API's."""
-        ...
+        return path == self.path
 
     def read(self, body: dict[str, Any], path: str) -> dict[str, Any]:
         """Give a request as a chat completion's body; raise `ScriptError` for what this server cannot take."""
@@ -32,7 +35,7 @@ class Api(Protocol):
 
     def identity(self, received: bytes) -> str:
         """Give the id of the answer to a request: it follows from the request alone, not from who came first."""
-        ...
+        return f"{self.prefix}{checksum(received)}"
 
     def whole(self, answer: Answer, request: ModelRequest, identity: str) -> bytes:
         """Give an answer as one JSON object; raise `ScriptError` where the API has no form for it."""
@@ -43,8 +46,10 @@ class Api(Protocol):
         ...
 
     def error(self, status: int, error: ErrorText) -> bytes:
-        """Give an error as the API writes it."""
-        ...
+        """Give an error as the API writes it, here in OpenAI's form."""
+        kind = error.kind or _TYPES.get(status, "server_error" if status >= 500 else "invalid_request_error")
+        told = {"message": error.message, "type": kind, "param": error.param, "code": error.code or kind}
+        return json.dumps({"error": told}).encode()
 
 
 def checksum(received: bytes) -> str:

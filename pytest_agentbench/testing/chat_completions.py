@@ -5,22 +5,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from pytest_agentbench.testing.answers import Answer
-from pytest_agentbench.testing.api import as_chat_message, checksum, event, named_calls, pieces, tokens_of
-from pytest_agentbench.testing.fault import ErrorText
+from pytest_agentbench.testing.api import Api, as_chat_message, event, named_calls, pieces, tokens_of
 from pytest_agentbench.testing.script import ApiName, ModelRequest, ScriptError
 
-_TYPES = {400: "invalid_request_error", 401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error"}
 
-
-class ChatApi:
+class ChatApi(Api):
     """Implements `Api` for `POST /v1/chat/completions`."""
 
     name: ApiName = "chat"
     path = "/v1/chat/completions"
-
-    def takes(self, path: str) -> bool:
-        """Whether it is the one path."""
-        return path == self.path
+    prefix = "chatcmpl-"
 
     def read(self, body: dict[str, Any], path: str) -> dict[str, Any]:
         """Give the body itself; raise `ScriptError` where it holds no messages."""
@@ -31,10 +25,6 @@ class ChatApi:
         if not all(isinstance(message, dict) for message in messages):
             raise ScriptError("every message must be a JSON object", kind="invalid_request_error")
         return body
-
-    def identity(self, received: bytes) -> str:
-        """Give the id of the completion that answers a body."""
-        return f"chatcmpl-{checksum(received)}"
 
     def whole(self, answer: Answer, request: ModelRequest, identity: str) -> bytes:
         """Give the JSON of a `chat.completion`."""
@@ -59,17 +49,6 @@ class ChatApi:
         if usage is not None and (request.body.get("stream_options") or {}).get("include_usage"):
             yield event({**head, "choices": [], "usage": usage}, named=False)
         yield b"data: [DONE]\n\n"
-
-    def error(self, status: int, error: ErrorText) -> bytes:
-        """Give an error in OpenAI's form."""
-        return openai_error(status, error)
-
-
-def openai_error(status: int, error: ErrorText) -> bytes:
-    """Give the body of an error as both of OpenAI's APIs write it."""
-    kind = error.kind or _TYPES.get(status, "server_error" if status >= 500 else "invalid_request_error")
-    told = {"message": error.message, "type": kind, "param": error.param, "code": error.code or kind}
-    return json.dumps({"error": told}).encode()
 
 
 def _head(kind: str, request: ModelRequest, identity: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.testing.answers import Answer
-from pytest_agentbench.testing.api import arguments_of, called, checksum, declared, event, pieces, tokens_of
+from pytest_agentbench.testing.api import Api, arguments_of, called, declared, event, pieces, tokens_of
 from pytest_agentbench.testing.fault import ErrorText
 from pytest_agentbench.testing.script import ApiName, ModelRequest, ScriptError
 
@@ -21,11 +21,12 @@ _STATUSES = {
 }  # fmt: skip
 
 
-class GeminiApi:
+class GeminiApi(Api):
     """Implements `Api` for `POST /v1beta/models/MODEL:generateContent` and `:streamGenerateContent`."""
 
     name: ApiName = "gemini"
     path = f"{_STARTS[0]}MODEL{_WHOLE}"
+    prefix = ""
 
     def takes(self, path: str) -> bool:
         """Whether a path names a model and one of the two ways to ask it."""
@@ -47,10 +48,6 @@ class GeminiApi:
         ]
         model, _, way = path.partition("/models/")[2].rpartition(":")
         return {"model": model, "messages": messages, "tools": tools, "stream": f":{way}" == _STREAM}
-
-    def identity(self, received: bytes) -> str:
-        """Give the id of the answer to a body."""
-        return checksum(received)
 
     def whole(self, answer: Answer, request: ModelRequest, identity: str) -> bytes:
         """Give all candidates; raise `ScriptError` for arguments that are no object, which none can hold."""

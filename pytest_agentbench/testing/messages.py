@@ -7,6 +7,7 @@ from typing import Any
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.testing.answers import Answer, ScriptedCall
 from pytest_agentbench.testing.api import (
+    Api,
     arguments_of,
     called,
     checksum,
@@ -27,15 +28,12 @@ _TYPES = {
 }  # fmt: skip
 
 
-class MessagesApi:
+class MessagesApi(Api):
     """Implements `Api` for `POST /v1/messages`."""
 
     name: ApiName = "messages"
     path = "/v1/messages"
-
-    def takes(self, path: str) -> bool:
-        """Whether it is the one path."""
-        return path == self.path
+    prefix = "msg_"
 
     def read(self, body: dict[str, Any], path: str) -> dict[str, Any]:
         """Give the chat form of a request; raise as `Api.read` does."""
@@ -52,10 +50,6 @@ class MessagesApi:
             for tool in body.get("tools") or []
         ]
         return {"model": body.get("model"), "messages": messages, "tools": tools, "stream": body.get("stream")}
-
-    def identity(self, received: bytes) -> str:
-        """Give the id of the message that answers a body."""
-        return f"msg_{checksum(received)}"
 
     def whole(self, answer: Answer, request: ModelRequest, identity: str) -> bytes:
         """Give the JSON of a `message`; raise `ScriptError` for arguments that are no object, which it cannot hold."""

@@ -7,9 +7,9 @@ from typing import Any
 
 from pytest_agentbench.testing.answers import Answer
 from pytest_agentbench.testing.api import (
+    Api,
     as_chat_message,
     called,
-    checksum,
     declared,
     event,
     joined,
@@ -17,8 +17,6 @@ from pytest_agentbench.testing.api import (
     pieces,
     tokens_of,
 )
-from pytest_agentbench.testing.chat_completions import openai_error
-from pytest_agentbench.testing.fault import ErrorText
 from pytest_agentbench.testing.script import ApiName, ModelRequest, ScriptError
 
 _UNSUPPORTED = ("background", "conversation", "prompt")
@@ -30,18 +28,15 @@ _INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"
 Item = dict[str, Any]
 
 
-class ResponsesApi:
+class ResponsesApi(Api):
     """Implements `Api` for `POST /v1/responses`; remembers what it answered, but for requests with `store: false`."""
 
     name: ApiName = "responses"
     path = "/v1/responses"
+    prefix = "resp_"
 
     def __init__(self) -> None:
         self._stored: dict[str, list[dict[str, Any]]] = {}
-
-    def takes(self, path: str) -> bool:
-        """Whether it is the one path."""
-        return path == self.path
 
     def read(self, body: dict[str, Any], path: str) -> dict[str, Any]:
         """Give the chat form of a request, with what `previous_response_id` stands for; raise as `Api.read` does."""
@@ -62,10 +57,6 @@ class ResponsesApi:
         ]
         return {"model": body.get("model"), "messages": messages, "tools": tools, "stream": body.get("stream")}
 
-    def identity(self, received: bytes) -> str:
-        """Give the id of the response to a body."""
-        return f"resp_{checksum(received)}"
-
     def whole(self, answer: Answer, request: ModelRequest, identity: str) -> bytes:
         """Give the JSON of a `response`."""
         return json.dumps(self._response(answer, request, identity)).encode()
@@ -83,10 +74,6 @@ class ResponsesApi:
         listed.append({"type": f"response.{whole['status']}", "response": whole})
         for number, one in enumerate(listed):
             yield event({**one, "sequence_number": number})
-
-    def error(self, status: int, error: ErrorText) -> bytes:
-        """Give an error in OpenAI's form."""
-        return openai_error(status, error)
 
     def _earlier(self, identity: object) -> list[dict[str, Any]]:
         if identity is None:

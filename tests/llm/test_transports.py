@@ -7,7 +7,6 @@ import pytest
 from aiohttp import web
 
 from pytest_agentbench.core.errors import SendError
-from pytest_agentbench.llm.reply import ChatRequest
 from pytest_agentbench.llm.transport import DirectTransport, OpenAITransport, endpoint
 from pytest_agentbench.llm.wire import where
 from pytest_agentbench.testing import ModelServer, text
@@ -20,7 +19,7 @@ def send(transport: Any, *messages: dict[str, Any]) -> dict[str, Any]:
 
     async def sending() -> dict[str, Any]:
         try:
-            return await transport.send(ChatRequest(model="m", messages=messages).body)
+            return await transport.send({"model": "m", "messages": [*messages]})
         finally:
             await transport.close()
             await transport.close()
@@ -99,7 +98,7 @@ def test_a_redirect_is_not_followed(kind: Any, key_header: str) -> None:
         transport = kind(f"http://127.0.0.1:{port}/v1", "k", seconds=30, key_header=key_header)
         try:
             with pytest.raises(SendError, match=r"307 Temporary Redirect: a redirect to 'http://localhost:\d+/"):
-                await transport.send(ChatRequest(model="m", messages=()).body)
+                await transport.send({"model": "m", "messages": []})
             assert await transport.models() == ()
         finally:
             await transport.close()
@@ -125,7 +124,7 @@ def test_one_connection_serves_call_after_call() -> None:
         await site.start()
         transport = DirectTransport(f"http://127.0.0.1:{server.addresses[0][1]}/v1", "k", seconds=30)
         for _ in range(20):
-            await transport.send(ChatRequest(model="m", messages=()).body)
+            await transport.send({"model": "m", "messages": []})
         await transport.close()
         await server.cleanup()
         assert len(ports) == 1

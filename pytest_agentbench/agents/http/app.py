@@ -18,6 +18,7 @@ from pytest_agentbench.agents.failure import failure
 from pytest_agentbench.core.errors import AgentBenchError, AgentError, SuiteFaultError
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.environment.import_path import load_object
+from pytest_agentbench.environment.state_access import Raised, caught_async
 from pytest_agentbench.messages.content import shown
 
 if TYPE_CHECKING:  # httpx2 takes a fifth of a second to import, and few suites need it
@@ -59,7 +60,7 @@ async def call_app(app: App, request: "httpx2.Request", state: Mapping[str, Any]
     is kept in the answer. Being cancelled cancels the app.
     """
     exchange = _Exchange(request)
-    running = asyncio.ensure_future(_guarded(app, _scope(request, state), exchange))
+    running = asyncio.ensure_future(caught_async(_called(app, _scope(request, state), exchange.receive, exchange.send)))
     try:
         either: set[asyncio.Future[Any]] = {running, exchange.closed}
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
@@ -97,7 +98,7 @@ def _scope(request: "httpx2.Request", state: Mapping[str, Any]) -> dict[str, Any
     }
 
 
-_background: "set[asyncio.Future[BaseException | None]]" = set()
+_background: "set[asyncio.Future[Raised | None]]" = set()
 """Calls of apps that go on after their answers: a loop by itself holds its tasks weakly."""
 
 
@@ -129,10 +130,11 @@ class _Exchange:
                 response.complete = True
                 self._end()
 
-    def finished(self, running: "asyncio.Future[BaseException | None]") -> AppResponse:
+    def finished(self, running: "asyncio.Future[Raised | None]") -> AppResponse:
         """Give what was answered; what the app raised after it was told to end is not held against it."""
         if running.done() and (self.response.complete or not self.closed.done()):
-            self.response.raised = asyncio.CancelledError() if running.cancelled() else running.result()
+            raised = Raised(asyncio.CancelledError()) if running.cancelled() else running.result()
+            self.response.raised = raised.error if raised else None
         return self.response
 
     def _end(self) -> None:
@@ -140,15 +142,8 @@ class _Exchange:
             self.closed.set_result(None)
 
 
-async def _guarded(app: App, scope: dict[str, Any], exchange: _Exchange) -> BaseException | None:
-    """Give what an app raises as a value: an exit would end the loop that all its requests share."""
-    try:
-        await app(scope, exchange.receive, exchange.send)
-    except asyncio.CancelledError:
-        raise
-    except BaseException as error:  # noqa: BLE001 - whatever it is, it is this request's
-        return error
-    return None
+async def _called(app: App, *given: Any) -> None:
+    await app(*given)
 
 
 T = TypeVar("T")
@@ -313,7 +308,7 @@ class _Lifespan:
         self._inbox: asyncio.Queue[Message] = asyncio.Queue()
         self._responded = asyncio.Event()
         self._is_supported = False
-        self._task: asyncio.Task[BaseException | None] | None = None
+        self._task: asyncio.Task[Raised | None] | None = None
 
     async def start_up(self, app: App) -> BaseException | None:
         """Run the startup; give what it raised where it failed."""
@@ -323,7 +318,8 @@ class _Lifespan:
         if self.failed is None:
             return None
         await asyncio.wait({self._task}, timeout=_BEAT)  # frameworks raise the reason as well
-        return self._task.result() if self._task.done() and not self._task.cancelled() else None
+        raised = self._task.result() if self._task.done() and not self._task.cancelled() else None
+        return raised.error if raised else None
 
     async def shut_down(self) -> None:
         """Run the shutdown; whatever it raises is lost."""
@@ -331,15 +327,12 @@ class _Lifespan:
             self._inbox.put_nowait({"type": "lifespan.shutdown"})
             await asyncio.wait({self._task})
 
-    async def _run(self, app: App) -> BaseException | None:
+    async def _run(self, app: App) -> Raised | None:
         scope = {"type": "lifespan", "asgi": VERSION, "state": self.state}
         try:
-            await app(scope, self._inbox.get, self._send)
-        except BaseException as error:  # noqa: BLE001 - exits included: the loop is shared
-            return error
+            return await caught_async(_called(app, scope, self._inbox.get, self._send))
         finally:
             self._responded.set()
-        return None
 
     async def _send(self, message: Message) -> None:
         if message["type"] == "lifespan.startup.failed":

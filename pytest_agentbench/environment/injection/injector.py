@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from pytest_agentbench.core.errors import SuiteFaultError
 from pytest_agentbench.core.fault import FaultSpec
-from pytest_agentbench.core.json_values import is_number, to_json
+from pytest_agentbench.core.json_values import decoded, is_number, to_json
 from pytest_agentbench.core.text import shorten
 from pytest_agentbench.core.tool import ToolCall, ToolResult
 from pytest_agentbench.environment.injection.schedule import InjectionWorld, Schedule
@@ -85,10 +85,7 @@ def corrupted(value: Any, random: Random) -> Any:
 
 def _within(result: ToolResult, alter: Alter) -> Any:
     """Alter what a result's text stands for: the JSON in it, else the text itself."""
-    try:
-        content = json.loads(result.content)
-    except (ValueError, RecursionError):
-        content = result.content
+    content = decoded(result.content)
     is_text = isinstance(content, str)
     altered = alter(content)
     if altered is UNCHANGED:
@@ -171,12 +168,7 @@ def _altering(alter: Callable[[Any, Random], Any], *, may_be: Callable[[Any], bo
 
 def _may_hold_nothing(answer: Any) -> bool:
     """Whether an answer is a collection, of which there may be none: a list, or an object of nothing but objects."""
-    if isinstance(answer, ToolResult):
-        try:
-            answer = json.loads(answer.content)
-        except (ValueError, RecursionError):
-            return False
-    plain = to_json(answer)
+    plain = to_json(decoded(answer.content) if isinstance(answer, ToolResult) else answer)
     return isinstance(plain, list) or (isinstance(plain, dict) and all(isinstance(one, dict) for one in plain.values()))
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
@@ -100,6 +101,7 @@ def read_document(file: Path) -> Document:
     return parse_document(text, str(file))
 
 
+@lru_cache(maxsize=8)
 def parse_document(text: str, place: str, address: str = "") -> Document:
     """Parse a document; raise `EnvironmentFaultError` saying what it is instead."""
     content: Any

@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import chain, count, takewhile
 from typing import Any, Literal
 
 from pytest_agentbench.core.codec import dumps
@@ -185,6 +187,7 @@ class _Given:
     required: bool
 
 
+@lru_cache(maxsize=8)
 def operations_of(document: Document, fixed: frozenset[str] = frozenset()) -> tuple[Operation, ...]:
     """Give all operations as tools; `fixed` are headers and query parameters that the suite sends itself.
 
@@ -203,20 +206,14 @@ def _operation(
     content, body = _body(document, declared, parameters)
     given += body
     properties: dict[str, Schema] = {}
+    required: list[str] = []
     taken: set[str] = set()
     arguments: list[Argument] = []
     for one in sorted(given, key=lambda one: (*_PLACES, "form", "body", "whole").index(one.argument.place)):
-        key = one.argument.key
-        shown = unique([key, f"{one.argument.place}_{key}"], taken)
-        arguments.append(Argument(name=shown, place=one.argument.place, key=key, many=one.argument.many))
+        shown = unique([one.argument.key, f"{one.argument.place}_{one.argument.key}"], taken)
+        arguments.append(replace(one.argument, name=shown))
         properties[shown] = one.schema
-    required = [
-        argument.name
-        for argument in arguments
-        if next(
-            one.required for one in given if (one.argument.place, one.argument.key) == (argument.place, argument.key)
-        )
-    ]
+        required += [shown] if one.required or one.argument.place == "path" else []
     schema: Schema = {"type": "object", "properties": properties}
     if required:
         schema["required"] = required
@@ -246,12 +243,14 @@ def _parameters(document: Document, entries: Sequence[Any], fixed: frozenset[str
         if (place == "header" and key.lower() in _UNSENT) or f"{place}:{key.lower()}" in fixed:
             found.pop((place, key), None)
             continue
-        found[place, key] = _Given(
-            Argument(name=key, place=place, key=key, many=_many(entry)),
-            _described(_parameter_schema(document, entry), entry),
-            entry.get("required") is True or place == "path",
-        )
+        found[place, key] = _given(document, entry, place)
     return list(found.values())
+
+
+def _given(document: Document, entry: Mapping[str, Any], place: Place) -> _Given:
+    key = str(entry["name"])
+    schema = _described(_parameter_schema(document, entry), entry)
+    return _Given(Argument(name=key, place=place, key=key, many=_many(entry)), schema, entry.get("required") is True)
 
 
 def _parameter_schema(document: Document, entry: Mapping[str, Any]) -> Schema:
@@ -306,14 +305,7 @@ def _swagger_body(document: Document, declared: Mapping[str, Any], entries: Sequ
     takes = declared.get("consumes") or document.content.get("consumes") or ["application/json"]
     forms = [entry for entry in entries if isinstance(entry, Mapping) and entry.get("in") == "formData"]
     if forms:
-        given = [
-            _Given(
-                Argument(name=str(entry["name"]), place="form", key=str(entry["name"]), many=_many(entry)),
-                _described(_parameter_schema(document, entry), entry),
-                entry.get("required") is True,
-            )
-            for entry in forms
-        ]
+        given = [_given(document, entry, "form") for entry in forms]
         return (_FORMS[1] if _FORMS[1] in takes else _FORMS[0]), given
     for entry in entries:
         if isinstance(entry, Mapping) and entry.get("in") == "body":
@@ -325,15 +317,12 @@ def _swagger_body(document: Document, declared: Mapping[str, Any], entries: Sequ
 
 def _preferred(medias: Sequence[str]) -> str:
     """Choose JSON where it is offered, then forms, then what comes first."""
-    plain = [media.partition(";")[0].strip().lower() for media in medias]
-    for position, media in enumerate(plain):
-        if media == "application/json":
-            return medias[position]
-    for wanted in (lambda media: media.endswith("+json"), lambda media: media in _FORMS):
-        for position, media in enumerate(plain):
-            if wanted(media):
-                return medias[position]
-    return medias[0]
+
+    def rank(media: str) -> tuple[bool, bool, bool]:
+        plain = media.partition(";")[0].strip().lower()
+        return plain != "application/json", not plain.endswith("+json"), plain not in _FORMS
+
+    return min(medias, key=rank)
 
 
 def _body_arguments(media: str, schema: Schema, *, required: bool) -> list[_Given]:
@@ -396,13 +385,9 @@ def operation_names(operations: Sequence[tuple[str, str, object]]) -> list[str]:
 def unique(candidates: Iterable[str], taken: set[str]) -> str:
     """Give the first candidate that is not taken, else the first with a number, and take it."""
     ordered = list(candidates)
-    found = next((name for name in ordered if name not in taken), None)
-    number = 2
-    while found is None:
-        tail = f"_{number}"
-        numbered = ordered[0][: LONGEST - len(tail)] + tail
-        found = numbered if numbered not in taken else None
-        number += 1
+    tails = (f"_{number}" for number in count(2))
+    numbered = (ordered[0][: LONGEST - len(tail)] + tail for tail in tails)
+    found = next(name for name in chain(ordered, numbered) if name not in taken)
     taken.add(found)
     return found
 
@@ -420,11 +405,5 @@ def _name(method: str, steps: Sequence[str], *, every: bool) -> str:
 
 def _common(paths: Sequence[str]) -> int:
     """Count the leading steps, such as `/api/v1`, that say the version and that all paths share."""
-    split = [[step for step in path.split("/") if step] for path in paths]
-    count = 0
-    while split and all(len(steps) > count + 1 for steps in split):
-        first = split[0][count]
-        if not _VERSION.match(first) or any(steps[count] != first for steps in split):
-            break
-        count += 1
-    return count
+    leading = zip(*([step for step in path.split("/") if step][:-1] for path in paths), strict=False)
+    return len(list(takewhile(lambda steps: len(set(steps)) == 1 and _VERSION.match(steps[0]), leading)))

@@ -2,8 +2,7 @@
 
 import time
 from contextlib import AsyncExitStack
-from functools import lru_cache, partial
-from pathlib import Path
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -103,7 +102,7 @@ class RestTools:
 
 def read_tools(spec: OpenApiSpec, opening: Opening) -> tuple[ToolSpec, ...]:
     """Give the tools of a document in a file; raise `EnvironmentFaultError` where it is not usable."""
-    return _offered(spec, opening, _operations(_read(opening.root / spec.document), _fixed(spec)))
+    return _offered(spec, opening, operations_of(read_document(opening.root / spec.document), _fixed(spec)))
 
 
 async def open_service(spec: OpenApiSpec, opening: Opening, now: Now = time.monotonic) -> RestTools:
@@ -129,7 +128,7 @@ async def open_service(spec: OpenApiSpec, opening: Opening, now: Now = time.mono
             raise EnvironmentFaultError(
                 f"{document.place}: names no server; say where the service listens: environment.tools.base_url"
             )
-        operations = _operations(document, _fixed(spec))
+        operations = operations_of(document, _fixed(spec))
         closing = AsyncExitStack()
         tools = RestTools(operations, _offered(spec, opening, operations), sender, authoriser, closing, service=service)
         if spec.takes_turns:
@@ -183,7 +182,7 @@ async def _document(
     spec: OpenApiSpec, opening: Opening, sender: Sender, authoriser: Authoriser, values: dict[str, str]
 ) -> Document:
     if not is_web_address(spec.document):
-        return _read(opening.root / spec.document)
+        return read_document(opening.root / spec.document)
     address = filled(spec.document, values)
     parts = urlsplit(address)
     sender.base_url = f"{parts.scheme}://{parts.netloc}"
@@ -191,24 +190,7 @@ async def _document(
     answer = await sender.send(await authoriser.authorise(Request(method="GET", path=path)))
     if answer.status >= 400:
         raise EnvironmentFaultError(f"{address}: HTTP {answer.status}: there is no OpenAPI document to be had")
-    return _parsed(answer.text, address, address)
-
-
-def _read(file: Path) -> Document:
-    try:
-        return _parsed(file.read_text(encoding="utf-8"), str(file), "")
-    except (OSError, ValueError):
-        return read_document(file)  # says what is wrong
-
-
-@lru_cache(maxsize=8)
-def _parsed(text: str, place: str, address: str) -> Document:
-    return parse_document(text, place, address)
-
-
-@lru_cache(maxsize=8)
-def _operations(document: Document, fixed: frozenset[str]) -> tuple[Operation, ...]:
-    return operations_of(document, fixed)
+    return parse_document(answer.text, address, address)
 
 
 def _fixed(spec: OpenApiSpec) -> frozenset[str]:

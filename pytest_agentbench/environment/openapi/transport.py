@@ -2,17 +2,16 @@
 
 import asyncio
 import base64
-import contextlib
-import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 from urllib.parse import quote, urlencode
 
 import httpx2
 
 from pytest_agentbench.core.errors import EnvironmentFaultError, ServiceFaultError
+from pytest_agentbench.core.json_values import decoded
 from pytest_agentbench.core.remote import AuthSpec
 from pytest_agentbench.core.secret_keys import hide
 from pytest_agentbench.core.text import printable, raised_text, shorten
@@ -72,10 +71,10 @@ class Authoriser:
         if spec.kind == "api_key" and spec.place != "header":
             query = [*request.query, (spec.name, spec.value)] if spec.place == "query" else request.query
             cookies = {**request.cookies, spec.name: spec.value} if spec.place == "cookie" else request.cookies
-            return _with(request, query=query, cookies=cookies)
+            return replace(request, query=query, cookies=cookies)
         if spec.kind == "api_key":
-            return _with(request, headers={**request.headers, spec.name: spec.value})
-        return _with(request, headers={**request.headers, "Authorization": await self._authorization(spec)})
+            return replace(request, headers={**request.headers, spec.name: spec.value})
+        return replace(request, headers={**request.headers, "Authorization": await self._authorization(spec)})
 
     async def _authorization(self, spec: AuthSpec) -> str:
         if spec.kind == "basic":
@@ -96,9 +95,7 @@ class Authoriser:
         self._note(client)
         form = {"grant_type": "client_credentials", **({"scope": spec.scope} if spec.scope else {})}
         status, text = await self._post(spec.token_url, form, {"Authorization": f"Basic {client}"})
-        answer: Any = None
-        with contextlib.suppress(ValueError, RecursionError):
-            answer = json.loads(text)
+        answer = decoded(text)
         given = answer.get("access_token") if isinstance(answer, dict) else None
         if status >= 400 or not isinstance(given, str) or not given:
             said = shorten(printable(hide(text, self.secrets)), 200)
@@ -114,10 +111,6 @@ class Authoriser:
     def _note(self, secret: str) -> None:
         if secret not in self._seen:
             self._seen.append(secret)
-
-
-def _with(request: Request, **changes: Any) -> Request:
-    return Request(**{**vars(request), **changes})
 
 
 LARGEST = 8 * 2**20

@@ -150,6 +150,23 @@ def by_name(value: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     return {name: value[name] for name in sorted(value)}
 
 
+def kept(
+    fields: Mapping[str, JsonValue], redact: Redact, own: Mapping[str, Callable[[JsonValue], JsonValue]]
+) -> dict[str, JsonValue]:
+    """Give the fields of an answer as they are kept, in order of name: redacted, of a usage the numbers.
+
+    What stands in `own` reads a field in its own way, unless it gives None.
+    """
+    made: dict[str, JsonValue] = {}
+    for name, value in fields.items():
+        if name == "usage":
+            made |= {} if (counts := numbers(value)) is None else {name: counts}
+        else:
+            read = own[name](value) if name in own else None
+            made[name] = redact(value) if read is None else read
+    return by_name(made)
+
+
 def numbers(value: JsonValue) -> JsonValue:
     """Give the numbers of a usage alone: a secret such as 1234 must not turn a count into text."""
     if isinstance(value, dict):

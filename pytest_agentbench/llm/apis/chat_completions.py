@@ -15,7 +15,7 @@ from pytest_agentbench.llm.apis.api import (
     by_name,
     decided,
     dicts,
-    numbers,
+    kept,
     written,
 )
 
@@ -60,18 +60,12 @@ class ChatApi(Api):
     def reduced(self, answer: Mapping[str, Any], redact: Redact) -> dict[str, JsonValue]:
         """Give a redacted completion without ids and times. The ids of tool calls stay: an agent may repeat them."""
         given: dict[str, JsonValue] = to_json(answer)
-        kept: dict[str, JsonValue] = {}
-        for name, value in given.items():
-            if name in _VOLATILE or value is None:
-                continue
-            if name == "choices" and isinstance(value, list):
-                kept[name] = [_reduced_choice(choice, redact) for choice in value]
-            elif name == "usage":
-                if (counts := numbers(value)) is not None:
-                    kept[name] = counts
-            else:
-                kept[name] = redact(value)
-        return by_name(kept)
+        fields = {name: value for name, value in given.items() if name not in _VOLATILE and value is not None}
+
+        def choices(listed: JsonValue) -> JsonValue:
+            return [_reduced_choice(choice, redact) for choice in listed] if isinstance(listed, list) else None
+
+        return kept(fields, redact, {"choices": choices})
 
     def restored(self, stored: Mapping[str, JsonValue], key: str) -> dict[str, JsonValue]:
         """Give the `chat.completion` of what `reduced` gave."""

@@ -1,11 +1,10 @@
 """Anthropic's Messages: blocks in, blocks out, and a stream in which each block grows."""
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pytest_agentbench.core.codec import dumps
-from pytest_agentbench.core.json_values import JsonValue, to_json
+from pytest_agentbench.core.json_values import JsonValue, decoded, to_json
 from pytest_agentbench.llm.apis.api import (
     ANTHROPIC,
     Api,
@@ -13,11 +12,10 @@ from pytest_agentbench.llm.apis.api import (
     Ids,
     Redact,
     bare,
-    by_name,
     decided,
     dicts,
     formal,
-    numbers,
+    kept,
     written,
 )
 
@@ -74,20 +72,16 @@ class MessagesApi(Api):
     def reduced(self, answer: Mapping[str, Any], redact: Redact) -> dict[str, JsonValue]:
         """Give a redacted message without its id. The ids of calls stay, since an agent repeats them."""
         given: dict[str, JsonValue] = to_json(answer)
-        kept: dict[str, JsonValue] = {}
-        for name, value in given.items():
-            if name in _VOLATILE or value is None:
-                continue
-            if name == "content" and isinstance(value, list):
-                kept[name] = [_redacted(bare(one) if isinstance(one, dict) else one, redact) for one in value]
-            elif name == "usage":
-                if (counts := numbers(value)) is not None:
-                    kept[name] = counts
-            elif name == "stop_reason" and isinstance(value, str) and value in _WORDS:
-                kept[name] = value
-            else:
-                kept[name] = redact(value)
-        return by_name(kept)
+        fields = {name: value for name, value in given.items() if name not in _VOLATILE and value is not None}
+
+        def content(blocks: JsonValue) -> JsonValue:
+            listed = blocks if isinstance(blocks, list) else None
+            return listed and [_redacted(bare(one) if isinstance(one, dict) else one, redact) for one in listed]
+
+        def reason(value: JsonValue) -> JsonValue:
+            return value if isinstance(value, str) and value in _WORDS else None
+
+        return kept(fields, redact, {"content": content, "stop_reason": reason})
 
     def restored(self, stored: Mapping[str, JsonValue], key: str) -> dict[str, JsonValue]:
         """Give the `message` of what `reduced` gave."""
@@ -191,10 +185,7 @@ class MessageAssembly:
 
 def _parsed(arguments: str, otherwise: object) -> object:
     """Give what a call's arguments say; as they are where they were cut off."""
-    try:
-        return json.loads(arguments) if arguments else otherwise
-    except (ValueError, RecursionError):
-        return arguments
+    return decoded(arguments) if arguments else otherwise
 
 
 def _uncached(block: JsonValue) -> JsonValue:

@@ -12,11 +12,10 @@ from pytest_agentbench.llm.apis.api import (
     Redact,
     Replayed,
     bare,
-    by_name,
     decided,
     dicts,
     formal,
-    numbers,
+    kept,
     written,
 )
 from pytest_agentbench.llm.apis.chat_completions import IRRELEVANT
@@ -87,19 +86,14 @@ class ResponsesApi(Api):
 
         The ids of calls stay, since an agent repeats them, and that of an item whose encrypted content is bound to it.
         """
-        given: dict[str, JsonValue] = to_json(answer)
-        kept: dict[str, JsonValue] = {}
-        for name, value in bare(given, _VOLATILE).items():
-            if name == "output" and isinstance(value, list):
-                kept[name] = [_redacted(_kept(item), redact) for item in value]
-            elif name == "usage":
-                if (counts := numbers(value)) is not None:
-                    kept[name] = counts
-            elif name == "status" and value in ("completed", "incomplete"):
-                kept[name] = value
-            else:
-                kept[name] = redact(value)
-        return by_name(kept)
+
+        def output(items: JsonValue) -> JsonValue:
+            return [_redacted(_kept(item), redact) for item in items] if isinstance(items, list) else None
+
+        def status(value: JsonValue) -> JsonValue:
+            return value if value in ("completed", "incomplete") else None
+
+        return kept(bare(to_json(answer), _VOLATILE), redact, {"output": output, "status": status})
 
     def restored(self, stored: Mapping[str, JsonValue], key: str) -> dict[str, JsonValue]:
         """Give the `response` of what `reduced` gave."""

@@ -13,6 +13,7 @@ from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.names import count
 from pytest_agentbench.core.run import RunKey
 from pytest_agentbench.core.text import ascii_slug
+from pytest_agentbench.llm.apis.api import by_name
 from pytest_agentbench.llm.apis.registry import CHAT, GROWING, api_named
 from pytest_agentbench.llm.cassette.modes import Mode
 
@@ -276,7 +277,7 @@ def shortened(request: Request, before: Request | None) -> dict[str, JsonValue]:
     before, `dropped` names fields that are gone.
     """
     if before is None:
-        return {"request": _by_name(request)}
+        return {"request": by_name(request)}
     changed = {name: value for name, value in request.items() if name not in before or not _alike(before[name], value)}
     line: dict[str, JsonValue] = {}
     if name := _growing(before, request):
@@ -285,7 +286,7 @@ def shortened(request: Request, before: Request | None) -> dict[str, JsonValue]:
         line["shared"] = shared
     if dropped := sorted(before.keys() - request.keys()):
         line["dropped"] = dropped
-    return {**line, "request": _by_name(changed)}
+    return {**line, "request": by_name(changed)}
 
 
 def lengthened(line: dict[str, JsonValue], before: Request | None) -> Request:
@@ -296,7 +297,7 @@ def lengthened(line: dict[str, JsonValue], before: Request | None) -> Request:
     if before is None:
         if "shared" in line:
             raise ValueError("`shared` refers to the exchange before this one, and there is none")
-        return _by_name(part)
+        return by_name(part)
     request = {**before, **part}
     dropped = line.get("dropped", [])
     for name in dropped if isinstance(dropped, list) else []:
@@ -308,7 +309,7 @@ def lengthened(line: dict[str, JsonValue], before: Request | None) -> Request:
             raise ValueError(f"`shared` is {shared!r}; the exchange before has {count(len(earlier), 'message')}")
         added = part.get(name)
         request[name] = [*earlier[:shared], *(added if isinstance(added, list) else [])]
-    return _by_name(request)
+    return by_name(request)
 
 
 def _growing(before: Request, request: Request) -> str:
@@ -316,10 +317,6 @@ def _growing(before: Request, request: Request) -> str:
     return next(
         (name for name in GROWING if isinstance(before.get(name), list) and isinstance(request.get(name), list)), ""
     )
-
-
-def _by_name(request: Request) -> Request:
-    return {name: request[name] for name in sorted(request)}
 
 
 def _alike(left: JsonValue, right: JsonValue) -> bool:

@@ -23,7 +23,7 @@ from pytest_agentbench.llm.prices import worst_case
 from pytest_agentbench.llm.protocols import Budget
 from pytest_agentbench.llm.proxy.relay import ClientGoneError, Exchange, Line, Stream
 from pytest_agentbench.llm.transport import read_bounded
-from pytest_agentbench.llm.wire import LONGEST_REPLY, encode
+from pytest_agentbench.llm.wire import LONGEST_REPLY, encode, parsed
 
 _LARGEST = 256 * 1024 * 1024
 _TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=30.0)
@@ -71,15 +71,10 @@ class Endpoint:
             line.working.add(task)
         try:
             return await self._answer(line, request)
-        except NotRunError as error:
-            line.note(error)
-            return said(BUDGET, str(error))
-        except CassetteMissError as error:
-            line.note(error)
-            return said(MISS, str(error))
         except AgentBenchError as error:
             line.note(error)
-            return said(FAILED, str(error))
+            kinds = ((NotRunError, BUDGET), (CassetteMissError, MISS))
+            return said(next((kind for of, kind in kinds if isinstance(error, of)), FAILED), str(error))
         except Exception as error:  # noqa: BLE001 - what a model server sends may trip anything; the agent is told so
             message = f"the answer of the model server could not be understood: {type(error).__name__}: {error}"
             line.failure = SendError(message)
@@ -241,10 +236,7 @@ async def _replay(
 
 
 def _object(content: bytes) -> dict[str, Any] | None:
-    try:
-        value = json.loads(content) if content else None
-    except (ValueError, RecursionError):
-        return None
+    value = parsed(content)
     return value if isinstance(value, dict) else None
 
 

@@ -1,7 +1,6 @@
 """One live request: what its answer counts for, and a streamed one passed on while it comes."""
 
 import asyncio
-import json
 import os
 import re
 from collections import Counter
@@ -25,7 +24,7 @@ from pytest_agentbench.llm.ledger import SetAside
 from pytest_agentbench.llm.prices import cost_of
 from pytest_agentbench.llm.protocols import Caller, Recorder
 from pytest_agentbench.llm.reply import TokenCount
-from pytest_agentbench.llm.wire import LONGEST_REPLY, too_long, where
+from pytest_agentbench.llm.wire import LONGEST_REPLY, parsed, too_long, where
 
 _WRONG_REQUEST = frozenset({400, 404, 413, 422})
 """Statuses by which a model server says that the request was wrong, which is its sender's fault."""
@@ -202,10 +201,7 @@ def _event(block: bytes) -> Event:
     data = b"\n".join(line[5:].removeprefix(b" ") for line in lines).decode("utf-8", "replace")
     if data == _DONE:
         return Event(block, done=True)
-    try:
-        value = json.loads(data) if data else None
-    except (ValueError, RecursionError):
-        value = None
+    value = parsed(data)
     return Event(block, value if isinstance(value, dict) else None)
 
 
