@@ -26,7 +26,7 @@ from pytest_agentbench.core.run import Judgement
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.verdict import Verdict
 from pytest_agentbench.llm.protocols import Chat
-from pytest_agentbench.llm.refusable import usable
+from pytest_agentbench.llm.structured import usable
 from pytest_agentbench.results.calibration import (
     Agreement,
     AuditorFigures,

@@ -23,7 +23,7 @@ from pytest_agentbench.core.json_values import decoded
 from pytest_agentbench.core.tool import ToolCall, Toolset, ToolSpec
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.llm.protocols import Chat
-from pytest_agentbench.llm.refusable import usable
+from pytest_agentbench.llm.structured import usable
 from pytest_agentbench.suites.language import language_name
 
 UNWRITTEN = frozenset({"wrong-action-silent", "trusted-wrong-fact"})

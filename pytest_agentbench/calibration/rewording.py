@@ -23,7 +23,7 @@ from pytest_agentbench.core.errors import AgentBenchError
 from pytest_agentbench.core.text import shorten
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.llm.protocols import Chat
-from pytest_agentbench.llm.refusable import usable
+from pytest_agentbench.llm.structured import usable
 from pytest_agentbench.suites.language import language_name
 from pytest_agentbench.validation.world_values import scalars
 

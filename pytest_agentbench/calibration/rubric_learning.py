@@ -26,7 +26,7 @@ from pytest_agentbench.core.errors import AgentBenchError, UnusableAnswerError
 from pytest_agentbench.core.rubric import Criterion, Label, Rubric
 from pytest_agentbench.core.text import shorten
 from pytest_agentbench.llm.protocols import Chat
-from pytest_agentbench.llm.refusable import usable
+from pytest_agentbench.llm.structured import usable
 
 A = TypeVar("A", bound=Answer)
 

@@ -19,7 +19,7 @@ from pytest_agentbench.core.state import State
 from pytest_agentbench.core.text import flat
 from pytest_agentbench.core.tool import ToolCall, ToolResult, ToolSpec
 from pytest_agentbench.core.transcript import Message, Transcript
-from pytest_agentbench.environment.injection.schedule import Schedule
+from pytest_agentbench.environment.injection import Schedule
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.local import LocalEnvironment
 from pytest_agentbench.runs.expected_state import ExpectedStates

@@ -13,9 +13,8 @@ from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.protocols import Isolation
 from pytest_agentbench.core.state import State
-from pytest_agentbench.environment.lazy_state import LazyDict
 from pytest_agentbench.environment.state_files import parse, read_text
-from pytest_agentbench.environment.structural_sharing import changes, is_little, plain
+from pytest_agentbench.environment.structural_sharing import LazyDict, changes, is_little, plain
 
 LARGE = 1_000_000
 """Bytes of a JSON file from which its content is shared between runs until they look at it."""

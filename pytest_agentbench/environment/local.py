@@ -18,8 +18,7 @@ from pytest_agentbench.core.suite import EnvironmentSpec, StateSpec
 from pytest_agentbench.core.text import shorten
 from pytest_agentbench.core.tool import Requestor, ToolCall, ToolResult, Toolset
 from pytest_agentbench.environment.context import make_context, split_context
-from pytest_agentbench.environment.injection.injector import Striker
-from pytest_agentbench.environment.injection.schedule import InjectionWorld, Schedule
+from pytest_agentbench.environment.injection import InjectionWorld, Schedule, Striker
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.python_calls import Done, Invoker, OnCall
 from pytest_agentbench.environment.python_tools import NOW, LoadedTools, PythonTool

@@ -22,7 +22,7 @@ from pytest_agentbench.core.names import count, listing, suggestion
 from pytest_agentbench.core.protocols import Isolation
 from pytest_agentbench.core.remote import ServiceSpec, server_of
 from pytest_agentbench.core.tool import KindSource, Requestor, ToolCall, ToolKind, ToolResult, ToolSpec
-from pytest_agentbench.environment.injection.injector import Striker
+from pytest_agentbench.environment.injection import Striker
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.kinds import NO_LISTS, KindLists
 from pytest_agentbench.environment.python_calls import Invoker, OnCall, Watch, Wrapper

@@ -157,7 +157,7 @@ async def open_remote(spec: OpenApiSpec | McpSpec, opening: Opening) -> RemoteTo
         from pytest_agentbench.environment.openapi.provider import open_service  # noqa: PLC0415 - httpx2 is heavy
 
         return await open_service(spec, opening)
-    from pytest_agentbench.environment.mcp.provider import open_server  # noqa: PLC0415 - the extra may be missing
+    from pytest_agentbench.environment.mcp_server import open_server  # noqa: PLC0415 - the extra may be missing
 
     return await open_server(spec, opening)
 

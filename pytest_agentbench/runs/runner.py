@@ -33,7 +33,7 @@ from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.variants import vary_http
 from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.environment.call_replay import prepare, works
-from pytest_agentbench.environment.injection.schedule import Schedule
+from pytest_agentbench.environment.injection import Schedule
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.kinds import named_in
 from pytest_agentbench.environment.local import LocalEnvironment

@@ -9,9 +9,8 @@ import pytest
 
 from pytest_agentbench import Termination, simulate
 from pytest_agentbench.agents.factory import build_agent
-from pytest_agentbench.agents.frameworks.agent import FrameworkAgent
+from pytest_agentbench.agents.frameworks.agent import Answered, FrameworkAgent
 from pytest_agentbench.agents.frameworks.recognition import framework_of
-from pytest_agentbench.agents.frameworks.session import Answered
 from pytest_agentbench.core.conversation import Turn
 from pytest_agentbench.core.errors import AgentError, SuiteFaultError
 from pytest_agentbench.core.protocols import RunSync

@@ -19,8 +19,7 @@ from pytest_agentbench.environment.correspondence import words_in
 from pytest_agentbench.environment.diff import diff
 from pytest_agentbench.environment.fresh_values import words
 from pytest_agentbench.environment.json_state import LARGE, JsonState
-from pytest_agentbench.environment.lazy_state import LazyDict, shared
-from pytest_agentbench.environment.structural_sharing import changes, plain
+from pytest_agentbench.environment.structural_sharing import LazyDict, changes, plain, shared
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from([0.0, 1.0, "a", "b", float("nan")]),

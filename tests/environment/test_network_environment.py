@@ -14,8 +14,7 @@ import pytest
 import trustme
 
 from pytest_agentbench.core.errors import EnvironmentFaultError, SendError
-from pytest_agentbench.environment.openapi.request import Request
-from pytest_agentbench.environment.openapi.transport import Sender
+from pytest_agentbench.environment.openapi.transport import Request, Sender
 from pytest_agentbench.llm.transport import DirectTransport, OpenAITransport
 
 ANSWER = json.dumps({"choices": []}).encode()
@@ -23,7 +22,7 @@ NAMES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 
 ASKING = """
 import asyncio, sys
-from pytest_agentbench.environment.openapi.request import Request
+from pytest_agentbench.environment.openapi.transport import Request
 from pytest_agentbench.environment.openapi.transport import Sender
 from pytest_agentbench.llm.transport import DirectTransport
 

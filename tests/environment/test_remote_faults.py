@@ -7,7 +7,7 @@ import pytest
 
 from pytest_agentbench.core.fault import FaultSpec
 from pytest_agentbench.core.remote import OpenApiSpec
-from pytest_agentbench.environment.injection.schedule import Schedule
+from pytest_agentbench.environment.injection import Schedule
 from pytest_agentbench.environment.remote_tools import ToolFailedError
 from tests.environment.remote_support import Notes, remote_environment, serving
 from tests.environment.support import call, thread_runner

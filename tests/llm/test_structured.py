@@ -18,8 +18,7 @@ from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.llm.answer_text import UnreadableAnswerError, read_answer
 from pytest_agentbench.llm.models import Models
 from pytest_agentbench.llm.protocols import Caller
-from pytest_agentbench.llm.strict_schema import schema_of
-from pytest_agentbench.llm.structured import structured
+from pytest_agentbench.llm.structured import schema_of, structured
 from pytest_agentbench.testing import ModelRequest, ModelServer, call, calls, fault, refusal, text, truncated
 from pytest_agentbench.testing.script import Given, Script
 from tests.tables import each

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from pytest_agentbench.agents.frameworks.agent import Answered, Marked, Waiting
 from pytest_agentbench.agents.frameworks.context import values_of
-from pytest_agentbench.agents.frameworks.session import Answered, Marked, Waiting
 from pytest_agentbench.agents.refusals import ended, filtered, filtered_ending, refusal
 from pytest_agentbench.agents.replies import read
 from pytest_agentbench.core.approvals import ApprovalRequest, Decision, DecisionKind

@@ -6,9 +6,9 @@ from functools import partial
 from itertools import takewhile
 from typing import Any, get_type_hints
 
+from pytest_agentbench.agents.frameworks.agent import Answered, Marked, Waiting
 from pytest_agentbench.agents.frameworks.context import fitted, values_of
 from pytest_agentbench.agents.frameworks.langgraph_pauses import Origin, Pause, pause_of, resumed_with
-from pytest_agentbench.agents.frameworks.session import Answered, Marked, Waiting
 from pytest_agentbench.agents.refusals import ended, filtered, filtered_ending, refusal
 from pytest_agentbench.agents.replies import read, typed
 from pytest_agentbench.core.approvals import ApprovalRequest, Decision

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar, get_args
 
+from pytest_agentbench.agents.frameworks.agent import Answered, Marked, Waiting
 from pytest_agentbench.agents.frameworks.context import fitted, lacking
-from pytest_agentbench.agents.frameworks.session import Answered, Marked, Waiting
 from pytest_agentbench.agents.refusals import filtered, refusal
 from pytest_agentbench.agents.replies import read
 from pytest_agentbench.core.approvals import ApprovalRequest, Decision

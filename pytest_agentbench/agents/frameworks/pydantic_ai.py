@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from pytest_agentbench.agents.frameworks.agent import Answered, Waiting
 from pytest_agentbench.agents.frameworks.context import fitted
-from pytest_agentbench.agents.frameworks.session import Answered, Waiting
 from pytest_agentbench.agents.refusals import filtered, refusal
 from pytest_agentbench.agents.replies import read
 from pytest_agentbench.core.approvals import ApprovalRequest, Decision

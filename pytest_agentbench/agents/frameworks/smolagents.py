@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any
 
-from pytest_agentbench.agents.frameworks.session import Answered, Marked
+from pytest_agentbench.agents.frameworks.agent import Answered, Marked
 from pytest_agentbench.core.tool import ToolCall, read_arguments
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.messages.content import field, result_text, text_field

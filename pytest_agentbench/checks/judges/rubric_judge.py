@@ -16,7 +16,7 @@ from pytest_agentbench.checks.matchers import every
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.rubric import Criterion, Label, Rubric, Sees
 from pytest_agentbench.llm.protocols import Chat
-from pytest_agentbench.llm.refusable import refusable
+from pytest_agentbench.llm.structured import refusable
 from pytest_agentbench.llm.templates import Templates
 
 render = Templates("pytest_agentbench.checks.judges").render

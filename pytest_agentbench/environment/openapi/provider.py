@@ -17,8 +17,14 @@ from pytest_agentbench.core.tool import ToolResult, ToolSpec
 from pytest_agentbench.environment.http_client import shown_url
 from pytest_agentbench.environment.openapi.document import Document, parse_document, read_document
 from pytest_agentbench.environment.openapi.operations import Operation, operations_of
-from pytest_agentbench.environment.openapi.request import Request, UnfitArgumentsError, request_of
-from pytest_agentbench.environment.openapi.transport import Answer, Authoriser, Sender
+from pytest_agentbench.environment.openapi.transport import (
+    Answer,
+    Authoriser,
+    Request,
+    Sender,
+    UnfitArgumentsError,
+    request_of,
+)
 from pytest_agentbench.environment.remote_tools import Now, Opening, listed_tools, offered, turn_at
 from pytest_agentbench.environment.service import NOT_THERE, Service, filled, on_clock, serve
 

@@ -17,8 +17,7 @@ from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.llm.answer_text import PARSER, UnreadableAnswerError, cut_off, read_answer
 from pytest_agentbench.llm.protocols import Chat
 from pytest_agentbench.llm.reply import ChatReply, GivenBack, RequestedCall, with_more
-from pytest_agentbench.llm.strict_schema import schema_of
-from pytest_agentbench.llm.structured import structured_reply
+from pytest_agentbench.llm.structured import schema_of, structured_reply
 from pytest_agentbench.users.llm.prompt import listed, render, system_prompt
 from pytest_agentbench.users.llm.turn import Alarm, Draft, TypedTurn, alarms, flipped, said_with, words_of, written
 from pytest_agentbench.users.llm.value_shapes import ids_in, stated_values

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pytest_agentbench.environment.mcp.provider import result_of
+from pytest_agentbench.environment.mcp_server import result_of
 from tests.tables import each
 
 W1, W2 = '{"id": "W1"}', '{"id": "W2"}'

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.environment.openapi.document import parse_document
 from pytest_agentbench.environment.openapi.operations import LARGE, LONGEST, Operation, operation_names, operations_of
-from pytest_agentbench.environment.openapi.request import UnfitArgumentsError, request_of
+from pytest_agentbench.environment.openapi.transport import UnfitArgumentsError, request_of
 from tests.tables import each
 
 

@@ -1,1 +1,0 @@
-"""The tools of an MCP server, over its standard streams or over HTTP."""
