@@ -253,7 +253,8 @@ def _sources(given: list[inspect.Parameter]) -> dict[str, str]:
     sources = {p.name: p.name for p in given if is_single(p) and p.name in GIVEN}
     sources |= {p.name: "turn" for p in given if is_single(p) and p.name not in GIVEN and _is_turn(p)}
     if _SPEECH.isdisjoint(sources.values()):
-        other = next((p for p in given if _takes_text(p, sources)), None)
+        others = (p for p in given if p.name not in sources and p.kind is not inspect.Parameter.VAR_KEYWORD)
+        other = next(others, None)
         if other is None:
             raise SuiteFaultError(
                 f"the reply function {_shown(given)} takes no message; declare one of {', '.join(GIVEN)}"
@@ -266,10 +267,6 @@ def _sources(given: list[inspect.Parameter]) -> dict[str, str]:
             f"its parameters may be {', '.join(GIVEN)}"
         )
     return sources
-
-
-def _takes_text(parameter: inspect.Parameter, sources: dict[str, str]) -> bool:
-    return parameter.name not in sources and parameter.kind is not inspect.Parameter.VAR_KEYWORD
 
 
 def _is_turn(parameter: inspect.Parameter) -> bool:

@@ -8,10 +8,10 @@ from pytest_agentbench.core.conversation import Reply, Turn
 from pytest_agentbench.core.errors import AgentError, ProviderError
 from pytest_agentbench.core.names import count
 from pytest_agentbench.core.suite import OpenAIAgentSpec
-from pytest_agentbench.core.tool import ToolCall, read_arguments
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.llm.protocols import Chat
-from pytest_agentbench.llm.reply import ChatReply, GivenBack, RequestedCall
+from pytest_agentbench.llm.reply import ChatReply, GivenBack
+from pytest_agentbench.messages.assembly import made_call
 
 
 class OpenAIChatAgent:
@@ -76,7 +76,7 @@ class OpenAIChatAgent:
             raise AgentError(f"unusable reply: {self._named} {silence}")
         if answer.truncated:
             self.log.append(f"an answer of {self._named} was cut off at its token limit; it is kept as far as it goes")
-        calls = tuple(map(_call, answer.calls))
+        calls = tuple(made_call(asked.name, asked.arguments, asked.id) for asked in answer.calls)
         said, cut = text or None, answer.truncated
         return Message(role="assistant", content=said, tool_calls=calls, thoughts=answer.thoughts, cut_off=cut)
 
@@ -89,11 +89,6 @@ def _rounds(messages: Sequence[Message]) -> int:
             break
         count += message.role == "assistant"
     return count
-
-
-def _call(asked: RequestedCall) -> ToolCall:
-    arguments, raw = read_arguments(asked.arguments)
-    return ToolCall(id=asked.id, name=asked.name, arguments=arguments, raw=raw)
 
 
 def with_ids(messages: Iterable[Message]) -> list[Message]:

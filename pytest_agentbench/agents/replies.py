@@ -128,7 +128,7 @@ def _read_object(returned: object) -> Returned:
         answers = field(returned, name)
         if isinstance(answers, list | tuple) and answers:
             return Returned(messages=_answer(answers[0], inner, name), stop=stop)
-    if is_blocked(returned):
+    if _blocked(returned):
         return Returned(messages=ended((), returned), stop=stop)
     if stop and all(field(returned, name) is None for name in ("role", "type", "content", "tool_calls")):
         return Returned(stop=True, metrics=metrics, output=output)
@@ -216,11 +216,6 @@ def ended(messages: Sequence[Message], answer: object) -> tuple[Message, ...]:
     Raise `ProviderError` where the server says that it failed, `AgentError` where the request is said to be at fault.
     """
     return refusals.ended(messages, _filtered(answer) or _failed(answer))
-
-
-def is_blocked(answer: object) -> bool:
-    """Whether Gemini refused the prompt itself, so that there is no candidate."""
-    return bool(_blocked(answer))
 
 
 def _filtered(answer: object) -> Event | None:

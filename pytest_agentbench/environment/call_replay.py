@@ -156,13 +156,9 @@ def failure_text(call: ExpectedCall, problem: str) -> str:
     """Say that an expected call fails in the scenario's own world, and with what."""
     arguments = ", ".join(f"{name}={value!r}" for name, value in call.arguments.items())
     made = printable(f"{call.name}({shorten(arguments, 200)})")
-    masked = f"; {MASK!r} stands for a secret that was not shown, so write the value itself" if _is_masked(call) else ""
+    is_masked = MASK in leaves(to_json(call.arguments))  # copied from where a secret in it was not shown
+    masked = f"; {MASK!r} stands for a secret that was not shown, so write the value itself" if is_masked else ""
     return f"the expected call {made} fails on a fresh environment too: {problem}{masked}"
-
-
-def _is_masked(call: ExpectedCall) -> bool:
-    """Whether an expected call was copied from where a secret in it was not shown."""
-    return MASK in leaves(to_json(call.arguments))
 
 
 class _Replaying:

@@ -76,7 +76,9 @@ class HttpClient:
 
 
 def _open_transport(scheme: str, proxy: str | None, *, keeps: bool) -> httpx2.AsyncHTTPTransport:
-    context = _verifying_context() if scheme == "https" else _plain_context()
+    # HTTPS servers are trusted by what these variables name, else by the system's authorities
+    trusted = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
+    context = _authorities(*trusted) if scheme == "https" else _plain_context()
     try:
         limits = _LIMITS if keeps else httpx2.Limits(max_connections=None, max_keepalive_connections=0)
         return httpx2.AsyncHTTPTransport(verify=context, proxy=proxy, limits=limits)
@@ -207,11 +209,6 @@ def _encoded(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
 def fits_header(text: str) -> bool:
     """Whether a header may hold a text."""
     return not any((char < " " and char != "\t") or char == "\x7f" or "\ud800" <= char <= "\udfff" for char in text)
-
-
-def _verifying_context() -> ssl.SSLContext:
-    """Give what HTTPS servers are trusted by: `SSL_CERT_FILE` or `SSL_CERT_DIR`, else the system's authorities."""
-    return _authorities(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
 
 
 @lru_cache(maxsize=4)

@@ -135,7 +135,8 @@ class _Files:
                 return known.content, known.text is None
             text = read_text(file)
             is_large = is_shareable(file, len(text))
-            telling = stamp if is_large or _is_settled(stamp) else None
+            is_settled = max(stamp[:2]) + _TICK < time.time_ns()  # another change gets another time
+            telling = stamp if is_large or is_settled else None
             if known is not None and known.text == text:
                 known.stamp = telling
                 return known.content, False
@@ -156,11 +157,6 @@ def _stamp(file: Path) -> _Stamp:
     except OSError:
         return (0, 0, 0)  # reading it says why
     return found.st_mtime_ns, found.st_ctime_ns, found.st_size
-
-
-def _is_settled(stamp: _Stamp) -> bool:
-    """Whether the file was last changed so long ago that another change gets another time."""
-    return max(stamp[:2]) + _TICK < time.time_ns()
 
 
 _FILES = _Files()

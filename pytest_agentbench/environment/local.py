@@ -21,7 +21,7 @@ from pytest_agentbench.environment.context import make_context, split_context
 from pytest_agentbench.environment.injection import InjectionWorld, Schedule, Striker
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.python_calls import Done, Invoker, OnCall
-from pytest_agentbench.environment.python_tools import NOW, LoadedTools, PythonTool
+from pytest_agentbench.environment.python_tools import NOW, PythonTool
 from pytest_agentbench.environment.remote_tools import RemoteCalls, RemoteTool, RemoteTools, RunWorld
 from pytest_agentbench.environment.state_access import OpenState, caught_async, guarded
 from pytest_agentbench.environment.state_provider import Plugged, ToldState, build_provider, state_key
@@ -169,7 +169,8 @@ class LocalEnvironment:
         self._remote.strike(striker)
 
     async def _enter(self) -> None:
-        loaded = await guarded(self._load, self._runner, "the tools' module", self._patience)
+        load = partial(load_tools, self._spec, self._root, self._run_name, self._known)
+        loaded = await guarded(load, self._runner, "the tools' module", self._patience)
         self._stack.callback(loaded.forget)
         self.tools, self._functions = loaded.toolset, loaded.functions
         await self._open_remote()
@@ -233,9 +234,6 @@ class LocalEnvironment:
             refuse_namesakes(specs)
             self.tools = self.tools.model_copy(update={"specs": specs})
         self._stack.callback(self._remote.cancel)
-
-    def _load(self) -> LoadedTools:
-        return load_tools(self._spec, self._root, self._run_name, self._known)
 
     async def _performed(self, call: ToolCall) -> ToolResult:
         remote = self._remote.tool(call.name, call.requestor)

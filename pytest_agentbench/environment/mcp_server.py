@@ -5,7 +5,7 @@ import contextlib
 import importlib
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from types import ModuleType
@@ -272,7 +272,7 @@ class Ahead(Generic[T]):
     For work that opens one environment after the other, such as generating and validating.
     """
 
-    def __init__(self, make: Callable[[], Awaitable[T]]) -> None:
+    def __init__(self, make: Callable[[], Coroutine[Any, Any, T]]) -> None:
         self._make = make
         self._spare: list[asyncio.Task[T]] = []
         self._unused: list[T] = []
@@ -292,7 +292,7 @@ class Ahead(Generic[T]):
             made = await self._make()  # it may start now
         self._times += 1
         while self._times > 1 and len(self._spare) < _SPARE:
-            self._spare.append(asyncio.create_task(self._started(), name="agentbench-ahead"))
+            self._spare.append(asyncio.create_task(self._make(), name="agentbench-ahead"))
         return made
 
     def give_back(self, made: T) -> None:
@@ -314,9 +314,6 @@ class Ahead(Generic[T]):
                 self.leave(one)
         await asyncio.gather(*(task for _, task in self._ending), return_exceptions=True)
         await asyncio.gather(*(one.aclose() for one, _ in self._ending), return_exceptions=True)
-
-    async def _started(self) -> T:
-        return await self._make()
 
 
 _AHEAD = SharedByLoop()
@@ -387,7 +384,7 @@ async def open_server(spec: McpSpec, opening: Opening) -> McpTools:
     return McpTools(connection, chosen, own=spec.share == "run", ahead=ahead)
 
 
-async def _ahead(connect: Callable[[], Awaitable[Connection]]) -> Ahead[Connection]:
+async def _ahead(connect: Callable[[], Coroutine[Any, Any, Connection]]) -> Ahead[Connection]:
     return Ahead(connect)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import CallsSpentError, EnvironmentFaultError
@@ -19,8 +19,7 @@ from pytest_agentbench.core.state import State
 from pytest_agentbench.core.text import raised_text
 from pytest_agentbench.core.tool import ToolCall, ToolResult
 from pytest_agentbench.environment.outages import outage_in, place, slip, slipped_by_itself
-from pytest_agentbench.environment.python_tools import NOW, ArgumentsError, PythonTool
-from pytest_agentbench.environment.rendering import render_error, render_result
+from pytest_agentbench.environment.python_tools import NOW, ArgumentsError, PythonTool, render_error, render_result
 from pytest_agentbench.environment.state_access import (
     OpenState,
     Raised,
@@ -224,11 +223,10 @@ class Invoker:
     def bound(self, tool: PythonTool, arguments: Mapping[str, Any]) -> Callable[[], Any]:
         """Give the call of the function; arguments are checked when it is made."""
 
-        def call() -> Any:
-            made = tool.bind(arguments, self._injected)
-            return made()
+        def made() -> Any:
+            return tool.bind(arguments, self._injected)()
 
-        return call
+        return made
 
     def begin(self, tool: str, arguments: Mapping[str, Any], turn: Turn | None = None) -> Watch:
         """Note that a call of `tool` starts, in the turn that it took if it did."""
@@ -422,7 +420,7 @@ class Wrapper:
     def _given(self, made: ToolCall, done: Done) -> Any:
         self._report(made, done.result)
         if isinstance(done.value, Raised):
-            _raise(done.value.error)
+            raise done.value.error
         return done.value
 
     def _report_fault(self, made: ToolCall, error: EnvironmentFaultError) -> None:
@@ -468,7 +466,3 @@ def _dressed(function: Callable[..., Any], tool: PythonTool) -> Callable[..., An
     if tool.signature.returns is not inspect.Signature.empty:
         function.__annotations__["return"] = tool.signature.returns
     return function
-
-
-def _raise(error: BaseException) -> NoReturn:
-    raise error

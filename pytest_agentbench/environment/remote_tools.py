@@ -26,7 +26,7 @@ from pytest_agentbench.environment.injection import Striker
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.kinds import NO_LISTS, KindLists
 from pytest_agentbench.environment.python_calls import Invoker, OnCall, Watch, Wrapper
-from pytest_agentbench.environment.rendering import render_error, render_result
+from pytest_agentbench.environment.python_tools import render_error, render_result
 from pytest_agentbench.environment.schema_tools import read_schema_tools
 from pytest_agentbench.environment.state_access import fault
 
@@ -57,7 +57,7 @@ class RunWorld:
     """
 
     started: dict[str, Any] = field(default_factory=dict)
-    turns: set["Turn"] = field(default_factory=set)
+    turns: set["ServerTurn"] = field(default_factory=set)
     resets: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
 
     async def reset(self, gate: IsolationGate, stack: AsyncExitStack) -> None:
@@ -72,18 +72,18 @@ class RunWorld:
 
 
 @dataclass(frozen=True, order=True)
-class Turn:
+class ServerTurn:
     """A server that runs have one at a time: in this process alone where each process starts it for itself."""
 
     server: str
     isolation: Isolation = "exclusive"
 
 
-def turn_at(address: str, service: ServiceSpec | None, port: int | None = None) -> Turn:
+def turn_at(address: str, service: ServiceSpec | None, port: int | None = None) -> ServerTurn:
     """Give the turn at an address; `{port}`, or the `port` that stands for it, is where the suite's service listens."""
     if service is not None and ("{port}" in address or server_of(address).endswith(f":{port}")):
-        return Turn(f"reset {digest(service.model_dump(mode='json'))}", "per_worker")
-    return Turn(f"reset {server_of(address)}")
+        return ServerTurn(f"reset {digest(service.model_dump(mode='json'))}", "per_worker")
+    return ServerTurn(f"reset {server_of(address)}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -160,7 +160,9 @@ def read_rows(connection: sqlite3.Connection, like: State | None = None) -> Stat
                 values = _key_of(table, found)
                 key = _free(_key_text(values), rows)
                 row = known.get(key)
-                rows[key] = row if row is not None and _is_row(row, table, found) else _row(table, found)
+                if row is None or not _is_row(row, table, found):
+                    row = {name: to_json(value) for name, value in zip(table.columns, found[1:], strict=True)}
+                rows[key] = row
             is_known = len(rows) == len(known) and all(map(is_, rows.values(), known.values()))
             state[table.name] = known if known and is_known and [*rows] == [*known] else rows
         return state
@@ -176,10 +178,6 @@ def _ordered(connection: sqlite3.Connection, table: Table, where: str, wanted: t
 def _key_of(table: Table, found: tuple[Any, ...]) -> tuple[Any, ...]:
     """Give the key of a row as selected, whose first value is the rowid."""
     return tuple(found[1 + table.columns.index(column)] for column in table.key) or (found[0],)
-
-
-def _row(table: Table, found: tuple[Any, ...]) -> dict[str, Any]:
-    return {column: to_json(value) for column, value in zip(table.columns, found[1:], strict=True)}
 
 
 def _is_row(row: dict[str, Any], table: Table, found: tuple[Any, ...]) -> bool:

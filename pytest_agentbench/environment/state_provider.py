@@ -13,9 +13,9 @@ from pytest_agentbench.core.suite import OfferedSpec, StateSpec
 from pytest_agentbench.core.text import printable, raised_text, shorten
 from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.environment.json_state import JsonState, is_shareable
-from pytest_agentbench.environment.plugin_environment import opened
 from pytest_agentbench.environment.remote_tools import RemoteCalls, decoded
 from pytest_agentbench.environment.sqlite_state import SqliteState
+from pytest_agentbench.environment.toolset import opened
 
 _TIMES = {"json": 2.5, "sqlite": 2.5}
 """What a run takes while it is played and judged, as multiples of its file (`benchmarks/large_state.py`)."""

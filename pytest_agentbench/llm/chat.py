@@ -5,7 +5,7 @@ import random as randomness
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from pytest_agentbench.core.errors import ProviderError, SendError, TokenLimitError
@@ -199,7 +199,7 @@ class ChatModel:
     def _replayed(self, recorded: Recorded) -> ChatReply:
         """Read a recorded answer, which costs nothing."""
         reply = read_reply(recorded.response, self.spec.model)
-        self._meter.replayed()
+        self._meter.replayed += 1
         return reply.model_copy(update={"replayed": True, "cost_usd": 0.0})
 
     def _checked(self, reply: ChatReply, body: dict[str, Any], tools: Sequence[dict[str, Any]]) -> ChatReply:
@@ -257,7 +257,7 @@ class ChatModel:
             if wait > 0:
                 await self._rest(wait)
             await money.hold()
-            self._meter.retried()
+            self._meter.retries += 1
 
     async def _send_fitted(self, transport: Transport, asked: dict[str, Any], money: SetAside) -> dict[str, Any]:
         """Send what the server takes, as far as that is known, and learn from what it refuses."""
@@ -309,8 +309,8 @@ class ChatModel:
             raise
         finally:
             took = self._ways.now() - began
-            self._meter.waited(took)
-        self._meter.answered(took)
+            self._meter.seconds += max(took, 0.0)
+        self._meter.latencies.append(latency(took))
         tokens = read_tokens(response) if ticket.spent is not None else None
         limiter.answered(ticket, None if tokens is None else tokens.input + tokens.output)
         return response
@@ -337,58 +337,34 @@ class ChatModel:
             await self._ways.sleep(seconds)
 
 
+@dataclass(slots=True)
 class Meter:
     """Counts up to a `Usage`, which is only made when it is asked for: every call adds to it several times."""
 
-    __slots__ = ("_cached", "_calls", "_cost", "_input", "_latencies", "_output", "_reasoning", "_replayed", "_retries",
-                 "_unpriced", "_waited")  # fmt: skip
-
-    def __init__(self) -> None:
-        self._calls = self._replayed = self._retries = self._unpriced = 0
-        self._input = self._cached = self._output = self._reasoning = 0
-        self._cost = self._waited = 0.0
-        self._latencies: list[float] = []
+    calls: int = 0
+    replayed: int = 0
+    retries: int = 0
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    reasoning_tokens: int = 0
+    cost_usd: float = 0.0
+    unpriced: int = 0
+    seconds: float = 0.0
+    latencies: list[float] = field(default_factory=list)
 
     @property
     def usage(self) -> Usage:
         """What was counted so far."""
-        return Usage(
-            calls=self._calls,
-            replayed=self._replayed,
-            retries=self._retries,
-            input_tokens=self._input,
-            cached_tokens=self._cached,
-            output_tokens=self._output,
-            reasoning_tokens=self._reasoning,
-            cost_usd=self._cost,
-            unpriced=self._unpriced,
-            seconds=self._waited,
-            latencies=tuple(self._latencies),
-        )
-
-    def replayed(self) -> None:
-        """Count an answer from a cassette, which took nothing."""
-        self._replayed += 1
-
-    def retried(self) -> None:
-        """Count a request that is sent again."""
-        self._retries += 1
-
-    def waited(self, seconds: float) -> None:
-        """Add the seconds for which a request was out, answered or not."""
-        self._waited += max(seconds, 0.0)
-
-    def answered(self, seconds: float) -> None:
-        """Note how long one answer took."""
-        self._latencies.append(latency(seconds))
+        return Usage(**asdict(self))
 
     def spent(self, tokens: TokenCount | None, cost_usd: float | None) -> None:
         """Count a live call with its tokens, as far as the server told, and its cost, None where nobody knows it."""
-        self._calls += 1
+        self.calls += 1
         if tokens is not None:
-            self._input += tokens.input
-            self._cached += tokens.cached
-            self._output += tokens.output
-            self._reasoning += tokens.reasoning
-        self._cost += cost_usd or 0.0
-        self._unpriced += cost_usd is None
+            self.input_tokens += tokens.input
+            self.cached_tokens += tokens.cached
+            self.output_tokens += tokens.output
+            self.reasoning_tokens += tokens.reasoning
+        self.cost_usd += cost_usd or 0.0
+        self.unpriced += cost_usd is None

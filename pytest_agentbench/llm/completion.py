@@ -163,13 +163,10 @@ def _call(value: object, name_of_unnamed: str, asked: str) -> RequestedCall:
 
 def _more(item: dict[str, Any], known: frozenset[str]) -> dict[str, JsonValue]:
     """Give what a server added to a message or a call; an empty text counts, since some want it back as well."""
-    added = {name: value for name, value in item.items() if name not in known and not _is_nothing(value)}
+    kept = {name: value for name, value in item.items() if value is not None and value is not False}
+    added = {name: value for name, value in kept.items() if name not in known and value not in ([], {})}
     more: dict[str, JsonValue] = to_json(added) if added else {}
     return more if len(dumps(more)) <= _LONGEST_MORE else {}
-
-
-def _is_nothing(value: object) -> bool:
-    return value is None or value is False or value in ([], {})
 
 
 def _dict(value: object, what: str, asked: str) -> dict[str, Any]:

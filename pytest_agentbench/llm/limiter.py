@@ -72,15 +72,8 @@ class Ticket:
 
     def wake(self) -> None:
         """Let whoever waits look again; from any thread."""
-        try:
-            same = asyncio.get_running_loop() is self.loop
-        except RuntimeError:
-            same = False
-        if same:
-            self.woken.set()
-        elif not self.loop.is_closed():
-            with contextlib.suppress(RuntimeError):  # it may be closed meanwhile
-                self.loop.call_soon_threadsafe(self.woken.set)
+        with contextlib.suppress(RuntimeError):  # its loop may be closed
+            self.loop.call_soon_threadsafe(self.woken.set)
 
 
 class Limiter:

@@ -242,7 +242,7 @@ class _Asking(Generic[M]):
             raise UnusableAnswerError(
                 f"{self._model(corrected)} gave no valid {self.answer.__name__}, also after it was told what is wrong "
                 f"({_in_a_line(error)}); it said: {shorten(printable(corrected.text or _text_of(corrected)), 300)!r}"
-                f"{_written(corrected)}",
+                + (f"; it wrote its tool call as text; {PARSER}" if corrected.written_call else ""),
                 said=corrected.text or _text_of(corrected),
             ) from error
 
@@ -295,10 +295,6 @@ def _text_of(reply: ChatReply) -> str:
 def _in_a_line(error: UnreadableAnswerError) -> str:
     """Give a list of problems, as the model is told them, as one line for people."""
     return "; ".join(line.removeprefix("- ") for line in str(error).splitlines())
-
-
-def _written(reply: ChatReply) -> str:
-    return f"; it wrote its tool call as text; {PARSER}" if reply.written_call else ""
 
 
 def _shown(reply: ChatReply, repair: str) -> list[dict[str, Any]]:

@@ -221,7 +221,7 @@ class OpenAITransport(_HttpTransport):
     def __init__(self, base_url: str, key: str, **how: Any) -> None:
         super().__init__(base_url, key, **how)
         self._base_url = base_url
-        self._clients = PerLoop(self._open, _close)
+        self._clients = PerLoop(self._open, lambda client: client.close())
 
     async def send(self, body: dict[str, Any]) -> dict[str, Any]:
         """Post once and give the decoded JSON object; raise `SendError` for anything else."""
@@ -295,7 +295,3 @@ def _http_client(*, trust_env: bool) -> Any:
         return DefaultAioHttpClient(trust_env=trust_env, follow_redirects=False)
     except RuntimeError:
         return DefaultAsyncHttpxClient(trust_env=trust_env, follow_redirects=False)
-
-
-async def _close(client: "AsyncOpenAI") -> None:
-    await client.close()

@@ -29,9 +29,9 @@ from pytest_agentbench.environment.fresh_values import (
     may_be_made_up,
     names_an_id,
     read_time,
+    rekeyed,
 )
 from pytest_agentbench.environment.local import LocalEnvironment
-from pytest_agentbench.environment.new_rows import rekeyed
 from pytest_agentbench.environment.state_access import HungError
 from pytest_agentbench.environment.structural_sharing import apart, differing, is_large
 from pytest_agentbench.runs.plan import RunPlan

@@ -13,8 +13,8 @@ from pytest_agentbench.core.suite import OfferedSpec
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.verdict import Blame, Finding, NotMeasured, Verdict
 from pytest_agentbench.environment.diff import arranged, ignored_in_vain
-from pytest_agentbench.environment.plugin_environment import opened
 from pytest_agentbench.environment.structural_sharing import shared
+from pytest_agentbench.environment.toolset import opened
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.run_thread import GRACE, RunnerInThread
 

@@ -230,7 +230,7 @@ class RunContext:
         """Have the run wait for the agent's endpoint together with all else that it has for itself."""
         spec = self.plan.suite.agent.http
         if spec is not None and (varied := vary_http(spec, self.plan.keywords)).reset:
-            from pytest_agentbench.agents.http.world import turn_of  # noqa: PLC0415 - imports httpx2
+            from pytest_agentbench.agents.http.agent import turn_of  # noqa: PLC0415 - imports httpx2
 
             self.environment.world.turns |= {turn for turn in [turn_of(varied)] if turn}
 
@@ -239,8 +239,8 @@ class RunContext:
         spec, models = self.plan.suite.agent.http, self.services.models
         if spec is None or not (spec.serve or spec.reset):
             return
+        from pytest_agentbench.agents.http.agent import endpoint_of_run  # noqa: PLC0415 - as above
         from pytest_agentbench.agents.http.connections import HttpConnections  # noqa: PLC0415 - imports httpx2
-        from pytest_agentbench.agents.http.world import endpoint_of_run  # noqa: PLC0415 - as above
 
         values: dict[str, JsonValue] = {
             "context": to_json(self.environment.context),

@@ -22,7 +22,7 @@ from typing import Any
 from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.tool import Requestor, Toolset, ToolSpec
 from pytest_agentbench.environment.kinds import guessed_kind
-from pytest_agentbench.environment.rendering import render_result
+from pytest_agentbench.environment.python_tools import render_result
 from pytest_agentbench.tau2.world import Source, World, over
 
 _PACKAGE = "inspect_evals.tau2"

@@ -23,7 +23,7 @@ from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.text import flat
 from pytest_agentbench.core.tool import ToolCall, Toolset, ToolSpec
 from pytest_agentbench.core.verdict import Verdict
-from pytest_agentbench.environment.new_rows import rekeyed
+from pytest_agentbench.environment.fresh_values import rekeyed
 from pytest_agentbench.validation.known import Known, likely_calls
 from pytest_agentbench.validation.oracle import DONE, Heard, Oracle, Rules, opening, wish_for
 from pytest_agentbench.validation.report import Mutant, Operator

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from pytest_agentbench.agents.http.agent import HttpAgent
+from pytest_agentbench.agents.http.agent import HttpAgent, endpoint_of_run
 from pytest_agentbench.agents.http.connections import MAX_BODY, HttpConnections
-from pytest_agentbench.agents.http.world import endpoint_of_run
 from pytest_agentbench.core.errors import AgentError, EnvironmentFaultError, SuiteFaultError
 from pytest_agentbench.core.suite import HttpAgentSpec
 from pytest_agentbench.environment.isolation import IsolationGate

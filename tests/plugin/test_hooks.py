@@ -10,7 +10,7 @@ from pytest_agentbench.core.protocols import OfferedEnvironment
 from pytest_agentbench.core.suite import EnvironmentSpec
 from pytest_agentbench.core.tool import Toolset, ToolSpec
 from pytest_agentbench.core.verdict import Blame, Verdict
-from pytest_agentbench.environment.plugin_environment import offered_tools
+from pytest_agentbench.environment.toolset import offered_tools
 from pytest_agentbench.testing import ModelServer, text
 from tests.plugin.project import Project
 from tests.tables import each

@@ -3,7 +3,7 @@
 import pytest
 
 from pytest_agentbench.core.verdict import Verdict
-from pytest_agentbench.environment.new_rows import rekeyed
+from pytest_agentbench.environment.fresh_values import rekeyed
 from tests.growth import growth
 from tests.plugin.project import Project
 

@@ -7,9 +7,9 @@ import pytest
 from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.suite import EnvironmentSpec
 from pytest_agentbench.core.tool import ToolResult
-from pytest_agentbench.environment.plugin_environment import offered_tools
 from pytest_agentbench.environment.python_calls import Done, Invoker
 from pytest_agentbench.environment.state_access import OpenState
+from pytest_agentbench.environment.toolset import offered_tools
 from pytest_agentbench.tau2.checkout import CheckoutSource
 from pytest_agentbench.tau2.environment import Tau2Environment
 

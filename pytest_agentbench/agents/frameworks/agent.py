@@ -12,7 +12,7 @@ from pytest_agentbench.agents.frameworks.context import lacking
 from pytest_agentbench.agents.replies import Returned, settle, typed
 from pytest_agentbench.core.approvals import ApprovalRequest, Decision
 from pytest_agentbench.core.conversation import Reply, Turn
-from pytest_agentbench.core.errors import AgentBenchError, AgentError
+from pytest_agentbench.core.errors import AgentError, ProviderError
 from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.protocols import RunSync
 from pytest_agentbench.core.tool import ToolCall
@@ -263,29 +263,14 @@ class FrameworkAgent:
         work: Callable[[], Answered | Awaitable[Answered]] = partial(session.answer, turn.message)
         if turn.decisions and isinstance(session, Deciding):
             work = partial(session.decide, turn.decisions, turn.message)
-        if inspect.iscoroutinefunction(work):
-            return await guard(self._awaited(cast("Callable[[], Awaitable[Answered]]", work)), root=self._root)
-        answer = cast("Callable[[], Answered]", work)
-        return await guard_sync(lambda: self._told_apart(answer), self._run_sync, root=self._root)
-
-    async def _awaited(self, work: Callable[[], Awaitable[Answered]]) -> Answered:
         try:
-            return await work()
-        except Exception as error:
-            if failed := self._lacking(error):
-                raise failed from error
+            if inspect.iscoroutinefunction(work):
+                return await guard(cast("Awaitable[Answered]", work()), root=self._root)
+            return await guard_sync(cast("Callable[[], Answered]", work), self._run_sync, root=self._root)
+        except (AgentError, ProviderError) as error:
+            if error.__cause__ is not None and (failed := lacking(error.__cause__, self._context)):
+                raise failed from error.__cause__
             raise
-
-    def _told_apart(self, work: Callable[[], Answered]) -> Answered:
-        try:
-            return work()
-        except Exception as error:
-            if failed := self._lacking(error):
-                raise failed from error
-            raise
-
-    def _lacking(self, error: Exception) -> Exception | None:
-        return None if isinstance(error, AgentBenchError) else lacking(error, self._context)
 
 
 def _silence(messages: tuple[Message, ...], reason: str) -> str:

@@ -158,7 +158,9 @@ def fitted(context: Any, wanted: Any, *, what: str, others: bool = False) -> Any
     if found is None or (not found and values):
         if values and _takes_mapping(kind):
             return context
-        raise SuiteFaultError(_unbuilt(kind, values, what))
+        given = "a mapping cannot be built into it" if values else "the suite gives no context"
+        add = f"add `{_make_line()}`, which gives one"
+        raise SuiteFaultError(f"the agent's {what} is of type {_name(kind)}, and {given}; {add}")
     if others:
         values = {name: value for name, value in values.items() if name in found}
     _refuse(kind, found, values, what)
@@ -205,11 +207,6 @@ def lacking(error: BaseException, context: Any) -> SuiteFaultError | None:
 def _unread(name: str, context: Any) -> str:
     has = "gives no context" if not context else "does not give it"
     return f"the agent reads {name!r} of its context, and the suite {has}; add `context: {{{name}: …}}`"
-
-
-def _unbuilt(kind: Any, values: Mapping[str, Any], what: str) -> str:
-    given = "a mapping cannot be built into it" if values else "the suite gives no context"
-    return f"the agent's {what} is of type {_name(kind)}, and {given}; add `{_make_line()}`, which gives one"
 
 
 def _make_line(values: Mapping[str, Any] | None = None) -> str:

@@ -117,7 +117,8 @@ class _Turn:
         calls = [one for part in parts if (one := field(part, "function_call"))]
         own = [call for call in calls if self._is_adks(text_field(call, "name"))]
         self._own |= {text_field(call, "id") for call in own}
-        messages = _read([part for part in parts if not self._is_own(part)])
+        kept = [part for part in parts if not self._is_own(part)]
+        messages = list(read([{"role": "model", "parts": kept}]).messages) if kept else []
         said = "".join(message.text for message in messages if message.role == "assistant")
         self._typed(event, said if not calls else "")
         code = getattr(field(event, "error_code"), "name", None) or text_field(event, "error_code")
@@ -231,10 +232,6 @@ def _has_plain_tool(agent: Any, name: str) -> bool:
 
 def _is_agent_tool(tool: Any) -> bool:
     return any(kind.__name__ == "AgentTool" for kind in type(tool).__mro__)
-
-
-def _read(parts: list[Any]) -> list[Message]:
-    return list(read([{"role": "model", "parts": parts}]).messages) if parts else []
 
 
 _CONFIRMATION = "adk_request_confirmation"

@@ -6,8 +6,9 @@ from itertools import count
 from typing import Any
 
 from pytest_agentbench.agents.frameworks.agent import Answered, Marked
-from pytest_agentbench.core.tool import ToolCall, read_arguments
+from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.transcript import Message
+from pytest_agentbench.messages.assembly import made_call
 from pytest_agentbench.messages.content import field, result_text, text_field
 from pytest_agentbench.messages.smolagents import FINAL
 
@@ -42,7 +43,7 @@ class SmolagentsSession:
         for step in self._agent.run(message, stream=True, reset=False):
             kind = type(step).__name__
             if kind == "ToolCall" and not self._runs_code and step.name not in (FINAL, *self._agent.managed_agents):
-                called[step.id] = _call(step)
+                called[step.id] = made_call(step.name, step.arguments, step.id)
                 self._marked.add(Message(role="assistant", tool_calls=(called[step.id],)), self._name or None)
             elif kind == "ToolOutput" and step.id in called:
                 del called[step.id]
@@ -97,8 +98,7 @@ class SmolagentsSession:
 
     def _seen(self, name: str, forward: Callable[..., Any], inputs: list[str], by: str | None) -> Callable[..., Any]:
         def call(*positional: Any, **named: Any) -> Any:
-            arguments, raw = read_arguments({**dict(zip(inputs, positional, strict=False)), **named})
-            made = ToolCall(name=name, arguments=arguments, id=next(self._ids), raw=raw)
+            made = made_call(name, {**dict(zip(inputs, positional, strict=False)), **named}, next(self._ids))
             self._marked.add(Message(role="assistant", tool_calls=(made,)), by)
             try:
                 result = forward(*positional, **named)
@@ -110,11 +110,6 @@ class SmolagentsSession:
             return result
 
         return call
-
-
-def _call(step: Any) -> ToolCall:
-    arguments, raw = read_arguments(step.arguments)
-    return ToolCall(name=step.name, arguments=arguments, id=step.id, raw=raw)
 
 
 def _failed(called: dict[str, ToolCall], step: Any) -> Iterator[Message]:

@@ -251,19 +251,22 @@ class AnswerReader:
         """
         self._tools = frozenset(tools)
         spec, heard = self._spec, Heard()
-        calls = self._optional(answer, "calls", spec.calls, heard, _is_list) if spec.calls else None
+        calls = self._optional(answer, "calls", spec.calls, heard, _is(list)) if spec.calls else None
         if calls is None and spec.calls:
             self._check_for_calls(answer)
         self._read_calls(calls, heard)
         if spec.approvals:
-            asked = self._optional(answer, "approvals", spec.approvals, heard, _is_list)
+            asked = self._optional(answer, "approvals", spec.approvals, heard, _is(list))
             heard.approvals = _read_approvals(asked, spec.approvals)
         if spec.session:
             told = len(heard.notes)
             heard.session = self._optional(answer, "session", spec.session, heard, _is_anything)
             heard.unnamed = "".join(heard.notes[told:])
         if spec.stop:
-            heard.stop = _read_stop(self._optional(answer, "stop", spec.stop, heard, _is_flag), spec.stop)
+            stop = self._optional(answer, "stop", spec.stop, heard, _is(bool))
+            if stop is not None and not isinstance(stop, bool):
+                raise _misled("stop", spec.stop, stop, "true or false")
+            heard.stop = bool(stop)
         if spec.output:
             heard.output = self._optional(answer, "output", spec.output, heard, _is_anything)
         needed = not heard.stop and not heard.approvals and (heard.made or not heard.calls)
@@ -273,29 +276,21 @@ class AnswerReader:
     def _read_text(self, answer: JsonValue, *, needed: bool) -> str:
         """Read the reply; one that is not `needed`, beside calls to make or a stop, may be missing."""
         path = self._spec.reply
-        found = follow(answer, path)
-        if isinstance(found, Nowhere):
-            if not needed:
-                return ""
-            found = self._nowhere(answer, "reply", path, found, _is_text)
-        else:
-            self._led.add(f"reply {path}")
-        if isinstance(found, str):
-            if found.strip() or not needed:
-                return found
-            raise AgentError(f"unusable reply: {_leads('reply', path)} to {shown(found)}, which says nothing")
-        if found is None and not needed:
+        found = self._needed(answer, "reply", path, _is(str)) if needed else self._at(answer, "reply", path)
+        if not needed and (found is None or isinstance(found, Nowhere)):
             return ""
-        raise AgentError(f"unusable reply: {_leads('reply', path)} to {_typed(found)}; it must lead to a text")
+        if not isinstance(found, str):
+            raise _misled("reply", path, found, "a text")
+        if needed and not found.strip():
+            raise AgentError(f"unusable reply: {_leads('reply', path)} to {shown(found)}, which says nothing")
+        return found
 
     def _read_calls(self, found: JsonValue, heard: Heard) -> None:
         spec = self._spec
         if found is None:
             return
         if not isinstance(found, list):
-            raise AgentError(
-                f"unusable reply: {_leads('calls', spec.calls)} to {_typed(found)}; it must lead to a list"
-            )
+            raise _misled("calls", spec.calls, found, "a list")
         heard.made = "result" in spec.call
         heard.calls = tuple(map(self._read_call, found))
         if heard.made:
@@ -307,8 +302,7 @@ class AnswerReader:
         paths = self._spec.call
         name = self._needed(item, "call.name", paths.get("name", "name"), self._is_tool)
         if not isinstance(name, str) or not name:
-            where = _leads("call.name", paths.get("name", "name"))
-            raise AgentError(f"unusable reply: {where} to {_typed(name)}; it must lead to the name of a tool")
+            raise _misled("call.name", paths.get("name", "name"), name, "the name of a tool")
         given = self._needed(item, "call.arguments", paths.get("arguments", "arguments"), _are_arguments)
         arguments, raw = read_arguments(given)
         made = follow(item, paths.get("id", "id"))
@@ -325,18 +319,21 @@ class AnswerReader:
             result = error
         return Message(role="tool", content=result_text(result), error=failed, tool_call_id=call.id or None)
 
-    def _needed(self, value: JsonValue, key: str, path: str, fits: Fits) -> JsonValue:
-        found = follow(value, path)
-        if isinstance(found, Nowhere):
-            return self._nowhere(value, key, path, found, fits)
-        self._led.add(f"{key} {path}")
-        return found
-
-    def _optional(self, value: JsonValue, key: str, path: str, heard: Heard, fits: Fits) -> JsonValue:
-        """Give what stands at a path that not every answer has."""
+    def _at(self, value: JsonValue, key: str, path: str) -> JsonValue | Nowhere:
+        """Give what stands at a path, and note that it led somewhere."""
         found = follow(value, path)
         if not isinstance(found, Nowhere):
             self._led.add(f"{key} {path}")
+        return found
+
+    def _needed(self, value: JsonValue, key: str, path: str, fits: Fits) -> JsonValue:
+        found = self._at(value, key, path)
+        return self._nowhere(value, key, path, found, fits) if isinstance(found, Nowhere) else found
+
+    def _optional(self, value: JsonValue, key: str, path: str, heard: Heard, fits: Fits) -> JsonValue:
+        """Give what stands at a path that not every answer has."""
+        found = self._at(value, key, path)
+        if not isinstance(found, Nowhere):
             return found
         if other := respelled(value, path, fits):
             self._note(key, path, found, other)
@@ -384,7 +381,8 @@ class AnswerReader:
         name, arguments = (follow(item, paths[part]) for part in ("name", "arguments"))
         if not isinstance(name, Nowhere) and not isinstance(arguments, Nowhere):
             result = follow(item, paths.get("result", ""))
-            is_named = self._is_tool(name) or (not self._tools and _is_identifier(name))
+            may_be_named = not self._tools and isinstance(name, str) and name.replace("-", "_").isidentifier()
+            is_named = self._is_tool(name) or may_be_named
             return is_named and _are_arguments(arguments) and not isinstance(result, Nowhere)
         if _DECLARED.intersection(item):
             return False  # a tool that is offered, and not called
@@ -420,31 +418,12 @@ def _read_approvals(found: JsonValue, path: str) -> tuple[ApprovalRequest, ...]:
         raise AgentError(f"unusable reply: {error}") from error
 
 
-def _read_stop(found: JsonValue, path: str) -> bool:
-    if found is None or isinstance(found, bool):
-        return bool(found)
-    raise AgentError(f"unusable reply: {_leads('stop', path)} to {_typed(found)}; it must lead to true or false")
-
-
-def _is_list(value: JsonValue) -> bool:
-    return isinstance(value, list)
-
-
-def _is_flag(value: JsonValue) -> bool:
-    return isinstance(value, bool)
-
-
-def _is_text(value: JsonValue) -> bool:
-    return isinstance(value, str)
+def _is(kind: type) -> Fits:
+    return lambda value: isinstance(value, kind)
 
 
 def _is_anything(_: JsonValue) -> bool:
     return True
-
-
-def _is_identifier(value: JsonValue) -> bool:
-    """Whether a value can be the name of a tool."""
-    return isinstance(value, str) and value.replace("-", "_").isidentifier()
 
 
 def _are_arguments(value: JsonValue) -> bool:
@@ -453,6 +432,10 @@ def _are_arguments(value: JsonValue) -> bool:
 
 def _leads(key: str, path: str) -> str:
     return f"the agent's `{key}: {path}` leads" if path else f"the agent's `{key}` is the whole answer and leads"
+
+
+def _misled(key: str, path: str, found: JsonValue, wanted: str) -> AgentError:
+    return AgentError(f"unusable reply: {_leads(key, path)} to {_typed(found)}; it must lead to {wanted}")
 
 
 def _typed(value: JsonValue) -> str:

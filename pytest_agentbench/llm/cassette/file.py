@@ -423,54 +423,35 @@ class Shard:
             self._log.append(record)
 
 
-class _Plays:
-    """Gathers the plays of one shard."""
-
-    def __init__(self) -> None:
-        self.plays: dict[tuple[int, int], Play] = {}
-        self.facts: dict[str, tuple[Mode, list[str]]] = {}
-        self._mode = Mode.RECORD
-        self._opened = 0
-        self._before: dict[tuple[int, int, str], Exchange] = {}
-
-    def read(self, record: dict[str, JsonValue]) -> None:
-        if "opened" in record:
-            self._opened += 1
-            self._mode = Mode(record["opened"])
-            return
-        if "facts" in record:
-            self.facts[record["model"]] = (self._mode, record["facts"])
-            return
-        number = (self._opened, record["play"])
-        run = RunName.read(record["run"])
-        play = self.plays.setdefault(number, Play(self._mode, run))
-        if "finished" in record:
-            play.finished = True
-            return
-        role = record["role"]
-        placed = play.answers.setdefault(role, {})
-        if "used" in record:
-            placed[record["at"]] = Used(record["used"], record["repeat"])
-            return
-        before = self._before.get((*number, role))
-        request = lengthened(record, before.request if before else None)
-        api = record.get("api", CHAT.name)
-        exchange = Exchange(run, role, 0, record["kept"], request, record["response"], api=api)
-        self._before[(*number, role)] = exchange
-        placed[record["at"]] = exchange
-
-    @classmethod
-    def of(cls, path: Path) -> Self:
-        gathered = cls()
-        for record in read_lines(path):
-            gathered.read(cast("dict[str, JsonValue]", record))
-        return gathered
-
-
 def read_shard(path: Path) -> tuple[list[Play], dict[str, tuple[Mode, list[str]]]]:
     """Give the plays noted in a shard, in the order they began, and what was learnt of servers, in which mode.
 
     Lines left unfinished by a killed process are none.
     """
-    gathered = _Plays.of(path)
-    return list(gathered.plays.values()), gathered.facts
+    plays: dict[tuple[int, int], Play] = {}
+    facts: dict[str, tuple[Mode, list[str]]] = {}
+    last: dict[tuple[int, int, str], Exchange] = {}
+    mode, opened = Mode.RECORD, 0
+    for record in cast("Iterable[dict[str, JsonValue]]", read_lines(path)):
+        if "opened" in record:
+            mode, opened = Mode(record["opened"]), opened + 1
+            continue
+        if "facts" in record:
+            facts[record["model"]] = (mode, record["facts"])
+            continue
+        number = (opened, record["play"])
+        play = plays.setdefault(number, Play(mode, RunName.read(record["run"])))
+        if "finished" in record:
+            play.finished = True
+            continue
+        placed = play.answers.setdefault(record["role"], {})
+        if "used" in record:
+            placed[record["at"]] = Used(record["used"], record["repeat"])
+            continue
+        conversation = (*number, record["role"])
+        before = last.get(conversation)
+        request = lengthened(record, before.request if before else None)
+        api = record.get("api", CHAT.name)
+        exchange = Exchange(play.run, record["role"], 0, record["kept"], request, record["response"], api=api)
+        last[conversation] = placed[record["at"]] = exchange
+    return list(plays.values()), facts

@@ -178,7 +178,8 @@ class Endpoint:
             request.method,
             url,
             proxy=exchange.proxy,
-            data=_payload(content),
+            # aiohttp warns of longer bytes, since writing them blocks the loop
+            data=io.BytesIO(content) if len(content) > 2**20 else content or None,
             headers=passed_on(request.headers),
             timeout=_TIMEOUT,
             allow_redirects=False,
@@ -224,11 +225,6 @@ def _unknown_option(answer: web.StreamResponse) -> bool:
     """Whether a refusal may mean the option that the agent did not ask for: it names that field, or none."""
     body = answer.body if isinstance(answer, web.Response) and answer.status in {400, 422} else None
     return isinstance(body, bytes) and refused_field(body) in {"stream_options", ""}
-
-
-def _payload(content: bytes) -> bytes | io.BytesIO | None:
-    # aiohttp warns of longer bytes, since writing them blocks the loop
-    return io.BytesIO(content) if len(content) > 2**20 else content or None
 
 
 async def _replay(
