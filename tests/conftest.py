@@ -25,7 +25,7 @@ gc.disable()
 # Inner sessions and child processes go by the environment: what they import is written anew within a second at times.
 _writes_none, sys.dont_write_bytecode = sys.dont_write_bytecode, False
 
-OF_EXTRAS = {"pytest_agentbench.llm.pydantic_ai_form"}
+OF_EXTRAS = {"pytest_agentbench.llm.pydantic_ai_client"}
 """Modules that import the package of an extra at their top."""
 
 LATE = (

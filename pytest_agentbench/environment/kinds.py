@@ -47,11 +47,11 @@ class KindLists(NamedTuple):
             return told, source
         return ("write", "seen") if full in self.seen else (guessed_kind(name), "name")
 
-    def declared(self, name: str, declared: object, *, prefix: str = "") -> tuple[ToolKind, KindSource]:
+    def declared(self, name: str, declared: object) -> tuple[ToolKind, KindSource]:
         """Settle the kind of a tool that may declare it, and then knows best."""
         if declared == "read" or declared == "write" or declared == "generic":  # noqa: PLR1714 - narrows the type
             return declared, "declared"
-        return self.kind_of(name, prefix=prefix)
+        return self.kind_of(name)
 
     def settled(self, spec: ToolSpec, told: ToolKind | None, source: KindSource, *, prefix: str = "") -> ToolSpec:
         """Give a tool with its kind settled by `kind_of`."""

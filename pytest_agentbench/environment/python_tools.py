@@ -201,7 +201,7 @@ class PythonTool:
         self.name: str = f"{prefix}{name}"
         self.requestor: Requestor = requestor
         self.is_async = inspect.iscoroutinefunction(function)
-        self.kind, self.kind_from = lists.declared(name, getattr(function, "kind", None), prefix=prefix)
+        self.kind, self.kind_from = lists.declared(self.name, getattr(function, "kind", None))
         self.signature: ToolSignature = read_signature(function, name, filled)
         self._filled = filled
 

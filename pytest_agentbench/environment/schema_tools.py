@@ -39,8 +39,9 @@ def read_schema_tools(
             raise EnvironmentFaultError(f"{file}: {key}: must be a list of tools")
         for index, entry in enumerate(entries):
             spec = _spec(entry, f"{file}: {key}[{index}]", requestor or party)
-            kind, source = lists.declared(spec.name, _declared(kinds.get(spec.name)), prefix=prefix)
-            specs.append(spec.model_copy(update={"name": f"{prefix}{spec.name}", "kind": kind, "kind_from": source}))
+            name = f"{prefix}{spec.name}"
+            kind, source = lists.declared(name, _declared(kinds.get(spec.name)))
+            specs.append(spec.model_copy(update={"name": name, "kind": kind, "kind_from": source}))
     return specs
 
 

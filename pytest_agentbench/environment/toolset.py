@@ -54,8 +54,9 @@ def opened(spec: OfferedSpec) -> OfferedEnvironment:
 def offered_tools(environment: OfferedEnvironment, spec: EnvironmentSpec) -> LoadedTools:
     """Give the tools of an environment for runs whose state is its own; what the suite says of their kinds holds."""
     lists = KindLists(spec.reads, spec.writes, spec.seen)
+    unknown = {tool.name for tool in environment.toolset if tool.kind == "unknown"}.intersection(spec.seen)
     specs = tuple(
-        lists.settled(tool, tool.kind, "name" if tool.kind == "unknown" else tool.kind_from)
+        lists.settled(tool, tool.kind, "name" if tool.name in unknown else tool.kind_from)
         for tool in environment.toolset
     )
     functions: dict[Any, PythonTool] = {(tool.requestor, tool.name): OfferedTool(tool, environment) for tool in specs}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from pytest_agentbench.core.errors import KeyMissingError
+from pytest_agentbench.core.errors import KeyMissingError, SendError
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.providers import PROVIDERS, PYDANTIC_AI, Provider, provider_of
 from pytest_agentbench.llm.capabilities import Capabilities, Paused
@@ -18,6 +18,8 @@ from pytest_agentbench.llm.wire import where
 
 if TYPE_CHECKING:  # aiohttp takes a fifth of a second to import, and most sessions call no model
     from pytest_agentbench.llm.transport import Connections
+
+_EXTRA = "pip install 'pytest-agentbench[providers]'"
 
 RecorderOf = Callable[[Caller], Recorder | None]
 """Gives what remembers the answers to a caller; None for what is not recorded."""
@@ -127,8 +129,10 @@ class Models:
 
     def _open(self, spec: ModelSpec, url: str, key: str) -> Transport:
         if spec.transport == PYDANTIC_AI:
-            from pytest_agentbench.llm.pydantic_ai_client import PydanticAITransport  # noqa: PLC0415 - an extra
-
+            try:
+                from pytest_agentbench.llm.pydantic_ai_client import PydanticAITransport  # noqa: PLC0415 - an extra
+            except ImportError as error:
+                raise SendError(f"transport: pydantic_ai needs the extra `providers`: {_EXTRA} ({error})") from error
             secrets = [self._environ[name] for name in spec.key_variables if name in self._environ]
             return PydanticAITransport(spec.model, seconds=spec.seconds, headers=spec.headers, secrets=secrets)
         how: dict[str, Any] = {"seconds": spec.seconds, "headers": spec.headers, "key_header": _row(spec).key_header}

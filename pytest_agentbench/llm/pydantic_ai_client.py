@@ -1,22 +1,156 @@
-"""The same seam through pydantic-ai's model classes, for providers without an endpoint that speaks like OpenAI's."""
+"""The same seam through pydantic-ai's model classes, for providers without an endpoint that speaks like OpenAI's.
+
+A request's body is told in its messages and settings, its answer is told as a chat completion. It is an extra.
+"""
 
 import asyncio
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING, Any
+from typing import Any, cast
+
+from pydantic_ai import exceptions
+from pydantic_ai import messages as parts
+from pydantic_ai.direct import model_request
+from pydantic_ai.models import Model, ModelRequestParameters, infer_model
+from pydantic_ai.output import OutputObjectDefinition
+from pydantic_ai.providers import infer_provider_class
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.tools import ToolDefinition
 
 from pytest_agentbench.core.errors import KeyMissingError, SendError, causes
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.llm.http_errors import hidden, status_error
 from pytest_agentbench.llm.per_loop import PerLoop
 
-if TYPE_CHECKING:
-    from pydantic_ai import exceptions
-    from pydantic_ai.models import Model
+_SENT_AS = {
+    "temperature": "temperature",
+    "seed": "seed",
+    "max_tokens": "max_tokens",
+    "max_completion_tokens": "max_tokens",
+    "parallel_tool_calls": "parallel_tool_calls",
+    "reasoning_effort": "thinking",
+}
+"""Keys of a request, and the settings they are."""
 
-EXTRA = "pip install 'pytest-agentbench[providers]'"
+_OWN = frozenset({"model", "messages", "tools", "tool_choice", "response_format", *_SENT_AS})
+
+_FINISHED = {"tool_call": "tool_calls", "error": "stop"}
+"""How answers end, where pydantic-ai has another word for it."""
+
+
+def history(messages: list[dict[str, Any]]) -> list[parts.ModelMessage]:
+    """Give a conversation; what no model said between two of its answers is one request."""
+    told: list[parts.ModelMessage] = []
+    asked: list[parts.ModelRequestPart] = []
+    names: dict[str, str] = {}
+    for message in messages:
+        if message["role"] != "assistant":
+            asked.append(_asked(message, names))
+            continue
+        if asked:
+            told.append(parts.ModelRequest(parts=asked))
+            asked = []
+        calls = message.get("tool_calls") or []
+        names |= {call["id"]: call["function"]["name"] for call in calls}
+        told.append(parts.ModelResponse(parts=list(_answered(message, calls))))
+    return [*told, parts.ModelRequest(parts=asked)] if asked else told
+
+
+def parameters(body: Mapping[str, Any]) -> ModelRequestParameters:
+    """Give the tools of a request and the form of its answer; JSON mode without a schema is left to the prompt."""
+    tools = [_tool(tool["function"]) for tool in body.get("tools") or ()]
+    form = body.get("response_format") or {}
+    if form.get("type") != "json_schema":
+        return ModelRequestParameters(function_tools=tools)
+    described = form["json_schema"]
+    wanted = OutputObjectDefinition(
+        json_schema=described["schema"], name=described.get("name"), strict=described.get("strict")
+    )
+    return ModelRequestParameters(function_tools=tools, output_mode="native", output_object=wanted)
+
+
+def settings(body: Mapping[str, Any], *, seconds: float, headers: Mapping[str, str]) -> ModelSettings:
+    """Give all else of a request; nothing is sent twice, and what pydantic-ai has no name for goes along as it is."""
+    chosen: dict[str, Any] = {"timeout": seconds, "max_retries": 0}
+    chosen |= {name: body[key] for key, name in _SENT_AS.items() if key in body}
+    if headers:
+        chosen["extra_headers"] = dict(headers)
+    if further := {key: value for key, value in body.items() if key not in _OWN}:
+        chosen["extra_body"] = further
+    choice = body.get("tool_choice")
+    if choice is not None:
+        chosen["tool_choice"] = [choice["function"]["name"]] if isinstance(choice, dict) else choice
+    return cast("ModelSettings", chosen)
+
+
+def completion(response: parts.ModelResponse, asked: str) -> dict[str, Any]:
+    """Give an answer as a `chat.completion`; a thought is a thought, whatever its provider calls it."""
+    said = "".join(part.content for part in response.parts if isinstance(part, parts.TextPart))
+    thought = "\n".join(part.content for part in response.parts if isinstance(part, parts.ThinkingPart))
+    calls = [
+        {
+            "id": part.tool_call_id,
+            "type": "function",
+            "function": {"name": part.tool_name, "arguments": part.args_as_json_str()},
+        }
+        for part in response.parts
+        if isinstance(part, parts.ToolCallPart)
+    ]
+    message: dict[str, Any] = {"role": "assistant", "content": said or None}
+    message |= {"tool_calls": calls} if calls else {}
+    message |= {"reasoning_content": thought} if thought else {}
+    reason = response.finish_reason or ("tool_call" if calls else "stop")
+    usage = response.usage
+    return {
+        "id": response.provider_response_id or "",
+        "object": "chat.completion",
+        "model": response.model_name or asked,
+        "choices": [{"index": 0, "message": message, "finish_reason": _FINISHED.get(reason, reason)}],
+        "usage": {
+            "prompt_tokens": usage.input_tokens,
+            "completion_tokens": usage.output_tokens,
+            "total_tokens": usage.input_tokens + usage.output_tokens,
+            "prompt_tokens_details": {"cached_tokens": usage.cache_read_tokens},
+        },
+    }
+
+
+def _asked(message: Mapping[str, Any], names: Mapping[str, str]) -> parts.ModelRequestPart:
+    content = message.get("content") or ""
+    if message["role"] in {"system", "developer"}:
+        return parts.SystemPromptPart(content=_text(content))
+    if message["role"] == "tool":
+        called = str(message.get("tool_call_id") or "")
+        return parts.ToolReturnPart(tool_name=names.get(called, ""), content=_text(content), tool_call_id=called)
+    return parts.UserPromptPart(content=content if isinstance(content, str) else [_piece(piece) for piece in content])
+
+
+def _piece(piece: Mapping[str, Any]) -> parts.UserContent:
+    return parts.ImageUrl(url=piece["image_url"]["url"]) if "image_url" in piece else str(piece.get("text") or "")
+
+
+def _text(content: str | list[dict[str, Any]]) -> str:
+    return content if isinstance(content, str) else "".join(str(piece.get("text") or "") for piece in content)
+
+
+def _answered(message: Mapping[str, Any], calls: list[dict[str, Any]]) -> Iterator[parts.ModelResponsePart]:
+    if text := _text(message.get("content") or ""):
+        yield parts.TextPart(content=text)
+    for call in calls:
+        function = call["function"]
+        yield parts.ToolCallPart(tool_name=function["name"], args=function["arguments"], tool_call_id=call["id"])
+
+
+def _tool(function: Mapping[str, Any]) -> ToolDefinition:
+    schema = function.get("parameters") or {"type": "object", "properties": {}}
+    return ToolDefinition(
+        name=function["name"],
+        description=function.get("description"),
+        parameters_json_schema=schema,
+        strict=function.get("strict"),
+    )
 
 
 class PydanticAITransport:
@@ -46,19 +180,15 @@ class PydanticAITransport:
         """Ask once and give a `chat.completion`; raise `SendError` for anything else, `KeyMissingError` for no key."""
         opened = await self._models.get()
         await opened.enter()
-        from pydantic_ai.direct import model_request  # noqa: PLC0415 - an extra, and slow to import
-
-        from pytest_agentbench.llm import pydantic_ai_form as form  # noqa: PLC0415 - as above
-
-        asked = form.parameters(body)
+        asked = parameters(body)
         if asked.output_mode == "native" and not opened.model.profile.get("supports_json_schema_output"):
             raise SendError(f"{self._where} takes no schema for answers", status=400, param="response_format")
         try:
             async with asyncio.timeout(self._seconds):  # a client's own bounds each read, not the whole
                 response = await model_request(
                     opened.model,
-                    form.history(body["messages"]),
-                    model_settings=form.settings(body, seconds=self._seconds, headers=self._headers),
+                    history(body["messages"]),
+                    model_settings=settings(body, seconds=self._seconds, headers=self._headers),
                     model_request_parameters=asked,
                 )
         except TimeoutError as error:
@@ -66,7 +196,7 @@ class PydanticAITransport:
             raise told from error
         except Exception as error:  # clients of twenty providers raise what they like
             raise hidden(self._read(error), self._secrets) from error
-        return form.completion(response, self._name)
+        return completion(response, self._name)
 
     async def models(self) -> tuple[str, ...]:
         """Give no names: pydantic-ai lists none."""
@@ -82,12 +212,6 @@ class PydanticAITransport:
 
     def _open(self) -> "_Opened":
         try:
-            from pydantic_ai.exceptions import UserError  # noqa: PLC0415 - an extra, and slow to import
-            from pydantic_ai.models import infer_model  # noqa: PLC0415 - as above
-            from pydantic_ai.providers import infer_provider_class  # noqa: PLC0415 - as above
-        except ImportError as error:
-            raise SendError(f"transport: pydantic_ai needs the extra `providers`: {EXTRA} ({error})") from error
-        try:
             if ":" in self._name:
                 infer_provider_class(self._name.partition(":")[0])
             return _Opened(infer_model(self._name))
@@ -95,15 +219,13 @@ class PydanticAITransport:
             raise SendError(f"{self._where} cannot be asked: {self._told(error)}") from error
         except ValueError as error:
             raise SendError(f"pydantic-ai knows no provider of {printable(self._name)!r}") from error
-        except UserError as error:
+        except exceptions.UserError as error:
             if ":" not in self._name:
                 raise SendError(f"pydantic-ai knows no model {printable(self._name)!r}") from error
             # the provider is known: what it lacks is in the environment
             raise KeyMissingError(f"no key for model {self._name!r}: {self._told(error)}") from error
 
     def _read(self, error: Exception) -> SendError:
-        from pydantic_ai import exceptions  # noqa: PLC0415 - an extra, and slow to import
-
         if isinstance(error, exceptions.ModelHTTPError):
             return self._refused(error)
         if isinstance(error, exceptions.ContentFilterError):
@@ -123,7 +245,7 @@ class PydanticAITransport:
             code=str(getattr(error, "provider_error_code", None) or ""),
         )
 
-    def _refused(self, error: "exceptions.ModelHTTPError") -> SendError:
+    def _refused(self, error: exceptions.ModelHTTPError) -> SendError:
         """Read an error that came with a status as if it had been posted directly; clients unwrap its body."""
         body = error.body
         whole = body if isinstance(body, dict) and "error" in body else {"error": body}
@@ -138,7 +260,7 @@ class PydanticAITransport:
 class _Opened:
     """A model, and the connections that its provider opened for it."""
 
-    def __init__(self, model: "Model[Any]") -> None:
+    def __init__(self, model: Model[Any]) -> None:
         self.model = model
         self._stack = AsyncExitStack()
         self._is_entered = False

@@ -170,7 +170,7 @@ def test_thoughts_are_kept_apart() -> None:
     from pydantic_ai.messages import ModelResponse, TextPart, ThinkingPart
 
     from pytest_agentbench.llm.completion import read_reply
-    from pytest_agentbench.llm.pydantic_ai_form import completion
+    from pytest_agentbench.llm.pydantic_ai_client import completion
 
     response = ModelResponse(parts=[ThinkingPart(content="Hm."), TextPart(content="Yes.")], finish_reason="length")
 
@@ -200,7 +200,8 @@ def test_an_unknown_name_is_told(name: str, says: str) -> None:
 
 def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """One line says what to install."""
-    monkeypatch.setitem(sys.modules, "pydantic_ai.exceptions", None)
+    monkeypatch.setitem(sys.modules, "pydantic_ai.direct", None)
+    monkeypatch.delitem(sys.modules, "pytest_agentbench.llm.pydantic_ai_client", raising=False)
 
     with pytest.raises(SendError, match=r"needs the extra `providers`: pip install 'pytest-agentbench\[providers\]'"):
         ask()
