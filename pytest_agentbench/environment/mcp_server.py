@@ -9,16 +9,16 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mappi
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Generic, TextIO, TypeVar
+from typing import Any, TextIO, TypeVar
 
 from pytest_agentbench.core.codec import digest, dumps
 from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.json_values import decoded
+from pytest_agentbench.core.per_loop import PerLoop
 from pytest_agentbench.core.placeholders import fill_text
 from pytest_agentbench.core.remote import McpSpec
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import ToolKind, ToolResult, ToolSpec
-from pytest_agentbench.environment.isolation import Closable, SharedByLoop
 from pytest_agentbench.environment.remote_tools import Opening, listed_tools, offered
 from pytest_agentbench.environment.service import (
     filled,
@@ -104,7 +104,7 @@ def error_code(error: BaseException) -> int | None:
     return code if isinstance(code, int) else None
 
 
-Given = TypeVar("Given")
+T = TypeVar("T")
 
 _TAIL = 4_000
 """Characters at the end of what a server wrote to its standard error that are looked at."""
@@ -212,7 +212,7 @@ class Connection:
             return over_http(self._spec.url, self._headers)
         return over_streams(self._command, self._env, self._root, self._errors)
 
-    async def _in_time(self, work: Awaitable[Given], what: str) -> Given:
+    async def _in_time(self, work: Awaitable[T], what: str) -> T:
         """Await work of the server's; raise `EnvironmentFaultError` where it takes too long or the connection ends."""
         task = asyncio.ensure_future(work)
         watched = [task] if self._owner is None else [task, self._owner]
@@ -260,26 +260,24 @@ def _innermost(error: BaseException) -> BaseException:
     return error
 
 
-T = TypeVar("T", bound=Closable)
-
 _SPARE = 2
 """Processes that are started ahead: about as many as there is room for beside the work."""
 
 
-class Ahead(Generic[T]):
-    """Starts what `make` makes ahead, on one event loop: starting and ending take seconds, and go on beside.
+class Ahead:
+    """Starts connections ahead, on one event loop: starting and ending take seconds, and go on beside.
 
     For work that opens one environment after the other, such as generating and validating.
     """
 
-    def __init__(self, make: Callable[[], Coroutine[Any, Any, T]]) -> None:
+    def __init__(self, make: Callable[[], Coroutine[Any, Any, Connection]]) -> None:
         self._make = make
-        self._spare: list[asyncio.Task[T]] = []
-        self._unused: list[T] = []
-        self._ending: list[tuple[T, asyncio.Task[None]]] = []
+        self._spare: list[asyncio.Task[Connection]] = []
+        self._unused: list[Connection] = []
+        self._ending: list[tuple[Connection, asyncio.Task[None]]] = []
         self._times = 0
 
-    async def take(self) -> T:
+    async def take(self) -> Connection:
         """Give one in which nothing has been done, and start others: who needed two will need more."""
         if self._unused:
             return self._unused.pop()
@@ -295,11 +293,11 @@ class Ahead(Generic[T]):
             self._spare.append(asyncio.create_task(self._make(), name="agentbench-ahead"))
         return made
 
-    def give_back(self, made: T) -> None:
+    def give_back(self, made: Connection) -> None:
         """Keep one of which nothing was asked that leaves a trace."""
         self._unused.append(made)
 
-    def leave(self, made: T) -> None:
+    def leave(self, made: Connection) -> None:
         """Let one end beside."""
         self._ending = [(one, task) for one, task in self._ending if not task.done() or task.cancelled()]
         self._ending.append((made, asyncio.create_task(made.aclose(), name="agentbench-ending")))
@@ -316,7 +314,7 @@ class Ahead(Generic[T]):
         await asyncio.gather(*(one.aclose() for one, _ in self._ending), return_exceptions=True)
 
 
-_AHEAD = SharedByLoop()
+_AHEAD = PerLoop(Ahead.aclose)
 """Servers that are started ahead: they outlive the gate of the run that asked for the first one."""
 
 
@@ -324,7 +322,7 @@ class McpTools:
     """The tools of a server, for one run (`environment.wrapped_remote.RemoteTools`)."""
 
     def __init__(
-        self, connection: Connection, specs: tuple[ToolSpec, ...], *, own: bool, ahead: Ahead[Connection] | None = None
+        self, connection: Connection, specs: tuple[ToolSpec, ...], *, own: bool, ahead: Ahead | None = None
     ) -> None:
         """`own` says that the connection is this run's, and closed with it; `ahead` is where it was started."""
         self.specs = specs
@@ -365,14 +363,14 @@ async def open_server(spec: McpSpec, opening: Opening) -> McpTools:
         return connection
 
     key = f"mcp {opening.root} {digest([spec.model_dump(mode='json'), headers])}"
-    ahead: Ahead[Connection] | None = None
+    ahead: Ahead | None = None
     if spec.share == "run" and spec.command and opening.gate.starts_ahead:
-        ahead = await _AHEAD.get(key, lambda: _ahead(connect))
+        ahead = await _AHEAD.get(lambda: _ahead(connect), key)
         connection = await ahead.take()
     elif spec.share == "run":
         connection = await connect()
     else:
-        connection = await opening.gate.shared.get(key, connect, lambda held: held.is_open)
+        connection = await opening.gate.shared.get(connect, key, lambda held: held.is_open)
     try:
         listed = listed_tools(spec.tools, opening) if spec.tools else None
         specs = [_spec(tool, opening) for tool in connection.tools]
@@ -384,7 +382,7 @@ async def open_server(spec: McpSpec, opening: Opening) -> McpTools:
     return McpTools(connection, chosen, own=spec.share == "run", ahead=ahead)
 
 
-async def _ahead(connect: Callable[[], Coroutine[Any, Any, Connection]]) -> Ahead[Connection]:
+async def _ahead(connect: Callable[[], Coroutine[Any, Any, Connection]]) -> Ahead:
     return Ahead(connect)
 
 

@@ -68,19 +68,13 @@ NOW = "now"
 """The parameter that it fills in, too, where the suite says what its clock shows."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Parameter:
-    """One argument that callers may give; `default` is `inspect.Parameter.empty` where it is required."""
+Parameter = inspect.Parameter
+"""One argument that callers may give, its type evaluated."""
 
-    name: str
-    annotation: Any
-    default: Any
-    positional: bool = False
 
-    @property
-    def required(self) -> bool:
-        """Whether a call must give it."""
-        return self.default is inspect.Parameter.empty
+def is_required(parameter: Parameter) -> bool:
+    """Whether a call must give an argument."""
+    return parameter.default is Parameter.empty
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,12 +143,7 @@ def _visible(function: Callable[..., Any], tool: str, parameter: inspect.Paramet
         annotation = Any
     elif parameter.default is None and annotation is not Any:
         annotation = typing.Optional[annotation]  # noqa: UP045 - built from a value; agents send null for `x: str = None`
-    return Parameter(
-        name=parameter.name,
-        annotation=annotation,
-        default=parameter.default,
-        positional=parameter.kind is parameter.POSITIONAL_ONLY,
-    )
+    return parameter.replace(annotation=annotation)
 
 
 def _resolved(function: Callable[..., Any], annotation: Any) -> Any:
@@ -235,7 +224,7 @@ class PythonTool:
     def make(self, injected: Mapping[str, Any], arguments: dict[str, Any]) -> Any:
         """Call the function by name, but for parameters that only take a position."""
         filled = {name: injected[name] for name in self.signature.injected if name in injected}
-        first = [one.name for one in self.signature.parameters if one.positional]
+        first = [one.name for one in self.signature.parameters if one.kind is one.POSITIONAL_ONLY]
         named = {name: value for name, value in arguments.items() if name not in first}
         return self.function(*(arguments[name] for name in first), **named, **filled)
 
@@ -268,13 +257,13 @@ class PythonTool:
         for index, parameter in enumerate(self.signature.parameters):
             if parameter.name in known:
                 given[parameter.name] = getattr(model, f"argument_{index}")
-            elif parameter.positional:
+            elif parameter.kind is parameter.POSITIONAL_ONLY:
                 given[parameter.name] = parameter.default
         return {**given, **others}
 
     @property
     def _usage(self) -> str:
-        names = [f"{item.name} (required)" if item.required else item.name for item in self.signature.parameters]
+        names = [f"{one.name} (required)" if is_required(one) else one.name for one in self.signature.parameters]
         if self.signature.open_ended:
             names.append("any other")
         return f"It takes: {', '.join(names) or 'no arguments'}"
@@ -362,7 +351,7 @@ def _model(name: str, parameters: Sequence[Parameter], told: Sequence[str], open
         options: dict[str, Any] = {"alias": parameter.name}
         if text:
             options["description"] = text
-        default = ... if parameter.required else parameter.default
+        default = ... if is_required(parameter) else parameter.default
         fields[f"argument_{index}"] = (parameter.annotation, Field(default, **options))
     return create_model(name, __config__=ConfigDict(extra="allow" if open_ended else "forbid"), **fields)
 
@@ -377,7 +366,7 @@ _PLAIN = (str, int, float, bool, Any)
 def _is_plain(parameter: Parameter) -> bool:
     """Tell whether a parameter has a plain type, and no default that equals one of another type (`1`, `True`)."""
     is_known = any(parameter.annotation is plain for plain in _PLAIN)
-    return is_known and (parameter.required or type(parameter.default) is str)
+    return is_known and (is_required(parameter) or type(parameter.default) is str)
 
 
 class _Quiet(GenerateJsonSchema):

@@ -456,7 +456,7 @@ async def serve(
     own = {} if own is None else own
     if name in own:
         return own[name]
-    first = await gate.shared.get(f"first start {name}", start_first)
+    first: _FirstStart = await gate.shared.get(start_first, f"first start {name}")
     if first.failed is not None:
         raise NeverUpError(str(first.failed), at=at)
 
@@ -467,4 +467,5 @@ async def serve(
         service = own[name] = await start_next()
         stack.push_async_callback(service.aclose)
         return service
-    return await gate.shared.get(f"service {name}", start_next, lambda service: service.exit_status is None)
+    shared: Service = await gate.shared.get(start_next, f"service {name}", lambda one: one.exit_status is None)
+    return shared

@@ -112,9 +112,10 @@ def _parameters(spec: ToolSpec) -> tuple[Parameter, ...]:
     properties = {name: one for name, one in described.items() if _is_name(name)}
     required = [name for name in properties if name in spec.parameters.get("required", ())]
     others = [name for name in properties if name not in required]
-    empty = inspect.Parameter.empty
-    return tuple(Parameter(name=name, annotation=Any, default=empty) for name in required) + tuple(
-        Parameter(name=name, annotation=Any, default=_default(properties[name])) for name in others
+    defaults = {name: Parameter.empty if name in required else _default(properties[name]) for name in properties}
+    return tuple(
+        Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=defaults[name], annotation=Any)
+        for name in (*required, *others)
     )
 
 
@@ -135,12 +136,9 @@ def _shown(spec: ToolSpec, parameters: tuple[Parameter, ...]) -> Callable[..., A
 
     function.__name__ = function.__qualname__ = spec.name
     function.__doc__ = spec.description
-    shown = [
-        inspect.Parameter(item.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=item.default)
-        for item in parameters
-    ]
+    shown = [item.replace(annotation=Parameter.empty) for item in parameters]
     if not all(map(_is_name, spec.parameters.get("properties", {}))):
-        shown.append(inspect.Parameter("others", inspect.Parameter.VAR_KEYWORD))
+        shown.append(Parameter("others", Parameter.VAR_KEYWORD))
     function.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]  # the way to state a signature
     return function
 

@@ -143,7 +143,7 @@ class Models:
         from pytest_agentbench.llm.transport import Connections, DirectTransport  # noqa: PLC0415 - imports aiohttp
 
         self._connections = self._connections or Connections()
-        return DirectTransport(url, key, connections=self._connections, **how)
+        return DirectTransport(url, key, shared=self._connections, **how)
 
 
 def _row(spec: ModelSpec) -> Provider:

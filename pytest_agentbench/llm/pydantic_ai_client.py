@@ -20,9 +20,9 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 from pytest_agentbench.core.errors import KeyMissingError, SendError, causes
+from pytest_agentbench.core.per_loop import PerLoop
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.llm.http_errors import hidden, status_error
-from pytest_agentbench.llm.per_loop import PerLoop
 
 _SENT_AS = {
     "temperature": "temperature",
@@ -174,11 +174,11 @@ class PydanticAITransport:
         self._headers = dict(headers or {})
         self._secrets = (*secrets, *self._headers.values())
         self._wall = wall
-        self._models = PerLoop(self._open, _Opened.close)
+        self._models = PerLoop(_Opened.close)
 
     async def send(self, body: dict[str, Any]) -> dict[str, Any]:
         """Ask once and give a `chat.completion`; raise `SendError` for anything else, `KeyMissingError` for no key."""
-        opened = await self._models.get()
+        opened = await self._models.get(self._open)
         await opened.enter()
         asked = parameters(body)
         if asked.output_mode == "native" and not opened.model.profile.get("supports_json_schema_output"):
@@ -210,7 +210,7 @@ class PydanticAITransport:
     def _where(self) -> str:
         return printable(f"{self._name} (pydantic-ai)")
 
-    def _open(self) -> "_Opened":
+    async def _open(self) -> "_Opened":
         try:
             if ":" in self._name:
                 infer_provider_class(self._name.partition(":")[0])

@@ -11,10 +11,10 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from pytest_agentbench.core.errors import SendError, causes
+from pytest_agentbench.core.per_loop import PerLoop
 from pytest_agentbench.core.proxies import http_proxy, is_loopback, proxy_for
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.llm.http_errors import LISTING, hidden, listed, understood
-from pytest_agentbench.llm.per_loop import PerLoop
 from pytest_agentbench.llm.wire import LONGEST_REPLY, encode, too_long, where
 
 if TYPE_CHECKING:
@@ -64,19 +64,15 @@ _CONNECTING = 20.0
 """Seconds within which a server must accept a connection."""
 
 
-class Connections:
+class Connections(PerLoop[aiohttp.ClientSession]):
     """Connections to all servers, pooled; one pool for each event loop."""
 
     def __init__(self) -> None:
-        self._sessions = PerLoop(_open, aiohttp.ClientSession.close)
+        super().__init__(aiohttp.ClientSession.close)
 
     async def session(self) -> aiohttp.ClientSession:
         """Give the pool of the running loop."""
-        return await self._sessions.get()
-
-    async def close(self) -> None:
-        """Close all connections; closing twice is fine."""
-        await self._sessions.close()
+        return await self.get(_open)
 
 
 class _HttpTransport:
@@ -117,16 +113,16 @@ class _HttpTransport:
 
 
 class DirectTransport(_HttpTransport):
-    """Posts to `{base_url}/chat/completions` over `connections`; None means its own."""
+    """Posts to `{base_url}/chat/completions` over `shared` connections; None means its own."""
 
-    def __init__(self, base_url: str, key: str, *, connections: Connections | None = None, **how: Any) -> None:
+    def __init__(self, base_url: str, key: str, *, shared: Connections | None = None, **how: Any) -> None:
         super().__init__(base_url, key, **how)
         self._listing = endpoint(base_url, "models")
         for name, value in (("Accept", "application/json"), ("User-Agent", "pytest-agentbench")):
             self._headers.setdefault(name, value)
         self._timeout = aiohttp.ClientTimeout(total=self._seconds, sock_connect=min(self._seconds, _CONNECTING))
-        self._owns = connections is None
-        self._connections = connections or Connections()
+        self._owns = shared is None
+        self._connections = shared or Connections()
         try:
             self._proxy = http_proxy(proxy_for(str(self._url)))
         except ValueError as error:
@@ -188,7 +184,7 @@ def check_headers(headers: Mapping[str, str], place: str) -> None:
             raise SendError(f"{place} cannot be asked: header {name!r} holds a line break, or what is not ASCII")
 
 
-def _open() -> aiohttp.ClientSession:
+async def _open() -> aiohttp.ClientSession:
     return aiohttp.ClientSession(
         # how many calls are in flight is the limiter's affair
         connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEPT_ALIVE),
@@ -221,7 +217,7 @@ class OpenAITransport(_HttpTransport):
     def __init__(self, base_url: str, key: str, **how: Any) -> None:
         super().__init__(base_url, key, **how)
         self._base_url = base_url
-        self._clients = PerLoop(self._open, lambda client: client.close())
+        self._clients: PerLoop[AsyncOpenAI] = PerLoop(lambda client: client.close())
 
     async def send(self, body: dict[str, Any]) -> dict[str, Any]:
         """Post once and give the decoded JSON object; raise `SendError` for anything else."""
@@ -229,7 +225,7 @@ class OpenAITransport(_HttpTransport):
 
         try:
             proxy_for(self._base_url)  # its client raises what it likes where the environment names no proxy's address
-            client = await self._clients.get()
+            client = await self._clients.get(self._open)
         except (ImportError, ValueError) as error:  # it speaks SOCKS with a package that may be missing
             raise SendError(f"{self._where} cannot be asked: {printable(str(error))}") from error
         try:
@@ -246,7 +242,7 @@ class OpenAITransport(_HttpTransport):
         """Give the names of the models that the server lists; () where it lists none."""
         import openai  # noqa: PLC0415 - as above
 
-        client = await self._clients.get()
+        client = await self._clients.get(self._open)
         try:
             async with asyncio.timeout(min(self._seconds, LISTING)):
                 content: bytes = await client.get("/models", cast_to=bytes, options={"headers": self._sent_headers()})
@@ -258,7 +254,7 @@ class OpenAITransport(_HttpTransport):
         """Close connections; closing twice is fine."""
         await self._clients.close()
 
-    def _open(self) -> "AsyncOpenAI":
+    async def _open(self) -> "AsyncOpenAI":
         import openai  # noqa: PLC0415 - it takes 0.6 s, and few need it
 
         return openai.AsyncOpenAI(

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, cast, runtime_checkable
@@ -35,28 +35,6 @@ class Answered:
     reason: str = ""
     output: object = None
     hides_calls: bool = False
-
-
-@dataclass(kw_only=True)
-class Spent:
-    """Tokens of a run so far; `told` is whether the framework ever said anything about them."""
-
-    input_tokens: int = 0
-    output_tokens: int = 0
-    told: bool = field(default=False)
-
-    def add(self, answered: Answered) -> None:
-        """Count a turn."""
-        self.told |= answered.input_tokens is not None or answered.output_tokens is not None
-        self.input_tokens += answered.input_tokens or 0
-        self.output_tokens += answered.output_tokens or 0
-
-    @property
-    def metrics(self) -> dict[str, float]:
-        """The numbers of the agent's own, none where nothing was told."""
-        if not self.told:
-            return {}
-        return {"input_tokens": float(self.input_tokens), "output_tokens": float(self.output_tokens)}
 
 
 class Session(Protocol):
@@ -222,7 +200,7 @@ class FrameworkAgent:
         self._context = context
         self._run_sync = run_sync
         self._root = root
-        self._spent = Spent()
+        self._metrics: dict[str, float] = {}
         self._number = 0
 
     @property
@@ -250,12 +228,14 @@ class FrameworkAgent:
         if self._number == 1 and isinstance(self._session, Choosy):
             await guard(self._session.fit(self._run_sync), root=self._root)
         answered = await self._answered(turn)
-        self._spent.add(answered)
+        used = {"input_tokens": answered.input_tokens, "output_tokens": answered.output_tokens}
+        if self._metrics or any(number is not None for number in used.values()):
+            self._metrics = {name: self._metrics.get(name, 0.0) + (number or 0) for name, number in used.items()}
         self.hides_calls |= answered.hides_calls and not self.has_tools
         messages = tuple(answered.messages)
         if not messages or messages[-1].role != "assistant" or not messages[-1].text.strip():
             raise AgentError(f"the {self.framework} run ended without an answer: {_silence(messages, answered.reason)}")
-        returned = Returned(messages=messages, listed=True, metrics=self._spent.metrics, output=typed(answered.output))
+        returned = Returned(messages=messages, listed=True, metrics=self._metrics, output=typed(answered.output))
         return settle(returned, turn, earlier=(), number=self._number)
 
     async def _answered(self, turn: Turn) -> Answered:

@@ -13,6 +13,7 @@ import httpx2
 from pytest_agentbench.agents.http.app import MAX_BODY, Apps, InProcessApp
 from pytest_agentbench.core.errors import AgentError, EnvironmentFaultError
 from pytest_agentbench.core.json_values import JsonValue
+from pytest_agentbench.core.per_loop import PerLoop
 from pytest_agentbench.core.suite import HttpAgentSpec
 from pytest_agentbench.core.text import printable, raised_text, shorten
 from pytest_agentbench.environment.http_client import (
@@ -23,7 +24,6 @@ from pytest_agentbench.environment.http_client import (
     read_body,
     shown_url,
 )
-from pytest_agentbench.llm.per_loop import PerLoop
 
 QUOTED = 300
 """Characters of an answer that an error quotes."""
@@ -71,7 +71,7 @@ class HttpConnections:
         """Play apps among `apps`, which are closed by whoever made them."""
         self.known = Known()
         self._apps = apps or Apps()
-        self._clients = PerLoop(HttpClient, HttpClient.aclose)
+        self._clients = PerLoop(HttpClient.aclose)
 
     async def route_to(self, spec: HttpAgentSpec, root: Path) -> "HttpConnections | AppSender":
         """Give what an agent is asked through: these connections, or its app, started; raise as `Apps.started`."""
@@ -81,7 +81,7 @@ class HttpConnections:
 
     async def sender(self) -> Sender:
         """Give the connections of the running loop."""
-        return await self._clients.get()
+        return await self._clients.get(_client)
 
     def shown(self, url: str) -> str:
         """Name an endpoint in messages."""
@@ -90,6 +90,10 @@ class HttpConnections:
     async def close(self) -> None:
         """Close all connections; closing twice is fine."""
         await self._clients.close()
+
+
+async def _client() -> HttpClient:
+    return HttpClient()
 
 
 class AppSender:

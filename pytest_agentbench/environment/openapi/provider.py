@@ -127,7 +127,7 @@ async def open_service(spec: OpenApiSpec, opening: Opening, now: Now = time.mono
         headers = {name: fill_text(text, told) for name, text in spec.headers.items()}
         sender = await stack.enter_async_context(Sender(headers=headers, seconds=spec.seconds))
         key = f"auth {digest(spec.auth.model_dump(mode='json'))}" if spec.auth else "no auth"
-        authoriser = await opening.gate.shared.get(key, lambda: _authoriser(spec, now))
+        authoriser = await opening.gate.shared.get(lambda: _authoriser(spec, now), key)
         document = await _document(spec, opening, sender, authoriser, values)
         sender.base_url = filled(spec.base_url, values).rstrip("/") or document.server()
         if not sender.base_url:
