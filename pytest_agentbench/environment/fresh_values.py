@@ -1,7 +1,8 @@
-"""Values that a world makes up by itself: ids and times, which differ between two worlds with equal calls.
+"""What a world makes up by itself, ids, times and keys of rows, which differ between two worlds with equal calls.
 
 Only the form of a value is looked at, never its meaning. A number that is no id and no time, and a text without a
-digit, are data: where these differ, something differs.
+digit, are data: where these differ, something differs. New rows are one where each world counted its keys up in the
+order of its own calls.
 """
 
 import re

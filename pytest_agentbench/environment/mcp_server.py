@@ -6,7 +6,7 @@ import importlib
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TextIO, TypeVar
@@ -44,27 +44,6 @@ def _sdk(name: str) -> ModuleType:
         raise EnvironmentFaultError(
             f"MCP servers need the package 'mcp', 1.24 or later: {error} ({_INSTALL})"
         ) from error
-
-
-@asynccontextmanager
-async def over_streams(
-    command: list[str], env: Mapping[str, str], folder: Path, errors: TextIO
-) -> AsyncIterator[tuple[Any, Any]]:
-    """Start a server and give the streams to and from it; what it writes to its standard error goes to `errors`."""
-    parameters = _sdk("mcp").StdioServerParameters(command=command[0], args=command[1:], env=dict(env), cwd=str(folder))
-    async with _sdk("mcp.client.stdio").stdio_client(parameters, errlog=errors) as (read, write):
-        yield read, write
-
-
-@asynccontextmanager
-async def over_http(url: str, headers: Mapping[str, str]) -> AsyncIterator[tuple[Any, Any]]:
-    """Give the streams to and from the server at an address (streamable HTTP)."""
-    module = _sdk("mcp.client.streamable_http")
-    async with (
-        module.create_mcp_http_client(headers=dict(headers)) as client,
-        module.streamable_http_client(url, http_client=client) as (read, write, *_),
-    ):
-        yield read, write
 
 
 def lenient_session(read: Any, write: Any) -> Any:
@@ -196,7 +175,7 @@ class Connection:
         """Keep the connection open until it is to be closed."""
         try:
             async with AsyncExitStack() as stack:
-                read, write = await stack.enter_async_context(self._transport())
+                read, write = await stack.enter_async_context(self._streams())
                 session = await stack.enter_async_context(lenient_session(read, write))
                 await session.initialize()
                 self._open.set_result(session)
@@ -207,10 +186,21 @@ class Connection:
             if not isinstance(error, Exception):
                 raise
 
-    def _transport(self) -> AbstractAsyncContextManager[tuple[Any, Any]]:
+    @asynccontextmanager
+    async def _streams(self) -> AsyncIterator[tuple[Any, Any]]:
+        """Open the streams to and from the server: over HTTP, or those of a process that is started."""
         if self._spec.url:
-            return over_http(self._spec.url, self._headers)
-        return over_streams(self._command, self._env, self._root, self._errors)
+            module = _sdk("mcp.client.streamable_http")
+            async with (
+                module.create_mcp_http_client(headers=dict(self._headers)) as client,
+                module.streamable_http_client(self._spec.url, http_client=client) as (read, write, *_),
+            ):
+                yield read, write
+            return
+        command, *args = self._command
+        parameters = _sdk("mcp").StdioServerParameters(command=command, args=args, env=self._env, cwd=str(self._root))
+        async with _sdk("mcp.client.stdio").stdio_client(parameters, errlog=self._errors) as (read, write):
+            yield read, write
 
     async def _in_time(self, work: Awaitable[T], what: str) -> T:
         """Await work of the server's; raise `EnvironmentFaultError` where it takes too long or the connection ends."""

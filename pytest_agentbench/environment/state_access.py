@@ -87,11 +87,6 @@ async def guarded(work: Callable[[], T], runner: RunSync, who: str, patience: fl
     return unwrapped(await within(patience, runner(lambda: caught(work)), who), who)
 
 
-async def guarded_async(work: Awaitable[T], who: str, patience: float | None = None) -> T:
-    """Await user code; raise `EnvironmentFaultError` for whatever it raises, `HungError` after `patience` seconds."""
-    return unwrapped(await within(patience, caught_async(work), who), who)
-
-
 async def within(seconds: float | None, work: Awaitable[T], who: str) -> T:
     """Await work; raise `HungError` that names `who` where it takes more than `seconds`."""
     if seconds is None:
@@ -228,7 +223,9 @@ class OpenState:
         if at_once:
             return unwrapped(caught(work), who)
         value = await guarded(work, self._runner, who, self._patience)
-        return await guarded_async(value, who, self._patience) if inspect.isawaitable(value) else value
+        if not inspect.isawaitable(value):
+            return value
+        return unwrapped(await within(self._patience, caught_async(value), who), who)
 
     def _plain(self, state: Any, like: State | None) -> Any:
         if not getattr(self.provider, "snapshots_are_json", False):

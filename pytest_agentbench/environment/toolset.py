@@ -1,4 +1,4 @@
-"""Loads and opens the tools that a suite names, without opening any state, and tells how a committed list differs."""
+"""Loads and opens the tools that a suite names or a plugin offers, without any state, and tells how lists differ."""
 
 import inspect
 import keyword

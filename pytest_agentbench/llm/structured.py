@@ -1,4 +1,4 @@
-"""Answers of a given type: asked for in the strictest form that the server takes, read, and repaired once."""
+"""Answers of a given type: asked for in the strictest form that the server takes, read, repaired or refused once."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""Sending a model's request: over aiohttp with kept connections, or through the `openai` client where it is needed."""
+"""Sending a model's request over aiohttp or through the `openai` client, and what it means where no answer comes."""
 
 import asyncio
 import inspect
@@ -98,7 +98,10 @@ class _HttpTransport:
         if key:
             self._headers[key_header] = f"Bearer {key}" if key_header == "Authorization" else key
         self._headers.update(headers or {})
-        check_headers(self._headers, self._where)
+        for name, value in self._headers.items():
+            if not (name + value).isprintable() or not (name + value).isascii():
+                what = f"header {name!r} holds a line break, or what is not ASCII"
+                raise SendError(f"{self._where} cannot be asked: {what}")
         self._secrets = (key, *(headers or {}).values())
         self._seconds = seconds
         self._wall = wall
@@ -175,13 +178,6 @@ def endpoint(base_url: str, path: str = "chat/completions") -> URL:
         return base.with_path(whole, encoded=True).with_query(base.query)
     except (ValueError, TypeError) as error:
         raise SendError(f"base_url {where(base_url)} is no URL: {printable(str(error))}") from error
-
-
-def check_headers(headers: Mapping[str, str], place: str) -> None:
-    """Raise `SendError`, which shows no value, for a header that HTTP cannot hold."""
-    for name, value in headers.items():
-        if not (name + value).isprintable() or not (name + value).isascii():
-            raise SendError(f"{place} cannot be asked: header {name!r} holds a line break, or what is not ASCII")
 
 
 async def _open() -> aiohttp.ClientSession:

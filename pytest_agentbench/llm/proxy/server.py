@@ -1,4 +1,4 @@
-"""The proxy itself: a loopback port, a base URL for each run, and what each of them took."""
+"""The proxy itself: a loopback port, a base URL for each run, its requests answered, and what each run took."""
 
 import asyncio
 import contextlib
