@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple, Self, cast
 
@@ -281,7 +282,7 @@ def shortened(request: Request, before: Request | None) -> dict[str, JsonValue]:
     changed = {name: value for name, value in request.items() if name not in before or not _alike(before[name], value)}
     line: dict[str, JsonValue] = {}
     if name := _growing(before, request):
-        shared = _common(request[name], before[name])
+        shared = common(map(dumps, request[name]), map(dumps, before[name]))
         changed[name] = request[name][shared:]
         line["shared"] = shared
     if dropped := sorted(before.keys() - request.keys()):
@@ -324,13 +325,10 @@ def _alike(left: JsonValue, right: JsonValue) -> bool:
     return bool(left == right) and dumps(left) == dumps(right)
 
 
-def _common(left: list[JsonValue], right: list[JsonValue]) -> int:
-    count = 0
-    for one, other in zip(left, right, strict=False):
-        if not _alike(one, other):
-            break
-        count += 1
-    return count
+def common(left: Iterable[str], right: Iterable[str]) -> int:
+    """Count the leading texts that two lists have in common."""
+    pairs = zip(left, right, strict=False)
+    return len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from pytest_agentbench.core.run import RunKey
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.llm.apis.api import Api, Ids, Redact
 from pytest_agentbench.llm.apis.registry import API_NAMES, CHAT, api_named
-from pytest_agentbench.llm.cassette.file import Exchange, RunName, Shard, Used, read_cassette
+from pytest_agentbench.llm.cassette.file import Exchange, RunName, Shard, Used, common, read_cassette
 from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.protocols import Caller, Recorded
 
@@ -180,7 +180,7 @@ def nearest(asked: Asked, candidates: Sequence[Candidate]) -> Candidate:
         return (
             candidate.asked.key == asked.key,
             candidate.asked.api is asked.api,
-            _shared(asked.messages, candidate.asked.messages),
+            common(asked.messages, candidate.asked.messages),
             not candidate.used,
             candidate.asked.fields == asked.fields,
             -abs(len(asked.messages) - len(candidate.asked.messages)),
@@ -204,7 +204,7 @@ def difference(recorded: Asked, asked: Asked) -> str:
         return f"a {recorded.api.noun} was recorded, a {asked.api.noun} asked"
     if recorded.fields != asked.fields:
         return _field_difference(recorded.request, asked.request, recorded.api.items)
-    shared = _shared(recorded.messages, asked.messages)
+    shared = common(recorded.messages, asked.messages)
     before, now = recorded.items, asked.items
     if shared == len(before):
         new = _message(now[shared])
@@ -255,7 +255,7 @@ def _parted(recorded: JsonValue, asked: JsonValue) -> str:
     path, before, now = next(_differences("", recorded, asked), ("", recorded, asked))
     place = f"{path} " if path else ""
     if isinstance(before, str) and isinstance(now, str):
-        start = max(0, _shared(before, now) - WIDTH // 3)
+        start = max(0, common(before, now) - WIDTH // 3)
         return f"{place}{_window(before, start)} was recorded, {_window(now, start)} asked"
     return f"{place}{_shown(before)} was recorded, {_shown(now)} asked"
 
@@ -287,15 +287,6 @@ def _message(message: JsonValue) -> str:
 
 def _text(fields: Mapping[str, JsonValue], name: str) -> str:
     return dumps(fields[name]) if name in fields else ""
-
-
-def _shared(left: Iterable[str], right: Iterable[str]) -> int:
-    count = 0
-    for one, other in zip(left, right, strict=False):
-        if one != other:
-            break
-        count += 1
-    return count
 
 
 TO_RECORD = "--agentbench-cassette=record asks for what is missing and keeps it"
