@@ -7,7 +7,7 @@ from pydantic import ValidationError
 from pytest_agentbench.core.approvals import DECISIONS, ApprovalRequest, Decision
 from pytest_agentbench.core.misfit import Keys
 from pytest_agentbench.core.tool import read_arguments
-from pytest_agentbench.messages.content import UnreadableError, field, found, is_list, shown, text_field
+from pytest_agentbench.messages.content import UnreadableError, field, found, is_list, text_field, validated
 
 
 def approvals_of(given: object, at: Keys) -> tuple[ApprovalRequest, ...]:
@@ -17,7 +17,7 @@ def approvals_of(given: object, at: Keys) -> tuple[ApprovalRequest, ...]:
 
 def decisions_of(given: object, at: Keys) -> tuple[Decision, ...]:
     """Read what a user decided: `[{kind, tool, arguments, id}]`; nothing where nothing is given."""
-    return tuple(_decision(one, (*at, index)) for index, one in enumerate(_listed(given, at)))
+    return tuple(validated(Decision, one, (*at, index)) for index, one in enumerate(_listed(given, at)))
 
 
 def _listed(given: object, at: Keys) -> Sequence[object]:
@@ -48,11 +48,3 @@ def _request(given: object, at: Keys) -> ApprovalRequest:
     except (ValidationError, TypeError) as error:
         names = ", ".join(DECISIONS)
         raise UnreadableError(f"{found(given)}, expected an approval; `allowed` lists some of {names}", at) from error
-
-
-def _decision(given: object, at: Keys) -> Decision:
-    try:
-        return given if isinstance(given, Decision) else Decision.model_validate(given)
-    except ValidationError as error:
-        one = error.errors(include_url=False, include_context=False)[0]
-        raise UnreadableError(f"found {shown(one['input'])}, {one['msg']}", (*at, *one["loc"])) from None

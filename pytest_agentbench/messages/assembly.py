@@ -3,10 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from pytest_agentbench.core.acts import Act, GoalItem
-from pytest_agentbench.core.approvals import ApprovalRequest, Decision
-from pytest_agentbench.core.events import Event
-from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.misfit import Keys
 from pytest_agentbench.core.tool import Requestor, ToolCall, read_arguments
 from pytest_agentbench.core.transcript import Message, Role
@@ -30,39 +26,15 @@ class Assembly:
         self._callers: dict[str, Requestor] = {}
         self._thoughts: list[str] = []
         self._role: Role | None = None
-        self._texts: list[str] = []
-        self._calls: list[ToolCall] = []
-        self._acts: tuple[Act, ...] | None = None
-        self._goal_items: tuple[GoalItem, ...] = ()
-        self._shows: tuple[str, ...] = ()
-        self._approvals: tuple[ApprovalRequest, ...] = ()
-        self._decisions: tuple[Decision, ...] = ()
-        self._is_new = False
-        self._by: str | None = None
-        self._events: tuple[Event, ...] = ()
-        self._output: JsonValue = None
+        self._start({})
 
-    def begin(
-        self,
-        role: Role,
-        *,
-        acts: tuple[Act, ...] | None = None,
-        goal_items: tuple[GoalItem, ...] = (),
-        shows: tuple[str, ...] = (),
-        approvals: tuple[ApprovalRequest, ...] = (),
-        decisions: tuple[Decision, ...] = (),
-        by: str | None = None,
-        events: tuple[Event, ...] = (),
-        output: JsonValue = None,
-    ) -> None:
-        """Begin a message; `by` is the agent that it names, `events` and `output` are those that it holds."""
+    def begin(self, role: Role, **fields: Any) -> None:
+        """Begin a message; `fields` are those of a `Message` that are no part of what is said, thought or called."""
         self._flush()
         if role != "assistant":
             self._leave_thoughts()
-        self._role, self._acts, self._is_new, self._by = role, acts, True, by
-        self._goal_items, self._shows = goal_items, shows
-        self._approvals, self._decisions = approvals, decisions
-        self._events, self._output = events, output
+        self._role = role
+        self._start(fields, is_new=True)
 
     def go_on(self, *, call: bool = False, thought: bool = False) -> None:
         """Go on with the agent's message, or begin one where the part does not belong to it.
@@ -133,23 +105,17 @@ class Assembly:
         """Close the message whose parts are being read; thoughts alone wait for the agent's next."""
         if self._role is None:
             return
-        if self._texts or self._calls or self._approvals or (self._is_new and not self._thoughts):
-            fields: dict[str, Any] = {"role": self._role, "content": "".join(self._texts) if self._texts else None}
+        fields, calls = self._fields, self._calls
+        if self._texts or calls or fields.get("approvals") or (self._is_new and not self._thoughts):
             if self._role == "assistant":
-                fields |= {"thoughts": "\n".join(self._thoughts) or None, "by": self._by}
-                fields |= {"approvals": self._approvals, "events": self._events, "output": self._output}
-                self._calls = [call.model_copy(update={"by": self._by}) for call in self._calls]
+                fields = {**fields, "thoughts": "\n".join(self._thoughts) or None}
+                calls = [call.model_copy(update={"by": fields.get("by")}) for call in calls]
                 self._thoughts = []
             elif self._role == "user":
-                fields |= {
-                    "requestor": "user",
-                    "acts": self._acts,
-                    "goal_items": self._goal_items,
-                    "shows": self._shows,
-                    "decisions": self._decisions,
-                }
-            self._done.append(Message(**fields, tool_calls=tuple(self._calls)))
-        self._close()
+                fields = {**fields, "requestor": "user"}
+            content = "".join(self._texts) if self._texts else None
+            self._done.append(Message(role=self._role, content=content, tool_calls=tuple(calls), **fields))
+        self._start({})
 
     def _leave_thoughts(self) -> None:
         """Keep thoughts that no message of the agent follows."""
@@ -157,11 +123,11 @@ class Assembly:
             self._done.append(Message(role="assistant", thoughts="\n".join(self._thoughts)))
             self._thoughts = []
 
-    def _close(self) -> None:
-        self._texts, self._calls, self._acts, self._is_new, self._by = [], [], None, False, None
-        self._goal_items, self._shows = (), ()
-        self._approvals, self._decisions = (), ()
-        self._events, self._output = (), None
+    def _start(self, fields: dict[str, Any], *, is_new: bool = False) -> None:
+        """Have nothing read of a message but `fields`."""
+        self._fields, self._is_new = fields, is_new
+        self._texts: list[str] = []
+        self._calls: list[ToolCall] = []
 
 
 def joined(messages: Sequence[Message]) -> list[Message]:

@@ -1,25 +1,30 @@
 """Messages with a role: OpenAI's chat, Anthropic's, LangChain's, Gemini's contents, τ²-bench's; and lone parts."""
 
 from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from typing import Any
 
 from pydantic import ValidationError
 
 from pytest_agentbench.core.acts import ACT_KINDS, Act, GoalItem
-from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.json_values import JsonValue, to_json
 from pytest_agentbench.core.misfit import Keys
 from pytest_agentbench.core.names import listing
-from pytest_agentbench.core.tool import Requestor, ToolCall
+from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.transcript import Role
 from pytest_agentbench.messages.approvals import approvals_of, decisions_of
-from pytest_agentbench.messages.assembly import Assembly, read_call, said_failed
+from pytest_agentbench.messages.assembly import Assembly, read_call, read_result
 from pytest_agentbench.messages.blocks import is_call, is_part, is_thought, known_calls, read_part
-from pytest_agentbench.messages.content import UnreadableError, field, found, is_list, result_text, shown, text_field
+from pytest_agentbench.messages.content import (
+    UnreadableError,
+    field,
+    found,
+    is_list,
+    shown,
+    text_field,
+    validated,
+)
 from pytest_agentbench.messages.responses import is_responses_call, is_responses_item
-
-M = TypeVar("M", bound=Model)
 
 ROLES: dict[str, Role] = {
     "assistant": "assistant",
@@ -69,21 +74,30 @@ def read_message(item: object, at: Keys, into: Assembly) -> None:
     role = _role(item, at)
     parts = field(item, "parts") if is_list(field(item, "parts")) else content
     if role == "tool" and not _holds_results(parts):
-        _read_tool(item, content, into)
+        read_result(item, into)
         return
-    into.begin(
-        "user" if role == "tool" else role,
-        acts=acts_of(item, at) if role == "user" else None,
-        goal_items=goal_items_of(item, at) if role == "user" else (),
-        shows=_shows_of(item, at) if role == "user" else (),
-        approvals=approvals_of(field(item, "approvals"), (*at, "approvals")) if role == "assistant" else (),
-        decisions=decisions_of(field(item, "decisions"), (*at, "decisions")) if role == "user" else (),
-        by=text_field(item, "name") or None,
-        events=_events(field(item, "events")) if role == "assistant" else (),
-        output=_output(item) if role == "assistant" else None,
-    )
+    into.begin("user" if role == "tool" else role, **_fields(item, role, at))
     place = (*at, "content" if parts is content else "parts")
     _read_content(item, parts, place, at, into)
+
+
+def _fields(item: object, role: Role, at: Keys) -> dict[str, Any]:
+    """Read what a message of ours says besides words, thoughts and calls."""
+    if role == "user":
+        return {
+            "acts": _acts_of(item, (*at, "acts")),
+            "goal_items": _goal_items_of(item, (*at, "goal_items")),
+            "shows": _shows_of(item, (*at, "shows")),
+            "decisions": decisions_of(field(item, "decisions"), (*at, "decisions")),
+        }
+    if role == "assistant":
+        return {
+            "approvals": approvals_of(field(item, "approvals"), (*at, "approvals")),
+            "by": text_field(item, "name") or None,
+            "events": _events(field(item, "events")),
+            "output": _output(item),
+        }
+    return {}
 
 
 def _read_content(item: object, parts: object, place: Keys, at: Keys, into: Assembly) -> None:
@@ -111,16 +125,6 @@ def _read_content(item: object, parts: object, place: Keys, at: Keys, into: Asse
         read_part(output, (*at, "additional_kwargs", "tool_outputs", index), into)
 
 
-def _read_tool(item: object, content: object, into: Assembly) -> None:
-    into.answer(
-        result_text(content),
-        call_id=text_field(item, "tool_call_id", "id"),
-        failed=said_failed(item, content),
-        name=text_field(item, "name"),
-        requestor=_requestor(item),
-    )
-
-
 def _events(given: object) -> tuple[Event, ...]:
     """Read events of the form in which an import writes them; a list of anything else is somebody else's."""
     try:
@@ -133,10 +137,6 @@ def _output(item: object) -> JsonValue:
     """Read a typed answer beside a message's content; a text is none."""
     output = item.get("output") if isinstance(item, Mapping) else None
     return None if output is None or isinstance(output, str) else to_json(output)
-
-
-def _requestor(item: object) -> Requestor | None:
-    return "user" if text_field(item, "requestor") == "user" else None
 
 
 def _holds_results(parts: object) -> bool:
@@ -183,8 +183,8 @@ def _role(item: object, at: Keys) -> Role:
 
 def _calls(item: object, at: Keys) -> list[ToolCall]:
     """Read the calls that stand beside a message's content."""
-    listed = [(name,) for name in ("tool_calls", "invalid_tool_calls")]
-    calls = [call for keys in listed for call in _listed(field(item, *keys), (*at, *keys))]
+    calls = _listed(field(item, "tool_calls"), (*at, "tool_calls"))
+    calls += _listed(field(item, "invalid_tool_calls"), (*at, "invalid_tool_calls"))
     single = field(item, "function_call")
     if single is not None:
         calls.append(read_call(single, (*at, "function_call")))
@@ -199,58 +199,45 @@ def _calls(item: object, at: Keys) -> list[ToolCall]:
 def _listed(calls: object, at: Keys) -> list[ToolCall]:
     if calls is None:
         return []
-    if not isinstance(calls, list | tuple):
+    if not is_list(calls):
         raise UnreadableError(f"{found(calls)}, expected a list of tool calls", at)
     return [read_call(call, (*at, index)) for index, call in enumerate(calls)]
 
 
-def acts_of(item: object, at: Keys) -> tuple[Act, ...] | None:
+def _acts_of(item: object, at: Keys) -> tuple[Act, ...] | None:
     """Give what a user meant with a message: `acts`, a list of kinds or `{kind, about, facts}`; None where unsaid."""
     given = field(item, "acts")
     if given is None:
         return None
-    at = (*at, "acts")
     if not isinstance(given, Sequence) or isinstance(given, str):
         raise UnreadableError(f"found {shown(given)}, expected a list of acts", at)
     return tuple(one if isinstance(one, Act) else _act(one, (*at, index)) for index, one in enumerate(given))
-
-
-def goal_items_of(item: object, at: Keys) -> tuple[GoalItem, ...]:
-    """Give what a user said of its goal with a message: `goal_items`, a list of `{text, done}`."""
-    place = (*at, "goal_items")
-    return tuple(
-        one if isinstance(one, GoalItem) else _valid(GoalItem, one, (*place, index))
-        for index, one in enumerate(_several(item, "goal_items", place))
-    )
-
-
-def _shows_of(item: object, at: Keys) -> tuple[str, ...]:
-    """Give the modifiers that a user said it acted out with a message: `shows`, a list of names."""
-    place = (*at, "shows")
-    several = _several(item, "shows", place)
-    for index, one in enumerate(several):
-        if not isinstance(one, str):
-            raise UnreadableError(f"found {shown(one)}, expected the name of a modifier", (*place, index))
-    return tuple(map(str, several))
-
-
-def _several(item: object, name: str, at: Keys) -> Sequence[object]:
-    given = field(item, name)
-    if given is not None and not isinstance(given, list | tuple):
-        raise UnreadableError(f"found {shown(given)}, expected a list", at)
-    return given or ()
 
 
 def _act(given: object, at: Keys) -> Act:
     form = given if isinstance(given, dict) else {"kind": given}
     if form.get("kind") not in ACT_KINDS:
         raise UnreadableError(f"found {shown(form.get('kind'))}, allowed: {listing(map(repr, ACT_KINDS))}", at)
-    return _valid(Act, form, at)
+    return validated(Act, form, at)
 
 
-def _valid(kind: type[M], given: object, at: Keys) -> M:
-    try:
-        return kind.model_validate(given)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False)[0]
-        raise UnreadableError(f"found {shown(first['input'])}, {first['msg']}", (*at, *first["loc"])) from None
+def _goal_items_of(item: object, at: Keys) -> tuple[GoalItem, ...]:
+    """Give what a user said of its goal with a message: `goal_items`, a list of `{text, done}`."""
+    return tuple(
+        validated(GoalItem, one, (*at, index)) for index, one in enumerate(_several(field(item, "goal_items"), at))
+    )
+
+
+def _shows_of(item: object, at: Keys) -> tuple[str, ...]:
+    """Give the modifiers that a user said it acted out with a message: `shows`, a list of names."""
+    several = _several(field(item, "shows"), at)
+    for index, one in enumerate(several):
+        if not isinstance(one, str):
+            raise UnreadableError(f"found {shown(one)}, expected the name of a modifier", (*at, index))
+    return tuple(map(str, several))
+
+
+def _several(given: object, at: Keys) -> Sequence[object]:
+    if given is not None and not is_list(given):
+        raise UnreadableError(f"found {shown(given)}, expected a list", at)
+    return given or ()

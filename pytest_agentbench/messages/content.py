@@ -2,11 +2,16 @@
 
 import reprlib
 from collections.abc import Mapping
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, TypeVar
 
+from pydantic import ValidationError
+
+from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.misfit import Keys, dotted
 from pytest_agentbench.core.text import printable, shorten, stable
+
+M = TypeVar("M", bound=Model)
 
 SHOWN_WIDTH = 120
 """Characters of a repr in an error."""
@@ -101,6 +106,15 @@ def field(message: object, *names: str) -> Any:
         if value is not None:
             return value
     return None
+
+
+def validated(kind: type[M], given: object, at: Keys) -> M:
+    """Read one of our own models; raise `UnreadableError` for the first thing in it that does not fit."""
+    try:
+        return kind.model_validate(given)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        raise UnreadableError(f"found {shown(first['input'])}, {first['msg']}", (*at, *first["loc"])) from None
 
 
 def text_field(message: object, *names: str) -> str:
