@@ -17,7 +17,7 @@ from pytest_agentbench.spec.loading import read_document
 from pytest_agentbench.suites.argument_schema import argument_misfits
 from pytest_agentbench.suites.extends import read_suite_document
 from pytest_agentbench.suites.rule_check import rule_faults
-from pytest_agentbench.suites.scenario_files import Entry, read_scenario_file
+from pytest_agentbench.suites.scenario_files import Entry, entries_in, read_scenario_file
 from pytest_agentbench.suites.task_fields import HANDOFF, arguments_path, calls_of, is_approval, stated_calls
 
 _APPROVAL = " approval"
@@ -144,7 +144,7 @@ class Finder:
 
     def __init__(self, suite_path: Path) -> None:
         self._suite_path = suite_path
-        self._entries: dict[Path, dict[str, list[Entry]]] = {}
+        self._entries: dict[Path, list[Entry]] = {}
         self._suite: Document | None = None
         self._policies: tuple[Document, bool] | None = None
 
@@ -174,7 +174,7 @@ class Finder:
 
     def state_problem(self, scenario: Scenario, misfit: Misfit) -> Problem:
         """Describe what is wrong in the state that a scenario begins with."""
-        entry = self._entry(scenario)
+        entry = self.entry(scenario)
         if entry is None:
             message, hint = f"{dotted(misfit.path)}: {misfit.message}", misfit.hint
             return Problem(file=Path(scenario.file), line=scenario.line, key="state", message=message, hint=hint)
@@ -184,57 +184,53 @@ class Finder:
 
     def call(self, scenario: Scenario, kind: str, index: int) -> "_Found | None":
         """Find a call of a scenario in its file, or None when the file has changed since."""
-        entry = self._entry(scenario)
-        return None if entry is None else _call_at(entry, kind, index)
+        entry = self.entry(scenario)
+        try:
+            return None if entry is None else _call_at(entry, kind, index)
+        except (LookupError, TypeError, AttributeError):
+            return None
 
-    def _entry(self, scenario: Scenario) -> Entry | None:
-        file = Path(scenario.file)
+    def entry(self, scenario: Scenario) -> Entry | None:
+        """Find a scenario in its file, or None when it is not there any more."""
+        file = Path(scenario.file or self._suite_path)
         if file not in self._entries:
             self._entries[file] = self._read(file)
-        entries = self._entries[file].get(scenario.task.id, [])
-        return next((entry for entry in entries if entry.document.line(entry.path) == scenario.line), None)
+        named = [one for one in self._entries[file] if str(one.value.get("id")) == scenario.task.id]
+        # versions of a τ² task, one a line, have one id
+        here = [one for one in named if one.document.line(one.path) == scenario.line]
+        return next(iter(here or named), None)
 
-    def _read(self, file: Path) -> dict[str, list[Entry]]:
-        found: dict[str, list[Entry]] = {}
+    def _read(self, file: Path) -> list[Entry]:
         try:
-            entries = [entry for entry in self._suite_entries() if entry.document.file_of(entry.path) == file]
-            entries = entries or list(read_scenario_file(file))
+            inline = entries_in(read_suite_document(self._suite_path))
+            entries = [one for one in inline if one.document.file_of(one.path) == file] or [*read_scenario_file(file)]
         except SuiteError:  # as above: positions are lost, the problem is told all the same
-            return {}
-        for entry in entries:
-            if isinstance(entry.value, dict):
-                found.setdefault(str(entry.value.get("id")), []).append(entry)
-        return found
-
-    def _suite_entries(self) -> Iterator[Entry]:
-        document = read_suite_document(self._suite_path)
-        for index, value in enumerate(document.value["scenarios"]):
-            yield Entry(document=document, path=("scenarios", index), value=value)
+            return []
+        return [one for one in entries if isinstance(one.value, dict)]
 
 
 def _call_at(entry: Entry, kind: str, index: int) -> _Found:
-    ours = () if entry.is_own else ("agentbench",)
-    several = "expect_any" in entry.value and stated_calls(entry.value.get("expect")) is None and entry.is_own
+    ours = entry.ours[len(entry.path) :]
+    form = entry.value.get(ours[0], {}) if ours else entry.value
+    is_first_way = entry.is_own and "expect_any" in form and stated_calls(form.get("expect")) is None
     if kind.endswith(_APPROVAL):
         kind = kind.removesuffix(_APPROVAL)
-        form = entry.value if entry.is_own else entry.value["agentbench"]
-        index = [at for at, item in enumerate(form[kind]) if is_approval(item)][index]
-        path: Keys = (*ours, kind, index, "approval")
+        place = [at for at, item in enumerate(form[kind]) if is_approval(item)][index]
+        path: Keys = (*ours, kind, place, "approval")
     elif kind == "never":
-        items = (entry.value if entry.is_own else entry.value["agentbench"])["never"]
-        path = (*ours, "never", _nth_call(items, index))
+        path = (*ours, kind, _nth_call(form[kind], index))
     elif kind.startswith("expect_any"):
-        path = (*ours, "expect_any", int(kind.partition(".")[2]) + several, index)
-    elif kind == "expect" and several:
+        path = (*ours, "expect_any", int(kind.partition(".")[2]) + is_first_way, index)
+    elif is_first_way:
         path = ("expect_any", 0, index)
     elif kind in entry.value:
         path = (kind, _nth_call(entry.value[kind], index))
     else:
         path = ("evaluation_criteria", "actions", index)
-    form = entry.value
+    found = entry.value
     for step in path:
-        form = form[step]
-    return _Found(document=entry.document, path=(*entry.path, *path), form=form)
+        found = found[step]
+    return _Found(document=entry.document, path=(*entry.path, *path), form=found)
 
 
 def _nth_call(items: list[JsonValue], index: int) -> int:

@@ -53,18 +53,16 @@ from pytest_agentbench.spec.suite import (
     RecipeForm,
     RecordedForm,
 )
-from pytest_agentbench.suites.roles import RoleReader, given
+from pytest_agentbench.suites.roles import SUITES_FOLDER, RoleReader, given
 
 T = TypeVar("T")
 
 _OF_WALKS = frozenset(("agents", "candidates", "complexity", "nodes", "traces", "weights"))
 """Keys of a recipe that say what walks are like: who writes one has walks."""
 
-_SUITES_FOLDER = "paths are relative to the suite's folder"
 
-
-class PartReader:
-    """Turns parts of a suite file into what they mean, notes what is wrong there, and the files they name (`files`)."""
+class PartReader(RoleReader):
+    """Turns parts of a suite file into what they mean, and notes what is wrong there."""
 
     def __init__(
         self,
@@ -80,17 +78,13 @@ class PartReader:
 
         `listing` leaves out committed lists of tools.
         """
+        super().__init__(document, root, problems, common)
         self._listing = listing
-        self._document = document
         self._written = written
-        self._root = root
-        self._problems = problems
-        self.files: dict[str, Path] = {}
         self.clocked: list[Keys] = []
         """Where processes are started that get the suite's clock."""
         self.adapt: Callable[[Scenario], Scenario | Misfit | None] = lambda scenario: scenario
         """Gives a scenario as the environment wants it, None where it is left out, or what is wrong with it."""
-        self.roles = RoleReader(document, root, problems, common, self.file)
 
     def agent(self, form: Any) -> AgentSpec:
         """Read `agent:`."""
@@ -100,13 +94,13 @@ class PartReader:
             case RecordedForm():
                 return AgentSpec(kind="transcripts", files=self._transcripts(form.transcripts))
             case ChatAgentForm():
-                return self.roles.chat_agent(form.openai)
+                return self.chat_agent(form.openai)
             case HttpAgentForm():
                 for one in misplaced(self._written.value["agent"]["http"]):
                     self._wrong(("agent", "http", *one.path), one.message, one.hint)
                 if (service := getattr(form.http, "serve", None)) is not None:
                     self._service(service, ("agent", "http", "serve"))
-                return self.roles.http_agent(form.http, serial=form.serial)
+                return self.http_agent(form.http, serial=form.serial)
             case FactoryForm():
                 return AgentSpec(kind="factory", target=form.factory, **given(form, but=("factory",)))
             case CallableForm():
@@ -178,10 +172,6 @@ class PartReader:
             self._problems += [told] if told not in self._problems else []
             return otherwise
 
-    def _beside(self, path: Keys) -> Path:
-        """Give the folder that paths at `path` are seen from: that of the file in which they are written."""
-        return self._document.file_of(path).parent
-
     def generate(self, form: RecipeForm) -> GenerateSpec:
         """Read `generate:`; a folder outside the suite's own is refused, since what is written is the suite's."""
         out = (self._root / form.out).resolve()
@@ -212,25 +202,12 @@ class PartReader:
             complexity=form.complexity,
             traces=tuple(traces),
             agents={name: self.file(file, ("generate", "agents", name)) for name, file in form.agents.items()},
-            model=self.roles.generator(form.llm) if form.llm else None,
+            model=self.generator(form.llm) if form.llm else None,
         )
 
     def _in_order(self, key: str, least: int, most: int) -> None:
         if least > most:
             self._wrong(("generate", key), f"min is {least}, more than max, which is {most}")
-
-    def file(self, name: str, path: Keys, hint: str = _SUITES_FOLDER) -> Path:
-        """Give the file that a key names, seen from the folder of its file; note, with a hint, that it is not there."""
-        folder = self._beside(path)
-        file = folder / name
-        try:
-            if file.is_file():
-                self.files[name if folder == self._root else os.path.relpath(file, self._root)] = file
-            else:
-                self._wrong(path, f"there is no file {name!r} in {folder}", hint)
-        except (OSError, ValueError) as error:
-            self._wrong(path, f"{name!r} is not a path: {error}")
-        return file
 
     def _transcripts(self, names: str | tuple[str, ...]) -> tuple[Path, ...]:
         path: Keys = ("agent", "transcripts")
@@ -307,7 +284,7 @@ class PartReader:
         if form.tool_list is None or self._listing:
             return None
         return self.file(
-            form.tool_list, (*path, "list"), f"`agentbench tools SUITE -o FILE` writes it; {_SUITES_FOLDER}"
+            form.tool_list, (*path, "list"), f"`agentbench tools SUITE -o FILE` writes it; {SUITES_FOLDER}"
         )
 
     def _state(self, form: Compared) -> StateSpec:
@@ -328,9 +305,6 @@ class PartReader:
                 return StateSpec(kind="plugin", options={"plugin": form.plugin, **(form.model_extra or {})}, **compared)
         self._wrong(path, "the state has no sqlite, json, own or plugin", "name where the state comes from")
         return StateSpec(kind="own", **compared)
-
-    def _wrong(self, path: Keys, message: str, hint: str = "") -> None:
-        self._problems.append(self._document.problem(path, message, hint))
 
 
 def _keys(form: Compared) -> set[str]:

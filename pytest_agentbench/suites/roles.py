@@ -1,6 +1,6 @@
 """Which models play which role in a suite: what a role does not say of its model, the suite's `llm` says."""
 
-from collections.abc import Callable
+import os
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,8 @@ from pytest_agentbench.spec.suite import (
     PlayedUserForm,
 )
 
+SUITES_FOLDER = "paths are relative to the suite's folder"
+
 
 def given(form: Written, *, but: tuple[str, ...] = ()) -> dict[str, Any]:
     """Give the keys that a form says, but for some, with their values as they are."""
@@ -38,22 +40,32 @@ def given(form: Written, *, but: tuple[str, ...] = ()) -> dict[str, Any]:
 
 
 class RoleReader:
-    """Reads roles; each takes from the suite's `llm` what it does not say itself."""
+    """Reads roles, and the files that a suite names; each role takes from its `llm` what it does not say itself."""
 
-    def __init__(
-        self,
-        document: Document,
-        root: Path,
-        problems: list[Problem],
-        common: ModelForm | None,
-        file: Callable[[str, Keys], Path],
-    ) -> None:
-        """Read parts of `document`; `file` gives the path of a file that a key names and notes when there is none."""
+    def __init__(self, document: Document, root: Path, problems: list[Problem], common: ModelForm | None) -> None:
+        """Read parts of `document`; `common` is the suite's `llm`."""
         self._document = document
         self._root = root
         self._problems = problems
         self._common = given(common) if common else {}
-        self._file = file
+        self.files: dict[str, Path] = {}
+
+    def file(self, name: str, path: Keys, hint: str = SUITES_FOLDER) -> Path:
+        """Give the file that a key names, seen from the folder of its file; note, with a hint, that it is not there."""
+        folder = self._beside(path)
+        file = folder / name
+        try:
+            if file.is_file():
+                self.files[name if folder == self._root else os.path.relpath(file, self._root)] = file
+            else:
+                self._wrong(path, f"there is no file {name!r} in {folder}", hint)
+        except (OSError, ValueError) as error:
+            self._wrong(path, f"{name!r} is not a path: {error}")
+        return file
+
+    def _beside(self, path: Keys) -> Path:
+        """Give the folder that paths at `path` are seen from: that of the file in which they are written."""
+        return self._document.file_of(path).parent
 
     def user(self, form: str | PlayedUserForm) -> UserSpec:
         """Read `user:`."""
@@ -90,10 +102,10 @@ class RoleReader:
             return None
         asked = form.calibration
         asked = CalibrationForm(file=asked) if isinstance(asked, str) else asked
-        beside = self._document.file_of(("judge", "calibration")).parent
+        folder = self._beside(("judge", "calibration"))
         return JudgeSpec(
             model=self._model(form.llm, ("judge", "llm")),
-            calibration=CalibrationSpec(file=beside / asked.file, kappa=asked.kappa) if asked else None,
+            calibration=CalibrationSpec(file=folder / asked.file, kappa=asked.kappa) if asked else None,
             **given(form, but=("llm", "calibration")),
         )
 
@@ -155,7 +167,7 @@ class RoleReader:
                 self._wrong((*path, key), f"transport: {PYDANTIC_AI} takes no {key}", hint)
 
     def _text(self, name: str, path: Keys) -> str:
-        file = self._file(name, path)
+        file = self.file(name, path)
         try:
             return file.read_text(encoding="utf-8") if file.is_file() else ""
         except (OSError, ValueError) as error:

@@ -47,6 +47,11 @@ class Entry:
             return True
         return isinstance(self.value, dict) and "user_scenario" not in self.value and bool(_OWN_KEYS & set(self.value))
 
+    @property
+    def ours(self) -> Keys:
+        """The path to the fields that are our own, which a task of others holds under a key."""
+        return self.path if self.is_own else (*self.path, EXTRAS_KEY)
+
 
 def read_scenario_file(file: Path, substitution: Substitution | None = None) -> Iterator[Entry]:
     """Give what a scenario file holds; raise `SuiteError` when it cannot be read at all."""
@@ -74,8 +79,7 @@ def read_scenario(entry: Entry, problems: list[Problem], *, checked: bool = Fals
     else:
         found = scenario_of(entry.value, entry.path)
     if isinstance(found, Scenario) and found.replies:
-        base = entry.path if entry.is_own else (*entry.path, EXTRAS_KEY)
-        replies = with_schemas(found.replies, entry.document.file_of(base).parent, base)
+        replies = with_schemas(found.replies, entry.document.file_of(entry.ours).parent, entry.ours)
         found = replies if isinstance(replies, list) else found.model_copy(update={"replies": replies})
     if isinstance(found, list):
         problems += [entry.document.problem(one.path, one.message, one.hint, at_key=one.at_key) for one in found]
@@ -89,6 +93,13 @@ def read_scenario(entry: Entry, problems: list[Problem], *, checked: bool = Fals
     if entry.is_own and KEY in entry.value:
         place["review"] = review_of(entry.value, entry.value if entry.written is None else entry.written)
     return found.model_copy(update=place)
+
+
+def entries_in(document: Document) -> Iterator[Entry]:
+    """Give what stands under `scenarios` of a suite file itself: scenarios, and names of files."""
+    forms = document.value.get("scenarios") if isinstance(document.value, dict) else None
+    for index, value in enumerate(forms if isinstance(forms, list) else ()):
+        yield Entry(document=document, path=("scenarios", index), value=value)
 
 
 def find_scenario_files(root: Path, pattern: str) -> list[Path] | str:

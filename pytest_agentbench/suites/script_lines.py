@@ -5,7 +5,7 @@ known, and a rule that asks for consent cannot be measured there.
 """
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,9 +17,8 @@ from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import ToolCall, Toolset, ToolSpec
 from pytest_agentbench.spec.document import Document
-from pytest_agentbench.spec.loading import read_document
+from pytest_agentbench.suites.call_check import Finder
 from pytest_agentbench.suites.language import Language, language_of
-from pytest_agentbench.suites.scenario_files import Entry, read_scenario_file
 
 CHOICES = f'write `{{confirm: "…"}}` or another act in place of the words; acts: {", ".join(ACT_KINDS)}'
 """What to do about such a line."""
@@ -104,22 +103,8 @@ class Unlabelled:
 
 def form_of(suite: Suite, scenario: Scenario) -> tuple[Document, Keys] | None:
     """Read a scenario's file anew; give it with the path to what is ours of the scenario, None where it is gone."""
-    file = Path(scenario.file or suite.path)
-    found = read_scenario_file(file) if file != suite.path else _entries(file)
-    entries = [entry for entry in found if _id(entry) == scenario.task.id]
-    if len(entries) > 1:  # versions of a τ² task, one a line, have one id
-        entries = [entry for entry in entries if entry.document.line(entry.path) == scenario.line]
-    for entry in entries:
-        return entry.document, entry.path if entry.is_own else (*entry.path, "agentbench")
-    return None
-
-
-def _entries(file: Path) -> Iterator[Entry]:
-    """Give the scenarios that stand in a suite file itself."""
-    document = read_document(file)
-    forms = document.value.get("scenarios", ()) if isinstance(document.value, dict) else ()
-    for index, form in enumerate(forms if isinstance(forms, list) else ()):
-        yield Entry(document=document, path=("scenarios", index), value=form)
+    entry = Finder(suite.path).entry(scenario)
+    return (entry.document, entry.ours) if entry else None
 
 
 _CONSENT = frozenset({"confirm_before", "confirmed"})
@@ -159,7 +144,3 @@ def unlabelled(suite: Suite, toolset: Toolset, scenarios: Iterable[Scenario] | N
             if line.act is None and call_of(line.text, tools) is None
         ]
     return found
-
-
-def _id(entry: Entry) -> str | None:
-    return str(entry.value["id"]) if isinstance(entry.value, dict) and "id" in entry.value else None

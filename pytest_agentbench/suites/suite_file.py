@@ -35,6 +35,7 @@ from pytest_agentbench.suites.parts import PartReader
 from pytest_agentbench.suites.rule_check import rule_misfits, state_misfits
 from pytest_agentbench.suites.scenario_files import (
     Entry,
+    entries_in,
     find_scenario_files,
     id_problems,
     keyed_apart,
@@ -118,9 +119,9 @@ class _SuiteReader:
             environment=environment,
             language=self._language(),
             user=self._user(),
-            cassette=self._parts.roles.cassette(form.cassette),
+            cassette=self._parts.cassette(form.cassette),
             judge=self._judge(),
-            auditor=self._parts.roles.auditor(form.auditor),
+            auditor=self._parts.auditor(form.auditor),
             rubric=self._rubric(),
             policies=policies,
             scenarios=self._scenarios(policies),
@@ -186,10 +187,10 @@ class _SuiteReader:
         return (key,) not in self._broken and (key in self._document.value or key != "agent")
 
     def _user(self) -> UserSpec:
-        return self._parts.roles.user(self._form.user) if self._fits("llm") else UserSpec()
+        return self._parts.user(self._form.user) if self._fits("llm") else UserSpec()
 
     def _judge(self) -> JudgeSpec | None:
-        return self._parts.roles.judge(self._form.judge) if self._fits("llm") else None
+        return self._parts.judge(self._form.judge) if self._fits("llm") else None
 
     def _default_name(self) -> str:
         stem = self._path.name.removesuffix(".yaml").removesuffix("agentbench").rstrip(".")
@@ -245,39 +246,37 @@ class _SuiteReader:
 
     def _rubric(self) -> Rubric | None:
         form = self._form.rubric
-        if form is None:
-            return None
         if not isinstance(form, str):
             return form
-        file = self._parts.file(form, ("rubric",))
-        if file not in self._parts.files.values():
-            return None
+        document = self._named_document(form, ("rubric",))
         try:
-            rubric: Rubric = read_part(read_document(file), WrittenRubric)
+            return cast("Rubric", read_part(document, WrittenRubric)) if document else None
         except SuiteError as error:
             self._problems += error.problems
             return None
-        return rubric
+
+    def _named_document(self, name: str, path: Keys) -> Document | None:
+        """Read the file that a key names, None where that cannot be done."""
+        file = self._parts.file(name, path)
+        try:
+            return read_document(file) if file in self._parts.files.values() else None
+        except SuiteError as error:
+            self._problems += error.problems
+            return None
 
     def _policies(self) -> tuple[Policy, ...]:
         form = self._form.policies
         if not isinstance(form, str):
             return self._distinct_policies(form, self._document, ("policies",))
-        file = self._parts.file(form, ("policies",))
-        document: Document | None = None
-        found: tuple[Policy, ...] = ()
-        try:
-            document = read_document(file) if file in self._parts.files.values() else None
-            found = read_part(document, Policies) if document else ()
-        except SuiteError as error:
-            self._problems += error.problems
-            if document is not None:
+        document = self._named_document(form, ("policies",))
+        if document is not None:
+            try:
+                return self._distinct_policies(read_part(document, Policies), document, ())
+            except SuiteError as error:
+                self._problems += error.problems
                 self._check_rules_of_wrong_policies(document, ())
-            document = None
-        if document is None:
-            self._broken.add(("policies",))
-            return ()
-        return self._distinct_policies(found, document, ())
+        self._broken.add(("policies",))
+        return ()
 
     def _distinct_policies(self, found: Iterable[Policy], document: Document, path: Keys) -> tuple[Policy, ...]:
         policies: dict[str, Policy] = {}
@@ -297,10 +296,10 @@ class _SuiteReader:
         return tuple(policies.values())
 
     def _scenarios(self, policies: tuple[Policy, ...]) -> tuple[Scenario, ...]:
-        forms, language = (self._document.value.get(key) for key in ("scenarios", "language"))
+        language = self._document.value.get("language")
         approvals = self._form.approvals
         found: list[tuple[Scenario, Entry]] = []
-        entries = self._entries(forms if isinstance(forms, list) else [])
+        entries = list(self._entries())
         self._problems += id_problems(entries)
         for entry in entries:
             if entry.document is not self._document:
@@ -318,14 +317,13 @@ class _SuiteReader:
                     scenario = scenario.model_copy(update={"language": language})
                 if scenario.approvals is None and approvals is not None:
                     scenario = scenario.model_copy(update={"approvals": approvals})
-                base = entry.path if entry.is_own else (*entry.path, "agentbench")
-                for one in self._session_misfits(scenario, (*base, "sessions")):
+                for one in self._session_misfits(scenario, (*entry.ours, "sessions")):
                     self._note(one, entry.document)
-                context = self._dated(scenario.context, entry.document, (*base, "context"))
+                context = self._dated(scenario.context, entry.document, (*entry.ours, "context"))
                 scenario = scenario.model_copy(update={"context": context})
                 found.append((scenario, entry))
                 if scenario.language is not None:
-                    self._check_language(scenario.language, entry.document, (*base, "language"))
+                    self._check_language(scenario.language, entry.document, (*entry.ours, "language"))
         if entries and not found and not self._problems:
             message = "the environment leaves every scenario out"
             self._problems.append(self._document.problem(("scenarios",), message, "take other files, or another split"))
@@ -352,28 +350,24 @@ class _SuiteReader:
             message = "the context counts dates from the first session, and would be wrong in this one"
             yield Misfit(path=where, message=message, hint="have the factory and tools take `now`")
 
-    def _entries(self, forms: list[JsonValue]) -> list[Entry]:
-        entries: list[Entry] = []
+    def _entries(self) -> Iterator[Entry]:
         seen: set[Path] = set()
-        for index, form in enumerate(forms):
-            path: Keys = ("scenarios", index)
+        for entry in entries_in(self._document):
+            form, path = entry.value, entry.path
             if isinstance(form, dict):
-                entries.append(Entry(document=self._document, path=path, value=form))
-            if path in self._broken or isinstance(form, dict):
-                continue
-            if self._generating and self._is_generated(form):
+                yield entry
+            if isinstance(form, dict) or path in self._broken or (self._generating and self._is_generated(form)):
                 continue
             files = find_scenario_files(self._document.file_of(path).parent, form)
-            if isinstance(files, str) and self._generating and self._is_recipe_wrong():
-                continue  # nobody can tell whether the recipe will write it
             if isinstance(files, str):
-                self._problems.append(self._document.problem(path, files, self._hint(form)))
+                # where the recipe is wrong, nobody can tell whether it will write them
+                if not (self._generating and self._is_recipe_wrong()):
+                    self._problems.append(self._document.problem(path, files, self._hint(form)))
                 continue
             for file in files:
                 if file.resolve() not in seen:
                     seen.add(file.resolve())
-                    entries += self._read_file(file)
-        return entries
+                    yield from self._read_file(file)
 
     def _hint(self, pattern: JsonValue) -> str:
         """Say what to do about a pattern that no file matches."""
@@ -406,12 +400,11 @@ class _SuiteReader:
 
     def _check_policies(self, found: list[tuple[Scenario, Entry]], known: list[str]) -> None:
         for scenario, entry in found:
-            base = entry.path if entry.is_own else (*entry.path, "agentbench")
             for index, name in enumerate(scenario.policies):
                 if name not in known:
                     listed = listing(map(repr, known)) or "none"
                     message = f"the policy {name!r} is not listed in the suite; listed: {listed}"
-                    path = (*base, "policies", index)
+                    path = (*entry.ours, "policies", index)
                     self._problems.append(entry.document.problem(path, message, suggestion(name, known)))
 
     def _gates(self, policies: tuple[Policy, ...]) -> tuple[str, ...]:
