@@ -3,7 +3,6 @@
 Nothing is ever fetched: what a schema refers to must stand in it.
 """
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -11,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from pytest_agentbench.core.errors import PatternBoundError
-from pytest_agentbench.core.json_values import JsonValue
+from pytest_agentbench.core.json_values import JsonValue, likeness
 from pytest_agentbench.core.patterns import PatternSyntaxError, pattern
 
 Keyword = Callable[[Any, Any, Any, Any], Iterator[Any] | None]
@@ -29,7 +28,7 @@ def schema_problem(schema: Mapping[str, Any]) -> str:
     from jsonschema.exceptions import SchemaError  # noqa: PLC0415 - 0.1 s to import, and few suites hold a schema
 
     try:
-        _class(schema).check_schema(dict(schema))
+        _extended(_known(schema), _counted_keywords).check_schema(dict(schema))
         return _dangling(schema)
     except SchemaError as error:
         place = ".".join(map(str, error.absolute_path))
@@ -44,11 +43,10 @@ def schema_misfit(value: JsonValue, schema: Mapping[str, Any]) -> str:
     Raise `PatternBoundError` where a pattern of the schema, or all of it, takes too long on the value.
     """
     from jsonschema.exceptions import best_match  # noqa: PLC0415 - as above
-    from referencing import Registry  # noqa: PLC0415 - as above
 
     try:
         with at_most_steps(_MOST_STEPS):
-            error = best_match(_class(schema)(dict(schema), registry=Registry()).iter_errors(value))
+            error = best_match(validator_of(schema, _counted_keywords).iter_errors(value))
     except RecursionError:
         raise PatternBoundError("the JSON Schema leads too deep into the value; write it without recursion") from None
     if error is None:
@@ -96,18 +94,29 @@ def _dangling(schema: Mapping[str, Any]) -> str:
     return ""
 
 
-def _class(schema: Mapping[str, Any]) -> Any:
+def validator_of(schema: Mapping[str, Any], keywords: Callable[[Any], dict[str, Keyword]]) -> Any:
+    """Give a validator of a schema; `keywords` gives those of one of `jsonschema`'s own. Nothing is ever fetched."""
+    from referencing import Registry  # noqa: PLC0415 - as above
+
+    return _extended(_known(schema), keywords)(dict(schema), registry=Registry())
+
+
+def _known(schema: Mapping[str, Any]) -> Any:
     from jsonschema.validators import Draft202012Validator, validator_for  # noqa: PLC0415 - as above
 
-    return _bounded(validator_for(schema, default=Draft202012Validator))
+    return validator_for(schema, default=Draft202012Validator)
 
 
-@lru_cache(maxsize=8)
-def _bounded(known: Any) -> Any:
+@lru_cache(maxsize=16)
+def _extended(known: Any, keywords: Callable[[Any], dict[str, Keyword]]) -> Any:
     from jsonschema.validators import extend  # noqa: PLC0415 - as above
 
     make: Any = extend
-    return make(known, {name: _counted(keyword) for name, keyword in bounded_keywords(known).items()})
+    return make(known, keywords(known))
+
+
+def _counted_keywords(known: Any) -> dict[str, Keyword]:
+    return {name: _counted(keyword) for name, keyword in bounded_keywords(known).items()}
 
 
 def bounded_keywords(known: Any) -> dict[str, Keyword]:
@@ -179,19 +188,8 @@ def _holds(value: Any, key: str) -> bool:
 
 
 def _unique(_: Any, wanted: Any, instance: Any, __: Any) -> Iterator[Any]:
-    if wanted and isinstance(instance, list):
-        seen = {json.dumps(_alike(one), sort_keys=True) for one in instance}
-        if len(seen) < len(instance):
-            yield refusal("a list with a repeated item")
-
-
-def _alike(value: Any) -> Any:
-    """Give numbers that are equal by value one form."""
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, list):
-        return [_alike(one) for one in value]
-    return {key: _alike(one) for key, one in value.items()} if isinstance(value, dict) else value
+    if wanted and isinstance(instance, list) and len(set(map(likeness, instance))) < len(instance):
+        yield refusal("a list with a repeated item")
 
 
 def refusal(message: str) -> Any:

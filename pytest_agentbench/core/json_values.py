@@ -4,7 +4,7 @@ import dataclasses
 import json
 import math
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime, time
 from decimal import Decimal
 from enum import Enum
@@ -94,6 +94,15 @@ def leaves(value: JsonValue) -> Iterator[str | int | float]:
             left.extend(reversed(one))
         elif isinstance(one, str | int | float) and not isinstance(one, bool):
             yield one
+
+
+def with_texts(value: JsonValue, change: Callable[[str], str]) -> JsonValue:
+    """Give a value with every text in it changed, however deep; keys stay."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, Mapping):
+        return {key: with_texts(item, change) for key, item in value.items()}
+    return [with_texts(item, change) for item in value] if isinstance(value, list | tuple) else value
 
 
 def decoded(text: str) -> JsonValue:

@@ -308,6 +308,22 @@ def read_document(file: Path) -> Document:
     return read_json(text, file) if file.suffix.lower() == ".json" else read_yaml(text, file)
 
 
+def node_at(text: str, path: Keys) -> yaml.Node | None:
+    """Give what stands at `path` of a YAML text as the parser has it, with its marks; None where nothing does."""
+    try:
+        node: yaml.Node | None = yaml.compose(text, Loader=LOADER)
+    except yaml.YAMLError:
+        return None
+    for step in path:
+        if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+            node = node.value[step]
+        elif isinstance(node, yaml.MappingNode):
+            node = next((value for key, value in node.value if key.value == step), None)
+        else:
+            return None
+    return node
+
+
 def begins_with_key(file: Path, key: str) -> bool:
     """Whether a YAML file is a mapping with a key at its top, as far as it can be read until there."""
     depth, is_key = 0, True

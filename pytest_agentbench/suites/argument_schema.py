@@ -7,12 +7,18 @@ nothing is ever fetched.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import date, datetime, time
-from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address
 from typing import Any
 from uuid import UUID
 
-from pytest_agentbench.core.json_schema import Keyword, at_most_steps, bounded_keywords, refusal, take_step
+from pytest_agentbench.core.json_schema import (
+    Keyword,
+    at_most_steps,
+    bounded_keywords,
+    refusal,
+    take_step,
+    validator_of,
+)
 from pytest_agentbench.core.json_values import to_json
 from pytest_agentbench.core.matchers import MATCHERS, holds_matcher, is_matcher
 from pytest_agentbench.core.misfit import Keys, Misfit, shown
@@ -98,34 +104,22 @@ def _fits_plainly(value: object, schema: object) -> bool:
 def _misfits(value: object, schema: object, parameters: Mapping[str, Any]) -> list[Misfit]:
     try:
         with at_most_steps(_MOST_STEPS):
-            return [misfit for error in _validator(parameters).descend(value, schema) for misfit in _told(error)]
+            return [
+                misfit for error in validator_of(parameters, _lenient).descend(value, schema) for misfit in _told(error)
+            ]
     except Exception:  # noqa: BLE001 - `jsonschema` raises whatever comes to it where a schema is none
         return []
 
 
-def _validator(parameters: Mapping[str, Any]) -> Any:
-    # many suites expect no arguments
-    from jsonschema.validators import Draft202012Validator, validator_for  # noqa: PLC0415 - 0.1 s to import
-    from referencing import Registry  # noqa: PLC0415 - the same
-
-    known = validator_for(parameters, default=Draft202012Validator)
-    # the registry holds nothing and fetches nothing
-    return _lenient(known)(dict(parameters), registry=Registry())
-
-
-@lru_cache(maxsize=8)
-def _lenient(known: Any) -> Any:
-    """Give a validator that lets matchers pass, and whose every keyword comes to an end."""
-    from jsonschema.validators import extend  # noqa: PLC0415 - as above
-
+def _lenient(known: Any) -> dict[str, Keyword]:
+    """Give the keywords of a validator that let matchers pass, and come to an end."""
     own: dict[str, Keyword] = {
         "format": _format,
-        "exclusiveMinimum": _above(known.VALIDATORS["exclusiveMinimum"]),
-        "exclusiveMaximum": _below(known.VALIDATORS["exclusiveMaximum"]),
+        "exclusiveMinimum": _exclusive(known.VALIDATORS["exclusiveMinimum"], "minimum"),
+        "exclusiveMaximum": _exclusive(known.VALIDATORS["exclusiveMaximum"], "maximum"),
     }
     every = {**bounded_keywords(known), **own}
-    make: Any = extend
-    return make(known, {name: _bounded(name, keyword) for name, keyword in every.items()})
+    return {name: _bounded(name, keyword) for name, keyword in every.items()}
 
 
 def _bounded(name: str, keyword: Keyword) -> Keyword:
@@ -148,14 +142,6 @@ def _format(_: Any, wanted: str, instance: Any, __: Any) -> Iterator[Any]:
             _FORMATS[wanted][0](instance)
         except ValueError:
             yield refusal("format")
-
-
-def _above(keyword: Keyword) -> Keyword:
-    return _exclusive(keyword, "minimum")
-
-
-def _below(keyword: Keyword) -> Keyword:
-    return _exclusive(keyword, "maximum")
 
 
 def _exclusive(keyword: Keyword, bound: str) -> Keyword:

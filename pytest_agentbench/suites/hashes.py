@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from pytest_agentbench.core.codec import digest
-from pytest_agentbench.core.json_values import JsonValue
+from pytest_agentbench.core.json_values import JsonValue, with_texts
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.suite import Suite
 
@@ -24,7 +24,13 @@ def scenario_hash(scenario: Scenario, secrets: tuple[str, ...] = ()) -> str:
     """
     ours = scenario.model_dump(exclude={"file", "line", "task", "review", "quarantine"}, exclude_defaults=True)
     content: JsonValue = {**ours, "task": scenario.task.model_dump(exclude_unset=True)}
-    return digest(_without(content, secrets) if secrets else content)
+
+    def without_secrets(text: str) -> str:
+        for secret in secrets:
+            text = text.replace(secret, "${}")
+        return text
+
+    return digest(with_texts(content, without_secrets) if secrets else content)
 
 
 def suite_hash(suite: Suite, parts: dict[str, JsonValue], files: Mapping[str, Path], mask: Mask) -> str:
@@ -51,15 +57,3 @@ def suite_hash(suite: Suite, parts: dict[str, JsonValue], files: Mapping[str, Pa
 def _file_hash(file: Path) -> str:
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def _without(value: JsonValue, secrets: tuple[str, ...]) -> JsonValue:
-    if isinstance(value, str):
-        for secret in secrets:
-            value = value.replace(secret, "${}")
-        return value
-    if isinstance(value, dict):
-        return {key: _without(item, secrets) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without(item, secrets) for item in value]
-    return value

@@ -24,7 +24,11 @@ class MalformedError(ValueError):
 
 
 class Record(Model):
-    """A recorded conversation without its place; see `Recording` for the fields."""
+    """A recorded conversation without its place.
+
+    `scenario` is the task id as written, empty where the log names none; `scenario_key` names one version of a task.
+    `label` is the agent's name as written. `extra` holds all other keys of the record.
+    """
 
     scenario: str = ""
     scenario_key: str | None = None

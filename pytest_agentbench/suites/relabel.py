@@ -16,7 +16,7 @@ from pytest_agentbench.core.errors import AgentBenchError, SuiteError
 from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.misfit import Keys
 from pytest_agentbench.spec.document import Document, read_json
-from pytest_agentbench.spec.loading import LOADER, YAML_SUFFIXES, read_yaml
+from pytest_agentbench.spec.loading import YAML_SUFFIXES, node_at, read_yaml
 
 _BOM = b"\xef\xbb\xbf"
 _CHANGED = "the file has changed since it was read"
@@ -64,17 +64,7 @@ def with_act(text: str, document: Document, path: Keys, act: ActKind) -> str:
 
 def _yaml_span(text: str, path: Keys) -> tuple[int, int]:
     """Give where the scalar at `path` begins and ends."""
-    try:
-        node = yaml.compose(text, Loader=LOADER)
-    except yaml.YAMLError:
-        node = None
-    for step in path:
-        if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
-            node = node.value[step]
-        elif isinstance(node, yaml.MappingNode):
-            node = next((value for key, value in node.value if key.value == step), None)
-        else:
-            node = None
+    node = node_at(text, path)
     if not isinstance(node, yaml.ScalarNode):
         raise ByHandError(_CHANGED)
     if node.style in _BLOCKS:

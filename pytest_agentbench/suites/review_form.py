@@ -9,9 +9,9 @@ import yaml
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import AgentBenchError, SuiteError
 from pytest_agentbench.core.file_models import form_misfits
-from pytest_agentbench.core.json_values import JsonValue
+from pytest_agentbench.core.json_values import JsonValue, with_texts
 from pytest_agentbench.core.scenario import Review
-from pytest_agentbench.spec.loading import LOADER, read_yaml
+from pytest_agentbench.spec.loading import node_at, read_yaml
 from pytest_agentbench.spec.scenario import ReviewForm
 
 KEY = "review"
@@ -65,8 +65,8 @@ def with_review(text: str, file: Path, index: int | None, value: JsonValue) -> s
     """
     for wrong in form_misfits(value, ReviewForm, (KEY,)):
         raise ReviewError(f"{file}: {'.'.join(map(str, wrong.path))}: {wrong.message}")
-    node = _scenario_node(text, index)
-    if node is None or node.flow_style or not node.value:
+    node = node_at(text, () if index is None else (index,))
+    if not isinstance(node, yaml.MappingNode) or node.flow_style or not node.value:
         raise ReviewError(f"{file}: the scenario is not written as YAML of one key a line; write its `review` by hand")
     line = f"{KEY}: {_flow(value)}"
     place = next((pair for pair in node.value if pair[0].value == KEY), None)
@@ -79,16 +79,6 @@ def with_review(text: str, file: Path, index: int | None, value: JsonValue) -> s
         changed = f"{text[: at.index]}{line}\n{' ' * at.column}{text[at.index :]}"
     _check(text, changed, file, index, value)
     return changed
-
-
-def _scenario_node(text: str, index: int | None) -> yaml.MappingNode | None:
-    try:
-        node = yaml.compose(text, Loader=LOADER)
-    except yaml.YAMLError:
-        return None
-    if index is not None:
-        node = node.value[index] if isinstance(node, yaml.SequenceNode) and index < len(node.value) else None
-    return node if isinstance(node, yaml.MappingNode) else None
 
 
 def _end(node: yaml.Node) -> int:
@@ -109,6 +99,10 @@ def _flow(value: JsonValue) -> str:
     return quoted.strip().removesuffix("\n...")
 
 
+def _unescaped(value: JsonValue) -> JsonValue:
+    return with_texts(value, lambda text: text.replace("$${", "${"))
+
+
 def _check(before: str, after: str, file: Path, index: int | None, value: JsonValue) -> None:
     """Raise `ReviewError` unless the file holds what it held, but for the review."""
     try:
@@ -118,11 +112,5 @@ def _check(before: str, after: str, file: Path, index: int | None, value: JsonVa
         raise ReviewError(f"{file}: its `review` must be written by hand: {error}") from error
     others = index is not None and [one for at, one in enumerate(old) if at != index]
     kept = index is not None and [one for at, one in enumerate(new) if at != index]
-    if others != kept or content_hash(was) != content_hash(now) or _plain(now.get(KEY)) != value:
+    if others != kept or content_hash(was) != content_hash(now) or _unescaped(now.get(KEY)) != value:
         raise ReviewError(f"{file}: its `review` must be written by hand: the layout of the file is not understood")
-
-
-def _plain(value: JsonValue) -> JsonValue:
-    if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
-    return value.replace("$${", "${") if isinstance(value, str) else value

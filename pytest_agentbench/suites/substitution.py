@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from pytest_agentbench.core.errors import Problem
-from pytest_agentbench.core.json_values import JsonValue
+from pytest_agentbench.core.json_values import JsonValue, with_texts
 from pytest_agentbench.core.misfit import Keys
 from pytest_agentbench.core.names import suggestion
 from pytest_agentbench.spec.document import Document
@@ -39,16 +39,15 @@ class Substitution:
 
     def mask(self, value: JsonValue) -> JsonValue:
         """Give `value` with the secrets in its texts replaced by the variables they came from."""
-        if isinstance(value, str):
-            for name, secret in sorted(self._used.items(), key=lambda pair: -len(pair[1])):
+        longest_first = sorted(self._used.items(), key=lambda pair: -len(pair[1]))
+
+        def masked(text: str) -> str:
+            for name, secret in longest_first:
                 if len(secret) >= _SHORTEST_SECRET:
-                    value = _masked(value, secret, f"${{{name}}}")
-            return value
-        if isinstance(value, dict):
-            return {key: self.mask(item) for key, item in value.items()}
-        if isinstance(value, list | tuple):
-            return [self.mask(item) for item in value]
-        return value
+                    text = _masked(text, secret, f"${{{name}}}")
+            return text
+
+        return with_texts(value, masked)
 
     def mask_problem(self, problem: Problem) -> Problem:
         """Give a problem that shows no secret."""

@@ -5,9 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import loads
 from pytest_agentbench.core.errors import Problem, SuiteError
 from pytest_agentbench.core.extensions import asked
@@ -171,28 +169,19 @@ def read_own_transcript(record: dict[str, JsonValue]) -> Record:
     )
 
 
-class Recording(Model):
-    """A recorded conversation.
+class Recording(Record):
+    """A recorded conversation and its place.
 
-    `scenario` is the task id as written, empty where the log names none; `scenario_key` names one version of a task.
-    `variant` is a slug of the agent's name, unique ignoring case, `label` the name as written. `trial` counts the
-    recordings of one scenario and variant from 0 in reading order, `position` those of one file. `line` is 1-based, 0
-    in files that are not one recording per line. `extra` holds all other keys of the record.
+    `variant` is a slug of the agent's name, unique ignoring case. `trial` counts the recordings of one scenario and
+    variant from 0 in reading order, `position` those of one file. `line` is 1-based, 0 in files that are not one
+    recording per line.
     """
 
-    scenario: str = ""
-    scenario_key: str | None = None
     variant: str = ""
-    label: str = ""
     trial: int = 0
-    transcript: Transcript
-    termination: Termination | None = None
-    stop_reason: str = ""
     source: Path
     line: int = 0
     position: int = 0
-    reward: float | None = None
-    extra: dict[str, Any] = {}
 
 
 class ScenarioIndex:
@@ -260,8 +249,7 @@ class _Numbering:
         run = (record.scenario, record.scenario_key, variant)
         trial = self._trials[run]
         self._trials[run] += 1
-        fields: dict[str, Any] = {name: getattr(record, name) for name in Record.model_fields}
-        return Recording(**fields, variant=variant, trial=trial, source=path, line=line, position=position)
+        return Recording(**dict(record), variant=variant, trial=trial, source=path, line=line, position=position)
 
     def _variant(self, label: str) -> str:
         if not label:

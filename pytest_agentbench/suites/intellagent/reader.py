@@ -89,12 +89,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return [_plain(one) for one in value]
     if isinstance(value, str) and value[:1] in "{[" and value[-1:] in "}]":
-        text = value.replace("’", "'").replace("‘", "'")
-        for read in (json.loads, ast.literal_eval):
-            try:
-                return _plain(read(text))
-            except (ValueError, SyntaxError, RecursionError, MemoryError):
-                continue
+        found = _parsed(value.replace("’", "'").replace("‘", "'"))
+        return value if found is None else _plain(found)
     return value
 
 

@@ -2,17 +2,14 @@
 
 import hashlib
 import hmac
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from pytest_agentbench.core.acts import Act
-from pytest_agentbench.core.approvals import ApprovalRequest, Decision
-from pytest_agentbench.core.events import Event
-from pytest_agentbench.core.json_values import JsonValue, to_json
-from pytest_agentbench.core.transcript import Message
+from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.json_values import JsonValue, decoded, leaves, to_json, with_texts
+from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.suites.personal.detection import Kind, by_field, by_shape
 from pytest_agentbench.suites.record import Record
 
@@ -131,7 +128,10 @@ _MAKERS: dict[Kind, Callable[[str, int], str]] = {
 }
 
 
-_Asked = TypeVar("_Asked", ApprovalRequest, Decision)
+M = TypeVar("M", bound=Model)
+
+_KEPT = frozenset({"role", "requestor", "kind", "id", "tool_call_id", "tool", "allowed"})
+"""Fields of messages, and of what is in them, that hold nothing personal and must stay as they are."""
 
 Swap = Callable[[str], str]
 """Replaces personal data in a text."""
@@ -162,7 +162,7 @@ class Masker:
 
         messages = tuple(_masked(message, swap) for message in record.transcript.messages)
         transcript = record.transcript.model_copy(update={"messages": messages})
-        return record.model_copy(update={"transcript": transcript, "extra": _walk(to_json(record.extra), swap)})
+        return record.model_copy(update={"transcript": transcript, "extra": with_texts(to_json(record.extra), swap)})
 
     def _found(self, record: Record) -> dict[str, Kind]:
         """Collect the personal data of a conversation; what several kinds claim is the first's."""
@@ -189,104 +189,38 @@ class Masker:
 
 
 def _claims(record: Record) -> Iterator[tuple[Kind, str]]:
-    for message in record.transcript.messages:
-        for call in message.tool_calls:
-            yield from by_field(to_json(call.arguments))
-        yield from by_field(to_json([message.output, *_asked_about(message)]))
-        parsed = _parsed(message.text)
-        if parsed is not None:
-            yield from by_field(parsed)
-    yield from by_field(to_json(record.extra))
-    for message in record.transcript.messages:
-        yield from by_shape(message.text)
-        yield from by_shape(message.thoughts or "")
-        for call in message.tool_calls:
-            for text in (*_strings(to_json(call.arguments)), call.raw or ""):
-                yield from by_shape(text)
-        meant = [value for act in message.acts or () for value in (*act.about, act.facts)]
-        meant += [*(one.text for one in message.goal_items), *message.shows]
-        for text in _strings(to_json([*meant, message.output, *_asked_about(message)])):
-            yield from by_shape(text)
-    for text in _strings(to_json(record.extra)):
+    values = [value for message in record.transcript.messages for value in _values(message)]
+    values.append(to_json(record.extra))
+    for value in values:
+        yield from by_field(decoded(value) if isinstance(value, str) else value)
+    for text in (leaf for leaf in leaves(values) if isinstance(leaf, str)):
         yield from by_shape(text)
 
 
-def _asked_about(message: Message) -> list[Any]:
-    """Give what a message asks its reader to approve, or decides, with the words for it."""
-    asked = [value for one in message.approvals for value in (one.arguments, one.text)]
-    return asked + [value for one in message.decisions for value in (one.arguments, one.text)]
+def _is_kept(model: Model, name: str) -> bool:
+    return name in _KEPT or (name == "name" and isinstance(model, ToolCall))
 
 
-def _masked(message: Message, swap: Swap) -> Message:
-    calls = tuple(
-        call.model_copy(
-            update={
-                "arguments": _walk(to_json(call.arguments), swap),
-                "raw": None if call.raw is None else swap(call.raw),
-                "by": None if call.by is None else swap(call.by),
-            }
-        )
-        for call in message.tool_calls
-    )
-    return message.model_copy(
-        update={
-            "content": None if message.content is None else swap(message.content),
-            "thoughts": None if message.thoughts is None else swap(message.thoughts),
-            "tool_calls": calls,
-            "acts": None if message.acts is None else tuple(_act(one, swap) for one in message.acts),
-            "goal_items": tuple(one.model_copy(update={"text": swap(one.text)}) for one in message.goal_items),
-            "shows": tuple(map(swap, message.shows)),
-            "approvals": tuple(_asked(one, swap) for one in message.approvals),
-            "decisions": tuple(_asked(one, swap) for one in message.decisions),
-            "by": None if message.by is None else swap(message.by),
-            "events": tuple(_event(one, swap) for one in message.events),
-            "output": _walk(to_json(message.output), swap),
-        }
-    )
+def _values(model: Model) -> Iterator[JsonValue]:
+    """Give what the fields of a message hold, those of the models in it included."""
+    for name, value in model:
+        if not _is_kept(model, name):
+            for one in value if isinstance(value, tuple) else (value,):
+                yield from _values(one) if isinstance(one, Model) else [to_json(one)]
 
 
-def _asked(one: _Asked, swap: Swap) -> _Asked:
-    return one.model_copy(update={"text": swap(one.text), "arguments": _walk(to_json(one.arguments), swap)})
+def _masked(model: M, swap: Swap) -> M:
+    """Give a message, or a model in it, with every text in it swapped but for those that are kept."""
+    changed = {name: _swapped(value, swap) for name, value in model if not _is_kept(model, name)}
+    return model.model_copy(update={name: value for name, value in changed.items() if value != getattr(model, name)})
 
 
-def _event(event: Event, swap: Swap) -> Event:
-    named = {"source": swap(event.source), "to": swap(event.to), "name": swap(event.name)}
-    return event.model_copy(update=named)
-
-
-def _act(act: Act, swap: Swap) -> Act:
-    about = tuple(_walk(to_json(one), swap) for one in act.about)
-    return act.model_copy(update={"about": about, "facts": _walk(to_json(act.facts), swap)})
-
-
-def _walk(value: JsonValue, swap: Swap) -> JsonValue:
-    if isinstance(value, str):
-        return swap(value)
-    if isinstance(value, dict):
-        return {key: _walk(item, swap) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_walk(item, swap) for item in value]
-    return value
-
-
-def _strings(value: JsonValue) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _strings(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _strings(item)
-
-
-def _parsed(text: str) -> JsonValue | None:
-    if text[:1] not in ("{", "["):
-        return None
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+def _swapped(value: Any, swap: Swap) -> Any:
+    if isinstance(value, Model):
+        return _masked(value, swap)
+    if isinstance(value, tuple):
+        return tuple(_swapped(one, swap) for one in value)
+    return with_texts(to_json(value), swap)
 
 
 def _inside(word: str) -> str:
