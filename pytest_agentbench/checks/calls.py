@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from pytest_agentbench.checks.findings import call_text, finding, not_made, not_measured, not_seen
 from pytest_agentbench.checks.matchers import Resolver
 from pytest_agentbench.checks.matching import Matching, is_call_of, left_open
-from pytest_agentbench.checks.maximum_matching import longest_in_order, maximum_matching
+from pytest_agentbench.checks.maximum_matching import fit_in_order, maximum_matching
 from pytest_agentbench.core.approvals import ApprovalRequest
 from pytest_agentbench.core.errors import CheckError
 from pytest_agentbench.core.events import Event
@@ -82,7 +82,7 @@ def keeps_order(run: Run, matching: Matching, *, exact: bool) -> bool:
     edges = [row[2] for row in sorted(rows, key=lambda row: row[:2])]
     if exact:
         return len(steps) == len(edges) and all(at in row for at, row in enumerate(edges))
-    return len(longest_in_order(edges, len(steps))) == len(edges)
+    return fit_in_order(edges)
 
 
 def check_handoffs(run: Run) -> Iterable[Finding]:

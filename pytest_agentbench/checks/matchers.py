@@ -1,16 +1,17 @@
 """Whether an argument value is the expected one: equality after JSON normalisation, or a matcher.
 
 In code, a callable stands for itself. What cannot be told is a `Doubt`, as references in rules of policies may lead to
-nothing: all, any and not are those of Kleene's three-valued logic.
+nothing (`core.expression.every`).
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from pytest_agentbench.checks.maximum_matching import maximum_matching
 from pytest_agentbench.core.errors import CheckError
+from pytest_agentbench.core.expression import every, opposite, some
 from pytest_agentbench.core.json_values import JsonValue, is_number, same, to_json
 from pytest_agentbench.core.matchers import COMPARISONS, is_matcher, matcher_misfits
 from pytest_agentbench.core.moments import order_of
@@ -33,28 +34,6 @@ class Doubt:
 
 Known = bool | Doubt
 """Whether something holds, or why nobody can tell."""
-
-U = TypeVar("U")
-
-
-def every(known: Iterable[bool | U]) -> bool | U:
-    """Whether all hold: one that does not decides, then the first that is not known."""
-    unsure: list[bool | U] = []
-    for one in known:
-        if one is False:
-            return False
-        unsure += [] if one is True else [one]
-    return unsure[0] if unsure else True
-
-
-def some(known: Iterable[bool | U]) -> bool | U:
-    """Whether one holds: one that does decides, then the first that is not known."""
-    return opposite(every([opposite(one) for one in known]))
-
-
-def opposite(known: bool | U) -> bool | U:
-    """Turn what is known round."""
-    return not known if isinstance(known, bool) else known
 
 
 def matches(expected: object, actual: object, resolve: Resolver | None = None) -> bool:

@@ -22,26 +22,15 @@ def maximum_matching(stages: Sequence[Edges]) -> dict[int, int]:
     return dict(sorted(right_of.items()))
 
 
-def longest_in_order(edges: Edges, right: int) -> list[tuple[int, int]]:
-    """Give the longest list of pairs in which both sides ascend (longest common subsequence); `right` nodes exist."""
-    left = len(edges)
-    allowed = [frozenset(row) for row in edges]
-    length = [[0] * (right + 1) for _ in range(left + 1)]
-    for i in range(left - 1, -1, -1):
-        for j in range(right - 1, -1, -1):
-            here = length[i + 1][j + 1] + 1 if j in allowed[i] else 0
-            length[i][j] = max(here, length[i + 1][j], length[i][j + 1])
-    pairs: list[tuple[int, int]] = []
-    i = j = 0
-    while i < left and j < right:
-        if j in allowed[i] and length[i][j] == length[i + 1][j + 1] + 1:
-            pairs.append((i, j))
-            i, j = i + 1, j + 1
-        elif length[i][j] == length[i + 1][j]:
-            i += 1
-        else:
-            j += 1
-    return pairs
+def fit_in_order(edges: Edges) -> bool:
+    """Whether all left nodes can be paired so that both sides ascend: each with the first right node that is left."""
+    last = -1
+    for row in edges:
+        following = [right for right in row if right > last]
+        if not following:
+            return False
+        last = min(following)
+    return True
 
 
 def _augment(start: int, edges: Edges, right_of: dict[int, int], left_of: dict[int, int]) -> None:

@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 from pytest_agentbench.checks.calls import CONTRADICTED
 from pytest_agentbench.checks.effects import is_write_tool
 from pytest_agentbench.checks.findings import finding, not_seen
-from pytest_agentbench.checks.matchers import Resolver, every
+from pytest_agentbench.checks.matchers import Resolver
 from pytest_agentbench.checks.rule_arguments import Facts, Heard
 from pytest_agentbench.checks.rule_evaluation import forbids_expected, judge_rule
 from pytest_agentbench.checks.rule_points import Judged
 from pytest_agentbench.checks.rules import is_about_writes, read_rule, reads_calls
 from pytest_agentbench.core.errors import PatternBoundError
+from pytest_agentbench.core.expression import every
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import PolicyOutcome, Run
 from pytest_agentbench.core.verdict import Finding

@@ -9,10 +9,11 @@ from typing import Any
 
 from pytest_agentbench.checks.effects import is_write_tool
 from pytest_agentbench.checks.findings import cut, value_text
-from pytest_agentbench.checks.matchers import Doubt, Known, Matcher, Resolver, every, is_in_order
+from pytest_agentbench.checks.matchers import Doubt, Known, Matcher, Resolver, is_in_order
 from pytest_agentbench.checks.rule_words import value_words
 from pytest_agentbench.checks.rules import UNSAID, Described
 from pytest_agentbench.core.errors import with_hint
+from pytest_agentbench.core.expression import every
 from pytest_agentbench.core.json_values import JsonValue, decoded, is_number, same, to_json
 from pytest_agentbench.core.matchers import ARITHMETIC, COMPARISONS, REFERENCES, holds_matcher, is_reference
 from pytest_agentbench.core.moments import dated, is_moment, moment_of, moment_text, moved, span_of

@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_agentbench.checks.calls import NOT_TOLD, SHOW_AGENTS, handoffs_of, is_expected
 from pytest_agentbench.checks.consent import consent
-from pytest_agentbench.checks.matchers import Doubt, Known, every, opposite, some
+from pytest_agentbench.checks.matchers import Doubt, Known
 from pytest_agentbench.checks.rule_arguments import Amount, Facts, NotThereError, path_of
 from pytest_agentbench.checks.rule_points import (
     Judged,
@@ -43,6 +43,7 @@ from pytest_agentbench.checks.rules import (
     parts_of,
 )
 from pytest_agentbench.core.events import ExpectedHandoff
+from pytest_agentbench.core.expression import every, opposite, some
 from pytest_agentbench.core.json_values import is_number, same, to_json
 from pytest_agentbench.core.matchers import holds_reference
 from pytest_agentbench.core.names import count

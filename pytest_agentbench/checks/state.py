@@ -63,15 +63,19 @@ def check_state(
         return [finding("state", "state", None, nothing, required=False)]
     if not run.calls_visible:
         return [not_seen("state", "state")]
-    if run.replay_differs:
-        return [
-            *_by_calls_alone(run, matching, explanations, f"when replayed, {run.replay_differs}", _RECORD), *failing
-        ]  # fmt: skip
-    if run.untold:
-        return [*_by_calls_alone(run, matching, explanations, printable(run.untold), _NAME_ID), *failing]
-    if run.unmade:
-        return [*_by_calls_alone(run, matching, explanations, _own_tools(run, matching), OWN_TOOLS_CURE), *failing]
+    why, cure = _why_by_calls(run, matching)
+    if why:
+        return [*_by_calls_alone(run, matching, explanations, why, cure), *failing]
     return [*_by_calls(run, matching, explanations), *failing]
+
+
+def _why_by_calls(run: Run, matching: Matching) -> tuple[str, str]:
+    """Say why nobody knows the state that a run should have led to, and what to do; "" where none was to be known."""
+    if run.replay_differs:
+        return f"when replayed, {run.replay_differs}", _RECORD
+    if run.untold:
+        return printable(run.untold), _NAME_ID
+    return (_own_tools(run, matching), OWN_TOOLS_CURE) if run.unmade else ("", "")
 
 
 def _own_tools(run: Run, matching: Matching) -> str:

@@ -1,13 +1,14 @@
 """Expressions over the metrics of a run, such as `strict_recall >= 0.9 and tool_errors == 0`.
 
 The grammar: comparisons (`>=`, `>`, `<=`, `<`, `==`, `!=`) of metric names and numbers, joined by `and`, `or`, `not`
-and parentheses. What is not measured makes a comparison undecided, and undecided parts decide nothing (Kleene's logic).
+and parentheses. What is not measured makes a comparison undecided, and undecided parts decide nothing: all, any and
+not are those of Kleene's three-valued logic.
 """
 
 import ast
-from collections.abc import Callable, Mapping
-from functools import reduce
+from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
+from typing import TypeVar
 
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.python_source import parsed
@@ -65,15 +66,14 @@ def holds(text: str, values: Mapping[str, float | None]) -> bool | None:
 def _truth(node: ast.expr, values: Mapping[str, float | None]) -> bool | None:
     match node:
         case ast.BoolOp(op=ast.And(), values=parts):
-            return reduce(_both, [_truth(part, values) for part in parts])
+            return every([_truth(part, values) for part in parts])
         case ast.BoolOp(op=ast.Or(), values=parts):
-            return _negated(reduce(_both, [_negated(_truth(part, values)) for part in parts]))
+            return some([_truth(part, values) for part in parts])
         case ast.UnaryOp(op=ast.Not(), operand=part):
-            return _negated(_truth(part, values))
+            return opposite(_truth(part, values))
         case ast.Compare(left=left, ops=ops, comparators=rest):
             numbers = [_number(part, values) for part in (left, *rest)]
-            compared = [_compared(op, *pair) for op, pair in zip(ops, pairwise(numbers), strict=True)]
-            return reduce(_both, compared)
+            return every([_compared(op, *pair) for op, pair in zip(ops, pairwise(numbers), strict=True)])
         case ast.Name(id=name):
             _number(node, values)
             raise ValueError(f"{name!r} is no comparison; compare it, as in `{name} == 1`")
@@ -103,11 +103,24 @@ def _compared(op: ast.cmpop, left: float | None, right: float | None) -> bool | 
     return None if left is None or right is None else _COMPARISONS[type(op)](left, right)
 
 
-def _both(left: bool | None, right: bool | None) -> bool | None:
-    if left is False or right is False:
-        return False
-    return None if left is None or right is None else True
+U = TypeVar("U")
 
 
-def _negated(value: bool | None) -> bool | None:
-    return None if value is None else not value
+def every(known: Iterable[bool | U]) -> bool | U:
+    """Whether all hold: one that does not decides, then the first that is not known."""
+    unsure: list[bool | U] = []
+    for one in known:
+        if one is False:
+            return False
+        unsure += [] if one is True else [one]
+    return unsure[0] if unsure else True
+
+
+def some(known: Iterable[bool | U]) -> bool | U:
+    """Whether one holds: one that does decides, then the first that is not known."""
+    return opposite(every([opposite(one) for one in known]))
+
+
+def opposite(known: bool | U) -> bool | U:
+    """Turn what is known round."""
+    return not known if isinstance(known, bool) else known

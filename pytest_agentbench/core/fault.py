@@ -5,6 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import Field, model_serializer
 
+from pytest_agentbench.core.approvals import has_arguments
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.file_models import (
     Becomes,
@@ -18,7 +19,6 @@ from pytest_agentbench.core.file_models import (
     Says,
     Written,
 )
-from pytest_agentbench.core.json_values import same, to_json
 from pytest_agentbench.core.tool import ToolCall
 
 FaultKind = Literal[
@@ -122,10 +122,7 @@ class FaultSpec(FaultOptions):
 
     def fits(self, call: ToolCall) -> bool:
         """Whether a call is one of those that are counted: of this tool, with these arguments."""
-        return self.tool in ("*", call.name) and all(
-            name in call.arguments and same(to_json(call.arguments[name]), to_json(value))
-            for name, value in self.where.items()
-        )
+        return self.tool in ("*", call.name) and has_arguments(call.arguments, self.where)
 
 
 class FaultHit(Model):

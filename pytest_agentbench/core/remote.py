@@ -176,7 +176,5 @@ class McpSpec(McpKeys):
     tools: Path | None = None
 
 
-RemoteSpec = OpenApiSpec | McpSpec
-
 Arguments = dict[str, JsonValue]
 """The arguments of a call, by name."""

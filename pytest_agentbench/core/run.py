@@ -5,11 +5,11 @@ from typing import Any, Self
 
 from pydantic import Field
 
+from pytest_agentbench.core.approvals import has_arguments
 from pytest_agentbench.core.audit import Audit
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.conversation import UserFault
 from pytest_agentbench.core.fault import FaultHit, FaultSpec
-from pytest_agentbench.core.json_values import same, to_json
 from pytest_agentbench.core.model import Usage
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.scenario import ComplexityScale, Quarantine, Scenario
@@ -168,14 +168,7 @@ class Run(Model):
 
     def called(self, name: str, **arguments: Any) -> bool:
         """Whether the agent called `name` with at least these arguments."""
-        return any(
-            record.call.name == name
-            and all(
-                key in record.call.arguments and same(to_json(record.call.arguments[key]), to_json(value))
-                for key, value in arguments.items()
-            )
-            for record in self.calls
-        )
+        return any(one.call.name == name and has_arguments(one.call.arguments, arguments) for one in self.calls)
 
     def said(self, text: str) -> bool:
         """Whether some message of the agent contains `text`, ignoring case."""

@@ -210,26 +210,22 @@ def _matcher(matcher: Mapping[str, JsonValue], form: Form, path: Keys, whose: st
 
 def _reckoned_kind(value: JsonValue, form: Form, path: Keys) -> Iterator[Fault]:
     """Yield a number held against what is never one, a date against what is never a text."""
-    kind = reckoned_kind(value)
-    if kind and form.kinds and kind not in form.kinds:
-        what = "a number" if kind == "number" else "a date"
+    if what := _unlike(value, form):
         yield path, f"this is {what}; what it is compared with is {form.words}, so this is never true", ""
 
 
-def reckoned_kind(value: JsonValue) -> str:
-    """Give the JSON type that a moment, or a reference with `times` or `plus`, comes to; "" where that is open."""
-    if is_moment(value):
-        return "string"
-    if not value.keys() & ARITHMETIC:
+def _unlike(value: JsonValue, form: Form) -> str:
+    """Say what a moment, or a reference with `times` or `plus`, takes or comes to, where nothing of a form is that."""
+    if not (is_moment(value) or value.keys() & ARITHMETIC):
         return ""
-    return "string" if isinstance(value.get("plus"), str) else "number"
+    is_date = is_moment(value) or isinstance(value.get("plus"), str)
+    kind, what = ("string", "a date") if is_date else ("number", "a number")
+    return what if form.kinds and kind not in form.kinds else ""
 
 
 def unreckonable(value: JsonValue, form: Form, path: Keys, whose: str) -> Iterator[Fault]:
     """Yield a reference that multiplies, adds to or moves what is never a number, or never a text."""
-    kind = reckoned_kind(value)
-    if kind and form.kinds and kind not in form.kinds:
-        what = "a number" if kind == "number" else "a date"
+    if what := _unlike(value, form):
         yield path, f"{whose} is {form.words} here, and this takes {what}", ""
 
 

@@ -6,7 +6,7 @@ it stands: what it was asked for is *not measured*.
 """
 
 import math
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from inspect import iscoroutine
 from random import Random
@@ -33,6 +33,7 @@ from pytest_agentbench.core.errors import (
 from pytest_agentbench.core.expression import holds
 from pytest_agentbench.core.json_values import is_number
 from pytest_agentbench.core.policy import Policy
+from pytest_agentbench.core.protocols import RunSync
 from pytest_agentbench.core.rubric import Criterion, Rubric, Sees
 from pytest_agentbench.core.run import Judgement, Run
 from pytest_agentbench.core.text import raised_text
@@ -41,9 +42,6 @@ from pytest_agentbench.llm.protocols import Chat
 
 ResolveCheck = Callable[[str], Callable[[Run], object]]
 """Gives the function behind an import path; raises `AgentBenchError` where there is none."""
-
-RunSync = Callable[[Callable[[], object]], Awaitable[object]]
-"""Runs code of the user's where it may block."""
 
 
 async def decided_scores(

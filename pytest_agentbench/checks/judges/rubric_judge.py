@@ -12,8 +12,8 @@ from typing import TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from pytest_agentbench.checks.judges.evidence import Evidence, new_nonce
-from pytest_agentbench.checks.matchers import every
 from pytest_agentbench.core.codec import digest
+from pytest_agentbench.core.expression import every
 from pytest_agentbench.core.rubric import Criterion, Label, Rubric, Sees
 from pytest_agentbench.llm.protocols import Chat
 from pytest_agentbench.llm.structured import refusable

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from pytest_agentbench.checks.matchers import every
 from pytest_agentbench.checks.rule_arguments import Facts, NotThereError, led_to
 from pytest_agentbench.checks.rule_evaluation import judge_rule
 from pytest_agentbench.checks.rules import (
@@ -28,6 +27,7 @@ from pytest_agentbench.checks.rules import (
 from pytest_agentbench.core.acts import Act as UserAct
 from pytest_agentbench.core.acts import ActKind
 from pytest_agentbench.core.errors import PatternBoundError
+from pytest_agentbench.core.expression import every
 from pytest_agentbench.core.json_values import decoded
 from pytest_agentbench.core.names import readable
 from pytest_agentbench.core.policy import Policy
