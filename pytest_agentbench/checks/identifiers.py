@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from pytest_agentbench.checks.rule_arguments import Facts, NotThereError
+from pytest_agentbench.checks.rule_arguments import NotThereError, RuleFacts
 from pytest_agentbench.core.json_values import JsonValue, same, to_json
 from pytest_agentbench.core.spoken import plain, states
 
@@ -27,10 +27,10 @@ _Things = dict[str, dict[str, Any]]
 """Things of one kind by their id, each with the plain values that are known of it."""
 
 
-class Seen:
+class KnownThings:
     """What a run had come across before a call: the ids in results, and what the results say of each."""
 
-    def __init__(self, facts: Facts, before: int) -> None:
+    def __init__(self, facts: RuleFacts, before: int) -> None:
         state = facts.run.initial_state or {}
         self.tables = {table: rows for table, rows in state.items() if isinstance(rows, Mapping)}
         self._values: set[str] = set()
@@ -46,7 +46,7 @@ class Seen:
                     self._add(f"table {table}", identity, _plain_fields(rows[identity]))
 
     @classmethod
-    def by(cls, facts: Facts, before: int) -> "Seen":
+    def by(cls, facts: RuleFacts, before: int) -> "KnownThings":
         """Give what a run had come across, read once for all rules and answers that ask about the same call."""
         known = _SEEN.setdefault(facts, {})
         if before not in known:
@@ -88,23 +88,26 @@ class Seen:
             self._values.add(str(value))
 
 
-_SEEN: WeakKeyDictionary[Facts, dict[int, Seen]] = WeakKeyDictionary()
+_SEEN: WeakKeyDictionary[RuleFacts, dict[int, KnownThings]] = WeakKeyDictionary()
 """What was read of runs that are being judged, by the number of calls before."""
 
 
-def by_name(name: str, _value: JsonValue, schema: Mapping[str, Any], _seen: Seen) -> bool:
+def by_name(name: str, _value: JsonValue, schema: Mapping[str, Any], _seen: KnownThings) -> bool:
     """Take an argument that is named, or in the tool's schema declared, as an id."""
     items = schema.get("items")
     formats = {schema.get("format"), items.get("format") if isinstance(items, Mapping) else None}
     return _ID_NAME.fullmatch(name) is not None or bool(formats & _ID_FORMATS)
 
 
-def by_key(_name: str, value: JsonValue, _schema: Mapping[str, Any], seen: Seen) -> bool:
+def by_key(_name: str, value: JsonValue, _schema: Mapping[str, Any], seen: KnownThings) -> bool:
     """Take a text that is the key of a row, or an id in a result; a number may be anything."""
     return isinstance(value, str) and seen.is_key(value)
 
 
-STRATEGIES: dict[str, Callable[[str, JsonValue, Mapping[str, Any], Seen], bool]] = {"name": by_name, "key": by_key}
+STRATEGIES: dict[str, Callable[[str, JsonValue, Mapping[str, Any], KnownThings], bool]] = {
+    "name": by_name,
+    "key": by_key,
+}
 """What makes an argument (name, value, its JSON Schema) one that identifies; take an entry out to do without it."""
 
 
@@ -117,7 +120,7 @@ class Subject:
 
     values: tuple[tuple[str, JsonValue], ...]
     own: tuple[JsonValue, ...]
-    seen: Seen
+    seen: KnownThings
     locale: str = "en"
     stating: frozenset[str] = frozenset()
 
@@ -188,7 +191,7 @@ class Subject:
 
 
 def subject_of(
-    facts: Facts,
+    facts: RuleFacts,
     place: int,
     about: Iterable[Any] = (),
     stating: Iterable[str] = (),
@@ -203,7 +206,7 @@ def subject_of(
     schemas = (spec.parameters.get("properties") if spec else None) or {}
     fixed = [item for value in facts.run.scenario.context.values() for item in _items(to_json(value))]
     named = [to_json(value) for value in about]
-    seen, outer_ones = Seen.by(facts, place), set(stating)
+    seen, outer_ones = KnownThings.by(facts, place), set(stating)
     found: list[tuple[str, JsonValue]] = []
     asked_for = set(outer_ones)
     every: list[JsonValue] = []

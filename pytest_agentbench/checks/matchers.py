@@ -32,7 +32,7 @@ class Doubt:
     cure: str
 
 
-Known = bool | Doubt
+Truth = bool | Doubt
 """Whether something holds, or why nobody can tell."""
 
 
@@ -50,7 +50,7 @@ class Matcher:
     def __init__(self, resolve: Resolver | None = None) -> None:
         self._resolve = resolve
 
-    def holds(self, expected: object, actual: JsonValue) -> Known:
+    def holds(self, expected: object, actual: JsonValue) -> Truth:
         """Whether a value is the expected one."""
         if callable(expected):
             return _ask(expected, getattr(expected, "__qualname__", "the predicate"), actual)
@@ -64,11 +64,11 @@ class Matcher:
             return every(self.holds(left, right) for left, right in zip(expected, actual, strict=True))
         return same(to_json(expected), actual)
 
-    def mapping_holds(self, expected: Mapping[Any, Any], actual: JsonValue) -> Known:
+    def mapping_holds(self, expected: Mapping[Any, Any], actual: JsonValue) -> Truth:
         """Whether a value is a mapping with exactly these keys, each with a matching value."""
         return len(expected) == len(actual) and self._subset(expected, actual) if isinstance(actual, dict) else False
 
-    def matcher_holds(self, matcher: Mapping[str, Any], actual: JsonValue) -> Known:
+    def matcher_holds(self, matcher: Mapping[str, Any], actual: JsonValue) -> Truth:
         """Whether a value is what a matcher asks for."""
         wrong = list(matcher_misfits(matcher, impossible=False))
         if wrong:
@@ -78,7 +78,7 @@ class Matcher:
         operator = next(key for key in matcher if key.startswith("$"))
         return self._operator_holds(operator, matcher[operator], actual, matcher.get("tol"))
 
-    def compares(self, operator: str, actual: JsonValue, bound: Any) -> Known:
+    def compares(self, operator: str, actual: JsonValue, bound: Any) -> Truth:
         """Compare numbers with numbers, dates with dates and other texts with texts; any other pair does not fit."""
         if isinstance(actual, str) and isinstance(bound, str):
             of_dates = order_of(actual, bound)
@@ -89,7 +89,7 @@ class Matcher:
             return False
         return is_in_order(operator, order)
 
-    def _operator_holds(self, operator: str, operand: Any, actual: JsonValue, tol: float | None) -> Known:
+    def _operator_holds(self, operator: str, operand: Any, actual: JsonValue, tol: float | None) -> Truth:
         match operator:
             case "$any":
                 return True
@@ -117,7 +117,7 @@ class Matcher:
             raise ValueError(f"$call {path!r}: import paths cannot be resolved here; pass a callable instead")
         return self._resolve(path)
 
-    def _subset(self, expected: object, actual: JsonValue) -> Known:
+    def _subset(self, expected: object, actual: JsonValue) -> Truth:
         """A mapping holds each named key with a matching value; a list holds a different match for each item."""
         if isinstance(expected, Mapping):
             wanted = {key if isinstance(key, str) else str(to_json(key)): item for key, item in expected.items()}

@@ -11,7 +11,7 @@ from pytest_agentbench.checks.calls import CONTRADICTED
 from pytest_agentbench.checks.effects import is_write_tool
 from pytest_agentbench.checks.findings import finding, not_seen
 from pytest_agentbench.checks.matchers import Resolver
-from pytest_agentbench.checks.rule_arguments import Facts, Heard
+from pytest_agentbench.checks.rule_arguments import Heard, RuleFacts
 from pytest_agentbench.checks.rule_evaluation import forbids_expected, judge_rule
 from pytest_agentbench.checks.rule_points import Judged
 from pytest_agentbench.checks.rules import is_about_writes, read_rule, reads_calls
@@ -43,7 +43,7 @@ def check_policies(
 
     `consents` says of calls (their positions) what the auditor saw of the user's consent.
     """
-    facts = Facts(run, resolve, consents)
+    facts = RuleFacts(run, resolve, consents)
     outcomes: list[PolicyOutcome] = []
     findings: list[Finding] = []
     undecided: list[Finding] = []
@@ -59,7 +59,7 @@ def check_policies(
     return PolicyReport(tuple(outcomes), tuple(findings), tuple(undecided), dict(facts.unclear))
 
 
-def _judge(policy: Policy, facts: Facts) -> tuple[PolicyOutcome, list[Finding]]:
+def _judge(policy: Policy, facts: RuleFacts) -> tuple[PolicyOutcome, list[Finding]]:
     run = facts.run
     if policy.rule is None:
         return PolicyOutcome(policy=policy.id), []
@@ -77,7 +77,7 @@ def _judge(policy: Policy, facts: Facts) -> tuple[PolicyOutcome, list[Finding]]:
     return PolicyOutcome(policy=policy.id, exercised=exercised, kept=kept), list(findings)
 
 
-def _worded(policy: Policy, facts: Facts, judged: Judged) -> Finding:
+def _worded(policy: Policy, facts: RuleFacts, judged: Judged) -> Finding:
     """Word what was found at a point, with the turn where it shows, the call that it is about, and what is missing."""
     point, why = judged.point, judged.why
     record = None if point.call is None else facts.calls[point.call]

@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_agentbench.checks.effects import is_write_tool
 from pytest_agentbench.checks.findings import cut, value_text
-from pytest_agentbench.checks.matchers import Doubt, Known, Matcher, Resolver, is_in_order
+from pytest_agentbench.checks.matchers import Doubt, Matcher, Resolver, Truth, is_in_order
 from pytest_agentbench.checks.rule_words import value_words
 from pytest_agentbench.checks.rules import UNSAID, Described
 from pytest_agentbench.core.errors import with_hint
@@ -138,7 +138,7 @@ class Heard:
     why: str
 
 
-class Facts:
+class RuleFacts:
     """The agent's calls of a run with what they gave, read once.
 
     `consents` says of calls (their positions) what the auditor saw of the user's consent; `unclear` collects those of
@@ -170,7 +170,7 @@ class Facts:
             return is_write_tool(record, self.run.toolset) is True
         return about.calls == "any" or record.call.name in about.calls
 
-    def fits(self, about: Described, place: int, subject: int | None) -> Known:
+    def fits(self, about: Described, place: int, subject: int | None) -> Truth:
         """Whether a call fits a description; dates count from the clock of its session."""
         self.session = self.calls[place].session
         if not self.is_of(about, place) or not (subject is None or self._has_same(about, place, subject)):
@@ -183,14 +183,14 @@ class Facts:
         except NotThereError:
             return False
 
-    def has_arguments(self, values: Mapping[str, Any], place: int, subject: int | None) -> Known:
+    def has_arguments(self, values: Mapping[str, Any], place: int, subject: int | None) -> Truth:
         """Whether a call has these arguments; one left out fits nothing."""
         arguments = self.calls[place].call.arguments
         if not values.keys() <= arguments.keys():
             return False
         return every([self._matches(value, arguments[name], subject) for name, value in values.items()])
 
-    def holds(self, pattern: Any, value: JsonValue, subject: int | None) -> Known:
+    def holds(self, pattern: Any, value: JsonValue, subject: int | None) -> Truth:
         """Whether a value has at least what a pattern names."""
         return self._matches(pattern, value, subject, least=True)
 
@@ -281,7 +281,7 @@ class Facts:
     def _now(self) -> datetime | None:
         return None if self.run.now is None else self.run.now + self.run.scenario.later(self.session)
 
-    def _matches(self, pattern: Any, value: JsonValue, subject: int | None, *, least: bool = False) -> Known:
+    def _matches(self, pattern: Any, value: JsonValue, subject: int | None, *, least: bool = False) -> Truth:
         try:
             return _RuleMatcher(self, subject, least=least).holds(pattern, to_json(value))
         except NotThereError:  # a reference that nothing is reckoned from leads to nothing: nothing equals that
@@ -310,15 +310,15 @@ class _RuleMatcher(Matcher):
     With `least` every mapping is the least that must be there: results hold more than rules name.
     """
 
-    def __init__(self, facts: Facts, subject: int | None, *, least: bool) -> None:
+    def __init__(self, facts: RuleFacts, subject: int | None, *, least: bool) -> None:
         super().__init__(facts.resolve)
         self._facts, self._subject, self._least = facts, subject, least
 
-    def mapping_holds(self, expected: Mapping[Any, Any], actual: JsonValue) -> Known:
+    def mapping_holds(self, expected: Mapping[Any, Any], actual: JsonValue) -> Truth:
         """Whether a value is such a mapping, or has at least what it names."""
         return self._subset(expected, actual) if self._least else super().mapping_holds(expected, actual)
 
-    def matcher_holds(self, matcher: Mapping[str, Any], actual: JsonValue) -> Known:
+    def matcher_holds(self, matcher: Mapping[str, Any], actual: JsonValue) -> Truth:
         """Whether a value is what a reference stands for, or what a matcher asks for."""
         if is_moment(matcher):
             return self._is_date(self._facts.moment(matcher), actual)
@@ -344,7 +344,7 @@ class _RuleMatcher(Matcher):
             return isinstance(listed, list | dict) and any(same(one, actual) for one in listed)
         return self._operator_holds(operator, operand, actual, matcher.get("tol"))
 
-    def compares(self, operator: str, actual: JsonValue, bound: Any) -> Known:
+    def compares(self, operator: str, actual: JsonValue, bound: Any) -> Truth:
         """Compare a value with a bound, which may be a date counted from `now`, or what a reference stands for."""
         if is_moment(bound):
             return super().compares(operator, actual, self._facts.moment(bound))
@@ -365,7 +365,7 @@ class _RuleMatcher(Matcher):
             return self._facts.doubt(bound, self._subject)
         return super().compares(operator, actual, found)
 
-    def _is_referred(self, reference: Mapping[str, Any], actual: JsonValue) -> Known:
+    def _is_referred(self, reference: Mapping[str, Any], actual: JsonValue) -> Truth:
         try:
             found = self._facts.reckoned(reference, self._subject)
         except UnreckonedError:
@@ -374,7 +374,7 @@ class _RuleMatcher(Matcher):
             return found.is_within("$lte", actual) and found.is_within("$gte", actual)
         return self._is_date(found, actual) if is_reckoned(reference) else same(found, actual)
 
-    def _is_date(self, text: str, actual: JsonValue) -> Known:
+    def _is_date(self, text: str, actual: JsonValue) -> Truth:
         """Whether a value is a date or time, however it is written."""
         if moment_of(actual) is None:
             return False

@@ -7,8 +7,8 @@ from typing import Any
 
 from pytest_agentbench.checks.calls import NOT_TOLD, SHOW_AGENTS, handoffs_of, is_expected
 from pytest_agentbench.checks.consent import consent
-from pytest_agentbench.checks.matchers import Doubt, Known
-from pytest_agentbench.checks.rule_arguments import Amount, Facts, NotThereError, path_of
+from pytest_agentbench.checks.matchers import Doubt, Truth
+from pytest_agentbench.checks.rule_arguments import Amount, NotThereError, RuleFacts, path_of
 from pytest_agentbench.checks.rule_points import (
     Judged,
     Point,
@@ -36,7 +36,7 @@ from pytest_agentbench.checks.rules import (
     OnlyIf,
     Other,
     Rule,
-    Says,
+    Speech,
     SumAtMost,
     When,
     occasion,
@@ -56,12 +56,12 @@ DECIMALS = 9
 """Decimals of a sum: 0.1 and 0.2 come to 0.3 in a message."""
 
 
-def judge_rule(rule: Rule, facts: Facts) -> list[Judged]:
+def judge_rule(rule: Rule, facts: RuleFacts) -> list[Judged]:
     """Give every point where a rule was set off; raise what `matchers.matches` raises."""
     return _judge(rule, Point(), facts)
 
 
-def _judge(rule: Rule, point: Point, facts: Facts) -> list[Judged]:
+def _judge(rule: Rule, point: Point, facts: RuleFacts) -> list[Judged]:
     about = occasion(rule)
     if isinstance(about, ExpectedHandoff) and not facts.run.tells_handoffs:
         return [unknown(point, Doubt(NOT_TOLD, SHOW_AGENTS), is_unsure=not isinstance(rule, Other))]
@@ -89,14 +89,14 @@ def _judge(rule: Rule, point: Point, facts: Facts) -> list[Judged]:
         return [unknown(point, facts.lack(error.lacking, point.subject))]
 
 
-def forbids_expected(rule: Rule, place: int, facts: Facts) -> bool:
+def forbids_expected(rule: Rule, place: int, facts: RuleFacts) -> bool:
     """Whether a rule forbids a call that the scenario expects so, whatever else the conversation holds."""
     if _kept_alone(rule, place, facts) is not False:
         return False
     return is_expected(facts.run, facts.calls[place].call, _read(rule), facts.resolve)
 
 
-def _kept_alone(rule: Rule, place: int, facts: Facts) -> bool | None:
+def _kept_alone(rule: Rule, place: int, facts: RuleFacts) -> bool | None:
     """Whether a call keeps a rule; None where anything but its tool and its arguments may decide."""
     about, told = occasion(rule), None
     if isinstance(about, Described):
@@ -130,7 +130,7 @@ def _read(rule: Rule) -> set[str]:
     return set(where).union(*map(_read, parts_of(rule)))
 
 
-def _each(rule: OnlyIf | When, point: Point, facts: Facts) -> Iterator[Judged]:
+def _each(rule: OnlyIf | When, point: Point, facts: RuleFacts) -> Iterator[Judged]:
     """Judge each occasion that a rule is about, or is set off by."""
     if isinstance(rule, OnlyIf):
         for at in occasions(rule.about, point, facts):
@@ -151,12 +151,12 @@ def _doubted(found: Iterable[Judged], doubt: Doubt | None) -> Iterator[Judged]:
             yield replace(one, kept=None, why=doubt.why, cure=doubt.cure, is_unsure=True)
 
 
-def _from(rule: Rule, point: Point, facts: Facts) -> list[Judged]:
+def _from(rule: Rule, point: Point, facts: RuleFacts) -> list[Judged]:
     """Judge a rule from a point on; where it had nothing to decide it was kept."""
     return _judge(rule, point, facts) or [Judged(point, True, "")]
 
 
-def _merged(rule: Rule, point: Point, facts: Facts) -> list[Judged]:
+def _merged(rule: Rule, point: Point, facts: RuleFacts) -> list[Judged]:
     """Judge requirements as one: all of them, at this point."""
     found = _judge(rule, point, facts)
     if not found:
@@ -194,7 +194,9 @@ def _any(branches: list[list[Judged]]) -> list[Judged]:
     return found
 
 
-def _triggering(trigger: Described | Says | ExpectedHandoff | None, point: Point, facts: Facts) -> Iterator[Point]:
+def _triggering(
+    trigger: Described | Speech | ExpectedHandoff | None, point: Point, facts: RuleFacts
+) -> Iterator[Point]:
     """Give what sets a trigger off: all that occurs, or where `times` is given, the one of this number.
 
     One that may be meant makes the number of those after it unknown.
@@ -202,10 +204,10 @@ def _triggering(trigger: Described | Says | ExpectedHandoff | None, point: Point
     met = list(occasions(trigger, point, facts))
     if isinstance(trigger, Described):
         met = [at for at in met if at.call is not None and facts.calls[at.call].failed == trigger.failed]
-    times = trigger.times if isinstance(trigger, Described | Says) else None
+    times = trigger.times if isinstance(trigger, Described | Speech) else None
     if times is None:
         yield from met
-    elif isinstance(trigger, Says):
+    elif isinstance(trigger, Speech):
         doubt = next((one.doubt for one in met if one.doubt), None)
         yield from (replace(one, doubt=one.doubt or doubt) for one in met) if doubt else met[times - 1 : times]
     elif isinstance(trigger, Described):
@@ -219,7 +221,7 @@ def _triggering(trigger: Described | Says | ExpectedHandoff | None, point: Point
 class _Counts:
     """Counts calls apart for each value of the arguments `per`: those that are meant, and the doubts about others."""
 
-    def __init__(self, per: tuple[str, ...], facts: Facts) -> None:
+    def __init__(self, per: tuple[str, ...], facts: RuleFacts) -> None:
         self._per, self._facts = per, facts
         self._sure: Counter[str] = Counter()
         self._unsure: dict[str, list[Doubt]] = defaultdict(list)
@@ -239,7 +241,7 @@ class _Counts:
         return self._sure[key], self._unsure[key]
 
 
-def _forbidden(rule: Never | Only, point: Point, facts: Facts) -> Iterator[Judged]:
+def _forbidden(rule: Never | Only, point: Point, facts: RuleFacts) -> Iterator[Judged]:
     """Judge each call that a rule forbids, or that is none of the only ones that it allows; and each handoff."""
     about = rule.about
     if isinstance(about, ExpectedHandoff):
@@ -262,7 +264,7 @@ def _forbidden(rule: Never | Only, point: Point, facts: Facts) -> Iterator[Judge
                 yield Judged(at, fits is isinstance(rule, Only), why)
 
 
-def _at_most(rule: AtMost, point: Point, facts: Facts) -> Iterator[Judged]:
+def _at_most(rule: AtMost, point: Point, facts: RuleFacts) -> Iterator[Judged]:
     times = count(rule.times, "time")
     counts = _Counts(rule.per, facts)
     for at in occasions(rule.about, point, facts):
@@ -277,7 +279,7 @@ def _at_most(rule: AtMost, point: Point, facts: Facts) -> Iterator[Judged]:
             yield unknown(at, unsure[0], is_unsure=at.doubt is not None)
 
 
-def _sum_at_most(rule: SumAtMost, point: Point, facts: Facts) -> Iterator[Judged]:
+def _sum_at_most(rule: SumAtMost, point: Point, facts: RuleFacts) -> Iterator[Judged]:
     """Judge each call by what it and those before it come to; one that gives no number makes the sum unknown."""
     ((_, name),) = rule.of.items()
     counts = _Counts(rule.per, facts)
@@ -308,7 +310,7 @@ def _sum_at_most(rule: SumAtMost, point: Point, facts: Facts) -> Iterator[Judged
 _LIMIT = "name in `lte` a number that the call around the rule was given or gave"
 
 
-def _number(reference: Mapping[str, Any], subject: int | None, facts: Facts) -> Any:
+def _number(reference: Mapping[str, Any], subject: int | None, facts: RuleFacts) -> Any:
     """Give the number, or the amount, that a reference leads to; None where there is none."""
     try:
         found = facts.reckoned(reference, subject)
@@ -325,10 +327,10 @@ def _for_each(per: tuple[str, ...]) -> str:
     return f" for each {', '.join(per)}" if per else ""
 
 
-def _required(rule: Rule, point: Point, facts: Facts) -> Judged:
+def _required(rule: Rule, point: Point, facts: RuleFacts) -> Judged:
     match rule:
         case Other():
-            if isinstance(rule.about, Says):
+            if isinstance(rule.about, Speech):
                 return _words(rule.about, rule, point, facts)
             return _other(rule, rule.about, point, facts)
         case Arguments():
@@ -344,7 +346,7 @@ def _required(rule: Rule, point: Point, facts: Facts) -> Judged:
             raise TypeError(f"{type(rule).__name__} is no requirement")
 
 
-def _confirmed(rule: Confirmed, point: Point, facts: Facts) -> Judged:
+def _confirmed(rule: Confirmed, point: Point, facts: RuleFacts) -> Judged:
     """Judge by the acts of the user's turns; where these do not tell, by what the auditor saw.
 
     Where the two differ nobody can tell, but for what the acts show to be broken, which nothing excuses.
@@ -367,7 +369,7 @@ def _confirmed(rule: Confirmed, point: Point, facts: Facts) -> Judged:
     return unknown(point, Doubt(f"the user's acts confirm it, and the auditor saw it {heard.why}", UNCLEAR))
 
 
-def _words(about: Says, rule: Other, point: Point, facts: Facts) -> Judged:
+def _words(about: Speech, rule: Other, point: Point, facts: RuleFacts) -> Judged:
     """Judge whether a party said something before a point, or the agent does after it: from its words on."""
     first = point.message + 1 if point.call is not None else max(point.message, 0)
     where = range(point.message) if rule.earlier else range(first, len(facts.run.transcript.messages))
@@ -385,12 +387,12 @@ def _words(about: Says, rule: Other, point: Point, facts: Facts) -> Judged:
     return Judged(point, True, f"{'after which ' if point.what else ''}the agent said {text}", found[0])
 
 
-def _other(rule: Other, about: Described | ExpectedHandoff, point: Point, facts: Facts) -> Judged:
+def _other(rule: Other, about: Described | ExpectedHandoff, point: Point, facts: RuleFacts) -> Judged:
     """Judge whether another call, or a handoff, is before or after a point often enough."""
     turns = _turns_within(rule, point, facts)
     if isinstance(about, ExpectedHandoff):
         later, of_turn = set(handoffs_after(point, facts)), facts.run.transcript.turns
-        known: list[Known] = [
+        known: list[Truth] = [
             about.fits(event) and (turns is None or of_turn[index] in turns)
             for number, (index, event) in enumerate(handoffs_of(facts.run))
             if (number in later) != rule.earlier and number != point.handoff
@@ -429,7 +431,7 @@ def _other(rule: Other, about: Described | ExpectedHandoff, point: Point, facts:
     return Judged(point, found, f"without {what}{verbs[1]} {soon}", is_open=not is_past)
 
 
-def _what(about: Described, facts: Facts) -> str:
+def _what(about: Described, facts: RuleFacts) -> str:
     """Name the calls that are described, with what they have alike with the call of the point, and are given."""
     names = about.calls if isinstance(about.calls, str) else " or ".join(about.calls)
     more = [f"the same {name}" for name in about.same]
@@ -437,7 +439,7 @@ def _what(about: Described, facts: Facts) -> str:
     return f"{names}{' with ' + ' and '.join(more) if more else ''}"
 
 
-def _turns_within(rule: Other, point: Point, facts: Facts) -> tuple[int, ...] | None:
+def _turns_within(rule: Other, point: Point, facts: RuleFacts) -> tuple[int, ...] | None:
     """Give the agent's turns in which the call counts, the one that the point lies in first; None where any does."""
     if rule.within is None:
         return None

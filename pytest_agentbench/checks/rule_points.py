@@ -15,8 +15,8 @@ from pytest_agentbench.checks.calls import handoffs_of
 from pytest_agentbench.checks.effects import wrote
 from pytest_agentbench.checks.findings import WIDTH, call_text, value_text
 from pytest_agentbench.checks.matchers import Doubt
-from pytest_agentbench.checks.rule_arguments import Facts, NotThereError, UnreckonedError, is_reckoned
-from pytest_agentbench.checks.rules import Described, InState, Says, Spoken
+from pytest_agentbench.checks.rule_arguments import NotThereError, RuleFacts, UnreckonedError, is_reckoned
+from pytest_agentbench.checks.rules import Described, InState, SaidTexts, Speech
 from pytest_agentbench.core.events import ExpectedHandoff
 from pytest_agentbench.core.json_values import JsonValue, is_number
 from pytest_agentbench.core.matchers import is_matcher, is_reference
@@ -76,7 +76,7 @@ def unknown(point: Point, doubt: Doubt, *, is_unsure: bool = False) -> Judged:
     return Judged(point, None, doubt.why, cure=doubt.cure, is_unsure=is_unsure)
 
 
-def occasions(about: Described | Says | ExpectedHandoff | None, point: Point, facts: Facts) -> Iterator[Point]:
+def occasions(about: Described | Speech | ExpectedHandoff | None, point: Point, facts: RuleFacts) -> Iterator[Point]:
     """Give what occurs after a point that a rule is about, or, in doubt, may be about; None is the beginning."""
     if about is None:
         if facts.run.transcript.texts("assistant") or facts.calls:
@@ -96,28 +96,28 @@ def occasions(about: Described | Says | ExpectedHandoff | None, point: Point, fa
         yield from _words(about, point, facts)
 
 
-def after(point: Point, facts: Facts) -> Iterator[int]:
+def after(point: Point, facts: RuleFacts) -> Iterator[int]:
     """Give the calls (their positions) after a point."""
     for place, record in enumerate(facts.calls):
         if place > point.call if point.call is not None else record.message >= point.message:
             yield place
 
 
-def handoffs_after(point: Point, facts: Facts) -> list[int]:
+def handoffs_after(point: Point, facts: RuleFacts) -> list[int]:
     """Give the handoffs (their positions) after a point; each came just before the message that holds it."""
     if point.handoff is not None:
         return list(range(point.handoff + 1, len(handoffs_of(facts.run))))
     return [number for number, (index, _) in enumerate(handoffs_of(facts.run)) if index > point.message]
 
 
-def at_call(place: int, point: Point, facts: Facts, doubt: Doubt | None = None) -> Point:
+def at_call(place: int, point: Point, facts: RuleFacts, doubt: Doubt | None = None) -> Point:
     """Give the point that a call is, after another one."""
     record = facts.calls[place]
     what = call_text(record.call.name, record.call.arguments)
     return Point(record.message, place, place, what, set_off=True, doubt=doubt, around=point.subject)
 
 
-def _words(trigger: Says, point: Point, facts: Facts) -> Iterator[Point]:
+def _words(trigger: Speech, point: Point, facts: RuleFacts) -> Iterator[Point]:
     party = "the user" if trigger.speaker == "user" else "the agent"
     for index, _ in facts.run.transcript.texts(trigger.speaker):
         try:
@@ -137,7 +137,7 @@ _KNOWN_WHERE = (
 )
 
 
-def judge_state(rule: InState, point: Point, facts: Facts) -> Judged:
+def judge_state(rule: InState, point: Point, facts: RuleFacts) -> Judged:
     """Hold the state before a call, else before a message, against what a rule asks for."""
     try:
         steps = [_key(facts.referred(step, point.subject) if is_reference(step) else step) for step in rule.at]
@@ -173,7 +173,7 @@ def judge_state(rule: InState, point: Point, facts: Facts) -> Judged:
 _NOTHING: Any = object()
 
 
-def _state_before(point: Point, facts: Facts) -> State | None:
+def _state_before(point: Point, facts: RuleFacts) -> State | None:
     run = facts.run
     records = run.made
     if point.call is not None:
@@ -224,7 +224,7 @@ _FIGURES = "have the agent say it in figures, or ask a judge about it in a rubri
 
 
 @dataclass(frozen=True)
-class _Known:
+class _KnownValues:
     """Values that the run knows: a text says them where it states each, in any spelling that code can make of it.
 
     `rounded` says that they were reckoned: a number with more decimals is then stated in whole cents as well.
@@ -261,18 +261,20 @@ def _is_zero(value: JsonValue) -> bool:
     return False
 
 
-def places(facts: Facts, speaker: Requestor, messages: range, most: int | None = None) -> list[int]:
+def places(facts: RuleFacts, speaker: Requestor, messages: range, most: int | None = None) -> list[int]:
     """Give the indices of messages in which a party speaks: those in `messages`, the first `most` of them."""
     return [index for index, _ in facts.run.transcript.texts(speaker) if index in messages][:most]
 
 
-def find(facts: Facts, spoken: Spoken, messages: Iterable[int], subject: int | None) -> tuple[int, str] | Doubt | None:
+def find(
+    facts: RuleFacts, spoken: SaidTexts, messages: Iterable[int], subject: int | None
+) -> tuple[int, str] | Doubt | None:
     """Give the first of these messages (indices) that says one of the texts, and the text as it is shown.
 
     Where none says one of those that can be told, give the doubt if one cannot be reckoned, or is zero and may have
     been said in other words; raise `NotThereError` if one leads to nothing.
     """
-    wanted: list[str | _Known | Pattern] = []
+    wanted: list[str | _KnownValues | Pattern] = []
     doubts: list[Doubt] = []
     missing: NotThereError | None = None
     for text in spoken.texts:
@@ -287,34 +289,36 @@ def find(facts: Facts, spoken: Spoken, messages: Iterable[int], subject: int | N
         for one in wanted:
             if _is_said(one, text):
                 return index, _shown(one)
-            if isinstance(one, _Known) and one.may_say(text):
+            if isinstance(one, _KnownValues) and one.may_say(text):
                 doubts.append(Doubt(f"{_shown(one)} may have been said in other words", _FIGURES))
     if missing is not None and not doubts:
         raise missing
     return doubts[0] if doubts else None
 
 
-def described(facts: Facts, spoken: Spoken, subject: int | None) -> str:
+def described(facts: RuleFacts, spoken: SaidTexts, subject: int | None) -> str:
     """Say in words what would have to be said; raise `NotThereError` where references lead to nothing."""
     return " or ".join(_shown(_wanted(facts, text, subject)) for text in spoken.texts)
 
 
-def _shown(wanted: str | _Known | Pattern) -> str:
+def _shown(wanted: str | _KnownValues | Pattern) -> str:
     """Show a text as it stands, and a pattern between slashes."""
     if isinstance(wanted, Pattern):
         return f"/{printable(shorten(wanted.text, WIDTH))}/"
-    return " and ".join(value_text(_worded(one)) for one in (wanted.values if isinstance(wanted, _Known) else [wanted]))
+    return " and ".join(
+        value_text(_worded(one)) for one in (wanted.values if isinstance(wanted, _KnownValues) else [wanted])
+    )
 
 
-def _wanted(facts: Facts, text: Any, subject: int | None) -> str | _Known | Pattern:
+def _wanted(facts: RuleFacts, text: Any, subject: int | None) -> str | _KnownValues | Pattern:
     locale = facts.run.scenario.language or "en"
     if is_reference(text):
         found = tuple(_values(facts.referred(text, subject)))
         if not found:
             raise NotThereError
-        return _Known(found, locale, rounded=is_reckoned(text))
+        return _KnownValues(found, locale, rounded=is_reckoned(text))
     if is_moment(text):
-        return _Known((facts.moment(text),), locale)
+        return _KnownValues((facts.moment(text),), locale)
     return pattern(text["pattern"], ignore_case=True) if isinstance(text, dict) else _worded(text)
 
 
@@ -326,7 +330,7 @@ def _values(value: JsonValue) -> Iterator[JsonValue]:
         yield value
 
 
-def _is_said(wanted: str | _Known | Pattern, text: str) -> bool:
+def _is_said(wanted: str | _KnownValues | Pattern, text: str) -> bool:
     if isinstance(wanted, Pattern):
         straight = " ".join(unicodedata.normalize("NFKC", text.translate(_STRAIGHT)).split())
         return wanted.search(straight)

@@ -40,18 +40,18 @@ class Described:
 
 
 @dataclass(frozen=True)
-class Spoken:
+class SaidTexts:
     """A text, a pattern, or a reference to a value of the call; any of `texts`."""
 
     texts: tuple[Any, ...]
 
 
 @dataclass(frozen=True)
-class Says:
+class Speech:
     """A party says something; where `times` is given, for that time."""
 
     speaker: Requestor
-    spoken: Spoken
+    spoken: SaidTexts
     times: int | None = None
 
 
@@ -104,7 +104,7 @@ class SumAtMost:
 class When:
     """Each time the trigger occurs, `then` is judged from there on; a trigger None is the beginning."""
 
-    trigger: Described | Says | ExpectedHandoff | None
+    trigger: Described | Speech | ExpectedHandoff | None
     then: "Rule"
 
 
@@ -137,7 +137,7 @@ class Other:
     the one that the point lies in included, or in one of its `within` next messages where it is words.
     """
 
-    about: Described | ExpectedHandoff | Says
+    about: Described | ExpectedHandoff | Speech
     earlier: bool
     within: int | None = None
 
@@ -213,7 +213,7 @@ def parts_of(rule: Rule) -> tuple[Rule, ...]:
             return ()
 
 
-def occasion(rule: Rule) -> Described | Says | ExpectedHandoff | None:
+def occasion(rule: Rule) -> Described | Speech | ExpectedHandoff | None:
     """Give what a rule is about by itself."""
     return rule.trigger if isinstance(rule, When) else getattr(rule, "about", None)
 
@@ -279,7 +279,7 @@ def _at_most(body: Mapping[str, Any]) -> Rule:
 
 def _must_say(body: Any) -> Rule:
     full = body if isinstance(body, Mapping) and "text" in body else {"text": body}
-    return Other(Says("assistant", _spoken(full["text"])), False, full.get("within"))
+    return Other(Speech("assistant", _spoken(full["text"])), False, full.get("within"))
 
 
 _READ: dict[str, Callable[[Any], Rule]] = {
@@ -296,8 +296,8 @@ _READ: dict[str, Callable[[Any], Rule]] = {
     "later": lambda body: Other(_about(body), False, body.get("within")),
     "arguments": lambda body: Arguments(dict(body)),
     "state": lambda body: InState(tuple(body["at"]), body["value"]),
-    "user_said": lambda body: Other(Says("user", _spoken(body)), True),
-    "agent_said": lambda body: Other(Says("assistant", _spoken(body)), True),
+    "user_said": lambda body: Other(Speech("user", _spoken(body)), True),
+    "agent_said": lambda body: Other(Speech("assistant", _spoken(body)), True),
     "confirmed": lambda body: Confirmed(tuple(body["stating"]) if isinstance(body, Mapping) else ()),
     "must_say": _must_say,
     "must_not_say": lambda body: Not(_must_say({"text": body})),
@@ -305,13 +305,13 @@ _READ: dict[str, Callable[[Any], Rule]] = {
 """What each operator is read into."""
 
 
-def _trigger(form: Any) -> Described | Says | ExpectedHandoff | None:
+def _trigger(form: Any) -> Described | Speech | ExpectedHandoff | None:
     if isinstance(form, str):
         return None
     if "calls" in form or HANDOFF in form:
         return _about(form)
     ((key, body),) = ((key, body) for key, body in form.items() if key != "times")
-    return Says("user" if key.startswith("user") else "assistant", _spoken(body), form.get("times"))
+    return Speech("user" if key.startswith("user") else "assistant", _spoken(body), form.get("times"))
 
 
 def _about(body: Mapping[str, Any]) -> Described | ExpectedHandoff:
@@ -331,8 +331,8 @@ def _described(body: Mapping[str, Any]) -> Described:
     )
 
 
-def _spoken(body: Any) -> Spoken:
-    return Spoken(tuple(_flat(body)))
+def _spoken(body: Any) -> SaidTexts:
+    return SaidTexts(tuple(_flat(body)))
 
 
 def _flat(body: Any) -> Iterator[Any]:

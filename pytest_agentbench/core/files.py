@@ -90,14 +90,14 @@ class LineLog:
 
 
 @dataclass(frozen=True)
-class Line:
+class LogLine:
     """A line of a log by its number, and the JSON in it; None where it holds none, such as one cut off by a kill."""
 
     number: int
     record: JsonValue
 
 
-def numbered_lines(path: Path) -> Iterator[Line]:
+def numbered_lines(path: Path) -> Iterator[LogLine]:
     """Yield the lines of a log in order, blank ones left out."""
     if not path.is_file():
         return
@@ -107,9 +107,9 @@ def numbered_lines(path: Path) -> Iterator[Line]:
                 continue
             # no proper prefix of a JSON object is JSON, so what parses is whole
             try:
-                yield Line(number, loads(line.decode("ascii")))
+                yield LogLine(number, loads(line.decode("ascii")))
             except (ValueError, RecursionError):
-                yield Line(number, None)
+                yield LogLine(number, None)
 
 
 def read_lines(path: Path) -> Iterator[JsonValue]:

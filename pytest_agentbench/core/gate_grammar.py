@@ -10,7 +10,7 @@ from pytest_agentbench.core.names import listing, suggestion
 
 Operator = Literal[">=", ">", "<=", "<"]
 
-Kind = Literal["rate", "share", "count", "mean", "quantity", "loss"]
+GateKind = Literal["rate", "share", "count", "mean", "quantity", "loss"]
 """rate: passed / scored. share: unscored / all. count: runs that ended so. mean: of a metric between 0 and 1.
 
 quantity: what the agent took, of which less is better. loss: how much of a rate was lost against a baseline, as far as
@@ -20,7 +20,7 @@ chance does not explain it.
 DEFAULT_GATE = "errors <= 0.05"
 """Stands beside the gates of a suite that says nothing about errors."""
 
-KINDS: dict[str, Kind] = {
+KINDS: dict[str, GateKind] = {
     "success": "rate",
     "finished": "rate",
     "errors": "share",
@@ -79,7 +79,7 @@ class Gate(Model):
     is_relative: bool = False
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> GateKind:
         """What the gate measures."""
         return KINDS[self.metric]
 
@@ -98,11 +98,11 @@ class Gate(Model):
                 return value < bound - slack
 
 
-Known = Mapping[str, Collection[str]]
+KnownNames = Mapping[str, Collection[str]]
 """The names that there are, by metric."""
 
 
-def parse_gate(text: str, *, known: Known | None = None) -> Gate:
+def parse_gate(text: str, *, known: KnownNames | None = None) -> Gate:
     """Read a gate; raise `GateError` saying what was found, what is allowed and what to write instead.
 
     With `known`, a name after the dot must be one that there is.

@@ -9,7 +9,7 @@ from pytest_agentbench.core.file_models import Filled, Holds, Named, Names, Says
 ONE_OPERATOR = "exactly one of before, never, only, confirm_before, only_if, at_most, when (with then), all, any"
 """What a rule is, in words."""
 
-Rule = Annotated[
+WrittenRule = Annotated[
     dict[str, Any], Holds(f"a rule: a mapping with {ONE_OPERATOR}"), WithJsonSchema({"x-definition": "RuleForm"})
 ]
 """The rule of a policy, whose own form is described with the rules."""
@@ -29,7 +29,7 @@ class Policy(Written):
     """How hard it is to keep, from 1 to 5."""
     category: Text = ""
     """What it is about, for the report."""
-    rule: Rule | None = None
+    rule: WrittenRule | None = None
     """The rule for the machine."""
     tools: Annotated[Names, Holds("a list of the tools that it concerns, for people")] = ()
     """The tools that it concerns, for people."""

@@ -184,7 +184,7 @@ class ScenarioLimits(Written):
     """Calls to models."""
 
 
-class Session(Model):
+class SessionPlan(Model):
     """One of several sessions of a scenario: how many of its lines are said in it, and how long `after` the last one.
 
     `goal` takes the place of the scenario's own, "" leaves it.
@@ -221,7 +221,7 @@ class Quarantine(Written):
     """The last day of it."""
 
 
-Language = Annotated[
+LanguageName = Annotated[
     Filled,
     Says("the language of the scripted user's lines, such as en, or a .toml file of a language of your own"),
 ]
@@ -240,7 +240,7 @@ Context = Annotated[
 class ScenarioKeys(Written):
     """What a scenario says in the same words in every form of it."""
 
-    language: Language | None = None
+    language: LanguageName | None = None
     """The language of the scripted user's phrases; without it, the suite's."""
     modifiers: Modifiers | None = None
     """How a user that a model plays behaves; without it, the suite's."""
@@ -297,7 +297,7 @@ class Scenario(ScenarioKeys):
     title: str
     task: Task
     says: tuple[Line, ...] = ()
-    sessions: tuple[Session, ...] = ()
+    sessions: tuple[SessionPlan, ...] = ()
     knows: dict[str, Any] = {}
     also: dict[str, tuple[str, ...]] = {}
     unknown: tuple[str, ...] = ()

@@ -14,7 +14,7 @@ from typing import Any
 
 from pytest_agentbench.checks.findings import call_text
 from pytest_agentbench.checks.matchers import Resolver
-from pytest_agentbench.checks.rule_arguments import Facts, NotThereError, UnreckonedError, led_to
+from pytest_agentbench.checks.rule_arguments import NotThereError, RuleFacts, UnreckonedError, led_to
 from pytest_agentbench.checks.rule_evaluation import judge_rule
 from pytest_agentbench.checks.rules import AllOf, Other, Rule, When, read_rule
 from pytest_agentbench.core.acts import Act
@@ -344,7 +344,7 @@ class _Solver:
             initial_state=self.initial,
             states=tuple(self.world.states) if self.plan.keeps_states else (),
         )
-        facts = Facts(run, self.resolve)
+        facts = RuleFacts(run, self.resolve)
         last = len(facts.calls) - 1
         judged = [
             one

@@ -8,7 +8,7 @@ from pytest_agentbench.checks.judges.model_judgement import Auditing
 from pytest_agentbench.checks.measurement import ADD_RULE
 from pytest_agentbench.checks.rules import needs_consent, read_rule, reads_calls
 from pytest_agentbench.core.errors import GateError, Problem
-from pytest_agentbench.core.gate_grammar import Known, parse_gate
+from pytest_agentbench.core.gate_grammar import KnownNames, parse_gate
 from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.names import count
 from pytest_agentbench.core.policy import Policy
@@ -197,7 +197,7 @@ def expired(suite: Suite, today: date) -> Iterator[Problem]:
                 yield form[0].problem((*form[1], "quarantine", "until"), message, hint)
 
 
-def _known(suite: Suite, plans: Sequence[RunPlan], toolset: Toolset) -> Known:
+def _known(suite: Suite, plans: Sequence[RunPlan], toolset: Toolset) -> KnownNames:
     """Give the names that gates may be about; agents are known only when they run."""
     scenarios = [*suite.scenarios, *(plan.scenario for plan in plans)]  # a plan's may have tags of its own
     expected = {call.name for scenario in scenarios for call in scenario.expected_calls}

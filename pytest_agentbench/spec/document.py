@@ -17,7 +17,7 @@ MAX_DEPTH = 100
 
 
 @dataclass(frozen=True)
-class Place:
+class FilePlace:
     """Where a part of a file stands: line and column of its key (its own, where it has none) and of its value.
 
     `file` is the one that holds it, where that is another than the document's own, which extends it.
@@ -36,9 +36,9 @@ class Document:
 
     file: Path
     value: JsonValue
-    locate: Callable[[Keys], Place | None]
+    locate: Callable[[Keys], FilePlace | None]
 
-    def place(self, path: Keys) -> Place | None:
+    def place(self, path: Keys) -> FilePlace | None:
         """Give the place of `path`, or of the closest part around it that exists."""
         for length in range(len(path), -1, -1):
             place = self.locate(path[:length])
@@ -126,7 +126,7 @@ class _Scanner:
         self._items: list[int] | None = None
         self._lines: list[int] | None = None
 
-    def locate(self, path: Keys) -> Place | None:
+    def locate(self, path: Keys) -> FilePlace | None:
         key = value = self._skip(0)
         for depth, step in enumerate(path):
             found = self._item(value, step, depth) if isinstance(step, int) else self._member(value, step)
@@ -135,7 +135,7 @@ class _Scanner:
             key, value = found
         key_line, key_column = self._position(key)
         line, column = self._position(value)
-        return Place(key_line=key_line, key_column=key_column, line=line, column=column)
+        return FilePlace(key_line=key_line, key_column=key_column, line=line, column=column)
 
     def _position(self, offset: int) -> tuple[int, int]:
         start = self._text.rfind("\n", 0, offset) + 1

@@ -277,7 +277,7 @@ class PluginState(Compared):
     """The name of the state."""
 
 
-StateForm = Annotated[
+AnyState = Annotated[
     SqliteState | JsonState | ToldState | OwnState | PluginState | Compared,
     OneOf("{sqlite: {schema: …, rows: …}}, {json: file} or {own: package.module:Provider}"),
 ]
@@ -305,7 +305,7 @@ class EnvironmentForm(_Kinds):
     """Where the agent's tools come from."""
     user_tools: ToolsForm | None = None
     """Where the tools of the simulated user come from."""
-    state: StateForm | None = None
+    state: AnyState | None = None
     """Where the state comes from, and how two states are compared."""
 
 
@@ -316,7 +316,7 @@ class OfferedForm(_Kinds):
 
     expected: ClassVar[str] = _ENVIRONMENT
 
-    state: StateForm | None = None
+    state: AnyState | None = None
     """How two states are compared."""
 
     @classmethod

@@ -13,7 +13,7 @@ from pytest_agentbench.core.file_models import read_form
 from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.misfit import Keys, dotted
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.spec.document import MAX_DEPTH, Document, Place, read_json
+from pytest_agentbench.spec.document import MAX_DEPTH, Document, FilePlace, read_json
 
 MAX_ALIASED = 100_000
 """How many values aliases may repeat in one file: a billion laughs ends here."""
@@ -49,7 +49,7 @@ class _Spot(NamedTuple):
     inside: "dict[str, _Spot] | list[_Spot] | None" = None
 
 
-def _place(spot: _Spot | None, path: Keys) -> Place | None:
+def _place(spot: _Spot | None, path: Keys) -> FilePlace | None:
     for step in path:
         inside = spot.inside if spot else None
         if isinstance(inside, dict):
@@ -58,7 +58,7 @@ def _place(spot: _Spot | None, path: Keys) -> Place | None:
             spot = inside[step]
         else:
             return None
-    return Place(*_line_and_column(spot.key), *_line_and_column(spot.mark)) if spot else None
+    return FilePlace(*_line_and_column(spot.key), *_line_and_column(spot.mark)) if spot else None
 
 
 class _Mark(Protocol):

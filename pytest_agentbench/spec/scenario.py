@@ -225,7 +225,7 @@ class DecisionLine(Written):
     """What the user says with it."""
 
 
-Line = Annotated[
+WrittenLine = Annotated[
     Text | LabelledLine | DecisionLine,
     OneOf(
         "a line: text, text under what it means, such as {confirm: 'Do that'}, or an answer to an approval, such as "
@@ -258,7 +258,7 @@ class ReplyForm(Written):
     """Which reply: the last one, any one, or that of the agent's n-th turn."""
 
 
-_Says = Annotated[tuple[Line, ...], Holds("a list of what the scripted user says, in order")]
+_Says = Annotated[tuple[WrittenLine, ...], Holds("a list of what the scripted user says, in order")]
 
 
 class SessionForm(Written):

@@ -25,7 +25,7 @@ from pytest_agentbench.core.model import Price, Reach
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.remote import ServiceSpec
 from pytest_agentbench.core.rubric import RubricOrFile
-from pytest_agentbench.core.scenario import Approvals, Context, Language
+from pytest_agentbench.core.scenario import Approvals, Context, LanguageName
 from pytest_agentbench.core.suite import AuditorMode, CassetteKeys, ChatKeys, JudgeKeys, Posted, RecipeKeys, UserKeys
 from pytest_agentbench.core.termination import Limits, Thresholds
 from pytest_agentbench.spec.environment import AnyEnvironment, EnvironmentForm
@@ -333,7 +333,7 @@ class SuiteFile(Written):
     """What the agent works on: `tools`, `user_tools`, `state`, `reads`, `writes`; or what a plugin offers."""
     user: UserForm = "scripted"
     """Who plays the simulated user: `scripted`, `llm`, or `{llm: {model: …}, modifiers: […], critique: 2}`."""
-    language: Language = "en"
+    language: LanguageName = "en"
     """The language of the scripted user's phrases: `en`, `de`, …, or a `.toml` file of yours."""
     approvals: Approvals | None = None
     """The answer to an approval that neither a line nor the wanted values decide: `approve` or `reject`; else the run

@@ -9,7 +9,7 @@ from pathlib import Path
 from pytest_agentbench.core.errors import Problem, SuiteError
 from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.misfit import Keys
-from pytest_agentbench.spec.document import Document, Place
+from pytest_agentbench.spec.document import Document, FilePlace
 from pytest_agentbench.spec.loading import read_document
 
 KEY = "extends"
@@ -67,7 +67,7 @@ def _laid_over(document: Document, base: Document) -> Document:
     origin: dict[Keys, Document] = {}
     value = _merged(document.value, inherited, (), origin, base)
 
-    def locate(path: Keys) -> Place | None:
+    def locate(path: Keys) -> FilePlace | None:
         if (place := document.locate(path)) is not None:
             return place
         from_base = any(path[:length] in origin for length in range(1, len(path) + 1))

@@ -15,7 +15,15 @@ from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.spec.rule import RuleForm
-from pytest_agentbench.suites.rule_types import Fault, Form, at_steps, form_of, missing_step, never_true, unreckonable
+from pytest_agentbench.suites.rule_types import (
+    RuleFault,
+    ValueForm,
+    at_steps,
+    form_of,
+    missing_step,
+    never_true,
+    unreckonable,
+)
 
 TRIGGERED = ("before", "never", "only", "confirm_before", "only_if", "at_most")
 """The operators that name the calls which set them off."""
@@ -181,7 +189,7 @@ def state_misfits(form: JsonValue, path: Keys) -> Iterator[Misfit]:
         yield Misfit(path=where, message=message, hint="ask for an `earlier` call that shows it", at_key=True)
 
 
-def rule_faults(policy: Policy, toolset: Toolset) -> Iterator[Fault]:
+def rule_faults(policy: Policy, toolset: Toolset) -> Iterator[RuleFault]:
     """Yield what a well-formed rule names in vain: tools that there are not, arguments that they do not have."""
     names = sorted(spec.name for spec in toolset.of("assistant"))
     if policy.rule is not None and names:
@@ -193,7 +201,7 @@ class _Names:
         self._toolset = toolset
         self._names = names
 
-    def rule(self, form: JsonValue, path: Keys, about: tuple[str, ...]) -> Iterator[Fault]:
+    def rule(self, form: JsonValue, path: Keys, about: tuple[str, ...]) -> Iterator[RuleFault]:
         """Check what stands in a rule; `about` are the tools that the rule around it is about."""
         if isinstance(form, list):
             for index, item in enumerate(form):
@@ -207,7 +215,9 @@ class _Names:
             for key, body in form.items():
                 yield from self._part(form, key, body, (*path, key), about)
 
-    def _part(self, form: JsonValue, key: str, body: JsonValue, path: Keys, about: tuple[str, ...]) -> Iterator[Fault]:
+    def _part(
+        self, form: JsonValue, key: str, body: JsonValue, path: Keys, about: tuple[str, ...]
+    ) -> Iterator[RuleFault]:
         own = _listed(form)
         match key:
             case "calls" | "first":
@@ -240,7 +250,7 @@ class _Names:
             case _:
                 yield from self.rule(body, path, about)
 
-    def _sum(self, of: JsonValue, path: Keys, tools: tuple[str, ...]) -> Iterator[Fault]:
+    def _sum(self, of: JsonValue, path: Keys, tools: tuple[str, ...]) -> Iterator[RuleFault]:
         """Yield what is added up and is not there, or is never a number."""
         ((kind, way),) = summed(of).items()
         steps = way.split(".")
@@ -251,23 +261,23 @@ class _Names:
         for name in tools:
             spec = self._toolset.get(name)
             known = spec.parameters.get("properties", {}) if spec else {}
-            form = at_steps(steps[1:], form_of([known.get(steps[0])], spec.parameters)) if spec else Form()
+            form = at_steps(steps[1:], form_of([known.get(steps[0])], spec.parameters)) if spec else ValueForm()
             form = form if kind == REFERENCES[0] else at_steps(steps, self._results(tools))
             if form.kinds and "number" not in form.kinds:
                 yield path, f"{way} of {name!r} is {form.words}, and sum adds up numbers", ""
                 return
 
-    def _tools(self, listed: JsonValue, path: Keys) -> Iterator[Fault]:
+    def _tools(self, listed: JsonValue, path: Keys) -> Iterator[RuleFault]:
         for index, name in enumerate(listed if isinstance(listed, list) else ()):
             if isinstance(name, str) and name not in self._names:
                 message = f"the agent has no tool {name!r}; it has {listing(self._names)}"
                 yield (*path, index), message, suggestion(name, self._names)
 
-    def _arguments(self, given: JsonValue, tools: tuple[str, ...], path: Keys) -> Iterator[Fault]:
+    def _arguments(self, given: JsonValue, tools: tuple[str, ...], path: Keys) -> Iterator[RuleFault]:
         for argument in given:
             yield from self._argument(argument, tools, (*path, argument))
 
-    def _argument(self, argument: str, tools: tuple[str, ...], path: Keys) -> Iterator[Fault]:
+    def _argument(self, argument: str, tools: tuple[str, ...], path: Keys) -> Iterator[RuleFault]:
         for name in tools:
             tool = self._toolset.get(name)
             allowed = tool.arguments if tool else None
@@ -276,7 +286,7 @@ class _Names:
                 yield path, message, suggestion(argument, allowed)
                 return
 
-    def _reference(self, form: JsonValue, path: Keys, about: tuple[str, ...]) -> Iterator[Fault]:
+    def _reference(self, form: JsonValue, path: Keys, about: tuple[str, ...]) -> Iterator[RuleFault]:
         if REFERENCES[0] in form and form[REFERENCES[0]] != ".":
             yield from self._argument(form[REFERENCES[0]].split(".")[0], about, (*path, REFERENCES[0]))
         if REFERENCES[1] in form and form[REFERENCES[1]] != ".":
@@ -284,7 +294,7 @@ class _Names:
             yield from missing_step(steps, self._results(about), where, _whose(about))
             yield from unreckonable(form, at_steps(steps, self._results(about)), where, _whose(about))
 
-    def _never_true_of_arguments(self, given: JsonValue, tools: tuple[str, ...], path: Keys) -> Iterator[Fault]:
+    def _never_true_of_arguments(self, given: JsonValue, tools: tuple[str, ...], path: Keys) -> Iterator[RuleFault]:
         """Yield values that no argument of these tools ever has."""
         specs = [spec for name in tools if (spec := self._toolset.get(name)) is not None]
         for argument, value in given.items():
@@ -296,11 +306,11 @@ class _Names:
             if found and all(found):  # one tool of several for which it may be true is enough
                 yield from found[0]
 
-    def _results(self, tools: tuple[str, ...]) -> Form:
+    def _results(self, tools: tuple[str, ...]) -> ValueForm:
         """Give what is known of the results of these tools: nothing, where one of them declares none."""
         declared = [spec.returns if (spec := self._toolset.get(name)) else None for name in tools]
         if len(declared) != 1 or declared[0] is None:
-            return Form()
+            return ValueForm()
         return form_of([declared[0]], declared[0])
 
 

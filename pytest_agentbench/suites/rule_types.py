@@ -14,7 +14,7 @@ from pytest_agentbench.core.misfit import Keys, shown
 from pytest_agentbench.core.moments import is_moment
 from pytest_agentbench.core.names import listing, suggestion
 
-Fault = tuple[Keys, str, str]
+RuleFault = tuple[Keys, str, str]
 """The way to what is wrong inside a policy, what is wrong, and a hint."""
 
 _DEEPEST = 12
@@ -29,7 +29,7 @@ _KINDS = {
 
 
 @dataclass(frozen=True)
-class Form:
+class ValueForm:
     """What a value may be: the schemas of which it has one; none where nothing is known of it."""
 
     ways: tuple[Mapping[str, Any], ...] = ()
@@ -66,7 +66,7 @@ class Form:
                 return None
         return found if self.ways else None
 
-    def at(self, key: str) -> "Form":
+    def at(self, key: str) -> "ValueForm":
         """Give what stands under a key or position; nothing is known where one way leaves it open."""
         parts: list[Any] = []
         for way in self.ways:
@@ -75,17 +75,17 @@ class Form:
             elif key.isdecimal() and isinstance(way.get("items"), Mapping) and "prefixItems" not in way:
                 parts.append(way["items"])
             elif not self._lacks(way, key):
-                return Form(root=self.root)
+                return ValueForm(root=self.root)
         return form_of(parts, self.root)
 
     @property
-    def items(self) -> "Form":
+    def items(self) -> "ValueForm":
         """Give what stands in it where it is a list."""
         lists = [way for way in self.ways if "array" in _kinds(way)]
         is_plain = bool(lists) and all(
             isinstance(way.get("items"), Mapping) and "prefixItems" not in way for way in lists
         )
-        return form_of([way["items"] for way in lists], self.root) if is_plain else Form(root=self.root)
+        return form_of([way["items"] for way in lists], self.root) if is_plain else ValueForm(root=self.root)
 
     @property
     def names(self) -> list[str]:
@@ -107,15 +107,15 @@ class Form:
         return way.get("additionalProperties") is False or bool(suggestion(key, properties))
 
 
-def form_of(schemas: Sequence[object], root: Mapping[str, Any]) -> Form:
+def form_of(schemas: Sequence[object], root: Mapping[str, Any]) -> ValueForm:
     """Give what values of any of these schemas may be; references lead into `root`."""
     found: list[Mapping[str, Any]] = []
     for schema in schemas:
         ways = _ways(schema, root, 0)
         if ways is None:
-            return Form(root=root)
+            return ValueForm(root=root)
         found += ways
-    return Form(tuple(found), root)
+    return ValueForm(tuple(found), root)
 
 
 def _ways(schema: object, root: Mapping[str, Any], depth: int) -> list[Mapping[str, Any]] | None:
@@ -159,7 +159,7 @@ def _kind(value: JsonValue) -> str:
     return "string" if isinstance(value, str) else "array" if isinstance(value, list) else "object"
 
 
-def never_true(value: JsonValue, form: Form, path: Keys, whose: str) -> Iterator[Fault]:
+def never_true(value: JsonValue, form: ValueForm, path: Keys, whose: str) -> Iterator[RuleFault]:
     """Yield what in a value or matcher no value of this form ever fits; `path` leads to it, `whose` names the form."""
     if not form.ways:
         return
@@ -187,7 +187,7 @@ def never_true(value: JsonValue, form: Form, path: Keys, whose: str) -> Iterator
         yield path, f"found {shown(value)}, which it never is; it is {allowed}", hint
 
 
-def _matcher(matcher: Mapping[str, JsonValue], form: Form, path: Keys, whose: str) -> Iterator[Fault]:
+def _matcher(matcher: Mapping[str, JsonValue], form: ValueForm, path: Keys, whose: str) -> Iterator[RuleFault]:
     is_whole = bool(form.ways) and all(way.get("type") == "integer" for way in form.ways)
     if is_whole and not excluding(matcher) and (why := excluding(matcher, whole_from=-math.inf)):
         yield path, f"{why}, so this is never true", ""
@@ -208,13 +208,13 @@ def _matcher(matcher: Mapping[str, JsonValue], form: Form, path: Keys, whose: st
             yield from never_true(operand, form.items, where, whose)
 
 
-def _reckoned_kind(value: JsonValue, form: Form, path: Keys) -> Iterator[Fault]:
+def _reckoned_kind(value: JsonValue, form: ValueForm, path: Keys) -> Iterator[RuleFault]:
     """Yield a number held against what is never one, a date against what is never a text."""
     if what := _unlike(value, form):
         yield path, f"this is {what}; what it is compared with is {form.words}, so this is never true", ""
 
 
-def _unlike(value: JsonValue, form: Form) -> str:
+def _unlike(value: JsonValue, form: ValueForm) -> str:
     """Say what a moment, or a reference with `times` or `plus`, takes or comes to, where nothing of a form is that."""
     if not (is_moment(value) or value.keys() & ARITHMETIC):
         return ""
@@ -223,13 +223,13 @@ def _unlike(value: JsonValue, form: Form) -> str:
     return what if form.kinds and kind not in form.kinds else ""
 
 
-def unreckonable(value: JsonValue, form: Form, path: Keys, whose: str) -> Iterator[Fault]:
+def unreckonable(value: JsonValue, form: ValueForm, path: Keys, whose: str) -> Iterator[RuleFault]:
     """Yield a reference that multiplies, adds to or moves what is never a number, or never a text."""
     if what := _unlike(value, form):
         yield path, f"{whose} is {form.words} here, and this takes {what}", ""
 
 
-def missing_step(steps: Sequence[str], form: Form, path: Keys, whose: str) -> Iterator[Fault]:
+def missing_step(steps: Sequence[str], form: ValueForm, path: Keys, whose: str) -> Iterator[RuleFault]:
     """Yield the step of a reference that leads nowhere, whatever the tool gives."""
     for place, step in enumerate(steps):
         if form.lacks(step):
@@ -238,19 +238,19 @@ def missing_step(steps: Sequence[str], form: Form, path: Keys, whose: str) -> It
         form = form.at(step)
 
 
-def at_steps(steps: Sequence[str], form: Form) -> Form:
+def at_steps(steps: Sequence[str], form: ValueForm) -> ValueForm:
     """Give what stands at the end of a way through what a tool gives."""
     for step in steps:
         form = form.at(step)
     return form
 
 
-def _missing(key: str, form: Form, path: Keys, whose: str, before: Sequence[str] = ()) -> Fault:
+def _missing(key: str, form: ValueForm, path: Keys, whose: str, before: Sequence[str] = ()) -> RuleFault:
     at = f" at {'.'.join(before)}" if before else ""
     return path, f"{whose} has no {key!r}{at}; it has {listing(form.names)}", suggestion(key, form.names)
 
 
-def _other_kind(value: JsonValue, form: Form, path: Keys) -> Fault:
+def _other_kind(value: JsonValue, form: ValueForm, path: Keys) -> RuleFault:
     message = (
         f"found {shown(value)}, {_KINDS[_kind(value)]}; what it is compared with is {form.words}, so this is never true"
     )

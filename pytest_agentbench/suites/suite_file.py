@@ -12,7 +12,7 @@ from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import GateError, Problem, SuiteError, SuiteFaultError
 from pytest_agentbench.core.fault import FaultSpec, axis_id
 from pytest_agentbench.core.file_models import IN_FILE, read_form
-from pytest_agentbench.core.gate_grammar import Known, parse_gate
+from pytest_agentbench.core.gate_grammar import KnownNames, parse_gate
 from pytest_agentbench.core.json_values import JsonValue, to_json
 from pytest_agentbench.core.misfit import Keys, Misfit
 from pytest_agentbench.core.moments import MOMENTS, clock_misfits, clock_of, dated
@@ -408,7 +408,7 @@ class _SuiteReader:
                     self._problems.append(entry.document.problem(path, message, suggestion(name, known)))
 
     def _gates(self, policies: tuple[Policy, ...]) -> tuple[str, ...]:
-        known: Known = (
+        known: KnownNames = (
             {}
             if ("policies",) in self._broken
             else {

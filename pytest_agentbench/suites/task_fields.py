@@ -17,7 +17,7 @@ from pytest_agentbench.core.json_schema import schema_problem
 from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.matchers import matcher_misfits, regex_misfits
 from pytest_agentbench.core.misfit import Keys, Misfit, shown
-from pytest_agentbench.core.scenario import ExpectedCall, ExpectedReply, Scenario, ScenarioKeys, Session, Task
+from pytest_agentbench.core.scenario import ExpectedCall, ExpectedReply, Scenario, ScenarioKeys, SessionPlan, Task
 from pytest_agentbench.messages.content import UnreadableError
 from pytest_agentbench.messages.reader import read
 from pytest_agentbench.spec.document import read_json
@@ -193,7 +193,7 @@ def scenario_fields(extras: dict[str, JsonValue]) -> dict[str, Any]:
     if sessions := extras.get("sessions"):
         fields["says"] = tuple(Line.model_validate(line) for one in sessions for line in one.get("says", ()))
         fields["sessions"] = tuple(
-            Session(lines=len(one.get("says", ())), goal=one.get("goal", ""), after=one.get("after", ""))
+            SessionPlan(lines=len(one.get("says", ())), goal=one.get("goal", ""), after=one.get("after", ""))
             for one in sessions
         )
     if "knows" in extras:

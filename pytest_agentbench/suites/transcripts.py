@@ -27,14 +27,14 @@ Aside = Callable[[JsonValue, int], bool]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class FoundRecord:
     """A conversation, and the line on which it stands (0: its file was read as a whole)."""
 
     record: Record
     line: int
 
 
-def read_file(path: Path, stops: StopCalls, aside: Aside = lambda *_: False) -> Iterator[Found | Problem]:
+def read_file(path: Path, stops: StopCalls, aside: Aside = lambda *_: False) -> Iterator[FoundRecord | Problem]:
     """Give the conversations of a file: of `.json` files as a whole, of all others line by line.
 
     What cannot be read is a problem with its place; the others are given nevertheless.
@@ -54,7 +54,7 @@ def read_file(path: Path, stops: StopCalls, aside: Aside = lambda *_: False) -> 
         yield Problem(file=path, message="the file is empty")
 
 
-def _conversations(text: str, path: Path, line: int, stops: StopCalls, aside: Aside) -> Iterator[Found | Problem]:
+def _conversations(text: str, path: Path, line: int, stops: StopCalls, aside: Aside) -> Iterator[FoundRecord | Problem]:
     """Give the conversations of one line, or of a whole document."""
     try:
         value = _parse(text)
@@ -70,7 +70,7 @@ def _conversations(text: str, path: Path, line: int, stops: StopCalls, aside: As
         if aside(part, line):
             continue
         try:
-            yield Found(record=_record(part, stops), line=line)
+            yield FoundRecord(record=_record(part, stops), line=line)
         except MalformedError as error:
             yield _problem(text, path, line, (*at, *error.path), str(error))
 

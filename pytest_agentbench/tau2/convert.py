@@ -14,7 +14,7 @@ from pytest_agentbench.core.file_models import Free, Holds, Text, Written
 from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.misfit import shown
 from pytest_agentbench.core.scenario import Scenario
-from pytest_agentbench.spec.document import Document, Place, read_json
+from pytest_agentbench.spec.document import Document, FilePlace, read_json
 from pytest_agentbench.spec.loading import read_part, read_text
 from pytest_agentbench.tau2.tasks import export_tasks, task_to_scenario
 
@@ -96,14 +96,14 @@ def _read_module(text: str, file: Path) -> Document:
         raise SuiteError(wrong)
     places = [(item.lineno, item.col_offset + 1) for item in tasks.elts]
 
-    def locate(path: tuple[str | int, ...]) -> Place | None:
+    def locate(path: tuple[str | int, ...]) -> FilePlace | None:
         if not path:
             line, column = tasks.lineno, tasks.col_offset + 1
         elif len(path) == 1 and isinstance(path[0], int):
             line, column = places[path[0]]
         else:
             return None
-        return Place(key_line=line, key_column=column, line=line, column=column)
+        return FilePlace(key_line=line, key_column=column, line=line, column=column)
 
     return Document(file=file, value=values, locate=locate)
 

@@ -24,7 +24,7 @@ from pytest_agentbench.environment.sqlite_state import SqliteState
 from pytest_agentbench.environment.state_provider import build_provider
 from pytest_agentbench.suites.call_check import Finder
 from pytest_agentbench.suites.rule_check import state_paths
-from pytest_agentbench.suites.rule_types import Fault, Form, form_of, missing_step, never_true
+from pytest_agentbench.suites.rule_types import RuleFault, ValueForm, form_of, missing_step, never_true
 from pytest_agentbench.validation.world_values import shape_of
 
 
@@ -107,7 +107,7 @@ def unfit_states(suite: Suite, states: Sequence[State]) -> Iterator[Problem]:
                 yield finder.policy_problem((position, *path, *where), message, hint)
 
 
-def _unfit_state(at: Sequence[JsonValue], value: JsonValue, states: Sequence[State]) -> Iterator[Fault]:
+def _unfit_state(at: Sequence[JsonValue], value: JsonValue, states: Sequence[State]) -> Iterator[RuleFault]:
     """Follow the way through all states at once; it ends where nothing was seen, so that nothing is known."""
     found: list[JsonValue] = list(states)
     way: list[str] = []
@@ -130,7 +130,7 @@ def _entries(value: JsonValue) -> Iterable[JsonValue]:
     return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
-def _form(found: Sequence[JsonValue]) -> Form:
+def _form(found: Sequence[JsonValue]) -> ValueForm:
     """Give what values were seen to be; where mappings differ in their keys, another one may have others still."""
     shape = shape_of(found)
     if len({frozenset(one) for one in found if isinstance(one, dict)}) > 1:

@@ -19,7 +19,7 @@ from pytest_agentbench.checks.rules import (
     OnlyIf,
     Other,
     Rule,
-    Says,
+    Speech,
     When,
     read_rule,
 )
@@ -120,7 +120,7 @@ class Rules:
                 self._needs.append(("limit", rule.about, rule.times))
             case Confirmed() if about is not None:
                 self._needs.append(("confirm", about, True))
-            case Other() if isinstance(rule.about, Says) and not rule.earlier:
+            case Other() if isinstance(rule.about, Speech) and not rule.earlier:
                 self._must_say(rule.about.spoken.texts, about)
             case _:
                 pass  # nothing that a run with the expected calls would have to do

@@ -48,7 +48,7 @@ def _notes(transcript: Transcript, toolset: Toolset) -> Iterator[str]:
         if given and not writes and not record.failed:  # an answer that holds no value is never idle
             later = [text for index, text in transcript.texts("assistant") if index > record.message]
             later += [leaf for one in records[number:] for leaf in _texts(one.call.arguments)]
-            if not any(map(_Known(later).holds, given)):
+            if not any(map(_Lookup(later).holds, given)):
                 parts.append(f"{IDLE} afterwards")
         if writes and not record.failed:
             seen.clear()
@@ -71,9 +71,9 @@ def _how(record: CallRecord, toolset: Toolset) -> str:
 
 def _origins(transcript: Transcript, toolset: Toolset, record: CallRecord) -> Iterator[str]:
     """Say of each value of a call where it was said or returned before."""
-    said = _Known([text for index, text in transcript.texts("user") if index < record.message])
+    said = _Lookup([text for index, text in transcript.texts("user") if index < record.message])
     earlier = [
-        (number, _Known([one.result.content, *_texts(_value(one))]))
+        (number, _Lookup([one.result.content, *_texts(_value(one))]))
         for number, one in enumerate(transcript.trajectory, start=1)
         if one.message < record.message and one.result
     ]
@@ -98,7 +98,7 @@ def _origins(transcript: Transcript, toolset: Toolset, record: CallRecord) -> It
 _LISTED = "is one that the tool lists"
 
 
-class _Known:
+class _Lookup:
     """Texts to look whole values up in: numbers as numbers, the rest as words that follow each other."""
 
     def __init__(self, texts: Iterable[str]) -> None:

@@ -24,14 +24,16 @@ from pytest_agentbench.suites.intellagent.intellagent import (
     ForeignResult,
 )
 from pytest_agentbench.suites.intellagent.safe_pickle import (
-    Record,
+    PickledObject,
     RefusedPickleError,
     attributes,
     load,
     plain,
 )
 
-Kind = Literal["duplicate key", "wrong table", "no key", "dangling reference", "not in profile", "duplicate part"]
+InconsistencyKind = Literal[
+    "duplicate key", "wrong table", "no key", "dangling reference", "not in profile", "duplicate part"
+]
 
 _SUFFIXES = ("_id", "_number")
 
@@ -39,12 +41,12 @@ _SUFFIXES = ("_id", "_number")
 class Inconsistency(Model):
     """One row at fault: of which kind, in which table, and in words."""
 
-    kind: Kind
+    kind: InconsistencyKind
     table: str
     message: str
 
 
-class Audit(Model):
+class ForeignAudit(Model):
     """What was found in many events: how many have something, and how often each kind occurs, by events."""
 
     events: int
@@ -52,7 +54,7 @@ class Audit(Model):
     kinds: dict[str, int] = {}
 
 
-def audit_events(events: Sequence[ForeignEvent]) -> Audit:
+def audit_events(events: Sequence[ForeignEvent]) -> ForeignAudit:
     """Count the events whose databases contradict themselves, and what each kind of contradiction is found in.
 
     No schema is asked for: a table's key is the column named after it (`order_id` of `orders`), a reference is a field
@@ -60,7 +62,7 @@ def audit_events(events: Sequence[ForeignEvent]) -> Audit:
     """
     found = [{one.kind for one in audit(event.database)} for event in events]
     counts = Counter(kind for kinds in found for kind in kinds)
-    return Audit(events=len(events), inconsistent=sum(map(bool, found)), kinds=dict(sorted(counts.items())))
+    return ForeignAudit(events=len(events), inconsistent=sum(map(bool, found)), kinds=dict(sorted(counts.items())))
 
 
 def audit(database: Mapping[str, Any]) -> tuple[Inconsistency, ...]:
@@ -183,7 +185,7 @@ def _fields(value: Any, path: str, *, containers: bool = False) -> Iterator[tupl
             yield from _fields(one, where, containers=containers)
 
 
-def _fault(kind: Kind, table: str, message: str) -> Inconsistency:
+def _fault(kind: InconsistencyKind, table: str, message: str) -> Inconsistency:
     return Inconsistency(kind=kind, table=table, message=shorten(printable(f"{table}: {message}"), 200))
 
 
@@ -229,11 +231,11 @@ def _sorted_out(path: Path, value: Any) -> ForeignData:
 
 def _of_pickle(value: Any) -> Any:
     """Bring the objects that IntellAgent pickles into the form of the JSON exports."""
-    if isinstance(value, Record) and value.kind == "DescriptionGenerator":
+    if isinstance(value, PickledObject) and value.kind == "DescriptionGenerator":
         own = attributes(value)
         graph = own.get("graph_info", {})
         inner = graph.get("G") if isinstance(graph, dict) else None
-        edges = _edges(attributes(inner)) if isinstance(inner, Record) else []
+        edges = _edges(attributes(inner)) if isinstance(inner, PickledObject) else []
         return {
             "nodes": plain(graph.get("nodes", [])),
             "edges": edges,
@@ -242,7 +244,7 @@ def _of_pickle(value: Any) -> Any:
         }
     if isinstance(value, tuple) and value and isinstance(value[0], list):
         first = value[0][0] if value[0] else None
-        if isinstance(first, Record):
+        if isinstance(first, PickledObject):
             return {"events": [_flat_event(plain(one)) for one in value[0]]}
     return plain(value)
 

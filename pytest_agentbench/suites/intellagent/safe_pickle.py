@@ -60,7 +60,7 @@ _OTHERS: dict[str, frozenset[str]] = {
 }
 
 
-class Record(dict[Any, Any]):
+class PickledObject(dict[Any, Any]):
     """What an object of a known class was made of: `kind` its name, `given` the arguments, `state` its attributes."""
 
     kind = ""
@@ -82,7 +82,7 @@ class Record(dict[Any, Any]):
 
 
 def load(data: bytes) -> Any:
-    """Read a pickle; objects come as `Record`s. Raise `RefusedPickleError` naming what is not on the list."""
+    """Read a pickle; objects come as `PickledObject`s. Raise `RefusedPickleError` naming what is not on the list."""
     try:
         return _Reader(io.BytesIO(data)).load()
     except RefusedPickleError:
@@ -105,12 +105,12 @@ class _Reader(pickle.Unpickler):
 
 
 def _record(name: str) -> Callable[..., Any]:
-    return type(name, (Record,), {"kind": name})
+    return type(name, (PickledObject,), {"kind": name})
 
 
 def plain(value: Any) -> Any:
     """Turn records into dicts and lists: the attributes of objects, the rows of tables."""
-    if isinstance(value, Record):
+    if isinstance(value, PickledObject):
         if value.kind == "DataFrame":
             return rows(value)
         inner = attributes(value)
@@ -124,7 +124,7 @@ def plain(value: Any) -> Any:
     return value
 
 
-def attributes(record: Record) -> dict[str, Any]:
+def attributes(record: PickledObject) -> dict[str, Any]:
     """Give the attributes of an object, as plain classes, slots and pydantic models save them."""
     state = record.state
     if isinstance(state, tuple):
@@ -135,7 +135,7 @@ def attributes(record: Record) -> dict[str, Any]:
     return {key: item for key, item in inner.items() if isinstance(key, str) and not key.startswith("__")}
 
 
-def rows(frame: Record) -> list[dict[str, Any]] | None:
+def rows(frame: PickledObject) -> list[dict[str, Any]] | None:
     """Give the rows of a pandas table, or None where its blocks are laid out in an unknown way."""
     try:
         manager = frame.state["_mgr"]
@@ -152,7 +152,7 @@ def rows(frame: Record) -> list[dict[str, Any]] | None:
     return table
 
 
-def _blocks(manager: Record) -> tuple[list[tuple[list[list[Any]], list[int]]], tuple[Any, Any]]:
+def _blocks(manager: PickledObject) -> tuple[list[tuple[list[list[Any]], list[int]]], tuple[Any, Any]]:
     made, axes = manager.given[:2] if manager.given else (None, None)
     if made is None:
         *_, extra = manager.state
@@ -162,7 +162,7 @@ def _blocks(manager: Record) -> tuple[list[tuple[list[list[Any]], list[int]]], t
     return [(_matrix(block.given[0]), _positions(block.given[1])) for block in made], (axes[0], axes[1])
 
 
-def _labels(index: Record) -> list[Any]:
+def _labels(index: PickledObject) -> list[Any]:
     """Give the labels of an index: those listed, or a range."""
     _, data = index.given
     if "data" in data:
@@ -176,7 +176,7 @@ def _positions(where: Any) -> list[int]:
     return [int(one) for one in _flat(where)]
 
 
-def _matrix(array: Record) -> list[list[Any]]:
+def _matrix(array: PickledObject) -> list[list[Any]]:
     shape, fortran, flat = _array(array)
     across, down = shape
     if fortran:
@@ -184,11 +184,11 @@ def _matrix(array: Record) -> list[list[Any]]:
     return [flat[row * down : (row + 1) * down] for row in range(across)]
 
 
-def _flat(array: Record) -> list[Any]:
+def _flat(array: PickledObject) -> list[Any]:
     return _array(array)[2]
 
 
-def _array(array: Record) -> tuple[tuple[int, ...], bool, list[Any]]:
+def _array(array: PickledObject) -> tuple[tuple[int, ...], bool, list[Any]]:
     """Give shape, order and values of an array of objects, numbers or truths."""
     if array.kind == "_frombuffer":
         data, dtype, shape, order = array.given
@@ -197,7 +197,7 @@ def _array(array: Record) -> tuple[tuple[int, ...], bool, list[Any]]:
     return tuple(shape), bool(fortran), list(data) if isinstance(data, list) else _decoded(dtype, bytes(data))
 
 
-def _decoded(dtype: Record, data: bytes) -> list[Any]:
+def _decoded(dtype: PickledObject, data: bytes) -> list[Any]:
     import struct  # noqa: PLC0415 - only tables of numbers need it
 
     code = {"i8": "q", "i4": "i", "f8": "d", "f4": "f", "b1": "?"}[str(dtype.given[0]).lstrip("<=|")]

@@ -13,9 +13,9 @@ from typing import Literal
 
 from pytest_agentbench.core.json_values import JsonValue
 
-Kind = Literal["email", "phone", "card", "iban", "ip", "ssn", "name", "street", "postcode", "birth"]
+PersonalKind = Literal["email", "phone", "card", "iban", "ip", "ssn", "name", "street", "postcode", "birth"]
 
-_SHAPES: tuple[tuple[Kind, re.Pattern[str]], ...] = (
+_SHAPES: tuple[tuple[PersonalKind, re.Pattern[str]], ...] = (
     ("email", re.compile(r"(?<![\w.+%-])[\w.+%-]+@[\w-]+(?:\.[\w-]+)+")),
     ("iban", re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b")),
     ("card", re.compile(r"(?<![\w-])(?:\d[ -]?){12,18}\d(?![\w-])")),
@@ -23,7 +23,7 @@ _SHAPES: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ("ip", re.compile(r"(?<![\w.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?![\w.])")),
 )
 
-_FIELDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
+_FIELDS: tuple[tuple[PersonalKind, re.Pattern[str]], ...] = (
     (
         "name",
         re.compile(
@@ -78,7 +78,7 @@ _AMOUNTS = re.compile(rf"\+?{_DECIMAL}(?:[^\d.,]+{_DECIMAL}| -\d+)*")
 """Numbers with decimals in a row, or such a one with numbers taken from it."""
 
 
-def by_shape(text: str) -> Iterator[tuple[Kind, str]]:
+def by_shape(text: str) -> Iterator[tuple[PersonalKind, str]]:
     """Yield what looks like personal data in a text; card numbers pass Luhn's test."""
     for kind, pattern in _SHAPES:
         for match in pattern.finditer(text):
@@ -91,7 +91,7 @@ def by_shape(text: str) -> Iterator[tuple[Kind, str]]:
         yield "name", match["name"]
 
 
-def by_field(value: JsonValue) -> Iterator[tuple[Kind, str]]:
+def by_field(value: JsonValue) -> Iterator[tuple[PersonalKind, str]]:
     """Yield texts that stand under a field's name which says what they are.
 
     A bare `name` is one only where other fields beside or below it are a person's: products have names too.
@@ -151,7 +151,7 @@ def _is_money(text: str, start: int, end: int) -> bool:
     return any(unicodedata.category(one) == "Sc" for one in beside if one)
 
 
-def _kind_of(key: str, beside: dict[str, JsonValue]) -> Kind | None:
+def _kind_of(key: str, beside: dict[str, JsonValue]) -> PersonalKind | None:
     name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", key).lower().replace("-", "_").replace(" ", "_")
     if name == "name":
         item = beside[key]

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.json_values import JsonValue, decoded, leaves, to_json, with_texts
 from pytest_agentbench.core.tool import ToolCall
-from pytest_agentbench.suites.personal.detection import Kind, by_field, by_shape
+from pytest_agentbench.suites.personal.detection import PersonalKind, by_field, by_shape
 from pytest_agentbench.suites.record import Record
 
 _FIRST = (
@@ -43,18 +43,18 @@ class Fakes:
     def __init__(self, key: bytes) -> None:
         self._key = key
 
-    def fake(self, kind: Kind, value: str) -> str:
+    def fake(self, kind: PersonalKind, value: str) -> str:
         """Give what stands for a value; e-mail domains, phone and card formats and letter case are kept plausible."""
         what = f"{_sort(kind)}\0{_plain(kind, value)}".encode("utf-8", "replace")
         number = int.from_bytes(hmac.new(self._key, what, hashlib.sha256).digest())
         return _MAKERS[kind](value, number)
 
 
-def _sort(kind: Kind) -> str:
+def _sort(kind: PersonalKind) -> str:
     return "digits" if kind in ("card", "phone", "ssn", "postcode", "birth") else kind
 
 
-def _plain(kind: Kind, value: str) -> str:
+def _plain(kind: PersonalKind, value: str) -> str:
     if kind == "name":
         return value.casefold()
     return re.sub(r"[\W_]", "", value).casefold() if _sort(kind) == "digits" else value.casefold()
@@ -114,7 +114,7 @@ def _cased(value: str, made: str) -> str:
     return made.lower() if value.islower() else made
 
 
-_MAKERS: dict[Kind, Callable[[str, int], str]] = {
+_MAKERS: dict[PersonalKind, Callable[[str, int], str]] = {
     "email": _email,
     "phone": _digits,
     "card": _digits,
@@ -164,9 +164,9 @@ class Masker:
         transcript = record.transcript.model_copy(update={"messages": messages})
         return record.model_copy(update={"transcript": transcript, "extra": with_texts(to_json(record.extra), swap)})
 
-    def _found(self, record: Record) -> dict[str, Kind]:
+    def _found(self, record: Record) -> dict[str, PersonalKind]:
         """Collect the personal data of a conversation; what several kinds claim is the first's."""
-        found: dict[str, Kind] = {}
+        found: dict[str, PersonalKind] = {}
         for kind, value in _claims(record):
             found.setdefault(value, kind)
         for value, kind in list(found.items()):  # "Ada Lovelace" is called Ada later on
@@ -176,7 +176,7 @@ class Masker:
                         found.setdefault(word, "name")
         return found
 
-    def _swapped(self, text: str, found: dict[str, Kind]) -> str:
+    def _swapped(self, text: str, found: dict[str, PersonalKind]) -> str:
         kind = found[text]
         self.replaced[kind] += 1
         whole = next(
@@ -188,7 +188,7 @@ class Masker:
         return self._fakes.fake(kind, text)
 
 
-def _claims(record: Record) -> Iterator[tuple[Kind, str]]:
+def _claims(record: Record) -> Iterator[tuple[PersonalKind, str]]:
     values = [value for message in record.transcript.messages for value in _values(message)]
     values.append(to_json(record.extra))
     for value in values:

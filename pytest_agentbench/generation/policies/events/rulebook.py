@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from pytest_agentbench.checks.rule_arguments import Facts, NotThereError, led_to
+from pytest_agentbench.checks.rule_arguments import NotThereError, RuleFacts, led_to
 from pytest_agentbench.checks.rule_evaluation import judge_rule
 from pytest_agentbench.checks.rules import (
     AllOf,
@@ -20,7 +20,7 @@ from pytest_agentbench.checks.rules import (
     OnlyIf,
     Other,
     Rule,
-    Says,
+    Speech,
     When,
     read_rule,
 )
@@ -303,7 +303,7 @@ class Rulebook:
             states = {"initial_state": initial, "final_state": talk.states[-1] if talk.states else initial}
         transcript = Transcript(messages=tuple(talk.messages))
         update = {"transcript": transcript, "states": tuple(talk.states), **states}
-        facts = Facts(self._run.model_copy(update=update))
+        facts = RuleFacts(self._run.model_copy(update=update))
         found: dict[str, bool | None] = {}
         for name, rule in self.rules.items():
             if only is not None and name not in only:
@@ -319,7 +319,7 @@ class Rulebook:
 
     def depends_on_words(self, policy: str) -> bool:
         """Whether a rule reads what the user says, which nobody knows before the lines are written."""
-        return _any_part(self.rules[policy], lambda part: isinstance(part, Says) and part.speaker == "user")
+        return _any_part(self.rules[policy], lambda part: isinstance(part, Speech) and part.speaker == "user")
 
     def limits(self, policy: str) -> list[AtMost]:
         """Give the parts of a rule that limit how often calls are made."""
