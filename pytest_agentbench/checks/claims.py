@@ -199,7 +199,7 @@ class _Sources:
             if message.role == but:
                 continue
             if message.role in ("user", "tool") and isinstance(value, str):
-                self.known.hear(value)
+                self.known.learn(value, is_heard=True)
             elif message.role == "tool":
                 self._add(value, is_heard=True)
             self._add(*(to_json(call.arguments) for call in message.tool_calls), is_heard=True)

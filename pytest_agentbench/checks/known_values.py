@@ -137,15 +137,10 @@ class KnownValues:
         }
         return replace(self, **fields)
 
-    def hear(self, text: str) -> None:
-        """Learn the values of a text of the conversation, numbers in words among them."""
+    def learn(self, text: str, *, is_heard: bool = False) -> None:
+        """Learn the values of a text, numbers in words among them; `is_heard` tells that it is of the conversation."""
         self._texts.append(text)
-        self.add(text, is_heard=True)
-
-    def learn(self, text: str) -> None:
-        """Learn the values of a text that stands beside the conversation, numbers in words among them."""
-        self._texts.append(text)
-        self.add(text)
+        self.add(text, is_heard=is_heard)
 
     def add(self, text: str, *, is_heard: bool = False) -> None:
         """Learn the values of a text that spells none in words; `is_heard` ones may be reckoned with."""

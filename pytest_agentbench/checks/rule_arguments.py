@@ -85,7 +85,10 @@ def value_at(reference: Mapping[str, Any], arguments: Mapping[str, Any], given: 
 
 def led_to(reference: Mapping[str, Any], arguments: Mapping[str, Any], given: Callable[[], JsonValue]) -> JsonValue:
     """Give what a reference stands for in a call and what it gave; raise `NotThereError` where there is nothing."""
-    found = reckoned(reference, arguments, given)
+    return _plain(reckoned(reference, arguments, given))
+
+
+def _plain(found: Any) -> JsonValue:
     return found.number if isinstance(found, Amount) else found
 
 
@@ -245,8 +248,7 @@ class RuleFacts:
 
     def referred(self, reference: Mapping[str, Any], subject: int | None) -> JsonValue:
         """Give what a reference stands for; raise `NotThereError` where there is nothing."""
-        found = self.reckoned(reference, subject)
-        return found.number if isinstance(found, Amount) else found
+        return _plain(self.reckoned(reference, subject))
 
     def moment(self, value: Mapping[str, str]) -> str:
         """Give the date or time that `{$today: …}` or `{$now: …}` stands for; raise `ValueError` without a clock."""

@@ -3,20 +3,17 @@
 import hashlib
 import json
 import math
+from typing import Any
 
 from pytest_agentbench.core.json_values import JsonValue, to_json
 
 _NUMBER = "$number"
+_DENSE = (",", ":")
 
 
 def dumps(value: object, *, indent: int | None = None) -> str:
     """Encode `value` as ASCII JSON; NaN and infinities become `{"$number": "nan"}`."""
-    separators = (",", ":") if indent is None else None
-    plain = to_json(value)
-    try:  # hardly anything holds such a number, and looking for one takes longer than writing
-        return json.dumps(plain, ensure_ascii=True, allow_nan=False, indent=indent, separators=separators)
-    except ValueError:
-        return json.dumps(_tag(plain), ensure_ascii=True, allow_nan=False, indent=indent, separators=separators)
+    return _encoded(value, indent=indent, separators=_DENSE if indent is None else None)
 
 
 def loads(text: str) -> JsonValue:
@@ -30,12 +27,16 @@ def loads(text: str) -> JsonValue:
 
 def digest(value: object) -> str:
     """Give the first 16 hex digits of the SHA-256 over the key-sorted JSON of `value`."""
-    plain = to_json(value)
-    try:
-        text = json.dumps(plain, ensure_ascii=True, allow_nan=False, sort_keys=True, separators=(",", ":"))
-    except ValueError:
-        text = json.dumps(_tag(plain), ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+    text = _encoded(value, sort_keys=True, separators=_DENSE)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _encoded(value: object, **how: Any) -> str:
+    plain = to_json(value)
+    try:  # hardly anything holds such a number, and looking for one takes longer than writing
+        return json.dumps(plain, ensure_ascii=True, allow_nan=False, **how)
+    except ValueError:
+        return json.dumps(_tag(plain), ensure_ascii=True, allow_nan=False, **how)
 
 
 def _tag(value: JsonValue) -> JsonValue:

@@ -15,6 +15,8 @@ from pytest_agentbench.core.misfit import Keys, dotted
 MAX_DEPTH = 100
 """How deep mappings and lists may nest; deeper files are refused before anything recurses over them."""
 
+TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
+
 
 @dataclass(frozen=True)
 class FilePlace:
@@ -86,34 +88,24 @@ def _containers(values: list[JsonValue]) -> list[dict[str, JsonValue] | list[Jso
 _BLANK = re.compile(r"[ \t\n\r]*")
 
 
-class _DuplicateKeyError(ValueError):
-    """A JSON object that names a key twice."""
-
-    def __init__(self, key: str) -> None:
-        super().__init__(f"the key {key!r} is repeated in one object")
-
-
 def read_json(text: str, file: Path, *, first_line: int = 1) -> Document:
     """Read one JSON value; `first_line` is the line of the file on which `text` begins. Raises `SuiteError`."""
+
+    def wrong(message: str, line: int = first_line, column: int = 1) -> SuiteError:
+        return SuiteError([Problem(file=file, line=line, column=column, message=message)])
+
     try:
         value = json.loads(text, object_pairs_hook=_object, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
-        line, column = first_line + error.lineno - 1, error.colno
-        raise SuiteError(
-            [Problem(file=file, line=line, column=column, message=f"this is not JSON: {error.msg}")]
-        ) from None
+        raise wrong(f"this is not JSON: {error.msg}", first_line + error.lineno - 1, error.colno) from None
     except RecursionError:
-        raise SuiteError([Problem(file=file, line=first_line, column=1, message=_TOO_DEEP)]) from None
+        raise wrong(TOO_DEEP) from None
     except ValueError as error:  # a number with thousands of digits, NaN, a duplicate key
-        problem = Problem(file=file, line=first_line, column=1, message=f"this cannot be read: {error}")
-        raise SuiteError([problem]) from None
+        raise wrong(f"this cannot be read: {error}") from None
     if too_deep(value):
-        raise SuiteError([Problem(file=file, line=first_line, column=1, message=_TOO_DEEP)])
+        raise wrong(TOO_DEEP)
     scanner = _Scanner(text, first_line)
     return Document(file=file, value=value, locate=scanner.locate)
-
-
-_TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
 
 
 class _Scanner:
@@ -189,16 +181,13 @@ class _Scanner:
 
 def _object(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
     """Build an object, refusing a key that stands twice: `json` alone would drop the first one silently."""
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        seen: set[str] = set()
-        for key, _ in pairs:
-            if key in seen:
-                raise _DuplicateKeyError(key)
-            seen.add(key)
+    value: dict[str, JsonValue] = {}
+    for key, item in pairs:
+        if key in value:
+            raise ValueError(f"the key {key!r} is repeated in one object")
+        value[key] = item
     return value
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    message = f"{name} is not a JSON number"
-    raise ValueError(message)
+    raise ValueError(f"{name} is not a JSON number")

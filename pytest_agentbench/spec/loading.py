@@ -13,7 +13,7 @@ from pytest_agentbench.core.file_models import read_form
 from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.misfit import Keys, dotted
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.spec.document import MAX_DEPTH, Document, FilePlace, read_json
+from pytest_agentbench.spec.document import MAX_DEPTH, TOO_DEEP, Document, FilePlace, read_json
 
 MAX_ALIASED = 100_000
 """How many values aliases may repeat in one file: a billion laughs ends here."""
@@ -87,12 +87,12 @@ class _Composer:
             if error.problem == "found unexpected end of stream":  # where it began, not the end of the file
                 mark = error.context_mark or mark
             if "nesting depth" in (error.problem or ""):  # PyYAML 6.0.4 stops at 1,000 levels by itself
-                raise SuiteError([*self.problems, self._at(mark, f"nested deeper than {MAX_DEPTH} levels")]) from None
+                raise self._last(mark, TOO_DEEP) from None
             message, hint = _unclosed(text, error)
             if not message:
                 message = " ".join(part for part in (error.context, error.problem) if part) or "is not YAML"
                 hint = _cure(error.problem or "")
-            raise SuiteError([*self.problems, self._at(mark, f"this is not YAML: {message}", hint=hint)]) from None
+            raise self._last(mark, f"this is not YAML: {message}", hint=hint) from None
         except yaml.YAMLError as error:
             message = f"this is not YAML: {' '.join(str(error).split())}"
             raise SuiteError([*self.problems, Problem(file=self.file, message=message)]) from None
@@ -108,16 +108,8 @@ class _Composer:
             if isinstance(event, yaml.DocumentStartEvent):
                 documents += 1
                 if documents > 1:
-                    raise SuiteError(
-                        [
-                            *self.problems,
-                            self._at(
-                                event.start_mark,
-                                "a second document begins here",
-                                hint="one file holds one document; remove the ---",
-                            ),
-                        ]
-                    )
+                    hint = "one file holds one document; remove the ---"
+                    raise self._last(event.start_mark, "a second document begins here", hint=hint)
             elif isinstance(event, yaml.NodeEvent):
                 value, spot = self._node(event, events, (), event.start_mark)
         return value, spot
@@ -134,7 +126,7 @@ class _Composer:
         if anchor:
             self.open_anchors.add(anchor)
         if len(path) > MAX_DEPTH:
-            raise SuiteError([self._at(event.start_mark, f"nested deeper than {MAX_DEPTH} levels")])
+            raise SuiteError([self._at(event.start_mark, TOO_DEEP)])
         value: JsonValue = None
         inside: dict[str, _Spot] | list[_Spot] | None = None
         if isinstance(event, yaml.ScalarEvent):
@@ -179,7 +171,7 @@ class _Composer:
 
     def _key(self, event: yaml.Event, path: Keys) -> str:
         if not isinstance(event, yaml.ScalarEvent):
-            raise SuiteError([*self.problems, self._at(event.start_mark, "a key must be plain text", path=path)])
+            raise self._last(event.start_mark, "a key must be plain text", path=path)
         if event.value == "<<" and not event.style:
             hint = "merge keys are not part of YAML 1.2: write the keys out"
             self.problems.append(self._at(event.start_mark, "'<<' is not supported", path=path, hint=hint))
@@ -189,13 +181,13 @@ class _Composer:
         if event.anchor not in self.anchors:
             inside = event.anchor in self.open_anchors
             message = f"the alias *{event.anchor} " + ("contains itself" if inside else "has no anchor before it")
-            raise SuiteError([*self.problems, self._at(event.start_mark, message, path=path)])
+            raise self._last(event.start_mark, message, path=path)
         value, size = self.anchors[event.anchor]
         self.count += size
         self.aliased += size
         if self.aliased > MAX_ALIASED:
             message = f"aliases repeat more than {MAX_ALIASED} values"
-            raise SuiteError([*self.problems, self._at(event.start_mark, message, path=path)])
+            raise self._last(event.start_mark, message, path=path)
         return value
 
     def _scalar(self, event: yaml.ScalarEvent, path: Keys) -> JsonValue:
@@ -246,6 +238,10 @@ class _Composer:
         message = f"the tag {tag.replace(_TAG, '!!')!r} does not fit here"
         hint = "only the tags !!str, !!int, !!float, !!bool, !!null, !!seq and !!map on fitting values are read"
         self.problems.append(self._at(event.start_mark, message, path=path, hint=hint))
+
+    def _last(self, mark: _Mark | None, message: str, *, path: Keys = (), hint: str = "") -> SuiteError:
+        """Give the error of what cannot be read any further."""
+        return SuiteError([*self.problems, self._at(mark, message, path=path, hint=hint)])
 
     def _at(self, mark: _Mark | None, message: str, *, path: Keys = (), hint: str = "") -> Problem:
         line, column = _line_and_column(mark)

@@ -68,37 +68,6 @@ class CallsForm(Written):
     """What such a call gives; of a mapping, at least what is written here."""
 
 
-class ReckonedForm(Written):
-    """A value of the call, and what is reckoned with it."""
-
-    nullable: ClassVar[frozenset[str]] = frozenset({"times", "plus"})
-
-    times: Any = None
-    """A number to multiply by."""
-    plus: Any = None
-    """A number to add, or a span by which a date is moved, such as `30d`."""
-
-
-class ArgumentForm(ReckonedForm):
-    """An argument of the call, and what is reckoned with it."""
-
-    expected: ClassVar[str] = "{$argument: name}: an argument of the call"
-
-    argument: Text = Field(alias="$argument")
-    """The name of the argument."""
-
-
-class ResultForm(ReckonedForm):
-    """A part of what the call gave, and what is reckoned with it."""
-
-    expected: ClassVar[str] = "{$result: name}: what the call gave"
-
-    result: Text = Field(alias="$result")
-    """The way to the part; `.` is the whole. Below `then`, of the call of `when`; in the requirements of `only_if`, of
-    its own call. `where` and `result` beside `calls` see only the call of a `when` around.
-    """
-
-
 class PlainArgumentForm(Written):
     """An argument of the call, as it is."""
 
@@ -117,6 +86,29 @@ class PlainResultForm(Written):
     """The way to the part; `.` is the whole. Below `then`, of the call of `when`; in the requirements of `only_if`, of
     its own call. `where` and `result` beside `calls` see only the call of a `when` around.
     """
+
+
+class ReckonedForm(Written):
+    """A value of the call, and what is reckoned with it."""
+
+    nullable: ClassVar[frozenset[str]] = frozenset({"times", "plus"})
+
+    times: Any = None
+    """A number to multiply by."""
+    plus: Any = None
+    """A number to add, or a span by which a date is moved, such as `30d`."""
+
+
+class ArgumentForm(PlainArgumentForm, ReckonedForm):
+    """An argument of the call, and what is reckoned with it."""
+
+    expected: ClassVar[str] = "{$argument: name}: an argument of the call"
+
+
+class ResultForm(PlainResultForm, ReckonedForm):
+    """A part of what the call gave, and what is reckoned with it."""
+
+    expected: ClassVar[str] = "{$result: name}: what the call gave"
 
 
 class PatternForm(Written):

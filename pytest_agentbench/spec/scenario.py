@@ -426,15 +426,12 @@ class ScenarioForm(Conversed):
     """`pending`, or what `agentbench review` wrote."""
 
 
-class ExpectedHandoffForm(Written):
+class ExpectedHandoffForm(HandoffEnds):
     """A handoff that is expected, and its place among the actions."""
 
     expected: ClassVar[str] = "{from: agent, to: agent, place: the number of actions before it}"
+    first: ClassVar[tuple[str, ...]] = ("from", "to")
 
-    source: _Agent | None = Field(default=None, alias="from")
-    """The agent that hands over."""
-    to: _Agent | None = None
-    """The agent that takes over."""
     place: Count = 0
     """The number of actions before it."""
 

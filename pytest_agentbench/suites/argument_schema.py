@@ -53,12 +53,12 @@ _EXPECTED = {
     "uniqueItems": "a list without repeated items",
 }
 _COUNTED = {
-    "minLength": ("a text of at least {} character", "s"),
-    "maxLength": ("a text of at most {} character", "s"),
-    "minItems": ("a list of at least {} item", "s"),
-    "maxItems": ("a list of at most {} item", "s"),
-    "minProperties": ("a mapping with at least {} key", "s"),
-    "maxProperties": ("a mapping with at most {} key", "s"),
+    "minLength": "a text of at least {} character",
+    "maxLength": "a text of at most {} character",
+    "minItems": "a list of at least {} item",
+    "maxItems": "a list of at most {} item",
+    "minProperties": "a mapping with at least {} key",
+    "maxProperties": "a mapping with at most {} key",
 }
 _TYPES: dict[object, tuple[type, ...]] = {
     "string": (str,),
@@ -228,8 +228,7 @@ def _allowed(error: Any) -> list[str]:
             bound = "minimum" if error.validator == "exclusiveMinimum" else "maximum"
             return [_EXPECTED[error.validator].format(error.schema[bound])]
     if error.validator in _COUNTED:
-        text, several = _COUNTED[error.validator]
-        return [text.format(wanted) + (several if wanted != 1 else "")]
+        return [_COUNTED[error.validator].format(wanted) + ("s" if wanted != 1 else "")]
     text = _EXPECTED.get(error.validator, "")
     return [text.format(shorten(printable(str(wanted)), 80))] if text else []
 

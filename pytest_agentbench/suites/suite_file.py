@@ -425,11 +425,11 @@ class _SuiteReader:
 
     def _check_variants(self, suite: Suite) -> None:
         http = suite.agent.http
-        if http is not None and suite.now is None and "now" in names_in([http.url, http.headers, http.body]):
-            message, hint = "$now has no value: the suite has no clock", "add `now: 2026-11-22T10:00Z`"
-            self._problems.append(self._document.problem(("agent", "http"), message, hint))
-        for path in self._parts.clocked if suite.now is None and ("now",) not in self._broken else ():
-            message, hint = "{now} has no value: the suite has no clock", "add `now: 2026-11-22T10:00Z`"
+        clocked = [(path, "{now}") for path in self._parts.clocked if ("now",) not in self._broken]
+        if http is not None and "now" in names_in([http.url, http.headers, http.body]):
+            clocked.insert(0, (("agent", "http"), "$now"))
+        for path, name in clocked if suite.now is None else ():
+            message, hint = f"{name} has no value: the suite has no clock", "add `now: 2026-11-22T10:00Z`"
             self._problems.append(self._document.problem(path, message, hint))
         names: dict[str, str] = {}
         for name in suite.variants:

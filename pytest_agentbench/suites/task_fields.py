@@ -275,18 +275,16 @@ def extras_of(scenario: Scenario) -> dict[str, Any]:
         ours["never"] = [call.model_dump(exclude_unset=True) for call in scenario.never]
         ours["never"] += [{HANDOFF: one.form()} for one in scenario.never_handoffs]
         ours["never"] += map(approval_form, scenario.never_asks)
-    if scenario.asks:
-        ours["expect"] = list(map(approval_form, scenario.asks))
-    if scenario.handoffs:
-        ours["handoffs"] = [{**one.form(), "place": one.place} for one in scenario.handoffs]
-    if scenario.replies:
-        ours["replies"] = reply_forms(scenario.replies)
-    if scenario.expect_any:
-        ours["expect_any"] = [[call.model_dump(exclude_unset=True) for call in calls] for calls in scenario.expect_any]
+    lists: dict[str, list[Any]] = {
+        "expect": list(map(approval_form, scenario.asks)),
+        "handoffs": [{**one.form(), "place": one.place} for one in scenario.handoffs],
+        "replies": reply_forms(scenario.replies),
+        "expect_any": [[call.model_dump(exclude_unset=True) for call in calls] for calls in scenario.expect_any],
+        "faults": [one.model_dump() for one in scenario.faults],
+    }
+    ours |= {key: several for key, several in lists.items() if several}
     if scenario.rubric is not None:
         ours["rubric"] = scenario.rubric.model_dump(exclude_unset=True)
-    if scenario.faults:
-        ours["faults"] = [one.model_dump() for one in scenario.faults]
     if scenario.modifiers is not None:
         ours["modifiers"] = [one.model_dump() for one in scenario.modifiers]
     return ours

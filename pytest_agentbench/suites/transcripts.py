@@ -15,7 +15,7 @@ from pytest_agentbench.core.names import listing
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.transcript import Transcript
-from pytest_agentbench.spec.document import MAX_DEPTH, read_json, too_deep
+from pytest_agentbench.spec.document import TOO_DEEP, read_json, too_deep
 from pytest_agentbench.spec.loading import read_lines, read_text
 from pytest_agentbench.suites.ids import scenario_slug
 from pytest_agentbench.suites.message_log import DEFAULT_STOP_CALLS, StopCalls, holds_messages, read_log
@@ -84,8 +84,7 @@ def _parse(text: str) -> JsonValue:
         message = f"this cannot be read: {error}"
         raise MalformedError(message) from None
     if too_deep(value):
-        message = f"nested deeper than {MAX_DEPTH} levels"
-        raise MalformedError(message)
+        raise MalformedError(TOO_DEEP)
     return value
 
 

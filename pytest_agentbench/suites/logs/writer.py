@@ -146,27 +146,14 @@ def _recording(name: str, record: Record) -> dict[str, JsonValue]:
     return {**told, "messages": [_message(message) for message in record.transcript.messages]}
 
 
+_BESIDE = {"thoughts", "output", "acts", "goal_items", "shows", "approvals", "decisions", "events"}
+"""Fields of ours that stand beside those of a chat message."""
+
+
 def _message(message: Message) -> dict[str, JsonValue]:
-    one = message.openai()
-    if message.role == "tool" and message.error:
-        one["error"] = True
-    if message.role == "tool" and message.requestor == "user":
-        one["requestor"] = "user"
-    for key, value in (("thoughts", message.thoughts), ("name", message.by), ("output", message.output)):
-        if value is not None:
-            one[key] = value
-    for key, listed in (
-        ("acts", message.acts or ()),
-        ("goal_items", message.goal_items),
-        ("approvals", message.approvals),
-        ("decisions", message.decisions),
-        ("events", message.events),
-    ):
-        if listed or (key == "acts" and message.acts is not None):
-            one[key] = [each.model_dump(mode="json", exclude_defaults=True) for each in listed]
-    if message.shows:
-        one["shows"] = list(message.shows)
-    return one
+    fields = _BESIDE | ({"error", "requestor"} if message.role == "tool" else set())
+    ours = message.model_dump(mode="json", include=fields, exclude_defaults=True)
+    return {**message.openai(), **ours, **({"name": message.by} if message.by is not None else {})}
 
 
 def _said(text: str) -> str:
