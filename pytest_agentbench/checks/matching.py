@@ -75,7 +75,10 @@ def match_calls(
 ) -> Matching:
     """Pair expected calls with calls made; raise what `matchers.matches` raises."""
     tools = toolset if toolset is not None else Toolset()
-    by_name = [[place for place, record in enumerate(records) if _may_be(want, record)] for want in expected]
+    by_name = [
+        [at for at, one in enumerate(records) if _same_tool(want, one.call) and want.session in (None, one.session)]
+        for want in expected
+    ]
     fits = [
         [place for place in places if arguments_match(want, records[place].call, resolve)]
         for want, places in zip(expected, by_name, strict=True)
@@ -127,11 +130,6 @@ def is_call_of(expected: ExpectedCall, call: ToolCall, resolve: Resolver | None 
     return _same_tool(expected, call) and arguments_match(expected, call, resolve)
 
 
-def _may_be(expected: ExpectedCall, record: CallRecord) -> bool:
-    """Whether a call is of the tool that is expected, and of the session under which it is expected."""
-    return _same_tool(expected, record.call) and expected.session in (None, record.session)
-
-
 def _same_tool(expected: ExpectedCall, call: ToolCall) -> bool:
     return expected.name == call.name and expected.requestor == call.requestor
 
@@ -167,7 +165,7 @@ class _Explainer:
             index: ("tool_failed" if self.records[place].failed else "matched", place)
             for index, place in matching.strict.items()
         }
-        self._pair("wrong_arguments", self._is_near)
+        self._pair("wrong_arguments", lambda index, at: _same_tool(self.expected[index], self.records[at].call))
         self._pair("substituted", self._stands_in)
 
     def explanations(self) -> list[CallExplanation]:
@@ -190,15 +188,10 @@ class _Explainer:
         left = [index for index in range(len(self.expected)) if index not in self.pairs]
         fitting = [(index, place) for index in left for place in self._free() if fits(index, place)]
         free = set(self._free())
-        for index, place in sorted(fitting, key=lambda pair: -self._equal_arguments(*pair)):
+        for index, place in sorted(fitting, key=lambda pair: -sum(self._compared(*pair).values())):
             if index not in self.pairs and place in free:
                 free.remove(place)
                 self.pairs[index] = status, place
-
-    def _is_near(self, index: int, place: int) -> bool:
-        """Whether a call is of the same tool and requestor as an expected one."""
-        want, call = self.expected[index], self.records[place].call
-        return call.name == want.name and call.requestor == want.requestor
 
     def _stands_in(self, index: int, place: int) -> bool:
         """Whether a call of another tool stands in the place of an expected one.
@@ -223,9 +216,6 @@ class _Explainer:
         after = [self.pairs[other][1] for other in range(index + 1, len(self.expected)) if other in self.pairs]
         low = before[-1] if before else -1
         return low, next((place for place in after if place > low), len(self.records))
-
-    def _equal_arguments(self, index: int, place: int) -> int:
-        return sum(self._compared(index, place).values())
 
     def _compared(self, index: int, place: int) -> dict[str, bool]:
         """Say of each argument that counts whether the call gives it rightly."""

@@ -374,10 +374,10 @@ def _words(about: Speech, rule: Other, point: Point, facts: RuleFacts) -> Judged
     first = point.message + 1 if point.call is not None else max(point.message, 0)
     where = range(point.message) if rule.earlier else range(first, len(facts.run.transcript.messages))
     heard = places(facts, about.speaker, where, rule.within)
-    found = find(facts, about.spoken, heard, point.subject)
+    found = find(facts, about.texts, heard, point.subject)
     if isinstance(found, Doubt):
         return unknown(point, found)
-    text = found[1] if found else described(facts, about.spoken, point.subject)
+    text = found[1] if found else described(facts, about.texts, point.subject)
     if rule.earlier:
         party = "user" if about.speaker == "user" else "agent"
         return Judged(point, found is not None, f"{'after' if found else 'before'} the {party} said {text}")

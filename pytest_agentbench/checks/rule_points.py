@@ -6,9 +6,10 @@ is the initial state where there was none, and the final one where nothing was w
 
 import math
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from pytest_agentbench.checks.calls import handoffs_of
@@ -16,13 +17,13 @@ from pytest_agentbench.checks.effects import wrote
 from pytest_agentbench.checks.findings import WIDTH, call_text, value_text
 from pytest_agentbench.checks.matchers import Doubt
 from pytest_agentbench.checks.rule_arguments import NotThereError, RuleFacts, UnreckonedError, is_reckoned
-from pytest_agentbench.checks.rules import Described, InState, SaidTexts, Speech
+from pytest_agentbench.checks.rules import Described, InState, Speech
 from pytest_agentbench.core.events import ExpectedHandoff
 from pytest_agentbench.core.json_values import JsonValue, is_number
 from pytest_agentbench.core.matchers import is_matcher, is_reference
 from pytest_agentbench.core.moments import is_moment
 from pytest_agentbench.core.names import suggestion
-from pytest_agentbench.core.patterns import Pattern, pattern
+from pytest_agentbench.core.patterns import pattern
 from pytest_agentbench.core.spoken import says, states
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.text import printable, shorten
@@ -121,7 +122,7 @@ def _words(trigger: Speech, point: Point, facts: RuleFacts) -> Iterator[Point]:
     party = "the user" if trigger.speaker == "user" else "the agent"
     for index, _ in facts.run.transcript.texts(trigger.speaker):
         try:
-            found = find(facts, trigger.spoken, [index], point.subject)
+            found = find(facts, trigger.texts, [index], point.subject)
         except NotThereError:
             continue
         if found is not None and index >= point.message:
@@ -224,32 +225,32 @@ _FIGURES = "have the agent say it in figures, or ask a judge about it in a rubri
 
 
 @dataclass(frozen=True)
-class _KnownValues:
-    """Values that the run knows: a text says them where it states each, in any spelling that code can make of it.
+class _Wanted:
+    """What is to be said, as it is shown; `may_be_said` tells that a text may say it in words that code cannot read."""
 
-    `rounded` says that they were reckoned: a number with more decimals is then stated in whole cents as well.
+    shown: str
+    is_said: Callable[[str], bool]
+    may_be_said: Callable[[str], bool] = lambda _: False
+
+
+def _stated(values: Sequence[JsonValue], locale: str, *, are_reckoned: bool = False) -> _Wanted:
+    """Want values that the run knows: a text says them where it states each, in any spelling that code can make of it.
+
+    A reckoned number with more decimals is stated in whole cents as well. Zero is said in many words: *nothing to pay*.
     """
 
-    values: tuple[JsonValue, ...]
-    locale: str
-    rounded: bool = False
+    def ways(value: JsonValue) -> list[JsonValue]:
+        cents = [turn(value * _CENTS) / _CENTS for turn in (math.floor, math.ceil)] if is_number(value) else []
+        return [value, *(cents if are_reckoned else ())]
 
-    def is_said(self, text: str) -> bool:
-        """Whether a text states every value."""
-        return all(
-            any(says(_worded(way), text) or states(way, text, self.locale) for way in self._ways(one))
-            for one in self.values
-        )
+    def are_said(wanted: Sequence[JsonValue], text: str) -> bool:
+        return all(any(says(_worded(way), text) or states(way, text, locale) for way in ways(one)) for one in wanted)
 
-    def may_say(self, text: str) -> bool:
-        """Whether a text states every value but what is zero, which is said in many words: *nothing to pay*."""
-        others = tuple(one for one in self.values if not _is_zero(one))
-        return len(others) < len(self.values) and replace(self, values=others).is_said(text)
-
-    def _ways(self, value: JsonValue) -> list[JsonValue]:
-        if not self.rounded or not is_number(value):
-            return [value]
-        return [value, *(turn(value * _CENTS) / _CENTS for turn in (math.floor, math.ceil))]
+    shown = " and ".join(value_text(_worded(one)) for one in values)
+    others = [one for one in values if not _is_zero(one)]
+    if len(others) == len(values):
+        return _Wanted(shown, partial(are_said, values))
+    return _Wanted(shown, partial(are_said, values), partial(are_said, others))
 
 
 def _is_zero(value: JsonValue) -> bool:
@@ -267,17 +268,17 @@ def places(facts: RuleFacts, speaker: Requestor, messages: range, most: int | No
 
 
 def find(
-    facts: RuleFacts, spoken: SaidTexts, messages: Iterable[int], subject: int | None
+    facts: RuleFacts, texts: Sequence[Any], messages: Iterable[int], subject: int | None
 ) -> tuple[int, str] | Doubt | None:
     """Give the first of these messages (indices) that says one of the texts, and the text as it is shown.
 
     Where none says one of those that can be told, give the doubt if one cannot be reckoned, or is zero and may have
     been said in other words; raise `NotThereError` if one leads to nothing.
     """
-    wanted: list[str | _KnownValues | Pattern] = []
+    wanted: list[_Wanted] = []
     doubts: list[Doubt] = []
     missing: NotThereError | None = None
-    for text in spoken.texts:
+    for text in texts:
         try:
             wanted.append(_wanted(facts, text, subject))
         except UnreckonedError:
@@ -287,39 +288,35 @@ def find(
     for index in messages:
         text = facts.run.transcript.messages[index].text
         for one in wanted:
-            if _is_said(one, text):
-                return index, _shown(one)
-            if isinstance(one, _KnownValues) and one.may_say(text):
-                doubts.append(Doubt(f"{_shown(one)} may have been said in other words", _FIGURES))
+            if one.is_said(text):
+                return index, one.shown
+            if one.may_be_said(text):
+                doubts.append(Doubt(f"{one.shown} may have been said in other words", _FIGURES))
     if missing is not None and not doubts:
         raise missing
     return doubts[0] if doubts else None
 
 
-def described(facts: RuleFacts, spoken: SaidTexts, subject: int | None) -> str:
+def described(facts: RuleFacts, texts: Sequence[Any], subject: int | None) -> str:
     """Say in words what would have to be said; raise `NotThereError` where references lead to nothing."""
-    return " or ".join(_shown(_wanted(facts, text, subject)) for text in spoken.texts)
+    return " or ".join(_wanted(facts, text, subject).shown for text in texts)
 
 
-def _shown(wanted: str | _KnownValues | Pattern) -> str:
-    """Show a text as it stands, and a pattern between slashes."""
-    if isinstance(wanted, Pattern):
-        return f"/{printable(shorten(wanted.text, WIDTH))}/"
-    return " and ".join(
-        value_text(_worded(one)) for one in (wanted.values if isinstance(wanted, _KnownValues) else [wanted])
-    )
-
-
-def _wanted(facts: RuleFacts, text: Any, subject: int | None) -> str | _KnownValues | Pattern:
+def _wanted(facts: RuleFacts, text: Any, subject: int | None) -> _Wanted:
+    """Read a text as it stands, a pattern, shown between slashes, or what a reference or a moment stands for."""
     locale = facts.run.scenario.language or "en"
     if is_reference(text):
         found = tuple(_values(facts.referred(text, subject)))
         if not found:
             raise NotThereError
-        return _KnownValues(found, locale, rounded=is_reckoned(text))
+        return _stated(found, locale, are_reckoned=is_reckoned(text))
     if is_moment(text):
-        return _KnownValues((facts.moment(text),), locale)
-    return pattern(text["pattern"], ignore_case=True) if isinstance(text, dict) else _worded(text)
+        return _stated((facts.moment(text),), locale)
+    if isinstance(text, dict):
+        fitting = pattern(text["pattern"], ignore_case=True)
+        shown = f"/{printable(shorten(fitting.text, WIDTH))}/"
+        return _Wanted(shown, lambda said: fitting.search(_straightened(said)))
+    return _Wanted(value_text(_worded(text)), partial(says, _worded(text)))
 
 
 def _values(value: JsonValue) -> Iterator[JsonValue]:
@@ -330,11 +327,8 @@ def _values(value: JsonValue) -> Iterator[JsonValue]:
         yield value
 
 
-def _is_said(wanted: str | _KnownValues | Pattern, text: str) -> bool:
-    if isinstance(wanted, Pattern):
-        straight = " ".join(unicodedata.normalize("NFKC", text.translate(_STRAIGHT)).split())
-        return wanted.search(straight)
-    return says(wanted, text) if isinstance(wanted, str) else wanted.is_said(text)
+def _straightened(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text.translate(_STRAIGHT)).split())
 
 
 def _worded(value: Any) -> str:

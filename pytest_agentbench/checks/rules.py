@@ -5,7 +5,7 @@ about occasions (calls, words, handoffs) and judge each of them; the requirement
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal
@@ -40,18 +40,11 @@ class Described:
 
 
 @dataclass(frozen=True)
-class SaidTexts:
-    """A text, a pattern, or a reference to a value of the call; any of `texts`."""
-
-    texts: tuple[Any, ...]
-
-
-@dataclass(frozen=True)
 class Speech:
-    """A party says something; where `times` is given, for that time."""
+    """A party says one of `texts`: a text, a pattern, or a reference to a value of the call; `times` is the time."""
 
     speaker: Requestor
-    spoken: SaidTexts
+    texts: tuple[Any, ...]
     times: int | None = None
 
 
@@ -279,7 +272,7 @@ def _at_most(body: Mapping[str, Any]) -> Rule:
 
 def _must_say(body: Any) -> Rule:
     full = body if isinstance(body, Mapping) and "text" in body else {"text": body}
-    return Other(Speech("assistant", _spoken(full["text"])), False, full.get("within"))
+    return Other(Speech("assistant", _texts(full["text"])), False, full.get("within"))
 
 
 _READ: dict[str, Callable[[Any], Rule]] = {
@@ -296,8 +289,8 @@ _READ: dict[str, Callable[[Any], Rule]] = {
     "later": lambda body: Other(_about(body), False, body.get("within")),
     "arguments": lambda body: Arguments(dict(body)),
     "state": lambda body: InState(tuple(body["at"]), body["value"]),
-    "user_said": lambda body: Other(Speech("user", _spoken(body)), True),
-    "agent_said": lambda body: Other(Speech("assistant", _spoken(body)), True),
+    "user_said": lambda body: Other(Speech("user", _texts(body)), True),
+    "agent_said": lambda body: Other(Speech("assistant", _texts(body)), True),
     "confirmed": lambda body: Confirmed(tuple(body["stating"]) if isinstance(body, Mapping) else ()),
     "must_say": _must_say,
     "must_not_say": lambda body: Not(_must_say({"text": body})),
@@ -311,7 +304,7 @@ def _trigger(form: Any) -> Described | Speech | ExpectedHandoff | None:
     if "calls" in form or HANDOFF in form:
         return _about(form)
     ((key, body),) = ((key, body) for key, body in form.items() if key != "times")
-    return Speech("user" if key.startswith("user") else "assistant", _spoken(body), form.get("times"))
+    return Speech("user" if key.startswith("user") else "assistant", _texts(body), form.get("times"))
 
 
 def _about(body: Mapping[str, Any]) -> Described | ExpectedHandoff:
@@ -331,13 +324,6 @@ def _described(body: Mapping[str, Any]) -> Described:
     )
 
 
-def _spoken(body: Any) -> SaidTexts:
-    return SaidTexts(tuple(_flat(body)))
-
-
-def _flat(body: Any) -> Iterator[Any]:
-    if isinstance(body, list | tuple):
-        for part in body:
-            yield from _flat(part)
-    else:
-        yield body
+def _texts(body: Any) -> tuple[Any, ...]:
+    """Give all texts of a list of them, which may hold lists, or of one alone."""
+    return tuple(text for part in body for text in _texts(part)) if isinstance(body, list | tuple) else (body,)

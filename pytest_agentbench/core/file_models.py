@@ -152,14 +152,12 @@ class Holds:
         kinds = (dict,) if (get_origin(source) or source) is dict else (list, tuple)
 
         def check(value: Any) -> Any:
-            if not isinstance(value, kinds) or not self._fits(len(value)):
+            size = len(value) if isinstance(value, kinds) else -1
+            if size < self.least or (self.most is not None and size > self.most):
                 raise unexpected(value, self.words, as_list(value) if list in kinds else "")
             return value
 
         return core_schema.no_info_before_validator_function(check, handler(source))
-
-    def _fits(self, size: int) -> bool:
-        return self.least <= size and (self.most is None or size <= self.most)
 
     def __get_pydantic_json_schema__(
         self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
@@ -266,7 +264,8 @@ def _chosen(value: Any, branches: list[_Branch]) -> int | ValidationError | None
     if len(fitting) == 1 and not (isinstance(value, dict) and branches[fitting[0]].model):
         return fitting[0]
     if not isinstance(value, dict):
-        named = (at for at, one in enumerate(branches) if isinstance(value, str) and _resembles(value, one.values))
+        texts = ([one for one in branch.values if isinstance(one, str)] for branch in branches)
+        named = (at for at, several in enumerate(texts) if isinstance(value, str) and suggestion(value, several))
         return fitting[0] if fitting else next(named, None)
     models = [(at, branches[at].model) for at in fitting]
     whole = [at for at, model in models if model is not None and model.takes_keys_of(value)]
@@ -285,10 +284,6 @@ def _chosen(value: Any, branches: list[_Branch]) -> int | ValidationError | None
         is_open = any(model.is_open() for model in wanting)
         return lacks_one_of(rivals, value if not is_open else (), chain.from_iterable(one.keys() for one in wanting))
     return best_at
-
-
-def _resembles(value: str, values: tuple[Any, ...]) -> bool:
-    return bool(suggestion(value, [one for one in values if isinstance(one, str)]))
 
 
 @dataclass(frozen=True)

@@ -191,9 +191,10 @@ def thought_text(part: object) -> str:
     if said:
         return said
     lists = [field(part, name) for name in ("summary", "content")]
-    texts = [text for parts in lists if is_list(parts) for one in parts if (text := _lone_text(one))]
-    if texts:
-        return "\n".join(texts)
+    parts = [one for several in lists if is_list(several) for one in several]
+    texts = [one if isinstance(one, str) else text_field(one, "text") for one in parts]
+    if any(texts):
+        return "\n".join(filter(None, texts))
     return "[encrypted]" if field(part, "data", "encrypted_content", "signature") else ""
 
 
@@ -209,10 +210,6 @@ def _is_part(part: object) -> bool:
     is_titled = kind in ("document", "search_result") or not any(name in part for name in ("title", "content", "text"))
     is_held = any(field(part, name) is not None for name in _HOLDERS[kind])
     return is_titled and is_held and (kind != "document" or not isinstance(field(part, "source"), str))
-
-
-def _lone_text(part: object) -> str:
-    return part if isinstance(part, str) else text_field(part, "text")
 
 
 def _text(part: object) -> str | None:

@@ -189,16 +189,12 @@ class McpTools(McpKeys, Prefixed, _Listed):
 _PROVIDER = "a Python module, a .json file, {python: …}, {schema: …}, {openapi: …} or {mcp: …}"
 
 _Module = Annotated[Filled, Says("a Python module or a .json file that describes tools")]
-ProviderForm = Annotated[_Module | PythonTools | DescribedTools | OpenApiTools | McpTools, OneOf(_PROVIDER)]
+_Provider = _Module | PythonTools | DescribedTools | OpenApiTools | McpTools
+ProviderForm = Annotated[_Provider, OneOf(_PROVIDER)]
 """One provider of tools."""
 
 ToolsForm = Annotated[
-    _Module
-    | PythonTools
-    | DescribedTools
-    | OpenApiTools
-    | McpTools
-    | Annotated[tuple[ProviderForm, ...], Holds("a list of these", 1)],
+    _Provider | Annotated[tuple[ProviderForm, ...], Holds("a list of these", 1)],
     OneOf(f"{_PROVIDER}, or a list of these"),
 ]
 """`tools` and `user_tools`."""

@@ -91,7 +91,7 @@ class _Composer:
             message, hint = _unclosed(text, error)
             if not message:
                 message = " ".join(part for part in (error.context, error.problem) if part) or "is not YAML"
-                hint = _cure(error.problem or "")
+                hint = next((cure for part, cure in _CURES.items() if part in (error.problem or "")), "")
             raise self._last(mark, f"this is not YAML: {message}", hint=hint) from None
         except yaml.YAMLError as error:
             message = f"this is not YAML: {' '.join(str(error).split())}"
@@ -284,10 +284,6 @@ def _unclosed(text: str, error: yaml.MarkedYAMLError) -> tuple[str, str]:
     is_other = rest[:1] in (*_CLOSING.values(),) and rest[:1] != closing
     hint = f"{rest[0]} closes another bracket: remove it, or write {closing} before it" if is_other else ""
     return message, hint or f"write {closing} where it ends, or a comma before its next entry"
-
-
-def _cure(problem: str) -> str:
-    return next((cure for part, cure in _CURES.items() if part in problem), "")
 
 
 def _line_and_column(mark: _Mark | None) -> tuple[int, int]:

@@ -18,7 +18,7 @@ def scenario_slug(text: str) -> str:
     A hash keeps ids apart whose letters ASCII cannot show, and ids that were cut.
     """
     slug = re.sub(r"\.{2,}", ".", ascii_slug(text))
-    if _loses_letters(text):
+    if any(not char.isascii() and char.isalnum() for char in unicodedata.normalize("NFKD", text)):
         slug = f"{slug}-{_hash(text)[:6]}"
     if len(slug) > MAX_LENGTH:
         slug = f"{slug[: MAX_LENGTH - 9].rstrip('-.')}-{_hash(text)[:8]}"
@@ -28,10 +28,6 @@ def scenario_slug(text: str) -> str:
 def is_reserved(slug: str) -> bool:
     """Whether some operating system refuses files of this name."""
     return slug.split(".", 1)[0].lower() in _RESERVED
-
-
-def _loses_letters(text: str) -> bool:
-    return any(not char.isascii() and char.isalnum() for char in unicodedata.normalize("NFKD", text))
 
 
 def _hash(text: str) -> str:

@@ -1,12 +1,11 @@
 """Message logs: where a record keeps its messages, which the one reader reads, and how the conversation ended."""
 
-import json
 from collections.abc import Iterable, Iterator
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import with_hint
-from pytest_agentbench.core.json_values import JsonValue
+from pytest_agentbench.core.json_values import JsonValue, decoded
 from pytest_agentbench.core.misfit import Keys, shown
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.termination import Termination
@@ -236,10 +235,5 @@ def tells_error(text: str) -> bool:
     """Whether a tool's answer says that the call failed, where the log has no flag for it."""
     if text.lstrip().lower().startswith("error"):
         return True
-    if '"error"' not in text:
-        return False
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return False
+    value = decoded(text) if '"error"' in text else None
     return isinstance(value, dict) and bool(value.get("error"))

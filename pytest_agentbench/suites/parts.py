@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pytest_agentbench.core.errors import CheckError, Problem
-from pytest_agentbench.core.extensions import EnvironmentOffer, environments
+from pytest_agentbench.core.extensions import environments
 from pytest_agentbench.core.file_models import read_form
 from pytest_agentbench.core.misfit import Keys, Misfit
 from pytest_agentbench.core.placeholders import misplaced
@@ -30,10 +30,8 @@ from pytest_agentbench.spec.environment import (
     Basic,
     Bearer,
     ClientCredentials,
-    CookieKey,
     DescribedTools,
     EnvironmentForm,
-    HeaderKey,
     JsonState,
     McpTools,
     OfferedForm,
@@ -147,7 +145,8 @@ class PartReader(RoleReader):
         options = {key: one for key, one in written.items() if key not in ("tools", "user_tools")}
         offer, folder = environments()[name], self._beside(("environment",))
         own, wrong = read_form(options, offer.form, ("environment",))
-        told = wrong or self._asked(name, lambda: self._misfits(offer, own, folder), [])
+        mine: list[Misfit] = [] if wrong else self._asked(name, lambda: offer.misfits_in(own, folder), [])
+        told = wrong or [replace(one, path=("environment", *one.path)) for one in mine]
         self._problems += [self._document.problem(one.path, one.message, one.hint, at_key=one.at_key) for one in told]
         if not told:
             adapted = partial(offer.adapted, own, folder)
@@ -157,9 +156,6 @@ class PartReader(RoleReader):
             kind="offered", options=offered.model_dump(), ignore=compared.ignore, unordered=compared.unordered
         )
         return EnvironmentSpec(offered=offered, state=state, reads=form.reads, writes=form.writes)
-
-    def _misfits(self, offer: EnvironmentOffer, form: Any, folder: Path) -> list[Misfit]:
-        return [replace(one, path=("environment", *one.path)) for one in offer.misfits_in(form, folder)]
 
     def _asked(self, name: str, ask: Callable[[], T], otherwise: T) -> T:
         """Ask a plugin about its environment; note what it raises, once, and go on with `otherwise`."""
@@ -325,11 +321,8 @@ def _auth(form: Any) -> AuthSpec | None:
         case Basic():
             return AuthSpec(kind="basic", user=form.basic.user, value=form.basic.password)
         case ApiKey(api_key=key):
-            if isinstance(key, HeaderKey):
-                return AuthSpec(kind="api_key", value=key.value, place="header", name=key.header)
-            if isinstance(key, CookieKey):
-                return AuthSpec(kind="api_key", value=key.value, place="cookie", name=key.cookie)
-            return AuthSpec(kind="api_key", value=key.value, place="query", name=key.query)
+            ((place, name),) = given(key, but=("value",)).items()
+            return AuthSpec.model_validate({"kind": "api_key", "value": key.value, "place": place, "name": name})
         case ClientCredentials(client_credentials=told):
             return AuthSpec(
                 kind="client_credentials",

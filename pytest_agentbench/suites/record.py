@@ -55,11 +55,10 @@ class RecordingFormat(Protocol):
 
 def read_foreign(value: JsonValue, *, at: Keys = TOP, tells_error: TellsError | None = None) -> list[Message]:
     """Read a list of messages of whichever shape, system messages left out; raise `MalformedError`."""
-    if not isinstance(value, list):
-        message = f"found {shown(value)}, expected a list of messages"
-        raise MalformedError(message, at)
     try:
-        return [message for message in read(value, at=at, tells_error=tells_error) if message.role != "system"]
+        return [
+            message for message in read(_listed(value, at), at=at, tells_error=tells_error) if message.role != "system"
+        ]
     except UnreadableError as error:
         raise MalformedError(error.message, error.path) from None
     except ValidationError as error:
@@ -68,16 +67,19 @@ def read_foreign(value: JsonValue, *, at: Keys = TOP, tells_error: TellsError | 
 
 def read_own(value: JsonValue) -> list[Message]:
     """Read a list of messages as we write them; raise `MalformedError`."""
-    if not isinstance(value, list):
-        message = f"found {shown(value)}, expected a list of messages"
-        raise MalformedError(message, TOP)
     messages: list[Message] = []
-    for index, item in enumerate(value):
+    for index, item in enumerate(_listed(value, TOP)):
         try:
             messages.append(Message.model_validate(item))
         except ValidationError as error:
             raise MalformedError(*_first(error, (*TOP, index))) from None
     return messages
+
+
+def _listed(value: JsonValue, at: Keys) -> list[JsonValue]:
+    if not isinstance(value, list):
+        raise MalformedError(f"found {shown(value)}, expected a list of messages", at)
+    return value
 
 
 def text_of(record: Mapping[str, JsonValue], *names: str) -> str:

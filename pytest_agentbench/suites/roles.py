@@ -146,18 +146,13 @@ class RoleReader:
         for part, place in ((own, path), (common, ("llm",))):
             if transport == PYDANTIC_AI:
                 self._check_reach(part, place, is_own=part is own or "transport" in common)
-            elif not has_server:
-                self._check_name(part, place)
+            elif not has_server and (wrong := misspelt(str(part.get("model", "")))):
+                message, hint = wrong
+                self._wrong((*place, "model"), message, hint or "name the model, too: PROVIDER:NAME")
         shared = reached({**common, "transport": transport})
         apart = reached({**own, "transport": transport}, has_server="base_url" in common)
         kept = {**inherited(shared, apart), **apart}
         return kept if "transport" in {*own, *common} else {key: kept[key] for key in kept if key != "transport"}
-
-    def _check_name(self, part: dict[str, Any], path: Keys) -> None:
-        """Note a name that seems to mean a provider and names none."""
-        if wrong := misspelt(str(part.get("model", ""))):
-            message, hint = wrong
-            self._wrong((*path, "model"), message, hint or "name the model, too: PROVIDER:NAME")
 
     def _check_reach(self, part: dict[str, Any], path: Keys, *, is_own: bool) -> None:
         """Note what a transport that finds its server by itself does not take; what is not its own it leaves alone."""

@@ -21,7 +21,7 @@ from pytest_agentbench.core.placeholders import names_in
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.rubric import Rubric, WrittenRubric
 from pytest_agentbench.core.scenario import Scenario
-from pytest_agentbench.core.suite import AgentSpec, EnvironmentSpec, GenerateSpec, JudgeSpec, Suite, UserSpec
+from pytest_agentbench.core.suite import AgentSpec, GenerateSpec, JudgeSpec, Suite, UserSpec
 from pytest_agentbench.core.variants import vary_chat, vary_http
 from pytest_agentbench.spec.document import Document
 from pytest_agentbench.spec.environment import OfferedForm
@@ -104,10 +104,12 @@ class _SuiteReader:
         policies = self._policies()
         if form.generate and self._fits("llm"):
             self._recipe = self._parts.generate(form.generate)
+        environment = self._parts.environment(form.environment).model_copy(update={"now": self._now})
         varied = {key for keywords in form.variants.values() for key in keywords or ()}
-        agent, environment, wrong = joined(self._agent(), self._environment(), self._document.value, varied)
+        agent, environment, wrong = joined(self._agent(), environment, self._document.value, varied)
         for one in wrong if self._fits("agent") and self._fits("environment") else ():
             self._note(one, self._document)
+        self._check_language(form.language, self._document, ("language",))
         trials = form.trials if isinstance(form.trials, TrialsForm) else TrialsForm.model_construct(most=form.trials)
         suite = Suite(
             name=form.name or self._default_name(),
@@ -117,7 +119,7 @@ class _SuiteReader:
             agent=agent,
             variants={name: keywords or {} for name, keywords in form.variants.items()},
             environment=environment,
-            language=self._language(),
+            language=form.language,
             user=self._user(),
             cassette=self._parts.cassette(form.cassette),
             judge=self._judge(),
@@ -205,9 +207,6 @@ class _SuiteReader:
                 self._problems.append(self._document.problem(("faults", index), message, ""))
         return axis
 
-    def _environment(self) -> EnvironmentSpec:
-        return self._parts.environment(self._form.environment).model_copy(update={"now": self._now})
-
     def _has_state(self) -> bool:
         environment = self._form.environment
         return not self._fits("environment") or isinstance(environment, OfferedForm) or bool(environment.state)
@@ -232,11 +231,6 @@ class _SuiteReader:
         if not self._fits("agent") or (takes_from_llm and not self._fits("llm")):
             return AgentSpec(kind="factory")
         return self._parts.agent(self._form.agent)
-
-    def _language(self) -> str:
-        name = self._form.language
-        self._check_language(name, self._document, ("language",))
-        return name
 
     def _check_language(self, name: str, document: Document, path: Keys) -> None:
         try:
@@ -439,7 +433,10 @@ class _SuiteReader:
                 self._problems.append(self._document.problem(("variants", name), message, at_key=True))
         for name, keywords in suite.variants.items():
             try:
-                _varied(suite.agent, keywords)
+                if suite.agent.openai is not None:
+                    vary_chat(suite.agent.openai, keywords)
+                if http is not None:
+                    vary_http(http, keywords)
             except SuiteFaultError as error:
                 self._problems.append(self._document.problem(("variants", name), str(error)))
         if suite.variants and suite.agent.kind == "transcripts":
@@ -455,11 +452,3 @@ def _without_rejected(suite: Suite) -> Suite:
         return suite
     kept = tuple(one for one in suite.scenarios if one.id not in named)
     return suite.model_copy(update={"scenarios": kept, "rejected": named})
-
-
-def _varied(agent: AgentSpec, keywords: Mapping[str, Any]) -> None:
-    """Raise `SuiteFaultError` where a variant does not fit an agent that is no code."""
-    if agent.openai is not None:
-        vary_chat(agent.openai, keywords)
-    if agent.http is not None:
-        vary_http(agent.http, keywords)

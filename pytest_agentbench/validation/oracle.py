@@ -121,7 +121,7 @@ class Rules:
             case Confirmed() if about is not None:
                 self._needs.append(("confirm", about, True))
             case Other() if isinstance(rule.about, Speech) and not rule.earlier:
-                self._must_say(rule.about.spoken.texts, about)
+                self._must_say(rule.about.texts, about)
             case _:
                 pass  # nothing that a run with the expected calls would have to do
 

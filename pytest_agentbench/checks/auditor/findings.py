@@ -185,7 +185,11 @@ def observed(
     ]
     findings = [one for hit in hits for one in _findings(hit, hit.becomes(decides=decides))]
     flagged = [(hit, hit.becomes(decides=decides)) for hit in hits]
-    flags = [_flag(hit) for hit, becomes in flagged if becomes.startswith("flag")]
+    flags = [
+        Flag(turn=hit.turn, quote=shorten(hit.quote, _WIDTH), kind=hit.flag, message=shorten(hit.said, _WIDTH))
+        for hit, becomes in flagged
+        if becomes.startswith("flag")
+    ]
     disputes = [f"turn {hit.turn}: {hit.text}" for hit, becomes in flagged if becomes == "flag, disputed"]
     judged = rejudged(
         run,
@@ -230,10 +234,6 @@ def unaudited(
         return (Verdict.ERROR, blame, ()) if is_open and nothing else as_before(judgement)
 
     return rejudged(run, judgement, [*judgement.findings, *added], {}, decide=decide)
-
-
-def _flag(hit: Hit) -> Flag:
-    return Flag(turn=hit.turn, quote=shorten(hit.quote, _WIDTH), kind=hit.flag, message=shorten(hit.said, _WIDTH))
 
 
 def _findings(hit: Hit, becomes: Becomes) -> Iterator[Finding]:
@@ -373,7 +373,9 @@ class _Deciding:
         before = self.before
         is_soft = all(one.kind in (*SUFFERS, "termination") for one in failed)
         if before.verdict is Verdict.ERROR and not before.nothing_measured:
-            blame = self._told_apart() or before.blame
+            # without the auditor a refused call may come of a broken tool or of an impossible scenario
+            is_either = before.blame is Blame.SCENARIO and self.run.finished
+            blame = (self._cause if is_either else None) or before.blame
             proven = [one for one in failed if one.proven or one.kind != "policy"]
             if all(one.kind in (*SUFFERS, "termination") for one in proven) or not worth_asking(self.run, before):
                 return before.verdict, blame, before.also
@@ -396,10 +398,6 @@ class _Deciding:
         """Who is the one cause of all that the run lacks; None where there are several, or none."""
         blames = {blame for blame, hit in self.excuses if hit.explains}
         return blames.pop() if len(blames) == 1 and set(self.facts.lacks) == self._explained else None
-
-    def _told_apart(self) -> Blame | None:
-        """Tell a broken tool from an impossible scenario: without the auditor a refused call may be either."""
-        return self._cause if self.before.blame is Blame.SCENARIO and self.run.finished else None
 
 
 def _asked(run: Run, policies: Sequence[Policy] | None) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import collections
 import datetime
 import io
 import pickle
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -97,15 +97,11 @@ class _Reader(pickle.Unpickler):
             return _PLAIN[module, name]
         own = module.split(".", maxsplit=1)[0] == "simulator" and name in _OWN
         if own or name in _OTHERS.get(module, ()):
-            return _record(name)
+            return type(name, (PickledObject,), {"kind": name})
         raise RefusedPickleError(f"it names {module}.{name}, which is not among the classes that are read")
 
     def persistent_load(self, pid: Any, /) -> Any:
         raise RefusedPickleError("it refers to objects outside of itself")
-
-
-def _record(name: str) -> Callable[..., Any]:
-    return type(name, (PickledObject,), {"kind": name})
 
 
 def plain(value: Any) -> Any:

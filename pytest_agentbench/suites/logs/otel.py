@@ -4,7 +4,6 @@ Attribute names are those of the GenAI semantic conventions (`gen_ai.input.messa
 `gen_ai.tool.call.*`, `gen_ai.conversation.id`), read from OTLP's JSON or from spans as SDKs print them.
 """
 
-import json
 import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_agentbench.core.codec import dumps, loads
-from pytest_agentbench.core.json_values import JsonValue
+from pytest_agentbench.core.json_values import JsonValue, decoded
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.messages.content import result_text
 from pytest_agentbench.suites.message_log import merged, tells_error
@@ -218,12 +217,7 @@ def _typed(value: JsonValue) -> JsonValue:
 
 def _parsed(value: JsonValue) -> JsonValue:
     """Give what a JSON text holds; other values and texts that are no JSON stay as they are."""
-    if not isinstance(value, str):
-        return value
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
-        return value
+    return decoded(value) if isinstance(value, str) else value
 
 
 def _trace(span: Span) -> str:

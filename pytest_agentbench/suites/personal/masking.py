@@ -74,10 +74,6 @@ def _name(value: str, number: int) -> str:
     return _cased(value, f"{first} {last}")
 
 
-def _street(_value: str, number: int) -> str:
-    return f"{number % 900 + 10} {_STREETS[number // 13 % len(_STREETS)]}"
-
-
 def _digits(value: str, number: int) -> str:
     """Give other digits in the same format; a leading + or 0 stays."""
     made = []
@@ -95,14 +91,6 @@ def _birth(value: str, number: int) -> str:
     return f"{year}-{month:02}-{day:02}" if re.fullmatch(r"\d{4}-\d{2}-\d{2}", value) else _digits(value, number)
 
 
-def _ip(_value: str, number: int) -> str:
-    return f"192.0.2.{number % 254 + 1}"
-
-
-def _iban(value: str, number: int) -> str:
-    return value[:2] + _digits(value[2:], number)
-
-
 def hash_on(value: str, place: int) -> int:
     """Give more digits for a long value."""
     return int.from_bytes(hashlib.sha256(f"{place}\0{len(value)}".encode()).digest()[:16])
@@ -118,11 +106,11 @@ _MAKERS: dict[PersonalKind, Callable[[str, int], str]] = {
     "email": _email,
     "phone": _digits,
     "card": _digits,
-    "iban": _iban,
-    "ip": _ip,
+    "iban": lambda value, number: value[:2] + _digits(value[2:], number),
+    "ip": lambda _value, number: f"192.0.2.{number % 254 + 1}",
     "ssn": _digits,
     "name": _name,
-    "street": _street,
+    "street": lambda _value, number: f"{number % 900 + 10} {_STREETS[number // 13 % len(_STREETS)]}",
     "postcode": _digits,
     "birth": _birth,
 }
