@@ -149,7 +149,7 @@ class Pipeline:
             return self._stopped(
                 until, [f"{counted}, in {self._recipe.out}", *left_alone(cards.cards, self.suite.environment)]
             )
-        made = await self._pool(world, cards, taxonomy, graph)
+        made = await self._pool(world, cards, taxonomy, graph, state)
         if not made.pool.entries:
             reasons = [f"  {tool}: {reason}" for tool, reason in made.why.items()]
             listed = "\n".join([*reasons, *left_alone(cards.cards, self.suite.environment)])
@@ -366,7 +366,9 @@ class Pipeline:
             return await ask(chat, graph, cards, _random(recipe.seed, "weights"), told=self.told)
         return weigh(graph, traces=recipe.traces if recipe.weights == "traces" else ())
 
-    async def _pool(self, world: World, cards: Cards, taxonomy: Taxonomy, graph: Graph) -> PoolFile:
+    async def _pool(
+        self, world: World, cards: Cards, taxonomy: Taxonomy, graph: Graph, state: State | None
+    ) -> PoolFile:
         """Make verified calls; give them, and why tools have none."""
         recipe = self._recipe
 
@@ -376,6 +378,7 @@ class Pipeline:
                 world=world,
                 cards=cards,
                 taxonomy=taxonomy,
+                state=state,
                 size=recipe.pool,
                 may_write=recipe.allow_writes,
                 allowed=frozenset(recipe.allow),

@@ -40,6 +40,8 @@ _WORDS = 8
 """Texts that users say for an argument which takes any words."""
 _MORE = 4
 """Numbers that are tried between the least and the largest that were seen accepted."""
+_ROWS = 50
+"""Rows of a table that are looked at."""
 _YEARS_AWAY = 6
 """Years by which a date is moved away: more than acceptance asks for."""
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -119,6 +121,51 @@ def proposed(
     for one in [one for one in every if unlikely(one) == least]:
         found.setdefault(call_key("", one), one)
     return [one for key, one in found.items() if key not in keys][:CANDIDATES]
+
+
+def siblings(card: Card, state: JsonValue) -> Iterator[Arguments]:
+    """Yield calls like those that probing saw work, with what stands in their columns in the other rows of a table.
+
+    `sign_in(badge="TF-11", pin="4471")` worked, and both stand in one row of the members: so each other member's badge
+    goes with the pin of its own row.
+    """
+    tables = list(_tables(state))
+    for arguments in _proven(card):
+        slots = {path: value for path, value in read_slots(arguments).items() if len(str(value)) >= _SHORT}
+        for rows in tables if slots else ():
+            columns = next((found for row in rows if len(found := _columns(slots, row)) == len(slots)), None)
+            if columns is None or not _is_unlike([row.get(name) for row in rows for name in columns.values()][:_ROWS]):
+                continue
+            for row in rows[:_ROWS]:
+                if all(row.get(name) is not None for name in columns.values()):
+                    yield build({**read_slots(arguments), **{path: row[name] for path, name in columns.items()}})
+            break
+
+
+def _columns(slots: Mapping[str, JsonValue], row: Mapping[str, JsonValue]) -> dict[str, str]:
+    """Give the column of a row that holds each value, as far as one does; no column twice."""
+    found: dict[str, str] = {}
+    for path, value in slots.items():
+        name = next((name for name, held in row.items() if same(held, value) and name not in found.values()), None)
+        found |= {path: name} if name is not None else {}
+    return found
+
+
+def _is_unlike(values: Sequence[JsonValue]) -> bool:
+    """Whether values of rows tell them apart: a district, or a status, that many have does not."""
+    return 2 * len({str(value) for value in values}) > len(values)
+
+
+def _tables(state: JsonValue) -> Iterator[list[dict[str, JsonValue]]]:
+    """Yield the tables of a state at any depth: rows with their plain values, and their key under no name."""
+    inside = list(state.values()) if isinstance(state, Mapping) else state if isinstance(state, list) else []
+    rows = [item for item in inside if isinstance(item, Mapping)]
+    if rows and len(rows) == len(inside):
+        keys: Sequence[JsonValue] = list(state) if isinstance(state, Mapping) else [None] * len(rows)
+        plain = [{k: v for k, v in row.items() if not isinstance(v, Mapping | list)} for row in rows]
+        yield [{"": key, **row} for key, row in zip(keys, plain, strict=True)]
+    for item in inside:
+        yield from _tables(item)
 
 
 def _wanted(arguments: Arguments, card: Card, known: Mapping[str, Sequence[JsonValue]]) -> Arguments:

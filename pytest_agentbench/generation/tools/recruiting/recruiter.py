@@ -41,6 +41,7 @@ from pytest_agentbench.generation.tools.recruiting.proposals import (
     is_sayable,
     moved_away,
     proposed,
+    siblings,
 )
 from pytest_agentbench.generation.tools.world import LATER, Answer, Opened, World, how_to_reset
 
@@ -113,11 +114,12 @@ class Lease:
 
 @dataclass(kw_only=True)
 class Recruiter:
-    """Fills the pool; `told` hears of each tool that has what was asked for."""
+    """Fills the pool; `state` is the initial one where it can be read, `told` hears of each tool that has enough."""
 
     world: World
     cards: Cards
     taxonomy: Taxonomy
+    state: State | None = None
     size: int = 12
     may_write: bool = False
     allowed: frozenset[str] = frozenset()
@@ -405,11 +407,11 @@ class Recruiter:
         return Shown(self.cards, self.world.hints)
 
     def _suggested(self, card: Card) -> Iterator[Arguments]:
-        """Give what results in the pool give this tool, one of each result in turn.
+        """Give what results in the pool and rows of the state give this tool, one of each in turn.
 
         What a change made is not there where an environment has just opened, so it suggests nothing.
         """
-        rows: list[list[Arguments]] = []
+        rows: list[list[Arguments]] = [list(siblings(card, self.state))]
         for source in sorted(self._entries):
             maker = self.cards.get(source)
             if self.world.resettable and maker is not None and maker.writes is not False:
