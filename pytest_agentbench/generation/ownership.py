@@ -8,7 +8,7 @@ card by its pin), else the kind by which some tool lists things (`list_loans(car
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_agentbench.core.json_values import JsonValue
@@ -238,9 +238,15 @@ class Ownership:
         """Give what a column, or an argument, holds the key of; None where it is no key, or a name of a person."""
         kind = self._kind(name, kind_of(name, noun), str(value))
         keys = self._keys.get(kind)
-        if not is_key(value) or (keys and is_role(name) and not is_identifier(name) and str(value) not in keys):
+        if not is_key(value) or (keys and str(value) not in keys and self._is_name(name, str(value), keys)):
             return None
         return kind, str(value)
+
+    def _is_name(self, name: str, value: str, keys: Collection[str]) -> bool:
+        """Whether a column called as a kind holds what one of it is called: `member: Ines Nixon`, for `H-737`."""
+        if is_identifier(name):
+            return False
+        return is_role(name) or (not is_telling(value) and all(map(is_telling, keys)))
 
     def _kind(self, name: str, kind: str, key: str) -> str:
         """Give the kind that a key is of: a bare `code` in the row of a stay may be that of a skipper, by the rows."""

@@ -259,8 +259,8 @@ async def planner_of(suite: Suite, toolset: Toolset) -> Planner:
     specs = tuple(tools.get(one.name, one) if one.requestor == "assistant" else one for one in toolset)
     book = Rulebook(suite.policies, toolset.model_copy(update={"specs": specs}), suite.now)
     arguments = ToolArguments(list(tools.values()), suite.policies, samples, recipe_of(suite).values)
-    if proven := arguments.proven():
-        samples = Samples(schema=schema, rows=rows, proven=proven)
+    if (proven := arguments.proven()) | (asked := arguments.asked()):
+        samples = Samples(schema=schema, rows=rows, proven=proven, asked=asked)
         arguments = ToolArguments(list(tools.values()), suite.policies, samples, recipe_of(suite).values)
     planner = Planner(runs=RightRuns(world=world, samples=samples, arguments=arguments, book=book, initial=state))
     if not planner.roots:

@@ -217,6 +217,11 @@ class ToolArguments:
                 found |= {name for name, table in keyed.items() if table and any(map(table.column, cells))}
         return frozenset(found)
 
+    def asked(self) -> frozenset[str]:
+        """Give the columns by which lookups find rows: the `mark` of a member, and the word that goes with it."""
+        finders = [arguments for tool, arguments in self.of.items() if self.finds(tool)]
+        return frozenset(one.column for arguments in finders for one in arguments)
+
     def finds(self, tool: str) -> bool:
         """Whether a tool finds a row by what its columns hold: nobody asks for that, a right run does it first."""
         arguments = self.of.get(tool, ())
@@ -244,6 +249,8 @@ class ToolArguments:
         other = len(words) > 1 and words[0] in _OTHER
         bare = "_".join(words[1:]) if other else name
         keyed = self._key_table(bare.removesuffix("s") if many else bare, words[1:] if other else words)
+        if keyed is None and not many and (own := self._own_column(words[1:] if other else words)):
+            return Argument(name=name, role="column", column=own)
         if keyed is not None:
             return Argument(name=name, role="key", table=keyed.name, column=keyed.key[0], many=many, other=other)
         given = tuple(self._given.get(f"{tool}.{name}") or self._given.get(name, ()))
@@ -271,11 +278,21 @@ class ToolArguments:
         links = [one for table in schema.tables for one in table.references if one.columns == (name,)]
         found = schema.keyed_by(name) or (schema.get(links[0].table) if links and len(links[0].target) == 1 else None)
         if found is None:
-            nouns = [word for word in words if word not in IDENTIFIERS and word.rstrip("s") not in IDENTIFIERS]
+            keys = {column for table in schema.tables for column in table.key}  # `numero_lot`, where *numero* is a key
+            nouns = [word for word in words if not {word, word.rstrip("s")} & (IDENTIFIERS | keys)]
             found = schema.named(nouns) if nouns else None
             if found is not None and len(nouns) == len(words) and self._is_of_another_kind(name, found):
                 return None
         return found if found is not None and self._samples.rows.get(found.name) else None
+
+    def _own_column(self, words: Sequence[str]) -> str:
+        """Find the column that words name together with its table: `member_mark` is the `mark` of `members`."""
+        for at in range(1, len(words)):
+            for table_words, column_words in ((words[:at], words[at:]), (words[at:], words[:at])):
+                table, column = self._samples.schema.named(table_words), "_".join(column_words)
+                if table is not None and self._samples.rows.get(table.name) and table.column(column) is not None:
+                    return "" if column in table.key else column
+        return ""
 
     def _is_of_another_kind(self, column: str, table: Table) -> bool:
         """Whether a column holds something that is no key of a table."""

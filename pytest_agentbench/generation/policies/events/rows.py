@@ -99,7 +99,7 @@ class RowMaker:
         values = {name: numbers.get(name, renamed_in(value, renamed)) for name, value in row.items()}
         for name in [column.name for column in table.columns]:
             value = values.get(name)
-            is_alone = (name,) in table.unique or _is_code(value)
+            is_alone = (name,) in table.unique or _is_code(value) or self._is_found_by(table, name)
             is_linked = name in table.key or table.refers_by([name])
             is_kept = not isinstance(value, str) or value != row.get(name) or personal(name) == "email"
             if is_alone and not is_linked and not is_kept:
@@ -107,6 +107,13 @@ class RowMaker:
         for columns in table.unique:
             self._tell_apart(table, columns, row, values, random)
         return self._person(place, values, random) if self.samples.is_person(place[0]) else values
+
+    def _is_found_by(self, table: Table, column: str) -> bool:
+        """Whether a lookup finds rows by the codes of a column, which no two rows share: a fresh row has its own."""
+        held = [row.get(column) for row in self.samples.rows[table.name]] if column in self.samples.asked else []
+        texts = [str(value) for value in held if value is not None]
+        are_codes = all(text.isupper() or any(map(str.isdigit, text)) for text in texts)
+        return bool(texts) and are_codes and len(set(texts)) == len(texts) and not any(map(_DATE.match, texts))
 
     def _tell_apart(
         self, table: Table, columns: Sequence[str], row: Mapping[str, Any], values: dict[str, Any], random: Random

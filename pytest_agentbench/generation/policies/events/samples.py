@@ -31,11 +31,14 @@ class Cluster:
 
 @dataclass(kw_only=True)
 class Samples:
-    """Rows of the suite's own state, as examples of what rows look like; a lookup checks those of `proven` tables."""
+    """Rows of the suite's own state, as examples of what rows look like; a lookup checks those of `proven` tables, and
+    finds rows by columns that are `asked` for.
+    """
 
     schema: Schema
     rows: Rows
     proven: frozenset[str] = frozenset()
+    asked: frozenset[str] = frozenset()
     _naming: dict[str, list[Place]] = field(default_factory=dict)
     _keys: dict[str, frozenset[str]] = field(default_factory=dict)
     _nobodys: dict[str, list[Place]] = field(default_factory=dict)

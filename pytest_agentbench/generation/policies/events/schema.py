@@ -16,6 +16,9 @@ ColumnType = Literal["text", "integer", "real", "boolean", "json", "any"]
 Rows = dict[str, list[dict[str, Any]]]
 """Rows by table."""
 
+_CODE = re.compile(r"(?!\d{1,4}[-:/.]\d{1,2}[-:/.]\d)(?=\D*\d)(?=[^a-zA-Z]*[a-zA-Z])[\w./:-]{2,40}")
+"""A word of letters and digits, and no date."""
+
 OUTER_KEY = "_key"
 """Stands for the key of a mapping whose rows do not hold it; it is never written into a row."""
 
@@ -294,16 +297,22 @@ def _held(content: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 
 def _inferred_key(name: str, rows: Sequence[Mapping[str, Any]], content: Any) -> tuple[str, ...]:
-    """Find the column that holds the mapping's key, else the first column whose values all differ and end in id."""
+    """Find the column that holds the mapping's key, else the first whose values all differ and that is called an id,
+    else the first that holds a code in each of several rows: `{numero: E-07, nom: ...}`.
+    """
     if isinstance(content, Mapping):
         return (OUTER_KEY,) if OUTER_KEY in rows[0] else tuple(_held(content)[:1])
     usual = ("id", f"{name.removesuffix('s')}_id")
+    coded: list[str] = []
     for column in sorted(rows[0], key=lambda one: one not in usual):
         values = [row.get(column) for row in rows]
-        is_id = column.lower() == "id" or column.lower().endswith(("_id", "number"))
-        if is_id and all(isinstance(one, str | int) for one in values) and len(set(values)) == len(values):
+        if not all(isinstance(one, str | int) for one in values) or len(set(values)) < len(values):
+            continue
+        if column.lower() == "id" or column.lower().endswith(("_id", "number")):
             return (column,)
-    return ()
+        if len(values) > 1 and all(isinstance(one, str) and _CODE.fullmatch(one) for one in values):
+            coded.append(column)
+    return tuple(coded[:1])
 
 
 def _inferred_column(name: str, values: Sequence[Any], rows: int, key: tuple[str, ...]) -> Column:
