@@ -139,12 +139,14 @@ def judge(
     *,
     resolve: Resolver | None = None,
     prompt: str = "",
+    notes: bool = True,
 ) -> Judgement:
     """Judge a run; never raises but for KeyboardInterrupt.
 
     `extra` are further checks, run after the built-in ones. `ignore` are path patterns left out when states are
     compared. `resolve` gives the predicate behind an import path, for `$call` matchers.
     `prompt` is what the agent was told beforehand, as far as it is known: its system prompt, the suite's policies.
+    Without `notes` it is not told which values come from nowhere.
 
     Verdict and blame. What is proven decides first: a broken rule, a `never`, a stray or wrong write that stands is the
     agent's failure, whatever the user, a provider, the environment, a check or the end of the run did later; that is
@@ -167,13 +169,16 @@ def judge(
     findings.extend(policies.findings)
     for check in extra:
         findings.extend(guard.ask(str(getattr(check, "__qualname__", type(check).__qualname__)), partial(check, run)))
-    flags: tuple[Flag, ...] = guard.run("claims", lambda: claims_without_source(run, prompt), ())
+    flags: tuple[Flag, ...] = ()
+    if notes or run.faults:
+        flags = guard.run("claims", lambda: claims_without_source(run, prompt), ())
     handling = guard.run("fault", lambda: check_handling(run, flags, prompt), Handling())
     metrics: dict[str, float | None] = guard.run("metrics", lambda: measure(run, matching), {})
     findings = guard.run("fault", lambda: _misled(run, findings, handling, resolve), findings)
     findings.extend(handling.findings)
     parts = measured(run, findings, policies.outcomes)
-    findings = guard.run("values", lambda: _noted(run, findings, explanations, prompt), findings)
+    if notes:
+        findings = guard.run("values", lambda: _noted(run, findings, explanations, prompt), findings)
     others = others_of(run, guard.findings, findings, explanations, handling)
     verdict, blame = _decide(findings, others, handling, is_excused(explanations, handling), parts.nothing)
     if verdict is Verdict.ERROR:

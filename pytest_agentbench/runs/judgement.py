@@ -25,10 +25,11 @@ _REASON = 300
 """Characters of why a metric is not measured."""
 
 
-def judge_run(run: Run, plan: RunPlan) -> Considered:
+def judge_run(run: Run, plan: RunPlan, *, notes: bool = True) -> Considered:
     """Judge a run by all that its suite and scenario ask for; what they name in vain is the scenario's fault.
 
-    The run that is given back knows what making its calls again showed, in an environment that can do so.
+    The run that is given back knows what making its calls again showed, in an environment that can do so. Without
+    `notes` nothing is looked for that decides nothing.
     """
     judged = run
     state = plan.suite.environment.state
@@ -37,14 +38,16 @@ def judge_run(run: Run, plan: RunPlan) -> Considered:
 
     try:
         checks = [cast("Check", plan.resolve(path)) for path in run.scenario.checks]
+        own = own_states(run)
         if plan.suite.environment.offered is not None:
-            looking = (one for one in (*checks, *plan.extensions.checks(own_states(run))) if looks_at_states(one))
+            asking = (*checks, *plan.extensions.checks(own))
             # who looks at a state may look anywhere in it
-            whole = bool(state and (state.ignore or state.unordered)) or any(looking)
-            run = _replayed(run, plan, whole=whole)
+            whole = bool(state and (state.ignore or state.unordered)) or any(map(looks_at_states, asking))
+            run = _replayed(run, plan, whole=whole) if notes or asking else run
             judged = judged.model_copy(update={"replay": run.replay})
-        checks = list(map(_on_its_own, (*checks, *plan.extensions.checks(own_states(run)))))
-        metrics = plan.extensions.metrics(own_states(run))
+            own = own.model_copy(update={"replay": run.replay})
+        checks = list(map(_on_its_own, (*checks, *plan.extensions.checks(own))))
+        metrics = plan.extensions.metrics(own) if notes else {}
     except AgentBenchError as error:
         return judged, undecided(str(error))
     ignore = state.ignore if state else ()
@@ -58,7 +61,7 @@ def judge_run(run: Run, plan: RunPlan) -> Considered:
             lists = {key: arranged(one, state.unordered) for key, one in named.items() if one is not None}
             run = run.model_copy(update=lists)
     prompt = "\n".join([plan.system, *(policy.text for policy in plan.suite.policies)])
-    judgement = judge(run, checks, ignore, resolve=plan.resolve, prompt=prompt)
+    judgement = judge(run, checks, ignore, resolve=plan.resolve, prompt=prompt, notes=notes)
     return judged, with_metrics(judgement, metrics)
 
 
@@ -134,11 +137,13 @@ async def judge_by(
     return await judge_in_time(run, plan, runner, seconds)
 
 
-async def judge_in_time(run: Run, plan: RunPlan, runner: RunnerInThread, seconds: float = GRACE) -> Considered:
+async def judge_in_time(
+    run: Run, plan: RunPlan, runner: RunnerInThread, seconds: float = GRACE, *, notes: bool = True
+) -> Considered:
     """Judge a run in its own thread; checks that do not decide within `seconds` are left to themselves."""
     try:
         async with asyncio.timeout(seconds):
-            return await runner(partial(judge_run, run, plan))
+            return await runner(partial(judge_run, run, plan, notes=notes))
     except TimeoutError:
         runner.abandon()
         return run, undecided(f"the checks did not decide within {seconds:g} s")

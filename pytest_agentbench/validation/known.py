@@ -5,6 +5,7 @@ The rules by which a value is known, in their order, are those of the table in `
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain, combinations, islice, product
 
 from pytest_agentbench.checks.matching import is_call_of
@@ -84,7 +85,7 @@ class Known:
     def says(self, value: Scalar) -> bool:
         """Whether some text says the value."""
         text = str(value)
-        return _words(plain(text)) <= self._every and self.place_of(text) is not None
+        return _words_of(text) <= self._every and self.place_of(text) is not None
 
     def under(self, key: str) -> Iterator[Scalar]:
         """Give the values that stand under a key."""
@@ -94,7 +95,7 @@ class Known:
         """Give the values whose key says all words of `name`, such as `first name` for `first_name`."""
         wanted = _words(name.replace("_", " ").lower())
         for _, key, value in self.values:
-            if key and wanted and len(str(value)) <= _LONGEST_VALUE and wanted <= _words(plain(key)):
+            if key and wanted and len(str(value)) <= _LONGEST_VALUE and wanted <= _words_of(key):
                 yield value
 
     def codes(self) -> Iterator[str]:
@@ -110,6 +111,12 @@ class Known:
 def _words(text: str) -> frozenset[str]:
     """Give the words of a text in plain form; `_` and `#` part or open words."""
     return frozenset(_WORD.findall(text.replace("_", " ").replace("#", " ").replace("/", " ")))
+
+
+@lru_cache(maxsize=20_000)
+def _words_of(text: str) -> frozenset[str]:
+    """Give the words of a value: all those of a state are asked for again and again."""
+    return _words(plain(text))
 
 
 def of_user(scenario: Scenario) -> Known:

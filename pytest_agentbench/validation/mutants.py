@@ -401,7 +401,7 @@ async def score(player: ScriptPlayer, source: MutantSource, right: Run) -> dict[
     equivalent, operators, survivors = 0, dict[str, tuple[int, int]](), list[Mutant]()
     for mutation in mutations(source):
         done = await player.performed(mutation.script)
-        judgement = await player.judge_as(right, done)
+        judgement = await player.judge_as(right, done, notes=False)
         is_caught = judgement.verdict is Verdict.FAILED
         if not is_caught and not mutation.demanded and _is_equivalent(done, right):
             equivalent += 1

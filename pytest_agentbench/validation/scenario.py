@@ -231,7 +231,8 @@ class _Validation:
         self.player.plan = self._plan  # a weak agent's answers are known
         for name, script in weak_agents(self._scenario, oracle, self._toolset, self._columns, self._shared.seed):
             done = await self.player.performed(script)
-            judgement = await self.player.judge_as(right.model_copy(update={"scenario": self._scenario}), done)
+            run = right.model_copy(update={"scenario": self._scenario})
+            judgement = await self.player.judge_as(run, done, notes=False)
             passing += [name] if judgement.verdict is Verdict.PASSED else []
         self.player.plan = self._of_calls
         self._found |= {"vacuous": tuple(passing), "is_refusal": _is_refusal(self._scenario, self._toolset)}

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -22,7 +22,7 @@ from pytest_agentbench.core.state import State
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.tool import Requestor, ToolCall, ToolResult, Toolset
-from pytest_agentbench.core.transcript import Message, Transcript
+from pytest_agentbench.core.transcript import CallRecord, Message, Transcript
 from pytest_agentbench.environment.call_replay import prepare
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.local import LocalEnvironment
@@ -335,19 +335,23 @@ class Performance:
 
 
 class _Listening:
-    """Makes calls, or gives the results of `before` once more, and notes what each gave."""
+    """Gives results that are `known`, makes the calls that follow on `tools`, and notes what each gave."""
 
-    def __init__(self, tools: ToolBox | Sequence[ToolResult]) -> None:
-        self._tools: ToolBox | Iterator[ToolResult] = iter(tools) if isinstance(tools, Sequence) else tools
+    def __init__(self, tools: ToolBox | None = None, known: Iterable[ToolResult] = ()) -> None:
+        self._tools = tools
+        self._known = iter(known)
         self.results: list[ToolResult] = []
 
     async def call(self, call: ToolCall) -> ToolResult:
-        given = next(self._tools) if isinstance(self._tools, Iterator) else await self._tools.call(call)
+        given = next(self._known, None)
+        if given is None:
+            assert self._tools is not None  # noqa: S101 - without tools all results are known
+            given = await self._tools.call(call)
         self.results.append(given)
         return given
 
     def turn_clock(self, later: timedelta) -> None:
-        if not isinstance(self._tools, Iterator):
+        if self._tools is not None:
             self._tools.turn_clock(later)
 
 
@@ -374,6 +378,7 @@ class ScriptPlayer(RunContext):
         self._performances = 0
         self._initial: State | None = None
         self._was_played = False
+        self._right: tuple[CallRecord, ...] = ()
         self._known: dict[str, tuple[list[ToolResult], State | None, tuple[State, ...]]] = {}
 
     async def play_through(self, script: ScriptedRun) -> Run:
@@ -385,13 +390,17 @@ class ScriptPlayer(RunContext):
 
         run = await self.play(build, _ScriptedUser(left))
         self._initial, self._was_played = run.initial_state, True
-        answers = [record.result for record in run.transcript.trajectory]
+        self._right = run.transcript.trajectory
+        answers = [record.result for record in self._right]
         if run.finished and None not in answers:
             self._known[_mark(script)] = [one for one in answers if one is not None], run.final_state, run.states
         return await self.only_here(run) if run.broken_tools else run
 
-    async def judge_as(self, base: Run, done: Performance) -> Judgement:
-        """Judge another transcript and what it led to in place of those of `base`, by the same checks."""
+    async def judge_as(self, base: Run, done: Performance, *, notes: bool = True) -> Judgement:
+        """Judge another transcript and what it led to in place of those of `base`, by the same checks.
+
+        Without `notes` nothing is looked for that decides nothing, which takes most of the time.
+        """
         update = {"transcript": done.transcript, "final_state": done.final, "states": done.states}
         run = base.model_copy(update=update)
         if self.is_played:
@@ -400,7 +409,7 @@ class ScriptPlayer(RunContext):
             )
         if not (self.plan.scenario.checks or self.plan.keeps_states):
             run = _without_what_is_equal(run)
-        _, judgement = await judge_in_time(run, self.plan, self.runner, self.services.grace)
+        _, judgement = await judge_in_time(run, self.plan, self.runner, self.services.grace, notes=notes)
         return _heard(judgement, run)
 
     async def judge(self, run: Run) -> Judgement:
@@ -419,7 +428,8 @@ class ScriptPlayer(RunContext):
         if mark not in self._known:
             self._known[mark] = await self.bounded(self._led_to(script))
         results, final, states = self._known[mark]
-        return Performance(await perform(script, _Listening(results), history_of(self.plan.scenario)), final, states)
+        said = await perform(script, _Listening(known=results), history_of(self.plan.scenario))
+        return Performance(said, final, states)
 
     async def bounded(self, work: Awaitable[T]) -> T:
         """Await what makes calls; raise `HungError` where it does not end."""
@@ -431,10 +441,24 @@ class ScriptPlayer(RunContext):
 
     async def _led_to(self, script: ScriptedRun) -> tuple[list[ToolResult], State | None, tuple[State, ...]]:
         async with self.world() as world:
-            listening = _Listening(world)
+            listening = _Listening(world, self._leading(script) if world.opens_whole else ())
             await perform(script, listening)
             is_untouched = self._initial is not None and all(one.wrote is False for one in listening.results)
             return listening.results, self._initial if is_untouched else await world.snapshot(), world.states
+
+    def _leading(self, script: ScriptedRun) -> Iterator[ToolResult]:
+        """Give what the right run was answered to the reads that this one begins with as well.
+
+        They are not made again where the environment keeps all that its tools know in its state.
+        """
+        if self.plan.strikes or self.plan.scenario.sessions:
+            return
+        calls = (step.call for step in script if step.call is not None)
+        for call, record in zip(calls, self._right, strict=False):
+            is_same = call.model_copy(update={"id": record.call.id}) == record.call
+            if not is_same or record.result is None or record.result.wrote is not False:
+                return
+            yield record.result
 
     @asynccontextmanager
     async def world(self) -> AsyncIterator["LocalEnvironment | Described"]:
@@ -473,6 +497,7 @@ def _mark(script: ScriptedRun) -> str:
 class Described:
     """Stands in for tools that cannot be called: every call of a known tool succeeds and says nothing."""
 
+    opens_whole = False
     states = ()
 
     def __init__(self, toolset: Toolset) -> None:
