@@ -42,8 +42,9 @@ def shared(value: Any, small: int = SMALL) -> Any:
 
 
 def _whole(value: Any, left: list[int]) -> Any:
+    parts = value.values() if isinstance(value, dict) else value
     left[0] -= len(value)
-    if left[0] < 0:
+    if left[0] < sum(len(part) for part in parts if isinstance(part, dict | list)):
         raise _TooLargeError
     if isinstance(value, dict):
         return {key: _whole(part, left) if isinstance(part, dict | list) else part for key, part in value.items()}
@@ -66,9 +67,13 @@ class LazyDict(dict[str, Any]):
             return super().__getitem__(key)
         with _TAKING:
             part = super().__getitem__(key)
-            if key not in self.own and isinstance(part, dict | list):
-                self[key] = part = shared(part, self.small)
+            if key not in self.own and (own := self.copied(part)) is not part:
+                self[key] = part = own
             return part
+
+    def copied(self, part: Any) -> Any:
+        """Give a part that may be changed; the same one where nobody could change it."""
+        return shared(part, self.small)
 
     def __setitem__(self, key: Any, part: Any) -> None:
         """Put a part of one's own."""
@@ -174,9 +179,8 @@ class LazyDict(dict[str, Any]):
 
     def _own_all(self) -> None:
         with _TAKING:
-            for key, part in list(dict.items(self)):
-                if key not in self.own and isinstance(part, dict | list):
-                    self[key] = shared(part, self.small)
+            for key in list(self):
+                self.get(key)
 
 
 def plain(value: Any, base: Any = None) -> Any:

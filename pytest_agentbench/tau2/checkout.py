@@ -23,7 +23,7 @@ from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.tool import Requestor, Toolset, ToolSpec
 from pytest_agentbench.environment.kinds import guessed_kind
 from pytest_agentbench.environment.python_tools import render_result
-from pytest_agentbench.tau2.world import Source, World, over
+from pytest_agentbench.tau2.world import World, over
 
 _PACKAGE = "inspect_evals.tau2"
 
@@ -316,6 +316,9 @@ def _spec(schema: dict[str, Any], kit: Any, requestor: Requestor) -> ToolSpec:
         }
     )
 
+
+Source = CheckoutSource | InspectSource
+"""Where worlds of one domain come from; where it `declares`, `mutates` is what the domain says, and no guess."""
 
 HOW = (
     "clone sierra-research/tau2-bench and name the folder (or set TAU2_BENCH), or install inspect_evals "

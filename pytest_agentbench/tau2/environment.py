@@ -11,8 +11,9 @@ from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.scenario import InitialState
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.tool import ToolCall, Toolset
+from pytest_agentbench.tau2.checkout import Source
 from pytest_agentbench.tau2.replay import Replayed, Replayer, calls_of_history
-from pytest_agentbench.tau2.world import Source, World, fingerprint
+from pytest_agentbench.tau2.world import World, fingerprint
 
 
 class Tau2State:

@@ -3,10 +3,11 @@
 import argparse
 import json
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps
@@ -32,12 +33,27 @@ CALLS_ONLY = "DB (calls only)"
 
 ROWS = ("reward", "DB", CALLS_ONLY, "ENV_ASSERTION", "ACTION", "COMMUNICATE", "NL_ASSERTION")
 
+_CHECKS = (
+    ("ENV_ASSERTION", "env_assertions", "env_assertion", "met"),
+    ("ACTION", "action_checks", "action", "action_match"),
+    ("COMMUNICATE", "communicate_checks", "info", "met"),
+    ("NL_ASSERTION", "nl_assertions", "nl_assertion", "met"),
+)
+"""The rows of several checks, and the keys of a recording: the list, and in it what was checked and how it came out."""
+
 Agreement = Literal["agree", "differ", "skipped"]
+
+TASKS = ".tasks.jsonl"
+"""Files of this ending hold the tasks of the recordings beside them."""
+
+DIFFERING, SKIPPED = 1, 3
+MOST_SHOWN = 40
 
 
 class Compared(Model):
     """One recorded sub-check beside ours; `name` says which of several, `why` why it was skipped."""
 
+    domain: str
     run: str
     row: str
     name: str = ""
@@ -53,72 +69,55 @@ class Compared(Model):
         return "agree" if float(self.ours) == float(self.recorded) else "differ"
 
 
-class Tally(Model):
-    """How often a row agreed, differed and was skipped in one domain."""
-
-    domain: str
-    row: str
-    agree: int = 0
-    differ: int = 0
-    skipped: int = 0
-
-    @property
-    def n(self) -> int:
-        """The number of recorded sub-checks."""
-        return self.agree + self.differ + self.skipped
-
-
-def compare(run: str, info: Mapping[str, Any], ours: Tau2Reward, calls_only: bool | None) -> Iterator[Compared]:
+def compare(
+    domain: str, run: str, info: Mapping[str, Any], ours: Tau2Reward, calls_only: bool | None
+) -> Iterator[Compared]:
     """Hold a recorded `reward_info` against our reward, all that τ² recorded and nothing else.
 
     `calls_only` is what `reward.same_writes` says. A recorded sub-check that we do not have, or another one than ours,
     differs.
     """
-    yield Compared(
-        run=run, row="reward", recorded=info["reward"], ours=ours.reward, why="a part that its basis names was skipped"
-    )
-    database = info.get("db_check")
-    if database is not None:
+    compared = partial(Compared, domain=domain, run=run)
+    why = "a part that its basis names was skipped"
+    yield compared(row="reward", recorded=info["reward"], ours=ours.reward, why=why)
+    replayed = _nth(ours, "DB", 0)
+    if (database := info.get("db_check")) is not None:
         recorded = bool(database["db_match"])
-        yield Compared(run=run, row="DB", recorded=recorded, ours=_nth(ours, "DB", 0), why=NO_WORLD)
-        yield Compared(
-            run=run,
-            row=CALLS_ONLY,
-            recorded=recorded,
-            ours=calls_only,
-            why="both parties write, or the kind of a tool is not known",
-        )
-    for row, key, name, met in (
-        ("ENV_ASSERTION", "env_assertions", "env_assertion", "met"),
-        ("ACTION", "action_checks", "action", "action_match"),
-        ("COMMUNICATE", "communicate_checks", "info", "met"),
-        ("NL_ASSERTION", "nl_assertions", "nl_assertion", "met"),
-    ):
-        for index, check in enumerate(info.get(key) or ()):
-            ours_here = _nth(ours, row, index)
-            why = NO_JUDGE if row == "NL_ASSERTION" else NO_WORLD if _unreplayed(ours) else "; ".join(ours.reasons)
-            yield Compared(
-                run=run, row=row, name=_name(check[name]), recorded=bool(check[met]), ours=ours_here, why=why
-            )
-        extra = len(ours.checks.get(row, ())) - len(info.get(key) or ())
+        yield compared(row="DB", recorded=recorded, ours=replayed, why=NO_WORLD)
+        why = "both parties write, or the kind of a tool is not known"
+        yield compared(row=CALLS_ONLY, recorded=recorded, ours=calls_only, why=why)
+    for row, key, name, met in _CHECKS:
+        checks = info.get(key) or ()
+        why = NO_JUDGE if row == "NL_ASSERTION" else NO_WORLD if replayed is None else "; ".join(ours.reasons)
+        for index, check in enumerate(checks):
+            recorded, here = bool(check[met]), _nth(ours, row, index)
+            yield compared(row=row, name=_name(check[name]), recorded=recorded, ours=here, why=why)
+        extra = len(ours.checks.get(row, ())) - len(checks)
         if extra > 0 and row != "NL_ASSERTION" and info.get("reward_basis") is not None:
-            yield Compared(run=run, row=row, name=f"{extra} more than recorded", recorded=0.0, ours=-1.0)
+            yield compared(row=row, name=f"{extra} more than recorded", recorded=0.0, ours=-1.0)
 
 
-def tally(found: Iterable[tuple[str, Compared]]) -> list[Tally]:
+def _nth(ours: Tau2Reward, row: str, index: int) -> bool | None:
+    checks = ours.checks.get(row, ())
+    return checks[index] if index < len(checks) else None
+
+
+def _name(check: object) -> str:
+    if isinstance(check, Mapping):
+        return str(check.get("action_id") or check.get("func_name") or check.get("name"))
+    return str(check)
+
+
+def tally(found: Sequence[Compared]) -> list[dict[str, Any]]:
     """Count agreements per domain and row, domains in the order met, rows in the order of `ROWS`."""
-    counts: dict[tuple[str, str], dict[str, int]] = {}
-    domains: dict[str, None] = {}
-    for domain, one in found:
-        domains[domain] = None
-        row = counts.setdefault((domain, one.row), {"agree": 0, "differ": 0, "skipped": 0})
-        row[one.agreement] += 1
-    return [
-        Tally(domain=domain, row=row, **counts[domain, row])
-        for domain in domains
-        for row in ROWS
-        if (domain, row) in counts
-    ]
+    counts = Counter((one.domain, one.row, one.agreement) for one in found)
+    rows: list[dict[str, Any]] = []
+    for domain in dict.fromkeys(one.domain for one in found):
+        for row in ROWS:
+            each = {kind: counts[domain, row, kind] for kind in get_args(Agreement)}
+            if n := sum(each.values()):
+                rows.append({"domain": domain, "row": row, **each, "n": n})
+    return rows
 
 
 def is_the_task(expected: Sequence[Mapping[str, Any]], info: Mapping[str, Any]) -> bool:
@@ -135,29 +134,6 @@ def is_the_task(expected: Sequence[Mapping[str, Any]], info: Mapping[str, Any]) 
     )
 
 
-def _unreplayed(ours: Tau2Reward) -> bool:
-    return _nth(ours, "DB", 0) is None
-
-
-def _nth(ours: Tau2Reward, row: str, index: int) -> bool | None:
-    checks = ours.checks.get(row, ())
-    return checks[index] if index < len(checks) else None
-
-
-def _name(check: object) -> str:
-    if isinstance(check, Mapping):
-        return str(check.get("action_id") or check.get("func_name") or check.get("name"))
-    return str(check)
-
-
-TASKS = ".tasks.jsonl"
-"""Files of this ending hold the tasks of the recordings beside them."""
-
-DIFFERING = 1
-SKIPPED = 3
-MOST_SHOWN = 40
-
-
 def parity(files: Sequence[Path], *, domains: Path | None, world: str, as_json: bool) -> tuple[str, int]:
     """Give the agreement table and the exit status: 1 where an exact sub-check differs, else 3 where one was skipped.
 
@@ -166,23 +142,21 @@ def parity(files: Sequence[Path], *, domains: Path | None, world: str, as_json: 
     `world` is `auto`, `none` or a checkout of τ²-bench. What cannot be read or has no task is skipped and named; raise
     `SuiteError` where nothing is left.
     """
-    worlds = _Worlds(world)
-    kinds = _Kinds(domains)
-    found: list[tuple[str, Compared]] = []
-    runs: dict[str, int] = {}
+    known = _Domains(domains, world)
+    found: list[Compared] = []
+    runs: Counter[str] = Counter()
     problems: list[Problem] = []
     for file in files:
         if file.name.endswith(TASKS):
             continue
         for domain, recording, scenario in _graded(file, domains, problems):
-            runs[domain] = runs.get(domain, 0) + 1
-            found += _compared(domain, recording, scenario, worlds, kinds)
+            runs[domain] += 1
+            found += known.compared(domain, recording, scenario)
     if problems and not runs:
         raise SuiteError(problems)
-    differs = any(one.agreement == "differ" and one.row != CALLS_ONLY for _, one in found)
-    skipped = bool(problems) or any(one.agreement == "skipped" and one.row != CALLS_ONLY for _, one in found)
-    text = _json(found, problems) if as_json else _table(found, runs, worlds, problems)
-    return text, DIFFERING if differs else SKIPPED if skipped else 0
+    outcomes = {one.agreement for one in found if one.row != CALLS_ONLY}
+    status = DIFFERING if "differ" in outcomes else SKIPPED if problems or "skipped" in outcomes else 0
+    return _json(found, problems) if as_json else _table(found, runs, known, problems), status
 
 
 def _graded(file: Path, domains: Path | None, problems: list[Problem]) -> Iterator[tuple[str, Recording, Scenario]]:
@@ -221,8 +195,7 @@ class _Tasks:
         self.beside = file.with_name(file.name.removesuffix(file.suffix) + TASKS)
         self.domain = ""
         self._domains = domains
-        self._known: dict[str, ScenarioIndex] = {}
-        self._all = ScenarioIndex(load_scenarios(self.beside, environ={})) if self.beside.is_file() else None
+        self._all = _index(self.beside) if self.beside.is_file() else None
         if self._all is None and file.suffix == ".json":
             self._read_results(file)
 
@@ -230,9 +203,7 @@ class _Tasks:
         """Give the tasks of a domain, None where they are not at hand."""
         if self._all is not None or self._domains is None:
             return self._all
-        if domain not in self._known:
-            self._known[domain] = ScenarioIndex(load_scenarios(self._domains / domain / "tasks.json", environ={}))
-        return self._known[domain]
+        return _index(self._domains / domain / "tasks.json")
 
     def _read_results(self, file: Path) -> None:
         """Take tasks and domain from a results file, which holds both."""
@@ -247,149 +218,128 @@ class _Tasks:
             self.domain = str(stated or "")
 
 
-def _compared(
-    domain: str, recording: Recording, scenario: Scenario, worlds: "_Worlds", kinds: "_Kinds"
-) -> Iterable[tuple[str, Compared]]:
-    info = recording.extra["reward_info"]
-    basis = info.get("reward_basis")
-    criteria = scenario.task.evaluation_criteria
-    if criteria is not None and basis is not None:
-        # what was recorded may leave a part of the task's basis out, which is no disagreement about any part
-        graded = criteria.model_copy(update={"reward_basis": list(basis)})
-        scenario = scenario.model_copy(
-            update={"task": scenario.task.model_copy(update={"evaluation_criteria": graded})}
+@lru_cache(maxsize=16)
+def _index(file: Path) -> ScenarioIndex:
+    return ScenarioIndex(load_scenarios(file, environ={}))
+
+
+class _Domains:
+    """The tools and the world of each domain, why there is no world, and the CPU time spent replaying."""
+
+    def __init__(self, folder: Path | None, world: str) -> None:
+        self.origins: dict[str, str] = {}
+        self.missing: dict[str, None] = {}
+        self.spent: defaultdict[str, list[float]] = defaultdict(list)
+        self._folder, self._world = folder, world
+        self._replayers: dict[str, Replayer | None] = {}
+        self._toolsets: dict[str, Toolset] = {}
+
+    def compared(self, domain: str, recording: Recording, scenario: Scenario) -> Iterator[Compared]:
+        """Reward a recording, and hold that against what was recorded."""
+        info = recording.extra["reward_info"]
+        basis, criteria = info.get("reward_basis"), scenario.task.evaluation_criteria
+        if criteria is not None and basis is not None:
+            # what was recorded may leave a part of the task's basis out, which is no disagreement about any part
+            graded = criteria.model_copy(update={"reward_basis": list(basis)})
+            task = scenario.task.model_copy(update={"evaluation_criteria": graded})
+            scenario = scenario.model_copy(update={"task": task})
+        run = Run(
+            key=RunKey(suite=domain, scenario=scenario.id),
+            scenario=scenario,
+            transcript=recording.transcript,
+            termination=recording.termination or Termination.FINISHED,
+            stop_reason=recording.stop_reason,
+            toolset=self._toolset(domain),
         )
-    run = Run(
-        key=RunKey(suite=domain, scenario=scenario.id),
-        scenario=scenario,
-        transcript=recording.transcript,
-        termination=recording.termination or Termination.FINISHED,
-        stop_reason=recording.stop_reason,
-        toolset=kinds.of(domain, worlds),
-    )
-    replayed = worlds.replay(domain, run, solo=recording.extra.get("solo") is True) if run.finished else None
-    name = str(recording.extra.get("sim_id") or f"{recording.scenario} {recording.label}".strip())
-    ours = tau2_reward(run, replayed)
-    for one in compare(name, info, ours, same_writes(run) if run.finished else None):
-        yield domain, one
+        replayed = self._replay(domain, run, solo=recording.extra.get("solo") is True) if run.finished else None
+        name = str(recording.extra.get("sim_id") or f"{recording.scenario} {recording.label}".strip())
+        calls_only = same_writes(run) if run.finished else None
+        yield from compare(domain, name, info, tau2_reward(run, replayed), calls_only)
 
-
-class _Kinds:
-    """The tools of each domain: from `domains`/DOMAIN/tools.json, else from its world."""
-
-    def __init__(self, domains: Path | None) -> None:
-        self._domains = domains
-        self._known: dict[str, Toolset] = {}
-
-    def of(self, domain: str, worlds: "_Worlds") -> Toolset:
-        if domain not in self._known:
-            file = self._domains / domain / "tools.json" if self._domains else None
-            if file is not None and file.is_file():
-                self._known[domain] = Toolset(specs=tuple(read_schema_tools(file)))
-            else:
-                replayer = worlds.of(domain)
-                self._known[domain] = replayer.source.toolset if replayer else Toolset()
-        return self._known[domain]
-
-
-@dataclass
-class _Worlds:
-    """The replayers of each domain, why there is none, and the CPU time spent replaying."""
-
-    asked: str
-    origins: dict[str, str] = field(default_factory=dict)
-    missing: list[str] = field(default_factory=list)
-    spent: dict[str, list[float]] = field(default_factory=dict)
-    _known: dict[str, Replayer | None] = field(default_factory=dict)
-
-    def of(self, domain: str) -> Replayer | None:
-        if domain not in self._known:
-            self._known[domain] = self._found(domain)
-        return self._known[domain]
-
-    def replay(self, domain: str, run: Run, *, solo: bool) -> Replayed | None:
-        replayer = self.of(domain)
+    def _replay(self, domain: str, run: Run, *, solo: bool) -> Replayed | None:
+        replayer = self._replayer(domain)
         if replayer is None:
             return None
         begun = time.process_time()
         replayed = replayer.replay(run.scenario.task, [record.call for record in run.transcript.trajectory], solo=solo)
-        self.spent.setdefault(domain, []).append(time.process_time() - begun)
+        self.spent[domain].append(time.process_time() - begun)
         return replayed
 
+    def _toolset(self, domain: str) -> Toolset:
+        """Give the tools of a domain: from the tools.json in its folder, else from its world."""
+        if domain not in self._toolsets:
+            file = self._folder / domain / "tools.json" if self._folder else None
+            if file is not None and file.is_file():
+                self._toolsets[domain] = Toolset(specs=tuple(read_schema_tools(file)))
+            else:
+                replayer = self._replayer(domain)
+                self._toolsets[domain] = replayer.source.toolset if replayer else Toolset()
+        return self._toolsets[domain]
+
+    def _replayer(self, domain: str) -> Replayer | None:
+        if domain not in self._replayers:
+            self._replayers[domain] = self._found(domain)
+        return self._replayers[domain]
+
     def _found(self, domain: str) -> Replayer | None:
-        if self.asked == "none":
+        if self._world == "none":
             self.origins[domain] = "not replayed, as asked"
             return None
         try:
-            source = find_source(domain, None if self.asked == "auto" else Path(self.asked))
+            source = find_source(domain, None if self._world == "auto" else Path(self._world))
         except EnvironmentFaultError as error:
-            if self.asked != "auto":
+            if self._world != "auto":
                 raise
             self.origins[domain] = "not replayed"
-            self.missing.append(str(error))
+            self.missing[str(error)] = None
             return None
         self.origins[domain] = f"replayed in {source.origin}"
         return Replayer(source)
 
 
-def _table(
-    found: Sequence[tuple[str, Compared]], runs: dict[str, int], worlds: _Worlds, problems: Sequence[Problem]
-) -> str:
+def _table(found: Sequence[Compared], runs: Mapping[str, int], known: _Domains, problems: Sequence[Problem]) -> str:
     lines = [f"{'':28}{'recorded':>10}{'agree':>8}{'differ':>8}{'skipped':>9}"]
     tallies = tally(found)
-    for domain, count in runs.items():
-        origin = worlds.origins.get(domain, "")
-        lines.append(
-            printable(f"{domain or '(no domain)'}: {counted(count, 'recording')}{', ' if origin else ''}{origin}")
-        )
+    for domain, number in runs.items():
+        facts = [counted(number, "recording"), known.origins.get(domain, "")]
+        lines.append(printable(f"{domain or '(no domain)'}: {', '.join(filter(None, facts))}"))
         lines += [
-            f"  {one.row:26}{one.n:>10}{one.agree:>8}{one.differ:>8}{one.skipped:>9}"
+            f"  {one['row']:26}{one['n']:>10}{one['agree']:>8}{one['differ']:>8}{one['skipped']:>9}"
             for one in tallies
-            if one.domain == domain
+            if one["domain"] == domain
         ]
-        if seconds := worlds.spent.get(domain):
+        if seconds := known.spent.get(domain):
             lines.append(f"  {1000 * sum(seconds) / len(seconds):.2f} ms CPU a conversation to replay and compare")
-    lines += _skipped(found, worlds, problems)
+    lines += _skipped(found, known, problems)
     return "\n".join(lines + _differing(found, exact=True) + _differing(found, exact=False))
 
 
-def _skipped(found: Sequence[tuple[str, Compared]], worlds: _Worlds, problems: Sequence[Problem]) -> list[str]:
-    reasons: dict[tuple[str, str], int] = {}
-    for _, one in found:
-        if one.agreement == "skipped":
-            key = (one.row, one.why)
-            reasons[key] = reasons.get(key, 0) + 1
-    lines = [f"  {row}: {count} × {printable(shorten(why, 300))}" for (row, why), count in reasons.items()]
-    lines += [printable(f"  not replayed: {why}") for why in dict.fromkeys(worlds.missing)]
+def _skipped(found: Sequence[Compared], known: _Domains, problems: Sequence[Problem]) -> list[str]:
+    reasons = Counter((one.row, one.why) for one in found if one.agreement == "skipped")
+    lines = [f"  {row}: {number} × {printable(shorten(why, 300))}" for (row, why), number in reasons.items()]
+    lines += [printable(f"  not replayed: {why}") for why in known.missing]
     lines += [printable(f"  not compared: {problem}") for problem in problems[:MOST_SHOWN]]
     if (rest := len(problems) - MOST_SHOWN) > 0:
         lines.append(f"  and {rest} more that are not compared (--json lists all)")
     return ["skipped", *lines] if lines else []
 
 
-def _differing(found: Sequence[tuple[str, Compared]], *, exact: bool) -> list[str]:
+def _differing(found: Sequence[Compared], *, exact: bool) -> list[str]:
     """List what differs; the row that looks at calls alone apart, since nobody claims that it agrees."""
-    picked = [(domain, one) for domain, one in found if one.agreement == "differ" and (one.row != CALLS_ONLY) is exact]
+    picked = [one for one in found if one.agreement == "differ" and (one.row != CALLS_ONLY) is exact]
     if not picked:
         return ["differ: none"] if exact else []
-    title = "differ" if exact else f"differ in {CALLS_ONLY}, which claims no agreement"
-    lines = [
-        printable(f"  {domain} {one.run} {one.row} {shorten(one.name, 60)}: recorded {one.recorded}, ours {one.ours}")
-        for domain, one in picked[:MOST_SHOWN]
-    ]
+    lines = ["differ" if exact else f"differ in {CALLS_ONLY}, which claims no agreement"]
+    for one in picked[:MOST_SHOWN]:
+        place = f"{one.domain} {one.run} {one.row} {shorten(one.name, 60)}"
+        lines.append(printable(f"  {place}: recorded {one.recorded}, ours {one.ours}"))
     rest = len(picked) - MOST_SHOWN
-    return [title, *lines, *([f"  and {rest} more (--json lists all)"] if rest > 0 else [])]
+    return [*lines, f"  and {rest} more (--json lists all)"] if rest > 0 else lines
 
 
-def _json(found: Sequence[tuple[str, Compared]], problems: Sequence[Problem]) -> str:
-    return dumps(
-        {
-            "table": [one.model_dump() | {"n": one.n} for one in tally(found)],
-            "differ": [{"domain": domain, **one.model_dump()} for domain, one in found if one.agreement == "differ"],
-            "not_compared": [str(problem) for problem in problems],
-        },
-        indent=2,
-    )
+def _json(found: Sequence[Compared], problems: Sequence[Problem]) -> str:
+    differ = [one for one in found if one.agreement == "differ"]
+    return dumps({"table": tally(found), "differ": differ, "not_compared": list(map(str, problems))}, indent=2)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

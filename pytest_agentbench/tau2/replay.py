@@ -19,7 +19,8 @@ from pytest_agentbench.core.state import State
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import Requestor, ToolCall, ToolResult
 from pytest_agentbench.environment.diff import describe
-from pytest_agentbench.tau2.world import Source, World, beginning
+from pytest_agentbench.tau2.checkout import Source
+from pytest_agentbench.tau2.world import World, beginning, same_content
 
 _SHOWN = 100
 
@@ -94,8 +95,11 @@ class Replayer:
             if answers is not None and not difference:
                 difference = _difference(place, call, answers[place], found, writes=counts)
         world.sync()
-        db_match = world.same_as(expected)
-        states = (world.dumped(), expected.dumped()) if whole else world.beside(expected)
+        states = world.beside(expected)
+        db_match = same_content(*states)
+        differences = () if db_match else tuple(map(describe, world.differences(*states)))
+        if whole:
+            states = world.dumped(), expected.dumped()
         notes: list[str] = []
         held = tuple(_holds(world, assertion, notes) for assertion in wanted)
         return Replayed(
@@ -103,7 +107,7 @@ class Replayer:
             assertions=held,
             notes=tuple(notes),
             origin=self.source.origin,
-            differences=() if db_match else tuple(map(describe, world.apart_from(expected))),
+            differences=differences,
             final=states[0],
             expected=states[1],
             failed=failed,

@@ -7,21 +7,22 @@ toolkit; in solo mode the agent has the user's tools too; after each call both t
 
 import copy
 import json
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import date, time, timedelta
 from enum import Enum
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel
 
 from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.scenario import InitialState, Task
 from pytest_agentbench.core.state import Difference, State
-from pytest_agentbench.core.tool import Requestor, Toolset
+from pytest_agentbench.core.tool import Requestor
 from pytest_agentbench.environment.diff import diff
 from pytest_agentbench.environment.json_state import merged
+from pytest_agentbench.environment.structural_sharing import LazyDict
 from pytest_agentbench.environment.structural_sharing import plain
 
 Database = TypeVar("Database", bound=BaseModel)
@@ -29,68 +30,17 @@ Database = TypeVar("Database", bound=BaseModel)
 _IMMUTABLE = (str, int, float, bool, type(None), Enum, date, time, timedelta)
 
 
-class LazyRecords(dict[str, Any]):
+class LazyRecords(LazyDict):
     """A table over a base table: what is read is a copy of one's own, so the base never changes.
 
     While `is_read` is set, for a tool that is declared to change nothing, records are given as they are.
     """
 
-    def __init__(self, base: dict[str, Any]) -> None:
-        super().__init__(base)
-        self.base = base
-        self.touched: set[str] = set()
-        self.is_read = False
+    is_read = False
 
-    def __getitem__(self, key: str) -> Any:
-        """Give the record, one's own copy from the first time on."""
-        record = super().__getitem__(key)
-        if key not in self.touched and not self.is_read:
-            record = copied(record)
-            self[key] = record
-        return record
-
-    def __setitem__(self, key: str, record: Any) -> None:
-        """Put a record of one's own."""
-        self.touched.add(key)
-        super().__setitem__(key, record)
-
-    def __delitem__(self, key: str) -> None:
-        """Take a record out; the base keeps it."""
-        super().__delitem__(key)
-        self.touched.add(key)
-
-    # those of `dict` reach records without the three above
-    get = MutableMapping.get  # type: ignore[assignment]  # of any mapping
-    setdefault = MutableMapping.setdefault
-    update = MutableMapping.update
-    values = MutableMapping.values  # type: ignore[assignment]  # of any mapping
-    items = MutableMapping.items  # type: ignore[assignment]  # of any mapping
-
-    def pop(self, key: str, *default: Any) -> Any:
-        """Take a record out and give it."""
-        if key not in self and default:
-            return default[0]
-        record = self[key]
-        del self[key]
-        return record
-
-    def popitem(self) -> tuple[str, Any]:
-        """Take the last record out and give it."""
-        key = next(reversed(self))
-        return key, self.pop(key)
-
-    def clear(self) -> None:
-        """Take every record out."""
-        for key in list(self):
-            del self[key]
-
-    def copy(self) -> dict[str, Any]:
-        """Give a plain dict of one's own records."""
-        return dict(self.items())
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> dict[str, Any]:
-        """Give a plain copy that shares nothing."""
-        return copy.deepcopy(dict(self), memo)
+    def copied(self, part: Any) -> Any:
+        """Give a record that may be changed."""
+        return part if self.is_read else copied(part)
 
 
 def over(database: Database) -> Database:
@@ -121,12 +71,9 @@ def copied(value: Any) -> Any:
     return copy.deepcopy(value)
 
 
-def same_content(left: BaseModel | None, right: BaseModel | None) -> bool:
-    """Whether two databases are equal as τ²'s hashes say it: their key-sorted JSON, so 1 and 1.0 differ."""
-    if left is None or right is None or type(left) is not type(right):
-        return left is right
-    mine, theirs = records_apart(left, right)
-    return _text(mine) == _text(theirs)
+def same_content(left: object, right: object) -> bool:
+    """Whether databases, or parts of them, are equal as τ²'s hashes say it: their sorted JSON, so 1 and 1.0 differ."""
+    return _text(left) == _text(right)
 
 
 def records_apart(left: BaseModel | None, right: BaseModel | None) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -137,7 +84,7 @@ def records_apart(left: BaseModel | None, right: BaseModel | None) -> tuple[dict
     for name in type(left).model_fields:
         mine, theirs = getattr(left, name), getattr(right, name)
         if isinstance(mine, LazyRecords) and isinstance(theirs, LazyRecords) and mine.base is theirs.base:
-            looked_at = mine.touched | theirs.touched
+            looked_at = mine.own | theirs.own
             if mine.keys() != theirs.keys():
                 looked_at |= mine.keys() ^ theirs.keys()
             for side, table in zip(sides, (mine, theirs), strict=True):
@@ -170,7 +117,7 @@ def fingerprint(database: BaseModel | None) -> str:
         value = getattr(database, name)
         if isinstance(value, LazyRecords):
             gone = [] if value.base.keys() <= value.keys() else sorted(value.base.keys() - value.keys())
-            own = {key: dict.get(value, key) for key in sorted(value.touched & value.keys())}
+            own = {key: dict.get(value, key) for key in sorted(value.own & value.keys())}
             # a tool may look at every record: those that equal the base are told apart without writing them out
             changed = [f"{key}={_text(record)}" for key, record in own.items() if record != value.base.get(key)]
             parts.append(f"{name}: -{gone} +{changed}")
@@ -216,15 +163,9 @@ def beginning(task: Task) -> InitialState | None:
     return InitialState.model_validate({**initial, READ_LOG: names})
 
 
-class Toolkit(Protocol):
-    """A τ² toolkit: methods over a database."""
-
-    db: BaseModel | None
-
-
 @dataclass(kw_only=True)
 class World:
-    """One instance of a domain: toolkits of both parties, and what couples them.
+    """One instance of a domain: toolkits of both parties (methods over a `db`), and what couples them.
 
     `tools` and `user_tools` name the methods that are tools (initial calls and assertions may use the others).
     `writes` counts the calls of a run that may have changed something, `version` is the text that tells its state after
@@ -232,8 +173,8 @@ class World:
     sees it. `policy` is what τ² tells the agent, for a factory that takes `state`; empty where the source has none.
     """
 
-    agent: Toolkit
-    user: Toolkit | None
+    agent: Any
+    user: Any
     tools: frozenset[str]
     user_tools: frozenset[str]
     sync: Callable[[], None]
@@ -246,8 +187,7 @@ class World:
 
     def call(self, name: str, requestor: Requestor, arguments: Mapping[str, Any]) -> object:
         """Run a tool without synchronising; raise what it raises, and `LookupError` where there is no such tool."""
-        toolkit: Toolkit | None = self.agent
-        names = self.tools
+        toolkit, names = self.agent, self.tools
         if requestor == "user":
             if self.solo:
                 raise LookupError("the user makes no calls in solo mode")
@@ -286,7 +226,7 @@ class World:
             return
         try:
             if logged := (initial.model_extra or {}).get(READ_LOG):
-                self.agent.set_read_log_allowlist(logged)  # type: ignore[attr-defined]  # of one domain
+                self.agent.set_read_log_allowlist(logged)  # of one domain
             self._load(initial.initialization_data or {})
             for action in initial.initialization_actions or ():
                 self.function(str(action.get("env_type")), str(action.get("func_name")), action.get("arguments") or {})
@@ -302,15 +242,14 @@ class World:
 
     def same_as(self, other: "World") -> bool:
         """Whether both databases equal the other world's."""
-        users = (self.user.db if self.user else None, other.user.db if other.user else None)
-        return same_content(self.agent.db, other.agent.db) and same_content(*users)
+        return same_content(*self.beside(other))
 
-    def apart_from(self, expected: "World") -> list[Difference]:
-        """Give every row in which the databases are not those of the expected world, both parties' in turn."""
-        mine, theirs = self.beside(expected)
-        if self.user is None:
-            return diff(theirs, mine)
-        return [one for party in ("agent", "user") for one in diff(theirs[party], mine[party])]
+    def differences(self, mine: State, theirs: State) -> list[Difference]:
+        """Give every row in which the first of two states, as `beside` gives them, is not as expected, by party."""
+        parties = [(mine, theirs)]
+        if self.user is not None:
+            parties = [(mine[party], theirs[party]) for party in ("agent", "user")]
+        return [one for own, expected in parties for one in diff(expected, own)]
 
     def beside(self, other: "World") -> tuple[State, State]:
         """Give both worlds' databases as `dumped` does, of tables only the records that either has looked at."""
@@ -348,30 +287,6 @@ class World:
                 self.agent.db = self.user.db
 
 
-class Source(Protocol):
-    """Where worlds of one domain come from."""
-
-    domain: str
-    origin: str
-
-    @property
-    def toolset(self) -> Toolset:
-        """The tools of both parties, with their kinds."""
-
-    def mutates(self, name: str) -> bool:
-        """Whether calls of a tool may change state; unknown tools may."""
-
-    def knows(self, name: str) -> bool:
-        """Whether either party has such a tool."""
-
-    @property
-    def declares(self) -> bool:
-        """Whether `mutates` is what the domain declares, and no guess."""
-
-    def world(self, *, solo: bool = False) -> World:
-        """Give a fresh world."""
-
-
 def _dumped(database: BaseModel | None, start: State) -> State:
     if database is None or not start:
         return database.model_dump(mode="json") if database is not None else {}
@@ -380,7 +295,7 @@ def _dumped(database: BaseModel | None, start: State) -> State:
         table = getattr(database, name)
         if isinstance(table, LazyRecords):
             known = start[name]
-            own = {key for key in table.touched if key in table}
+            own = {key for key in table.own if key in table}
             if not table.keys() <= known.keys():
                 own |= table.keys() - known.keys()
             rows = dict(zip(table, map(known.get, table), strict=True))

@@ -138,6 +138,6 @@ def test_what_follows_a_look_changes_records_of_its_own() -> None:
     )
 
     assert world.respond("look", "assistant", {}, looks=True) == ("['a', 'b', 'c']", False)
-    assert kit.db.rows.touched == {"a"}
+    assert kit.db.rows.own == {"a"}
     assert kit.db.rows["a"].tags == ["a", "x"]
     assert shared == base()
