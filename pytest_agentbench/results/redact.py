@@ -4,14 +4,13 @@ import base64
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar
 
-from pydantic import BaseModel
-
+from pytest_agentbench.core import acts, audit
 from pytest_agentbench.core.acts import Act
 from pytest_agentbench.core.approvals import ApprovalRequest, Decision
-from pytest_agentbench.core.audit import Audit, Claim, PolicyObservation
+from pytest_agentbench.core.audit import Audit, Claim, PolicyObservation, Quoted
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.json_values import JsonValue, to_json
@@ -20,11 +19,40 @@ from pytest_agentbench.core.secret_keys import ENDINGS, names_secret
 from pytest_agentbench.core.secret_keys import MASK as MARK
 from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.transcript import Message, Transcript
-from pytest_agentbench.core.verdict import CallExplanation, Finding
+from pytest_agentbench.core.verdict import CallExplanation, Finding, Flag, OtherFault, Unmeasured
 
-_Asked = TypeVar("_Asked", ApprovalRequest, Decision)
-_Seen = TypeVar("_Seen")
-_Part = TypeVar("_Part", bound=BaseModel)
+_Part = TypeVar("_Part", bound=Model)
+
+_WRITTEN: dict[type[Model], tuple[str, ...]] = {
+    Result: (
+        "title", "stop_reason", "error", "not_run", "findings", "also", "flags", "audit", "disputed", "sole_answer",
+        "unmeasured", "calls", "tags", "tools", "agents", "players",
+    ),
+    Finding: ("message", "cure", "tool", "expected", "actual"),
+    OtherFault: ("reason",),
+    Flag: ("value", "quote", "message"),
+    Unmeasured: ("part", "why", "cure"),
+    CallExplanation: ("tool", "by", "expected", "actual", "left_open", "note"),
+    Message: (
+        "content", "tool_calls", "tool_call_id", "acts", "goal_items", "shows", "thoughts", "approvals", "decisions",
+        "by", "events", "output",
+    ),
+    ToolCall: ("name", "arguments", "id", "raw", "by"),
+    Act: ("about", "facts"),
+    acts.GoalItem: ("text",),
+    ApprovalRequest: ("id", "tool", "text", "arguments"),
+    Decision: ("id", "tool", "text", "arguments"),
+    Event: ("source", "to", "name"),
+    Audit: (
+        "claims", "consents", "goal_items", "policies", "user_turns", "tool_use", "agent_appropriate",
+        "user_satisfied",
+    ),
+    Claim: ("quote", "values"),
+    audit.GoalItem: ("quote", "item"),
+    PolicyObservation: ("quote", "reason"),
+    Quoted: ("quote",),
+}  # fmt: skip
+"""What a person, agent, tool or model wrote, by kind of record; all else is keys, ids, hashes and choices."""
 
 
 def _kept(one: _Part, redacted: Mapping[str, object]) -> _Part:
@@ -198,133 +226,31 @@ class Redactor:
 
     def transcript(self, transcript: Transcript) -> Transcript:
         """Give the transcript without secrets; call ids still join calls with results."""
-        return Transcript(messages=tuple(self._message(message) for message in transcript.messages))
+        return Transcript(messages=tuple(map(self._part, transcript.messages)))
 
     def result(self, result: Result) -> Result:
         """Give the result without secrets in anything that a person, agent or tool wrote; keys, ids, hashes stay."""
-        return _kept(
-            result,
-            {
-                "title": self.text(result.title),
-                "stop_reason": self.text(result.stop_reason),
-                "error": self._optional(result.error),
-                "not_run": self._optional(result.not_run),
-                "findings": tuple(self._finding(finding) for finding in result.findings),
-                "also": tuple(_kept(one, {"reason": self.text(one.reason)}) for one in result.also),
-                "flags": tuple(
-                    _kept(one, {name: self.text(getattr(one, name)) for name in ("value", "quote", "message")})
-                    for one in result.flags
-                ),
-                "audit": None if result.audit is None else self._audit(result.audit),
-                "disputed": self.text(result.disputed),
-                "sole_answer": self.text(result.sole_answer),
-                "unmeasured": tuple(
-                    _kept(one, {name: self.text(getattr(one, name)) for name in ("part", "why", "cure")})
-                    for one in result.unmeasured
-                ),
-                "calls": tuple(self._call(call) for call in result.calls),
-                "tags": self._texts(result.tags),
-                "tools": self._texts(result.tools),
-                "agents": self._texts(result.agents),
-                "players": {role: self.text(player) for role, player in result.players.items()},
-            },
-        )
+        return self._part(result)
 
-    def _message(self, message: Message) -> Message:
-        content = self._optional(message.content)
-        calls = tuple(self._tool_call(call) for call in message.tool_calls)
-        call_id = self._optional(message.tool_call_id)
-        acts = None if message.acts is None else tuple(map(self._act, message.acts))
-        redacted = {
-            "content": content,
-            "tool_calls": calls,
-            "tool_call_id": call_id,
-            "acts": acts,
-            "goal_items": tuple(_kept(one, {"text": self.text(one.text)}) for one in message.goal_items),
-            "shows": tuple(map(self.text, message.shows)),
-            "thoughts": self._optional(message.thoughts),
-            "approvals": tuple(map(self._asked, message.approvals)),
-            "decisions": tuple(map(self._asked, message.decisions)),
-            "by": self._optional(message.by),
-            "events": tuple(map(self._event, message.events)),
-            "output": self.json(message.output),
-        }
-        return _kept(message, redacted)
+    def _part(self, one: _Part) -> _Part:
+        names = next(_WRITTEN[kind] for kind in type(one).__mro__ if kind in _WRITTEN)
+        redacted = {name: self._written(getattr(one, name)) for name in names}
+        if isinstance(one, CallExplanation):
+            redacted["differing"] = {
+                self.text(name): tuple(self.json({name: side})[self.text(name)] for side in sides)
+                for name, sides in one.differing.items()
+            }
+        return _kept(one, redacted)
 
-    def _asked(self, one: _Asked) -> _Asked:
-        return _kept(
-            one,
-            {
-                **{name: self.text(getattr(one, name)) for name in ("id", "tool", "text")},
-                "arguments": self.json(one.arguments),
-            },
-        )
-
-    def _event(self, event: Event) -> Event:
-        return _kept(event, {name: self.text(getattr(event, name)) for name in ("source", "to", "name")})
-
-    def _act(self, act: Act) -> Act:
-        return _kept(act, {"about": tuple(map(self.json, act.about)), "facts": self.json(act.facts)})
-
-    def _tool_call(self, call: ToolCall) -> ToolCall:
-        return _kept(
-            call,
-            {
-                "name": self.text(call.name),
-                "arguments": self.json(call.arguments),
-                "id": self.text(call.id),
-                "raw": self._optional(call.raw),
-                "by": self._optional(call.by),
-            },
-        )
-
-    def _audit(self, audit: Audit) -> Audit:
-        """Give an audit without secrets in what was quoted and said; ids of policies and what was chosen stay."""
-        seen = {
-            name: tuple(map(self._seen, value)) if isinstance(value, tuple) else self._seen(value)
-            for name, value in audit.__dict__.items()
-        }
-        return _kept(audit, seen)
-
-    def _seen(self, one: _Seen) -> _Seen:
-        if not isinstance(one, Model):
-            return one
-        said = {name: self.text(text) for name in ("quote", "item") if (text := getattr(one, name, ""))}
-        if isinstance(one, Claim):
-            return _kept(one, {**said, "values": self._texts(one.values)})
-        if isinstance(one, PolicyObservation):
-            said["reason"] = self.text(one.reason)
-        return _kept(one, said)
-
-    def _finding(self, finding: Finding) -> Finding:
-        return _kept(
-            finding,
-            {
-                "message": self.text(finding.message),
-                "cure": self.text(finding.cure),
-                "tool": self._optional(finding.tool),
-                "expected": self._optional(finding.expected),
-                "actual": self._optional(finding.actual),
-            },
-        )
-
-    def _call(self, call: CallExplanation) -> CallExplanation:
-        differing = {
-            self.text(name): tuple(self.json({name: side})[self.text(name)] for side in sides)
-            for name, sides in call.differing.items()
-        }
-        return _kept(
-            call,
-            {
-                "tool": self.text(call.tool),
-                "by": self._optional(call.by),
-                "expected": None if call.expected is None else self.json(call.expected),
-                "actual": None if call.actual is None else self.json(call.actual),
-                "differing": differing,
-                "left_open": self.json(call.left_open),
-                "note": self.text(call.note),
-            },
-        )
+    def _written(self, value: object) -> object:
+        """Give what stands in a field of a record without secrets: a text, a record, several of these, or JSON."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, Model):
+            return self._part(value)
+        if isinstance(value, tuple):
+            return tuple(map(self._written, value))
+        return self.json(value)
 
     def _json(self, value: JsonValue) -> JsonValue:
         if isinstance(value, str):
@@ -346,12 +272,6 @@ class Redactor:
         if key == "arguments" and isinstance(value, str):  # what a model asks a tool for, which is played again
             return self.text(value, replayed=True)
         return self._json(value)
-
-    def _optional(self, text: str | None) -> str | None:
-        return None if text is None else self.text(text)
-
-    def _texts(self, texts: Sequence[str]) -> tuple[str, ...]:
-        return tuple(self.text(text) for text in texts)
 
 
 def _forms(secret: str) -> set[str]:
