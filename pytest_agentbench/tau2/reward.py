@@ -9,6 +9,7 @@ Sources: tau2-bench, evaluator.py, evaluator_action.py, evaluator_communicate.py
 (`compare_with_tool_call`).
 """
 
+import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -107,20 +108,13 @@ def _only(arguments: Mapping[str, JsonValue], names: Iterable[str]) -> dict[str,
 
 
 def _text(name: str, arguments: Mapping[str, JsonValue]) -> str:
-    return dumps([name, sorted((key, _floats(value)) for key, value in arguments.items())])
+    """Write a call so that equal ones have one text: the keys in order, and 1 as 1.0."""
+    return json.dumps(json.loads(dumps([name, arguments]), parse_int=_as_float), sort_keys=True)
 
 
-def _floats(value: JsonValue) -> JsonValue:
-    """Write whole numbers as floats, so that 1 is 1.0."""
-    if isinstance(value, bool) or value is None:
-        return value
-    if isinstance(value, int):
-        return float(value) if abs(value) < 2**53 else value
-    if isinstance(value, dict):
-        return {key: _floats(value[key]) for key in sorted(value)}
-    if isinstance(value, list):
-        return [_floats(item) for item in value]
-    return value
+def _as_float(digits: str) -> float:
+    number = int(digits)
+    return float(number) if abs(number) < 2**53 else number
 
 
 Part = Literal["DB", "ENV_ASSERTION", "ACTION", "COMMUNICATE", "NL_ASSERTION"]
