@@ -7,7 +7,6 @@ import json
 import os
 import re
 import shlex
-import sys
 from collections.abc import Iterator, Sequence
 from importlib.metadata import distribution, files, packages_distributions
 from pathlib import Path
@@ -16,6 +15,7 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from pytest_agentbench.cli.doctor import observed
+from pytest_agentbench.cli.init_search import parsed
 from pytest_agentbench.cli.init_target import Target, find_target
 from pytest_agentbench.cli.schema import schema
 from pytest_agentbench.core.codec import dumps
@@ -26,7 +26,7 @@ from pytest_agentbench.core.names import listing
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.transcript import Message
-from pytest_agentbench.report.table import glyphs
+from pytest_agentbench.report.table import glyphs_shown
 from pytest_agentbench.users.scripted import ScriptedUser
 from pytest_agentbench.validation.doctor import HELLO, Diagnosis, examine
 
@@ -136,10 +136,7 @@ def _is_table(value: object) -> bool:
 
 def _tools_in(file: Path) -> tuple[str, bool] | None:
     """Give the module of a file of tools, and whether they take a `state`; None where it is none."""
-    try:
-        tree = ast.parse(file.read_bytes())
-    except (OSError, SyntaxError, ValueError, RecursionError):
-        return None
+    tree = parsed(file)
     public = [
         node
         for node in tree.body
@@ -389,7 +386,7 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
         found = {"agent": target.agent, "what": target.what, "others": list(target.others), "asked": asked}
         found |= {"written": [_shown(file, here) for file in written], "doctor": diagnosis.model_dump(mode="json")}
         return dumps(found, indent=2), status
-    drawn = glyphs(unicode=(sys.stdout.encoding or "").lower().startswith("utf"))
+    drawn = glyphs_shown()
     lines = "\n".join(_lines(target, written, diagnosis, asked, here=here, environment=how["environment"]))
     return printable(drawn.plain(lines, newlines=True), newlines=True), status
 

@@ -72,6 +72,14 @@ def sources(folder: Path) -> Iterator[Path]:
                 yield path
 
 
+def parsed(file: Path) -> ast.Module:
+    """Give the statements of a Python file, none of one that cannot be read; nothing is executed."""
+    try:
+        return ast.parse(file.read_bytes())
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return ast.Module(body=[], type_ignores=[])
+
+
 def candidates(file: Path, module: str, root: Path) -> list[Candidate]:
     """Give what a file takes from a framework and keeps at its top level; nothing is executed."""
     try:

@@ -14,7 +14,7 @@ from pytest_agentbench.agents.callables import declares, is_required, parameters
 from pytest_agentbench.agents.frameworks.recognition import framework_of
 from pytest_agentbench.agents.http.app import is_app
 from pytest_agentbench.cli.init_app import asked_at
-from pytest_agentbench.cli.init_search import APP, SKIPPED, Confirmed, candidates, is_whole_app, ranked, sources
+from pytest_agentbench.cli.init_search import APP, SKIPPED, Confirmed, candidates, is_whole_app, parsed, ranked, sources
 from pytest_agentbench.core.errors import AgentBenchError, ImportPathError, SuiteFaultError, with_hint
 from pytest_agentbench.core.names import listing
 from pytest_agentbench.environment.import_path import load_module, load_object
@@ -55,10 +55,7 @@ class FoundService:
 
 def service_in(file: Path) -> FoundService | None:
     """Find the handler of posts in a file, and where its port comes from; None where either is not to be seen."""
-    try:
-        tree = ast.parse(file.read_bytes())
-    except (OSError, SyntaxError, ValueError, RecursionError):
-        return None
+    tree = parsed(file)
     handlers = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and _is_handler(node)]
     methods = [one for node in handlers for one in node.body if isinstance(one, ast.FunctionDef)]
     posts = [one for one in methods if one.name == "do_POST"]
@@ -174,9 +171,9 @@ def _found(given: str | None, folder: Path, into: Path | None) -> Target:
         return _told(load_object(f"{module}:{name}", root), f"{module}:{name}", root)
     held = getattr(load_module(module, root), "__file__", None)
     made = ranked(candidates(Path(held), module, root), LIKELY) if held else []
-    agents = [one.target for one in made if _is_framework(one.target, root)]
-    found = [f"{module}:{one}" for one in LIKELY if _is_there(f"{module}:{one}", root)]
-    found += [one.target for one in made if _is_there(one.target, root) and is_whole_app(load_object(one.target, root))]
+    agents = [one.target for one in made if framework_of(_object(one.target, root))]
+    found = [f"{module}:{one}" for one in LIKELY if _object(f"{module}:{one}", root) is not None]
+    found += [one.target for one in made if is_whole_app(_object(one.target, root))]
     found += [f"{module}:{one}" for one in (replying(Path(held)) if held else ())]
     if not (agents or found):
         names = ", ".join(LIKELY)
@@ -184,7 +181,10 @@ def _found(given: str | None, folder: Path, into: Path | None) -> Target:
             f"the module {module!r} has no agent of a framework and none of {names}, nor an ASGI app or a class with a "
             f"method `reply`; say which it is: `{given}:NAME`"
         )
-    return _first(list(dict.fromkeys([*agents, *found])), root)
+    problems: list[str] = []
+    if usual := _usable([(one, root) for one in dict.fromkeys([*agents, *found])], problems):
+        return usual
+    raise SuiteFaultError("\n".join(problems))
 
 
 def _searched(folder: Path, into: Path | None) -> Target:
@@ -199,17 +199,18 @@ def _searched(folder: Path, into: Path | None) -> Target:
         if confirmed.kind(one) not in ("", APP):
             told = _told(load_object(one.target, into or one.root), one.target, into or one.root)
             others = (other for other in order if other is not one and confirmed.kind(other) not in ("", APP))
-            return Target(**{**told.__dict__, "others": tuple(other.target for other in others)})
+            return replace(told, others=tuple(other.target for other in others))
     files = [*_sources(folder)]
-    likely = sorted((LIKELY.index(name), file, name) for file in files for name in _top_level(file) if name in LIKELY)
+    named = sorted((LIKELY.index(name), file, name) for file in files for name in _top_level(file) if name in LIKELY)
+    likely = [_import_path(file, name, into) for _, file, name in named]
     problems = confirmed.problems
-    if usual := _usable([(*_module_of(file), name) for _, file, name in likely], into, problems):
+    if usual := _usable(likely, problems):
         return usual
     if services := [*filter(None, (service_in(file.resolve()) for file in files))]:
         return _served(services[0], into or services[0].file.parent, services[1:])
-    apps = [(one.module, one.root, one.name) for one in order if confirmed.kind(one) == APP]
-    classes = [(*_module_of(file), name) for file in files for name in replying(file)]
-    if last := _usable([*apps, *classes], into, problems):
+    apps = [(one.target, into or one.root) for one in order if confirmed.kind(one) == APP]
+    classes = [_import_path(file, name, into) for file in files for name in replying(file)]
+    if last := _usable([*apps, *classes], problems):
         return last
     seen = "".join(f"\n  {one}" for one in problems)
     if likely or apps or classes:
@@ -219,6 +220,12 @@ def _searched(folder: Path, into: Path | None) -> Target:
         f"a package there, defines {', '.join(LIKELY)}, an ASGI app or a class with a method `reply`; say where it is: "
         f"`agentbench init my_agent.py:NAME`, `package.module:NAME` or the http(s) address{seen}"
     )
+
+
+def _import_path(file: Path, name: str, into: Path | None) -> tuple[str, Path]:
+    """Give the import path of a name in a file, and the folder that it starts from."""
+    module, root = _module_of(file)
+    return f"{module}:{name}", into or root
 
 
 def _served(service: FoundService, root: Path, others: Sequence[FoundService] = ()) -> Target:
@@ -231,29 +238,16 @@ def _served(service: FoundService, root: Path, others: Sequence[FoundService] = 
     )
 
 
-def _usable(found: Sequence[tuple[str, Path, str]], into: Path | None, problems: list[str]) -> Target | None:
-    """Give the first that is an agent, of modules, the folders they are imported from and names; note the problems."""
-    targets = [f"{module}:{name}" for module, _, name in found]
-    for target, (_, root, _) in zip(targets, found, strict=True):
+def _usable(found: Sequence[tuple[str, Path]], problems: list[str]) -> Target | None:
+    """Give the first that is an agent, of import paths and the folders they start from; note the problems."""
+    for target, root in found:
         try:
-            told = _told(load_object(target, into or root), target, into or root)
+            told = _told(load_object(target, root), target, root)
         except AgentBenchError as error:
             problems.append(str(error))
             continue
-        return Target(**{**told.__dict__, "others": tuple(other for other in targets if other != target)})
+        return replace(told, others=tuple(other for other, _ in found if other != target))
     return None
-
-
-def _first(targets: list[str], root: Path) -> Target:
-    problems: list[str] = []
-    for target in targets:
-        try:
-            told = _told(load_object(target, root), target, root)
-        except SuiteFaultError as error:
-            problems.append(str(error))
-            continue
-        return Target(**{**told.__dict__, "others": tuple(one for one in targets if one != target)})
-    raise SuiteFaultError("\n".join(problems))
 
 
 def _told(found: Any, target: str, root: Path) -> Target:
@@ -316,19 +310,12 @@ def _no_agent(found: object, target: str, why: str = "") -> SuiteFaultError:
     )
 
 
-def _is_framework(target: str, root: Path) -> bool:
+def _object(target: str, root: Path) -> Any:
+    """Give what an import path leads to, None where it leads nowhere."""
     try:
-        return framework_of(load_object(target, root)) is not None
+        return load_object(target, root)
     except AgentBenchError:
-        return False
-
-
-def _is_there(target: str, root: Path) -> bool:
-    try:
-        load_object(target, root)
-    except ImportPathError:
-        return False
-    return True
+        return None
 
 
 def _sources(folder: Path) -> Iterator[Path]:
@@ -344,7 +331,7 @@ def _is_module(file: Path) -> bool:
 def _top_level(file: Path) -> set[str]:
     """Give the names that a file defines or imports at its top level; nothing is executed."""
     names: set[str] = set()
-    for node in _statements(file):
+    for node in parsed(file).body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             names.add(node.name)
         else:
@@ -357,7 +344,7 @@ def replying(file: Path) -> list[str]:
 
     A class that another one there extends is left out.
     """
-    nodes = _statements(file)
+    nodes = parsed(file).body
     classes = {node.name: node for node in nodes if isinstance(node, ast.ClassDef)}
     bases = {name: {base.id for base in node.bases if isinstance(base, ast.Name)} for name, node in classes.items()}
     reply = {name for name, node in classes.items() if any(map(_is_reply_method, node.body))}
@@ -386,13 +373,6 @@ def _is_reply_method(node: ast.stmt) -> bool:
 def _assigned(node: ast.stmt) -> Iterator[str]:
     targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
     yield from (one.id for one in targets if isinstance(one, ast.Name))
-
-
-def _statements(file: Path) -> list[ast.stmt]:
-    try:
-        return ast.parse(file.read_bytes()).body
-    except (SyntaxError, ValueError, RecursionError):
-        return []
 
 
 def _module_of(file: Path) -> tuple[str, Path]:
