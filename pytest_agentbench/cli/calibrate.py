@@ -2,8 +2,6 @@
 
 import argparse
 import asyncio
-import contextlib
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +22,7 @@ from pytest_agentbench.calibration.dataset import Labelled, read_all
 from pytest_agentbench.calibration.rubric_learning import ABLATIONS, Parts, Scope, Spur
 from pytest_agentbench.checks.auditor.ask import AUDITOR
 from pytest_agentbench.checks.judges.signals import NAME
-from pytest_agentbench.cli.model_options import add_recording, mode_of, recording
+from pytest_agentbench.cli.model_options import add_recording, asking
 from pytest_agentbench.cli.progress import Progress
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import Problem, SuiteError
@@ -33,9 +31,6 @@ from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.names import count
 from pytest_agentbench.core.rubric import Rubric, Sees, WrittenRubric
 from pytest_agentbench.core.text import printable
-from pytest_agentbench.llm.cassette.modes import Mode
-from pytest_agentbench.llm.chat import Ways
-from pytest_agentbench.llm.ledger import Ledger
 from pytest_agentbench.llm.models import Models
 from pytest_agentbench.llm.protocols import Caller, Chat
 from pytest_agentbench.llm.structured import AskedOnce
@@ -112,18 +107,8 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
     except ValueError as error:
         raise SuiteError([Problem(file=options.transcripts[0], message=str(error))]) from error
     passed = _rate(options.correct)
-    ledger = Ledger(None)
-    ledger.start(cost_usd=options.max_cost, calls=options.max_calls)
-    mode = mode_of(options.cassette, options.mode)
-    with (
-        contextlib.closing(ledger),
-        recording(options.cassette, mode, command="calibrate") as recorder,
-        Progress("calibrate") as progress,
-    ):
-        models = Models(environ=os.environ, ways=Ways(budget=ledger), recorder_of=lambda _: recorder)
+    with asking(options, command="calibrate") as models, Progress("calibrate") as progress:
         found, contenders = asyncio.run(_measured(options, models, cases, splits, progress.line))
-        if recorder is not None and mode is Mode.REFRESH:
-            recorder.finished(None)
     if options.json is not None:
         kept = found.auditor or auditor_in(options.json)
         write_atomic(options.json, dumps(found.model_copy(update={"auditor": kept}), indent=2) + "\n")

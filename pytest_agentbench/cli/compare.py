@@ -1,13 +1,12 @@
 """`agentbench compare`: two results files, scenario by scenario; or how they order the same variants."""
 
 import argparse
-import sys
 from pathlib import Path
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.report.comparison import comparison_lines, is_partial
 from pytest_agentbench.report.sections import correlation_lines
-from pytest_agentbench.report.table import Layout, glyphs
+from pytest_agentbench.report.table import Layout, glyphs_shown
 from pytest_agentbench.results.comparison import Comparison, compare_results
 from pytest_agentbench.results.correlate import correlate
 from pytest_agentbench.results.document import read
@@ -40,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> tuple[str, int]:
     """Give the comparison, and 1 where something is worse; a correlation has no such status."""
     first, second = read(options.first), read(options.second)
-    marks = glyphs(unicode=(sys.stdout.encoding or "").lower().startswith("utf"))
+    marks = glyphs_shown()
     title = f"{options.first.name} -> {options.second.name}"
     if options.correlate:
         found = correlate(first.results, second.results, metric=options.metric)

@@ -3,7 +3,6 @@
 import argparse
 import json
 import os
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from pytest_agentbench.cli.progress import Progress
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.secret_keys import MASK
 from pytest_agentbench.core.text import shorten
-from pytest_agentbench.report.table import Glyphs, glyphs, wrap
+from pytest_agentbench.report.table import Glyphs, glyphs_shown, wrap
 from pytest_agentbench.results.redact import Redactor
 from pytest_agentbench.results.secrets import redactor_of
 from pytest_agentbench.suites.suite_file import load_suite
@@ -62,7 +61,7 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
     status = 0 if diagnosis.is_healthy else _PROBLEMS
     if options.json:
         return dumps(redact.json(diagnosis.model_dump(mode="json")), indent=2), status
-    drawn = glyphs(unicode=(sys.stdout.encoding or "").lower().startswith("utf"))
+    drawn = glyphs_shown()
     return redact.text(drawn.plain("\n".join(_lines(diagnosis, drawn, redact)), newlines=True)), status
 
 

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,8 @@ from pytest_agentbench.core.json_values import to_json
 from pytest_agentbench.core.names import count, listing, suggestion
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.report.failure import conversation_text, failure_text
-from pytest_agentbench.report.failures import rerun_command
+from pytest_agentbench.report.failures import rerun_of
+from pytest_agentbench.report.table import glyphs_shown
 from pytest_agentbench.results.document import Document, PolicyRecord, read
 from pytest_agentbench.results.run_directory import LAST_SESSION, Transcripts
 
@@ -83,22 +83,23 @@ def _overview(document: Document, failed: list[Result], *, as_json: bool) -> str
 
 
 def _headline(result: Result, document: Document) -> str:
-    return failure_text(result, None, rerun=_rerun(result, document), unicode=_unicode()).partition("\n")[0]
+    rerun, unicode = rerun_of(result, document), glyphs_shown().unicode
+    return failure_text(result, None, rerun=rerun, unicode=unicode).partition("\n")[0]
 
 
 def _as_text(result: Result, document: Document, transcripts: Transcripts, *, verbose: bool) -> str:
     transcript, file = transcripts.read(result), str(transcripts.file(result) or "")
+    unicode = glyphs_shown().unicode
     if result.passed:
-        text = conversation_text(result, transcript, verbose=verbose, transcript_path=file, unicode=_unicode())
+        text = conversation_text(result, transcript, verbose=verbose, transcript_path=file, unicode=unicode)
         return f"{_name(result, document)} passed\n\n{text}"
-    rerun = _rerun(result, document)
     return failure_text(
         result,
         transcript,
         verbose=verbose,
-        rerun=rerun,
+        rerun=rerun_of(result, document),
         transcript_path=file,
-        unicode=_unicode(),
+        unicode=unicode,
         policies=_policies(result, document),
     )
 
@@ -121,20 +122,10 @@ def _as_json(result: Result, document: Document, transcripts: Transcripts, *, ve
             "result": to_json(result.model_dump(mode="json", exclude_defaults=True)),
             "conversation": [] if transcript is None else to_json(transcript.model_dump(mode="json")["messages"]),
             "transcript": str(transcripts.file(result) or "") or None,
-            "rerun": _rerun(result, document),
+            "rerun": rerun_of(result, document),
         }
     )
 
 
 def _dumped(value: dict[str, Any]) -> str:
     return json.dumps(value, indent=1)
-
-
-def _rerun(result: Result, document: Document) -> str:
-    suite = next((suite for suite in document.suites if suite.path == result.key.suite), None)
-    default = suite.variants[0] if suite and suite.variants else ""
-    return rerun_command(result, default, cassette=document.cassette, seed=document.seed)
-
-
-def _unicode() -> bool:
-    return (sys.stdout.encoding or "").lower().startswith("utf")

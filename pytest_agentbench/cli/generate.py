@@ -2,12 +2,12 @@
 
 import argparse
 import os
-import sys
 from pathlib import Path
 
 from pytest_agentbench.cli.progress import Progress
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.text import printable
+from pytest_agentbench.report.table import glyphs_shown
 
 SHORT = 1
 """The exit status where fewer scenarios were made than asked for."""
@@ -63,9 +63,8 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
     status = 0 if outcome.is_complete else SHORT
     if options.json:
         return dumps(outcome.model_dump(mode="json"), indent=2), status
-    unicode = (sys.stdout.encoding or "").lower().startswith("utf")
     text = printable("\n".join(outcome.lines), newlines=True)
-    return text if unicode else text.replace("·", "-"), status
+    return text if glyphs_shown().unicode else text.replace("·", "-"), status
 
 
 def _count(text: str) -> int:

@@ -11,6 +11,9 @@ from pytest_agentbench.llm.cassette.file import shard_path
 from pytest_agentbench.llm.cassette.merge import merge
 from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.cassette.record_replay import CassetteRecorder
+from pytest_agentbench.llm.chat import Ways
+from pytest_agentbench.llm.ledger import Ledger
+from pytest_agentbench.llm.models import Models
 from pytest_agentbench.results.redact import Redactor
 from pytest_agentbench.results.run_directory import FolderLock
 
@@ -37,6 +40,18 @@ def mode_of(cassette: Path | None, mode: str | None) -> Mode | None:
     if mode is not None and cassette is None:
         raise AgentBenchError(f"--mode {mode} needs a cassette: name one with --cassette FILE")
     return Mode(mode) if mode else None
+
+
+@contextlib.contextmanager
+def asking(options: argparse.Namespace, *, command: str) -> Iterator[Models]:
+    """Give the models of a command, by the options of `add_recording`."""
+    mode = mode_of(options.cassette, options.mode)
+    ledger = Ledger(None)
+    ledger.start(cost_usd=options.max_cost, calls=options.max_calls)
+    with contextlib.closing(ledger), recording(options.cassette, mode, command=command) as recorder:
+        yield Models(environ=os.environ, ways=Ways(budget=ledger), recorder_of=lambda _: recorder)
+        if recorder is not None and mode is Mode.REFRESH:
+            recorder.finished(None)
 
 
 @contextlib.contextmanager

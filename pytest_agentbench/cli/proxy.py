@@ -5,14 +5,9 @@ import asyncio
 import contextlib
 import os
 import signal
-import sys
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
 
-from pytest_agentbench.cli.model_options import add_recording, recording
+from pytest_agentbench.cli.model_options import add_recording, mode_of, recording
 from pytest_agentbench.core.codec import dumps
-from pytest_agentbench.core.errors import AgentBenchError
 from pytest_agentbench.core.model import Price, Usage
 from pytest_agentbench.llm.apis.api import ANTHROPIC, OPENAI
 from pytest_agentbench.llm.cassette.modes import Mode
@@ -20,7 +15,7 @@ from pytest_agentbench.llm.ledger import Ledger
 from pytest_agentbench.llm.protocols import Caller
 from pytest_agentbench.llm.proxy.server import Proxy
 from pytest_agentbench.llm.wire import where
-from pytest_agentbench.report.table import ASCII, UNICODE, Align, Glyphs, table
+from pytest_agentbench.report.table import Align, glyphs_shown, table
 
 INCOMPLETE = 1
 """The exit status when a request was refused: not recorded, or over a budget."""
@@ -29,68 +24,46 @@ _HEAD = ("run", "calls", "replayed", "retries", "input", "output", "USD", "unpri
 _ALIGN: tuple[Align, ...] = ("<", ">", ">", ">", ">", ">", ">", ">")
 
 
-@dataclass(frozen=True, kw_only=True)
-class ProxyOptions:
-    """What the proxy was asked to do; `cassette` None records nothing, `mode` None records what is missing.
-
-    Budgets of None bound nothing. Raise `AgentBenchError` for a mode without a cassette.
-    """
-
-    port: int = 0
-    upstream: str = ""
-    cassette: Path | None = None
-    mode: Mode | None = None
-    max_cost: float | None = None
-    max_calls: int | None = None
-    price: Price | None = None
-    unicode: bool = True
-    as_json: bool = False
-
-    def __post_init__(self) -> None:
-        if self.mode is not None and self.cassette is None:
-            raise AgentBenchError(f"--mode {self.mode.value} needs a cassette: name one with --cassette FILE")
-
-
-def proxy(options: ProxyOptions, announce: Callable[[str], None]) -> tuple[str, int]:
-    """Serve until SIGINT or SIGTERM; `announce` is told the base URL. Give the table of calls and the exit status.
+def run(options: argparse.Namespace) -> tuple[str, int]:
+    """Serve until SIGINT or SIGTERM, then give the table of calls and the exit status.
 
     Raise `AgentBenchError` where the port, the upstream or the cassette cannot be used.
     """
+    mode = mode_of(options.cassette, options.mode)
+    price = Price(input=options.price[0], output=options.price[1]) if options.price else None
     ledger = Ledger(None)
     ledger.start(cost_usd=options.max_cost, calls=options.max_calls)
-    with contextlib.closing(ledger), recording(options.cassette, options.mode, command="proxy") as recorder:
+    with contextlib.closing(ledger), recording(options.cassette, mode, command="proxy") as recorder:
         serving = Proxy(
             budget=ledger,
             recorder=recorder,
-            replaying=options.mode is Mode.REPLAY,
+            replaying=mode is Mode.REPLAY,
             upstream=options.upstream,
-            price=options.price,
+            price=price,
             port=options.port,
             open_runs=True,
         )
         with contextlib.suppress(KeyboardInterrupt):  # where signals cannot be handled otherwise
-            asyncio.run(_serve(serving, options, announce))
+            asyncio.run(_serve(serving, options))
         callers = serving.callers()
-        if recorder is not None and options.mode is Mode.REFRESH:
+        if recorder is not None and mode is Mode.REFRESH:
             for run in dict.fromkeys(caller.run for caller in callers):
                 recorder.finished(run)
     refused = [str(fault) for caller in callers for fault in serving.faults(caller.run)]
-    if options.as_json:
-        return _counted(serving, callers, refused), INCOMPLETE if refused else 0
-    glyphs = UNICODE if options.unicode else ASCII
-    return _told(serving, callers, refused, glyphs), INCOMPLETE if refused else 0
+    told = _counted(serving, callers, refused) if options.json else _told(serving, callers, refused)
+    return told, INCOMPLETE if refused else 0
 
 
-async def _serve(serving: Proxy, options: ProxyOptions, announce: Callable[[str], None]) -> None:
+async def _serve(serving: Proxy, options: argparse.Namespace) -> None:
     port = await serving.start()
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(NotImplementedError, RuntimeError):  # Windows; a thread that is not the main one
             loop.add_signal_handler(number, stopping.set)
-    announce(f"http://127.0.0.1:{port}/v1")
+    print(f"http://127.0.0.1:{port}/v1", flush=True)
     where_to = f"leads to {_servers(options.upstream)}{_use_of(options)}"
-    announce(f"{where_to}; a run of its own: http://127.0.0.1:{port}/run/NAME/v1; Ctrl-C ends")
+    print(f"{where_to}; a run of its own: http://127.0.0.1:{port}/run/NAME/v1; Ctrl-C ends", flush=True)
     try:
         await stopping.wait()
     finally:
@@ -105,11 +78,12 @@ def _servers(upstream: str) -> str:
     return f"{openai}, and with Anthropic's API to {anthropic}"
 
 
-def _use_of(options: ProxyOptions) -> str:
+def _use_of(options: argparse.Namespace) -> str:
     return f", cassette {options.cassette} ({options.mode or Mode.RECORD})" if options.cassette is not None else ""
 
 
-def _told(serving: Proxy, callers: list[Caller], refused: list[str], glyphs: Glyphs) -> str:
+def _told(serving: Proxy, callers: list[Caller], refused: list[str]) -> str:
+    glyphs = glyphs_shown()
     rows: list[tuple[str, ...]] = [_HEAD]
     runs = list(dict.fromkeys(caller.run for caller in callers))
     rows += [_row(run.scenario if run else "(no run)", serving.usage(run)) for run in runs]
@@ -163,19 +137,3 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json", action="store_true", help="print calls, tokens and cost as JSON; the address to stderr"
     )
-
-
-def run(options: argparse.Namespace) -> tuple[str, int]:
-    """Serve, then give the table of calls and the exit status."""
-    asked = ProxyOptions(
-        port=options.port,
-        upstream=options.upstream,
-        cassette=options.cassette,
-        mode=Mode(options.mode) if options.mode else None,
-        max_cost=options.max_cost,
-        max_calls=options.max_calls,
-        price=Price(input=options.price[0], output=options.price[1]) if options.price else None,
-        unicode=(sys.stdout.encoding or "").lower().startswith("utf"),
-        as_json=options.json,
-    )
-    return proxy(asked, lambda line: print(line, flush=True))

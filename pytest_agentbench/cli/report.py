@@ -17,7 +17,7 @@ from pytest_agentbench.report.comparison import against_baseline
 from pytest_agentbench.report.html.page import Reading, html_report
 from pytest_agentbench.report.markdown import conversations_before, markdown_report
 from pytest_agentbench.report.summary import summary_lines
-from pytest_agentbench.report.table import Layout, Line, glyphs
+from pytest_agentbench.report.table import Glyphs, Layout, Line, glyphs_shown
 from pytest_agentbench.report.terminal import terminal_report
 from pytest_agentbench.results.completeness import incomplete
 from pytest_agentbench.results.document import FILE, Document, SuiteRecord, history, players_of, read, text_of
@@ -79,72 +79,63 @@ UNDECIDED = 1
 _WIDTH = 100
 
 
-def report(
-    paths: Sequence[Path],
-    *,
-    gate: bool,
-    verbose: bool,
-    unicode: bool,
-    html: Path | None = None,
-    markdown: Path | None = None,
-    baseline: Path | None = None,
-    matrix: bool = False,
-    by: Sequence[str] = (),
-    summary: bool = False,
-    histories: Sequence[Path] = (),
-    annotations: bool = False,
-    workspace: str = "",
-    as_json: bool = False,
-) -> tuple[str, int]:
-    """Give the report over `paths` and the exit status: 1 when `gate` is asked for and something does not hold.
+def report(options: argparse.Namespace) -> tuple[str, int]:
+    """Give the report over all results and the exit status: 1 when gates are asked for and something does not hold.
 
     Where no gate of its own was decided a suite holds when every run passed; with gates when all of its runs are there
-    and every gate holds. `html` and `markdown` are files to write the same results to, in those forms. `baseline` is a
-    results file to compare with, which the gate `regression` needs. `by` shows rows by these columns, `summary` one
-    page with the trend of `histories`, each instead of the report. `matrix` adds policies against complexity and tools,
-    `annotations` the lines by which GitHub marks scenarios in the checkout at `workspace`. `as_json` gives the joined
-    results file instead; what keeps a gate from being decided then goes to stderr.
+    and every gate holds. `--by` and `--summary` stand instead of the report. What keeps a gate from being decided goes
+    to stderr where the results are printed as JSON.
     """
+    paths, baseline = options.results or [LAST_SESSION], options.baseline
     documents = [read(path) for path in paths]
-    if missing := [path for path in histories if not path.is_file()]:
+    if missing := [path for path in options.history if not path.is_file()]:
         raise ResultsError(f"--history: there is no file {missing[0]}")
     document = merge(documents)
     before = read(baseline) if baseline is not None else None
     problems: list[str] = []
-    if gate:
+    if options.gate:
         firsts = {one.suite for given in documents for one in given.gates if one.reason == FIRST_BASELINE}
         verdicts, problems = _decide(document, before.results if before else None, () if before else firsts)
         document = document.model_copy(update={"gates": verdicts})
-    shown = document if gate or len(documents) > 1 else documents[0]
-    if html is not None:
-        found = Transcripts.beside(zip(paths, documents, strict=True))
-        old = Transcripts.beside([(baseline, before)] if baseline and before else [])
-        reading = Reading(
-            transcript=found.read,
-            path=lambda result: str(found.file(result) or result.transcript),
-            baseline=conversations_before(before, old),
-            root=Path(shown.root) if shown.root else None,
-        )
-        write_atomic(html, html_report(shown, reading, baseline=before))
-    if markdown is not None:
-        write_atomic(markdown, markdown_report(shown, baseline=before))
+    shown = document if options.gate or len(documents) > 1 else documents[0]
+    if options.html is not None:
+        reading = _reading(shown, zip(paths, documents, strict=True), baseline, before)
+        write_atomic(options.html, html_report(shown, reading, baseline=before))
+    if options.markdown is not None:
+        write_atomic(options.markdown, markdown_report(shown, baseline=before))
     status = UNDECIDED if problems or any(verdict.failed for verdict in document.gates) else 0
-    if as_json:
+    if options.json:
         print(*problems, sep="\n", end="\n" if problems else "", file=sys.stderr)
         return text_of(document).rstrip("\n"), status
-    if summary or by:
-        layout = Layout(glyphs(unicode=unicode), _WIDTH, verbose)
+    marks = glyphs_shown()
+    by = [name.strip() for name in (options.by or "").split(",") if name.strip()]
+    if options.summary or by:
+        layout = Layout(marks, _WIDTH, options.verbose)
         lines = rows_by(shown, by, layout) if by else []
-        lines += summary_lines(shown, history(histories or _history(paths)), layout) if summary else []
+        lines += summary_lines(shown, history(options.history or _history(paths)), layout) if options.summary else []
         shown_failed = any(verdict.failed for verdict in shown.gates)
         return "\n".join([*(line.text for line in lines), *problems]), UNDECIDED if shown_failed else status
-    lines = terminal_report(shown, verbose=verbose, unicode=unicode)
-    if before is not None and baseline is not None:
-        lines += against_baseline(before, document, baseline.name, glyphs(unicode=unicode), verbose=verbose)
-    if matrix:
-        lines += _matrices(document, unicode=unicode)
-    marks = _annotations(document, workspace) if annotations else []
-    return "\n".join([line.text for line in lines] + problems + marks), status
+    lines = terminal_report(shown, verbose=options.verbose, unicode=marks.unicode)
+    if before is not None:
+        lines += against_baseline(before, document, baseline.name, marks, verbose=options.verbose)
+    lines += _matrices(document, marks) if options.matrix else []
+    marked = options.annotations or os.environ.get("GITHUB_ACTIONS") == "true"
+    annotations = _annotations(document, os.environ.get("GITHUB_WORKSPACE", "")) if marked else []
+    return "\n".join([*(line.text for line in lines), *problems, *annotations]), status
+
+
+def _reading(
+    document: Document, read_from: Iterable[tuple[Path, Document]], baseline: Path | None, before: Document | None
+) -> Reading:
+    """Say where the page's conversations come from, and those of the baseline."""
+    found = Transcripts.beside(read_from)
+    old = Transcripts.beside([(baseline, before)] if baseline and before else [])
+    return Reading(
+        transcript=found.read,
+        path=lambda result: str(found.file(result) or result.transcript),
+        baseline=conversations_before(before, old),
+        root=Path(document.root) if document.root else None,
+    )
 
 
 def _history(paths: Sequence[Path]) -> list[Path]:
@@ -161,11 +152,11 @@ def _annotations(document: Document, workspace: str) -> list[str]:
     return github_annotations(document, place=in_repository(str(root) if inside else workspace, workspace))
 
 
-def _matrices(document: Document, *, unicode: bool) -> list[Line]:
+def _matrices(document: Document, marks: Glyphs) -> list[Line]:
     found = matrices(document)
     if not found:
         return [Line(""), Line("no suite and no run of these results names a policy: there is no matrix")]
-    return [line for one in found for line in matrix_lines(one, glyphs(unicode=unicode))]
+    return [line for one in found for line in matrix_lines(one, marks)]
 
 
 def _decide(
@@ -253,20 +244,4 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
         return printable(f"not complete: {why}"), UNDECIDED
     if not options.results and options.complete is not None:
         return f"complete: the last session in {options.complete}", 0
-    unicode = (sys.stdout.encoding or "").lower().startswith("utf")
-    return report(
-        options.results or [LAST_SESSION],
-        gate=options.gate,
-        verbose=options.verbose,
-        unicode=unicode,
-        html=options.html,
-        markdown=options.markdown,
-        baseline=options.baseline,
-        matrix=options.matrix,
-        by=[name.strip() for name in (options.by or "").split(",") if name.strip()],
-        summary=options.summary,
-        histories=options.history,
-        annotations=options.annotations or os.environ.get("GITHUB_ACTIONS") == "true",
-        workspace=os.environ.get("GITHUB_WORKSPACE", ""),
-        as_json=options.json,
-    )
+    return report(options)

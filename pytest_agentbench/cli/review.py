@@ -29,7 +29,7 @@ from pytest_agentbench.generation.review import (
     surroundings_of,
 )
 from pytest_agentbench.report.scenario import review_page, screen, view_of
-from pytest_agentbench.report.table import Glyphs, glyphs, natural_width, table
+from pytest_agentbench.report.table import Glyphs, glyphs_shown, natural_width, table
 from pytest_agentbench.suites.review_form import accepted, rejected, with_review
 
 KEYS = {"a": "accept", "r": "reject", "e": "edit", "s": "skip", "q": "quit"}
@@ -176,8 +176,7 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
     """Give what became of the scenarios, and the exit status 0; raise `SuiteError` for files that are wrong."""
     environ = dict(os.environ)
     scenarios = [one for file in scenario_files(options.folder) for one in read_file(file, environ)]
-    unicode = (sys.stdout.encoding or "").lower().startswith("utf")
-    marks = glyphs(unicode=unicode)
+    marks = glyphs_shown()
     if options.json:
         return dumps([_facts(one) for one in scenarios], indent=2), 0
     if options.list:

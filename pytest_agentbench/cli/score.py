@@ -5,17 +5,16 @@ The suite's judge is asked as pytest asks it, from and into the suite's cassette
 
 import argparse
 import os
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
 from pytest_agentbench.cli.progress import Progress
+from pytest_agentbench.core.base import GivenFields, lean
 from pytest_agentbench.core.codec import dumps, loads
 from pytest_agentbench.core.errors import AgentBenchError, Problem, SuiteError, SuiteFaultError
 from pytest_agentbench.core.files import write_atomic, writing_atomic
@@ -29,9 +28,10 @@ from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.ledger import Ledger
 from pytest_agentbench.report.html.page import MOST_RUNS, Reading, html_report, in_order
 from pytest_agentbench.report.markdown import markdown_report
+from pytest_agentbench.report.table import glyphs_shown
 from pytest_agentbench.report.terminal import terminal_report
 from pytest_agentbench.results.calibration import standing_of
-from pytest_agentbench.results.document import SCHEMA, Document, SuiteRecord, players_of, policy_record
+from pytest_agentbench.results.document import Document, SuiteRecord, entries_of, players_of, policy_record
 from pytest_agentbench.results.gates import evaluate_gates
 from pytest_agentbench.results.redact import Redactor
 from pytest_agentbench.results.run_directory import read_transcript, transcript_name, write_transcript
@@ -57,14 +57,14 @@ class Spool:
         self._offsets: dict[RunKey, int] = {}
         self._shared: dict[Hashable, Hashable] = {}
         self._mappings: dict[str, dict[str, Any]] = {}
-        self._fields: dict[type, set[str]] = {}
+        self._given: GivenFields = {}
 
     def add(self, result: Result) -> Result:
         """Keep a result; give the lean one."""
-        lean = self._lean(result)
-        self._offsets[lean.key] = self._file.seek(0, 2)
+        kept = self._lean(result)
+        self._offsets[kept.key] = self._file.seek(0, 2)
         self._file.write(dumps(result).encode("ascii") + b"\n")
-        return lean
+        return kept
 
     def full(self, key: RunKey) -> Result:
         """Give a result as it was added."""
@@ -72,17 +72,7 @@ class Spool:
 
     def write(self, document: Document, file: TextIO) -> None:
         """Write the results file of a document whose results are lean: the same bytes as of the full ones."""
-        fields = {"schema": SCHEMA, **document.model_dump(exclude={"results"})}
-        retried = fields.pop("retried")
-        file.write("{\n")
-        for name, value in fields.items():
-            file.write(f" {dumps(name)}: {_laid_out(value)},\n")
-        file.write(' "results": [')
-        between = "\n"
-        for result in document.results:
-            file.write(f"{between}  {self._line(result.key)}")
-            between = ",\n"
-        file.write(f'{"]" if not document.results else chr(10) + " ]"},\n "retried": {_laid_out(retried)}\n}}\n')
+        file.writelines(entries_of(document, results=(self._line(result.key) for result in document.results)))
 
     def close(self) -> None:
         """Close the file; the lean results stay usable."""
@@ -93,35 +83,23 @@ class Spool:
         return self._file.readline().decode("ascii").rstrip("\n")
 
     def _lean(self, result: Result) -> Result:
-        fields = dict(result.__dict__)
-        if result.passed:
-            fields["findings"] = ()
-        fields["calls"] = ()
+        fields: dict[str, Any] = {"calls": (), "findings": () if result.passed else result.findings}
         if result.audit is not None:
             fields["audit"] = result.audit.model_copy(update={"claims": (), "consents": (), "goal_items": ()})
-        fields["key"] = self._built(RunKey, {name: self._one(value) for name, value in result.key.__dict__.items()})
-        for name in ("policies", "listed_policies", "tags", "tools", "faults"):
-            fields[name] = self._one(fields[name])
-        for name in ("suite_hash", "scenario_hash", "title", "file", "stop_reason"):
-            fields[name] = self._one(fields[name])
+        shared = {name: self._one(value) for name, value in result.key.__dict__.items()}
+        fields["key"] = result.key.model_copy(update=shared)
+        for name in (
+            "policies", "listed_policies", "tags", "tools", "faults",
+            "suite_hash", "scenario_hash", "title", "file", "stop_reason",
+        ):  # fmt: skip
+            fields[name] = self._one(getattr(result, name))
         for name in ("players", "usage", "metrics", "reported"):
-            fields[name] = self._mappings.setdefault(dumps(fields[name]), fields[name])
-        lean: Result = self._built(Result, fields)
-        return lean
-
-    def _built(self, kind: type[Any], fields: dict[str, Any]) -> Any:
-        """Build a value without checking it again; all of a kind share the set that says which fields were given."""
-        given = self._fields.setdefault(kind, set(fields))
-        return kind.model_construct(_fields_set=given, **fields)
+            value = getattr(result, name)
+            fields[name] = self._mappings.setdefault(dumps(value), value)
+        return lean(result.model_copy(update=fields), self._given)
 
     def _one(self, value: _T) -> _T:
         return self._shared.setdefault(value, value)  # type: ignore[return-value]  # equal values are of one type
-
-
-def _laid_out(value: object) -> str:
-    if isinstance(value, list | tuple) and value:
-        return "[\n" + ",\n".join(f"  {dumps(entry)}" for entry in value) + "\n ]"
-    return dumps(value)
 
 
 UNDECIDED = 1
@@ -129,30 +107,14 @@ UNDECIDED = 1
 Told = Callable[[int, int], None]
 
 
-@dataclass(frozen=True, kw_only=True)
-class ScoreOptions:
-    """What the command was asked for."""
-
-    suite: Path
-    variants: tuple[str, ...] = ()
-    judge: bool = True
-    cassette: Mode = Mode.OFF
-    concurrency: int = 8
-    json: Path | None = None
-    html: Path | None = None
-    markdown: Path | None = None
-    verbose: bool = False
-    unicode: bool = True
-
-
-def score_recordings(options: ScoreOptions, told: Told = lambda _done, _total: None) -> tuple[str, int]:
+def score_recordings(options: argparse.Namespace, told: Told) -> tuple[str, int]:
     """Give the report and the exit status: 1 where a gate, or without gates a run, fails.
 
     Raise `SuiteError` where suite or recordings cannot be read, `SuiteFaultError` for a suite that is not recorded, or
     whose judge is missing or may not decide.
     """
-    suite, toolset = _read(options.suite)
-    if options.judge:
+    suite, toolset = _read(options.suite.resolve())
+    if not options.no_judge:
         _check_judge(suite)
     with ExitStack() as held:
         folder = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="agentbench-score-")))
@@ -169,7 +131,7 @@ def score_recordings(options: ScoreOptions, told: Told = lambda _done, _total: N
     if options.markdown is not None:
         write_atomic(options.markdown, markdown_report(document))
     path = str(options.json) if options.json else ""
-    lines = terminal_report(document, verbose=options.verbose, unicode=options.unicode, path=path)
+    lines = terminal_report(document, verbose=options.verbose, unicode=glyphs_shown().unicode, path=path)
     failed = any(verdict.failed for verdict in document.gates)
     unmet = not suite.gates and any(not result.passed for result in document.counted.results)
     asked_nobody = [f"no judge was asked, and what it would tell is not measured: {why}\n" for why in missing]
@@ -209,9 +171,9 @@ def _check_judge(suite: Suite) -> None:
 
 
 @contextmanager
-def _models(suite: Suite, options: ScoreOptions, folder: Path) -> Iterator[Callable[[], SessionModels] | None]:
+def _models(suite: Suite, options: argparse.Namespace, folder: Path) -> Iterator[Callable[[], SessionModels] | None]:
     """Give the way to the suite's judge, None where it is not asked; what was recorded is kept in the end."""
-    if suite.judge is None or not options.judge:
+    if suite.judge is None or options.no_judge:
         yield None
         return
     recordings = Recordings(
@@ -246,7 +208,7 @@ def _nothing(suite: Suite, asked: tuple[str, ...]) -> str:
 def _document(
     suite: Suite,
     toolset: Toolset,
-    options: ScoreOptions,
+    options: argparse.Namespace,
     *,
     spool: Spool,
     models: Callable[[], SessionModels] | None,
@@ -257,8 +219,9 @@ def _document(
 
     `missing` gets the reason why no model could be asked, where a key is not there.
     """
-    key, redactor, asked = _key(suite.path), _redactor(suite), options.variants
-    at_once = 1 if models is None else options.concurrency
+    key, redactor = _key(suite.path), _redactor(suite)
+    asked = tuple(name.strip() for name in options.variant.split(",") if name.strip())
+    at_once = 1 if models is None else max(options.concurrency, 1)
     overview = look_over(suite, toolset, asked)
     if not overview.count:
         raise SuiteFaultError(_nothing(suite, asked))
@@ -366,17 +329,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> tuple[str, int]:
     """Give the report and the exit status; tell on stderr how far it is."""
-    asked = ScoreOptions(
-        suite=options.suite.resolve(),
-        variants=tuple(name.strip() for name in options.variant.split(",") if name.strip()),
-        judge=not options.no_judge,
-        cassette=options.cassette,
-        concurrency=max(options.concurrency, 1),
-        json=options.json,
-        html=options.html,
-        markdown=options.markdown,
-        verbose=options.verbose,
-        unicode=(sys.stdout.encoding or "").lower().startswith("utf"),
-    )
     with Progress("score") as progress:
-        return score_recordings(asked, progress.counted("conversation"))
+        return score_recordings(options, progress.counted("conversation"))

@@ -2,7 +2,6 @@
 
 import argparse
 import asyncio
-import contextlib
 import os
 from collections import Counter
 from collections.abc import Sequence
@@ -14,7 +13,7 @@ from pytest_agentbench.calibration.generate import Generated, Wish, generate
 from pytest_agentbench.calibration.model_conversations import Written, commissions, offers, written
 from pytest_agentbench.calibration.rewording import worded
 from pytest_agentbench.calibration.situation_player import languages
-from pytest_agentbench.cli.model_options import add_recording, mode_of, recording
+from pytest_agentbench.cli.model_options import add_recording, asking
 from pytest_agentbench.cli.progress import Progress
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import Problem, SuiteError
@@ -22,10 +21,6 @@ from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.names import count
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.llm.cassette.modes import Mode
-from pytest_agentbench.llm.chat import Ways
-from pytest_agentbench.llm.ledger import Ledger
-from pytest_agentbench.llm.models import Models
 from pytest_agentbench.llm.protocols import Caller, Chat
 
 _REASON = 300
@@ -97,15 +92,11 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
 
 def _said_by_model(made: Generated, options: argparse.Namespace) -> list[str]:
     """Have a model word what was played, write others and filter them; put both into `made` and tell of it."""
-    ledger = Ledger(None)
-    ledger.start(cost_usd=options.max_cost, calls=options.max_calls)
-    mode = mode_of(options.cassette, options.mode)
     examples = list(made.cases)
     chosen = _spread_out(made.cases, len(made.cases) if options.worded is None else options.worded)
     tools, named = examples[0].toolset, options.language or languages()
     wanted = list(commissions(tools, examples, count=options.written, languages=named, seed=options.seed))
-    with contextlib.closing(ledger), recording(options.cassette, mode, command="situations") as recorder:
-        models = Models(environ=os.environ, ways=Ways(budget=ledger), recorder_of=lambda _: recorder)
+    with asking(options, command="situations") as models:
 
         def chat(role: str, name: str) -> Chat:
             return models.chat(ModelSpec.named(name, base_url=options.base_url), Caller(role=role))
@@ -123,8 +114,6 @@ def _said_by_model(made: Generated, options: argparse.Namespace) -> list[str]:
                 await models.close()
 
         said, lost, others = asyncio.run(play())
-        if recorder is not None and mode is Mode.REFRESH:
-            recorder.finished(None)
     anew = {case.id: case for case in said}
     made.cases = [anew.get(case.id, case) for case in made.cases] + others.kept
     return [*_told_of_words(made, lost), *(_told_of_written(others) if wanted else [])]

@@ -5,7 +5,6 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_agentbench.cli.progress import Progress
@@ -14,12 +13,13 @@ from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.names import count, listing, suggestion
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.environment.toolset import load_toolset
-from pytest_agentbench.report.table import ASCII, UNICODE, Align, Glyphs, table, wrap
+from pytest_agentbench.report.table import Align, Glyphs, glyphs_shown, table, wrap
 from pytest_agentbench.results.secrets import redactor_of
 from pytest_agentbench.suites.relabel import ByHandError, write_act
 from pytest_agentbench.suites.script_lines import CHOICES, YES_BEFORE, Unlabelled, unlabelled
 from pytest_agentbench.suites.suite_file import load_suite
 from pytest_agentbench.validation.report import Kind, ScenarioReport, SuiteReport
+from pytest_agentbench.validation.scenario import Told
 from pytest_agentbench.validation.scenario import validate as validate_suite
 
 QUESTION = "what does the user mean? (number or word, Enter skips, q stops) "
@@ -120,62 +120,62 @@ MOST_SURVIVORS = 20
 """Surviving mutants that are listed; all of them are in the JSON."""
 _ALIGN: tuple[Align, ...] = ("<", ">", ">", ">", "<")
 
-_ASKED: tuple[tuple[Kind, str], ...] = (
-    ("static", "tools and arguments exist"),
-    ("id", "ids exist"),
-    ("replay", "expected calls replay"),
-    ("oracle", "a right run passes"),
-    ("vacuous", "weak agents fail"),
-    ("unreachable", "values can be known"),
+_WEAK = "scenarios that a weak agent passes"
+
+_ASKED: tuple[tuple[Kind, str, str], ...] = (
+    ("static", "tools and arguments exist", "tools and arguments that do not exist"),
+    ("id", "ids exist", "ids that do not exist"),
+    ("replay", "expected calls replay", "expected calls that fail"),
+    ("oracle", "a right run passes", "right runs that do not pass"),
+    ("vacuous", "weak agents fail", _WEAK),
+    ("unreachable", "values can be known", "values that nothing leads to, or that nobody asks for"),
 )
-"""The questions in the order in which they are asked, and how the table puts them."""
+"""The questions in the order in which they are asked, how the table puts them, and what stands over the problems."""
+
+_REMEDIES = {_WEAK: ": add `communicate`, a call that must be made, or a call that must not (`never`)"}
 
 
-@dataclass(frozen=True, kw_only=True)
-class ValidateOptions:
-    """What the command was asked for."""
-
-    suite: Path
-    only: tuple[str, ...] = ()
-    json: Path | None = None
-    min_mutation: float = 0.95
-    seed: int = 0
-    mutate: bool = True
-    unicode: bool = True
-
-
-def validate(
-    options: ValidateOptions, told: Callable[[int, int], None] = lambda _done, _total: None
-) -> tuple[str, int]:
+def validate(options: argparse.Namespace, told: Told) -> tuple[str, int]:
     """Give the report and the exit status: 1 where something is wrong or the mutation score is below the threshold.
 
     Raise `SuiteError` where the suite cannot be read or has none of the scenarios asked for.
     """
     report = validate_suite(
-        options.suite, environ=os.environ, only=options.only, seed=options.seed, mutate=options.mutate, told=told
+        options.suite,
+        environ=os.environ,
+        only=options.only or (),
+        seed=options.seed,
+        mutate=not options.no_mutants,
+        told=told,
     )
     redact = redactor_of(load_suite(options.suite, environ=os.environ))
-    low = report.mutation_score is not None and report.mutation_score < options.min_mutation
+    least = options.min_mutation
     if options.json is not None:
-        options.json.write_text(dumps(redact.json(_document(report, options)), indent=2) + "\n", encoding="utf-8")
-    glyphs = UNICODE if options.unicode else ASCII
-    lines = _lines(report, options, glyphs, low=low)
-    return redact.text(glyphs.plain("\n".join(lines), newlines=True)), 0 if report.is_valid and not low else PROBLEMS
+        options.json.write_text(dumps(redact.json(_document(report, least)), indent=2) + "\n", encoding="utf-8")
+    glyphs = glyphs_shown()
+    lines = _lines(report, least, glyphs)
+    is_good = report.is_valid and not _is_low(report, least)
+    return redact.text(glyphs.plain("\n".join(lines), newlines=True)), 0 if is_good else PROBLEMS
 
 
-def _document(report: SuiteReport, options: ValidateOptions) -> dict[str, object]:
+def _is_low(report: SuiteReport, least: float) -> bool:
+    """Whether too few wrong runs fail."""
+    return report.mutation_score is not None and report.mutation_score < least
+
+
+def _document(report: SuiteReport, least: float) -> dict[str, object]:
     """Give the report as JSON, with what is summed up in it."""
     return {
         **report.model_dump(mode="json"),
         "mutation_score": report.mutation_score,
-        "min_mutation": options.min_mutation,
+        "min_mutation": least,
         "mutants": report.mutants,
         "vacuous": list(report.vacuous),
         "valid": report.is_valid,
     }
 
 
-def _lines(report: SuiteReport, options: ValidateOptions, glyphs: Glyphs, *, low: bool) -> Iterator[str]:
+def _lines(report: SuiteReport, least: float, glyphs: Glyphs) -> Iterator[str]:
     scenarios = report.scenarios
     dot = f" {glyphs.dot} "
     yield dot.join([f"agentbench validate: {report.name}", count(len(scenarios), "scenario"), f"seed {report.seed}"])
@@ -187,8 +187,8 @@ def _lines(report: SuiteReport, options: ValidateOptions, glyphs: Glyphs, *, low
     yield from _section("suite", [("", problem) for problem in report.problems])
     yield from _section("lines that do not say what they mean; --fix asks", [("", one) for one in report.unlabelled])
     yield from wrap(f"{YES_BEFORE}: {CHOICES}", WIDTH, "  ") if report.unlabelled else ()
-    for kind, _ in _ASKED:
-        yield from _section(_title(kind), _issues(scenarios, kind))
+    for kind, _, title in _ASKED:
+        yield from _section(title, _issues(scenarios, kind))
         if kind == "oracle":
             yield from _section(
                 "conditions of rules that no result or state of a right run fits", [("", one) for one in report.unfit]
@@ -212,13 +212,13 @@ def _lines(report: SuiteReport, options: ValidateOptions, glyphs: Glyphs, *, low
         yield f"  {rest}--json FILE holds the conversation of each"
     yield from _section("questions that were not asked", _skipped(scenarios))
     yield ""
-    yield _verdict(report, options, low=low)
+    yield _verdict(report, least)
 
 
 def _rows(report: SuiteReport) -> Iterator[tuple[str, str, str, str, str]]:
     scenarios = report.scenarios
     asked = [one for one in scenarios if one.was_asked]
-    for kind, name in _ASKED:
+    for kind, name, _ in _ASKED:
         played = [one for one in asked if one.mode == "played"]
         of = scenarios if kind == "static" else played if kind in ("id", "replay") else asked
         of = [one for one in of if one.oracle is not None] if kind == "oracle" else of
@@ -286,27 +286,12 @@ def _section(title: str, entries: Sequence[tuple[str, str]]) -> Iterator[str]:
         yield from (f"    {line}" for line in rest)
 
 
-_WEAK = "scenarios that a weak agent passes"
-_REMEDIES = {_WEAK: ": add `communicate`, a call that must be made, or a call that must not (`never`)"}
-
-
-def _title(kind: Kind) -> str:
-    return {
-        "static": "tools and arguments that do not exist",
-        "id": "ids that do not exist",
-        "replay": "expected calls that fail",
-        "oracle": "right runs that do not pass",
-        "vacuous": _WEAK,
-        "unreachable": "values that nothing leads to, or that nobody asks for",
-    }.get(kind, kind)
-
-
-def _verdict(report: SuiteReport, options: ValidateOptions, *, low: bool) -> str:
-    score = report.mutation_score
+def _verdict(report: SuiteReport, least: float) -> str:
+    score, low = report.mutation_score, _is_low(report, least)
     wrong = [one.id for one in report.scenarios if not one.is_valid]
     parts = [f"{len(report.scenarios) - len(wrong)} of {count(len(report.scenarios), 'scenario')} valid"]
     if score is not None:
-        parts.append(f"mutation score {score:.3f} {'<' if low else '>='} {options.min_mutation:g}")
+        parts.append(f"mutation score {score:.3f} {'<' if low else '>='} {least:g}")
     if report.problems:
         parts.append(f"{count(len(report.problems), 'problem')} of the suite")
     text = ", ".join(parts)
@@ -358,15 +343,6 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
     fixed = ""
     if options.fix:
         fixed = fix(options.suite, only=tuple(options.only or ())) + "\n\n"
-    asked = ValidateOptions(
-        suite=options.suite,
-        only=tuple(options.only or ()),
-        json=options.json,
-        min_mutation=options.min_mutation,
-        seed=options.seed,
-        mutate=not options.no_mutants,
-        unicode=(sys.stdout.encoding or "").lower().startswith("utf"),
-    )
     with Progress("validate") as progress:
-        text, status = validate(asked, progress.counted("scenario"))
+        text, status = validate(options, progress.counted("scenario"))
     return fixed + text, status

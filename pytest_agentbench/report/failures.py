@@ -200,12 +200,17 @@ def failures_lines(document: Document, layout: Layout, *, title: str = "worst fi
         lines += _runs(runs, document, layout, most=MOST_OF_ONE if len(kinds) > 1 else MOST_FAILURES)
     lines += [Line(f"  {rest}")] if rest else []
     first = failures[0]
-    variants = next((suite.variants for suite in document.suites if suite.path == first.key.suite), ())
-    default = variants[0] if variants else ""
-    rerun = rerun_command(first, default, cassette=document.cassette, seed=document.seed)
     is_unique = all(run.key.suite == first.key.suite for run in document.results if run.key.name == first.key.name)
     named = layout.marks.plain(shlex.quote(first.key.name if is_unique else first.nodeid or str(first.key)))
-    return [*lines, Line(f"rerun: {layout.marks.plain(rerun)}"), Line(f"why: agentbench explain {named}")]
+    rerun = layout.marks.plain(rerun_of(first, document))
+    return [*lines, Line(f"rerun: {rerun}"), Line(f"why: agentbench explain {named}")]
+
+
+def rerun_of(result: Result, document: Document) -> str:
+    """Give the command that runs a run of these results again."""
+    variants = next((suite.variants for suite in document.suites if suite.path == result.key.suite), ())
+    default = variants[0] if variants else ""
+    return rerun_command(result, default, cassette=document.cassette, seed=document.seed)
 
 
 def policy_of(document: Document, suite: str, name: str) -> PolicyRecord | None:

@@ -32,7 +32,7 @@ from pytest_agentbench.report.failures import (
     check_name,
     failed_findings,
     policy_of,
-    rerun_command,
+    rerun_of,
     whose_fault,
     worst_first,
 )
@@ -250,18 +250,13 @@ def _worst(document: Document) -> str:
                 + _noted(run, document),
             ]
         )
-    first = failures[0]
-    default = next(
-        (suite.variants[0] for suite in document.suites if suite.path == first.key.suite and suite.variants), ""
-    )
-    again = rerun_command(first, default, cassette=document.cassette, seed=document.seed)
     section = _broken(document, failures) + _section(
         f"Worst first ({len(failures)} failed)",
         ["scenario", "complexity", "whose fault", "check", "what happened"],
         rows,
         len(failures),
     )
-    return f"{section}\nRun the first one again: {code(again, 600, in_table=False)}\n"
+    return f"{section}\nRun the first one again: {code(rerun_of(failures[0], document), 600, in_table=False)}\n"
 
 
 def _broken(document: Document, failures: Sequence[Result]) -> str:

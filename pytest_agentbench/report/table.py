@@ -1,5 +1,6 @@
 """Text tables: their glyphs, aligned columns that fit a width, and the lines of a report as it lays them out."""
 
+import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -68,6 +69,11 @@ ASCII = Glyphs(dash="-", dot="|", ellipsis="...", times="x", unicode=False)
 def glyphs(*, unicode: bool) -> Glyphs:
     """Give the characters for a terminal that shows Unicode, or one that shows ASCII alone."""
     return UNICODE if unicode else ASCII
+
+
+def glyphs_shown() -> Glyphs:
+    """Give the characters that can be printed here."""
+    return glyphs(unicode=(sys.stdout.encoding or "").lower().startswith("utf"))
 
 
 def cells(text: str) -> int:

@@ -170,18 +170,19 @@ def facts_of(suites: Iterable[SuiteRecord]) -> Facts:
 def write(document: Document, path: Path) -> None:
     """Write the results file at once: ASCII JSON, a result per line, the same bytes for the same document."""
     with writing_atomic(path) as file:
-        file.writelines(_lines(document))
+        file.writelines(entries_of(document))
 
 
 def text_of(document: Document) -> str:
     """Give the document as the results file holds it."""
-    return "".join(_lines(document))
+    return "".join(entries_of(document))
 
 
-def _lines(document: Document) -> Iterator[str]:
+def entries_of(document: Document, results: Iterable[str] | None = None) -> Iterator[str]:
     """Give the text entry by entry: thousands of results as plain values, or as one text, take more than a session.
 
-    An entry stands in one line, since the encoder that indents takes ten times as long.
+    An entry stands in one line, since the encoder that indents takes ten times as long. `results` are the lines of the
+    results where the document's own are not whole.
     """
     before = "{\n"
     for name, value in {"schema": SCHEMA, **dict(document)}.items():
@@ -191,8 +192,9 @@ def _lines(document: Document) -> Iterator[str]:
             yield dumps(value)
             continue
         begin = "[\n"
-        for entry in value:
-            yield f"{begin}  {dumps(entry.model_dump() if isinstance(entry, Model) else entry)}"
+        lines = (dumps(entry.model_dump() if isinstance(entry, Model) else entry) for entry in value)
+        for line in lines if results is None or name != "results" else results:
+            yield f"{begin}  {line}"
             begin = ",\n"
         yield "\n ]"
     yield "\n}\n"

@@ -18,7 +18,7 @@ from pytest_agentbench.report.breakdown import (
 )
 from pytest_agentbench.report.comparison import p_text
 from pytest_agentbench.report.failures import by_check, policy_of, worst_first
-from pytest_agentbench.report.html.shown import number, shown
+from pytest_agentbench.report.html.shown import ends, number, share, shown
 from pytest_agentbench.report.html.variants import figures
 from pytest_agentbench.report.markdown import flip_text, name_of
 from pytest_agentbench.report.sections import aside_counts, idle_text, quarantine_texts, review_texts
@@ -28,7 +28,6 @@ from pytest_agentbench.results.audits import fault_rows
 from pytest_agentbench.results.comparison import Comparison
 from pytest_agentbench.results.document import Document, policy_words
 from pytest_agentbench.results.gates import GateVerdict
-from pytest_agentbench.results.intervals import Interval
 from pytest_agentbench.results.significance import Change, Flip
 from pytest_agentbench.results.table import Facts, Row, Table, complexity_groups, make_row
 from pytest_agentbench.results.trials import trials_report
@@ -59,7 +58,7 @@ def trials(runs: Sequence[Result], document: Document) -> JsonValue:
     if report is None:
         return None
     return {
-        "passes": [[one.k, one.n, _ends(one.at_least_one), _ends(one.all)] for one in report.passes],
+        "passes": [[one.k, one.n, ends(one.at_least_one), ends(one.all)] for one in report.passes],
         "flaky": [
             [shown(one.scenario, 200), shown(one.name, 200), one.passed, one.n] for one in report.flaky[:MOST_FLIPS]
         ],
@@ -88,7 +87,7 @@ def _change(change: Change) -> dict[str, JsonValue]:
         "title": shown(change.title, 200),
         "first": number(change.first),
         "second": number(change.second),
-        "difference": _ends(change.difference),
+        "difference": ends(change.difference),
         "p": p_text(change.p_holm),
         "significant": change.is_significant,
     }
@@ -96,10 +95,6 @@ def _change(change: Change) -> dict[str, JsonValue]:
 
 def _flip(flip: Flip) -> list[JsonValue]:
     return [shown(flip.scenario, 200), flip_text(flip)]
-
-
-def _ends(interval: Interval) -> list[JsonValue]:
-    return [number(interval.value), number(interval.low), number(interval.high)]
 
 
 MEANS = ("name_recall", "strict_recall", "agent_turns", "tool_calls")
@@ -241,17 +236,11 @@ def _heat(section: Section, facts: Facts) -> Iterable[dict[str, JsonValue]]:
             "variant": shown(section.name, 80),
             "columns": list(buckets),
             "rows": [
-                {"label": shown(policy, 200), "all": not place, "cells": [_cell(row) for row in cells]}
+                {"label": shown(policy, 200), "all": not place, "cells": [share(row) for row in cells]}
                 for place, (policy, cells) in enumerate(rows)
                 if any(row is not None and row.n for row in cells)
             ],
         }
-
-
-def _cell(row: Row | None) -> JsonValue:
-    if row is None or not row.n:
-        return None
-    return [row.passed, row.n, number(row.rate), number(row.low), number(row.high)]
 
 
 def _variants(runs: Sequence[Result]) -> JsonValue:
@@ -271,7 +260,7 @@ def _variants(runs: Sequence[Result]) -> JsonValue:
             {
                 "label": shown(policy, 200),
                 "cells": [
-                    _cell(next((r for r in (*one.policies_exercised, *one.policies_listed) if r.label == policy), None))
+                    share(next((r for r in (*one.policies_exercised, *one.policies_listed) if r.label == policy), None))
                     for one in sums
                 ],
             }

@@ -15,7 +15,7 @@ from pytest_agentbench.core.run import Result, RunKey
 from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.report.auditor import marks_of
 from pytest_agentbench.report.comparison import compared
-from pytest_agentbench.report.failures import Divergence, from_baseline, from_expected, rerun_command, worst_first
+from pytest_agentbench.report.failures import Divergence, from_baseline, from_expected, rerun_of, worst_first
 from pytest_agentbench.report.html.overview import changes, overview
 from pytest_agentbench.report.html.policies_and_tools import ToolUse, coverage, graphs_of, policies
 from pytest_agentbench.report.html.runs import details, row, without_conversation
@@ -130,7 +130,6 @@ def _runs(document: Document, reading: Reading, use: ToolUse, *, max_bytes: int,
     levels = {
         run.key: label for (_, label), group in complexity_groups(document.results).items() for run in group
     }  # every run stands in one group at most
-    variants = {suite.path: suite.variants[0] for suite in document.suites if suite.variants}
     held = _Runs()
     for place, run in enumerate(in_order(document)):
         if place == max_runs:
@@ -141,7 +140,7 @@ def _runs(document: Document, reading: Reading, use: ToolUse, *, max_bytes: int,
             run,
             transcript,
             divergences=_divergences(run, transcript, reading),
-            rerun=rerun_command(run, variants.get(run.key.suite, ""), cassette=document.cassette, seed=document.seed),
+            rerun=rerun_of(run, document),
             path=reading.path(run) if run.transcript else "",
             earlier=earlier.get(without_attempt(run.key), ()),
         )

@@ -13,7 +13,7 @@ from pytest_agentbench.generation.tools.artifacts import GRAPH, load
 from pytest_agentbench.generation.tools.data_types import Graph
 from pytest_agentbench.generation.tools.walks.coverage import Covered
 from pytest_agentbench.report.breakdown import Matrix, PolicyMatrices, matrices
-from pytest_agentbench.report.html.shown import number, shown
+from pytest_agentbench.report.html.shown import share, shown
 from pytest_agentbench.results.document import Document
 from pytest_agentbench.results.table import Row
 
@@ -52,19 +52,13 @@ def _of_suite(found: PolicyMatrices) -> JsonValue:
 def _matrix(given: Matrix) -> JsonValue:
     return {
         "columns": [shown(name, _LABEL) for name in given.columns],
-        "cells": [[_share(cell) for cell in row] for row in given.cells],
+        "cells": [[share(cell) for cell in row] for row in given.cells],
         "holes": given.holes,
     }
 
 
 def _named(given: Row) -> list[JsonValue]:
-    return [shown(given.label, _LABEL), _share(given)]
-
-
-def _share(given: Row | None) -> JsonValue:
-    if given is None or not given.n:
-        return None
-    return [given.passed, given.n, number(given.rate), number(given.low), number(given.high)]
+    return [shown(given.label, _LABEL), share(given)]
 
 
 def _pairs(given: Sequence[tuple[str, str]]) -> JsonValue:

@@ -10,6 +10,8 @@ from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.report.calls import value_text
 from pytest_agentbench.report.table import UNICODE
+from pytest_agentbench.results.intervals import Interval
+from pytest_agentbench.results.table import Row
 
 MOST_TEXT = 6_000
 """Characters of one text that the page holds; the transcript file has the rest."""
@@ -40,6 +42,18 @@ def shown_arguments(arguments: Mapping[str, Any]) -> dict[str, str]:
 def number(value: float | None) -> float | None:
     """Give a figure with at most four decimals, or None for one that no page can show."""
     return None if value is None or not math.isfinite(value) else round(value, 4)
+
+
+def share(row: Row | None) -> JsonValue:
+    """Give what passed of how many, the rate and the ends of its interval; None where nothing was scored."""
+    if row is None or not row.n:
+        return None
+    return [row.passed, row.n, number(row.rate), number(row.low), number(row.high)]
+
+
+def ends(interval: Interval | None) -> JsonValue:
+    """Give an estimate with the ends of its interval."""
+    return None if interval is None else [number(interval.value), number(interval.low), number(interval.high)]
 
 
 def script_json(data: JsonValue) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.run import Result
-from pytest_agentbench.report.html.shown import number, shown
+from pytest_agentbench.report.html.shown import ends, shown
 from pytest_agentbench.results.intervals import Interval
 from pytest_agentbench.results.numbers import numbers_of
 from pytest_agentbench.results.variants import VariantRow, variant_row
@@ -29,7 +29,7 @@ def figures(names: Sequence[str], groups: Sequence[Sequence[Result]]) -> list[Js
         chances = [next((score.chance for score in row.agreement if score.name == own), None) for row in rows]
         lines.append((f"{own}: a pass scores higher than a failure", 2, chances))
     return [
-        {"label": shown(title, 80), "digits": digits, "cells": [_cell(one) for one in cells]}
+        {"label": shown(title, 80), "digits": digits, "cells": [ends(one) for one in cells]}
         for title, digits, cells in lines
         if any(cells)
     ]
@@ -38,7 +38,3 @@ def figures(names: Sequence[str], groups: Sequence[Sequence[Result]]) -> list[Js
 def _mean(row: VariantRow, name: str) -> Interval | None:
     found = row.number(name)
     return found.mean if found else None
-
-
-def _cell(one: Interval | None) -> JsonValue:
-    return [number(one.value), number(one.low), number(one.high)] if one else None
