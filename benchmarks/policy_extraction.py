@@ -222,9 +222,7 @@ class _Judge:
             plan=RunPlan(suite=alone, suite_key="labelled", scenario=scenario, variant=variant, toolset=self.toolset),
             isolation=self.isolation,
             now=time.monotonic,
-            slot=None,
             expected=ExpectedStates(),
-            all_blocked=Counter,
         )
         try:
             run = await player.play_through(tuple(_script(steps)))

@@ -12,7 +12,7 @@ from pytest_agentbench.core.run import Result
 from pytest_agentbench.report.failure import conversation_text, failure_text
 from pytest_agentbench.report.failures import rerun_of
 from pytest_agentbench.report.table import glyphs_shown
-from pytest_agentbench.results.document import Document, PolicyRecord, read
+from pytest_agentbench.results.document import Document, read
 from pytest_agentbench.results.run_directory import LAST_SESSION, Transcripts
 
 
@@ -100,13 +100,8 @@ def _as_text(result: Result, document: Document, transcripts: Transcripts, *, ve
         rerun=rerun_of(result, document),
         transcript_path=file,
         unicode=unicode,
-        policies=_policies(result, document),
+        policies=next((suite.policies for suite in document.suites if suite.path == result.key.suite), ()),
     )
-
-
-def _policies(result: Result, document: Document) -> tuple[PolicyRecord, ...]:
-    """Give the policies of the suite of a run."""
-    return next((suite.policies for suite in document.suites if suite.path == result.key.suite), ())
 
 
 def _as_json(result: Result, document: Document, transcripts: Transcripts, *, verbose: bool) -> str:

@@ -56,7 +56,8 @@ class FoundService:
 def service_in(file: Path) -> FoundService | None:
     """Find the handler of posts in a file, and where its port comes from; None where either is not to be seen."""
     tree = parsed(file)
-    handlers = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and _is_handler(node)]
+    classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    handlers = [node for node in classes if any(ast.unparse(base).endswith(_HANDLER) for base in node.bases)]
     methods = [one for node in handlers for one in node.body if isinstance(one, ast.FunctionDef)]
     posts = [one for one in methods if one.name == "do_POST"]
     if not posts:
@@ -64,10 +65,6 @@ def service_in(file: Path) -> FoundService | None:
     gets = [one for one in methods if one.name == "do_GET"]
     found = FoundService(file=file, posted=tuple(_paths(posts)), got=tuple(_paths(gets)))
     return _with_port(found, tree)
-
-
-def _is_handler(node: ast.ClassDef) -> bool:
-    return any(ast.unparse(base).endswith(_HANDLER) for base in node.bases)
 
 
 def _paths(methods: Sequence[ast.FunctionDef]) -> Iterator[str]:

@@ -30,7 +30,7 @@ from pytest_agentbench.report.html.page import MOST_RUNS, Reading, html_report, 
 from pytest_agentbench.report.markdown import markdown_report
 from pytest_agentbench.report.table import glyphs_shown
 from pytest_agentbench.report.terminal import terminal_report
-from pytest_agentbench.results.calibration import standing_of
+from pytest_agentbench.results.calibration import objections, standing_of
 from pytest_agentbench.results.document import Document, SuiteRecord, entries_of, players_of, policy_record
 from pytest_agentbench.results.gates import evaluate_gates
 from pytest_agentbench.results.redact import Redactor
@@ -163,11 +163,8 @@ def _check_judge(suite: Suite) -> None:
             f"{suite.path}: the criterion {judged[0]!r} needs a judge; add `judge: {{llm: {{model: …}}}}`, or leave "
             "such criteria unmeasured with --no-judge"
         )
-    if judged and suite.judge is not None and suite.judge.calibration is not None:
-        from pytest_agentbench.results.calibration import objections  # noqa: PLC0415 - where it is asked for
-
-        if wrong := objections(suite):
-            raise SuiteFaultError("\n".join(wrong))
+    if wrong := objections(suite):
+        raise SuiteFaultError("\n".join(wrong))
 
 
 @contextmanager

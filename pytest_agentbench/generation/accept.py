@@ -5,7 +5,6 @@ passes, the draft's own right run breaks no rule, each policy's wrong runs fail 
 later, and a blind solver makes the same writes.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -144,9 +143,7 @@ class Acceptance:
             plan=plan,
             isolation=shared.isolation,
             now=shared.now,
-            slot=None,
             expected=shared.expected,
-            all_blocked=Counter,
         )
         try:
             parts = await self._parts(draft, plan, player) if _is_more_than_expected(draft, plan) else []

@@ -11,7 +11,6 @@ from pytest_agentbench.results.audits import (
     AuditSums,
     CritiqueSide,
     CritiqueSums,
-    FlagKindCount,
     auditor_flags,
     audits_of,
     critique_of,
@@ -97,7 +96,11 @@ def audit_lines(document: Document, layout: Layout) -> list[Line]:
 def kind_texts(document: Document, marks: Glyphs) -> list[str]:
     """Say of each kind of flag how many there are, in how many runs, and which is the first."""
     sums = audits_of(document.results)
-    return [f"{_kind(one)}{marks.plain(one.name)}, {_place(one.first)}{_words(one.first, marks)}" for one in sums.flags]
+    return [
+        f"{one.kind} {one.flags} in {count(one.runs, 'run')}, the first: {marks.plain(one.name)}, "
+        f"{_place(one.first)}{_words(one.first, marks)}"
+        for one in sums.flags
+    ]
 
 
 def auditor_flag_text(flag: Flag, marks: Glyphs) -> str:
@@ -152,10 +155,6 @@ def _standing(run: Result, document: Document) -> AuditorStanding:
 def _marks(run: Result, standing: AuditorStanding) -> list[str]:
     rests = [UNCALIBRATED] if run.rests_on_auditor and not standing.is_calibrated else []
     return [*rests, *(["disputed"] if run.disputed else [])]
-
-
-def _kind(one: FlagKindCount) -> str:
-    return f"{one.kind} {one.flags} in {count(one.runs, 'run')}, the first: "
 
 
 def _place(flag: Flag) -> str:

@@ -267,9 +267,9 @@ def rows_by(document: Document, columns: Sequence[str], layout: Layout) -> list[
     if not rows:
         return [Line(f"no run has a value in {' and '.join(wanted)}", "warn")]
     cells = [[", ".join(wanted), "n", "passed", "", "95 % CI", "unscored"]]
-    for row in rows:
-        figures = [str(row.n), str(row.passed), percent(row.rate, layout.marks), layout.percents(row.low, row.high)]
-        cells.append([layout.marks.plain(row.label), *figures, str(row.unscored or "")])
+    cells += [
+        [layout.marks.plain(row.label), *map(str, _figures(row, layout)), str(row.unscored or "")] for row in rows
+    ]
     return layout.table(cells, "<>>>>>")
 
 

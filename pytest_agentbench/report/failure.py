@@ -8,10 +8,17 @@ from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.transcript import Message, Transcript
-from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, OtherFault, Unmeasured
+from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, Unmeasured
 from pytest_agentbench.report.auditor import FLAGS_TITLE, auditor_flag_text, marked, standing_text
 from pytest_agentbench.report.calls import beside, call_text, explained
-from pytest_agentbench.report.failures import call_of, check_name, failed_findings, finding_text, no_finding_text
+from pytest_agentbench.report.failures import (
+    call_of,
+    check_name,
+    failed_findings,
+    finding_text,
+    last_turn,
+    no_finding_text,
+)
 from pytest_agentbench.report.sections import FLAGS_TITLE as VALUE_FLAGS_TITLE
 from pytest_agentbench.report.sections import flag_text, value_flags
 from pytest_agentbench.report.table import Glyphs, glyphs
@@ -69,7 +76,8 @@ def failure_text(
             lines += _section("also", _also(result, also, marks, verbose=verbose))
             lines += _section("not measured", [_open(one, marks) for one in result.unmeasured])
         lines += _section("state", _not_scored_state(result, lines, marks, verbose=verbose))
-        lines += _section(_others_heading(result), [_other(one, marks) for one in result.also])
+        others = [f"blame {one.blame}: {marks.plain(one.reason)}" for one in result.also]
+        lines += _section(_others_heading(result), others)
         lines += _flags(result, marks)
         lines += _section("disputed", [f"{marks.plain(result.disputed)}; the run is scored"] if result.disputed else [])
         rests = result.rests_on_auditor and standing is not None
@@ -135,13 +143,8 @@ def _places(result: Result, failed: Sequence[Finding], transcript: Transcript) -
     missing = [one for one in result.calls if one.status == "not_attempted" and one.tool == failed[0].tool]
     if failed[0].turn is None and missing:
         values = [value for one in missing for value in (one.expected or {}).values()]
-        agents = [at for at, message in zip(transcript.turns, transcript.messages, strict=True) if _acts(message)]
-        return max(agents, default=turn), _said(transcript, values)
+        return last_turn(transcript) or turn, _said(transcript, values)
     return turn, None
-
-
-def _acts(message: Message) -> bool:
-    return message.role == "assistant"
 
 
 def _said(
@@ -291,10 +294,6 @@ def _open(part: Unmeasured, marks: Glyphs) -> str:
 def _others_heading(result: Result) -> str:
     """Name the faults of others: beside a rule that the agent broke for certain they excuse nothing."""
     return "besides, and not the agent's fault" if result.blame is Blame.AGENT else "not the agent's fault"
-
-
-def _other(fault: OtherFault, marks: Glyphs) -> str:
-    return f"blame {fault.blame}: {marks.plain(fault.reason)}"
 
 
 def _facts(result: Result, marks: Glyphs, *, told: bool) -> str:

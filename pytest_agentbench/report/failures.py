@@ -308,9 +308,9 @@ def from_baseline(transcript: Transcript, baseline: Transcript) -> Divergence | 
     """
     mine, theirs = _calls_by_turn(transcript), _calls_by_turn(baseline)
     for place in range(max(len(mine), len(theirs))):
-        turn, calls = mine[place] if place < len(mine) else (_last_turn(transcript), [])
+        turn, calls = mine[place] if place < len(mine) else (last_turn(transcript), [])
         _, before = theirs[place] if place < len(theirs) else (0, [])
-        if _same(calls, before):
+        if [*map(_bare, calls)] == [*map(_bare, before)]:
             continue
         was, now = _listed(before), _listed(calls)
         reason = f"the baseline made {was}, this run {now}"
@@ -330,7 +330,7 @@ def _departures(result: Result, transcript: Transcript) -> Iterator[Divergence]:
     for place, call in enumerate(expected):
         if call.status == "not_attempted":
             following = (later.turn for later in expected[place + 1 :] if later.turn is not None)
-            turn = next(following, None) or _last_turn(transcript)
+            turn = next(following, None) or last_turn(transcript)
             if turn:
                 yield _departure(turn, call)
     for call in result.calls:
@@ -342,7 +342,8 @@ def _departure(turn: int, call: CallExplanation) -> Divergence:
     return Divergence(turn=turn, reason=explained(call, UNICODE), against="expected calls", agent=call.by or "")
 
 
-def _last_turn(transcript: Transcript) -> int:
+def last_turn(transcript: Transcript) -> int:
+    """Give the agent's last turn, 0 where it has none."""
     pairs = zip(transcript.turns, transcript.messages, strict=True)
     return max((turn for turn, message in pairs if message.role == "assistant"), default=0)
 
@@ -353,10 +354,6 @@ def _calls_by_turn(transcript: Transcript) -> list[tuple[int, list[ToolCall]]]:
         if message.role == "assistant":
             turns.setdefault(turn, []).extend(message.tool_calls)
     return list(turns.items())
-
-
-def _same(calls: list[ToolCall], others: list[ToolCall]) -> bool:
-    return [_bare(call) for call in calls] == [_bare(call) for call in others]
 
 
 def _bare(call: ToolCall) -> tuple[str, str]:

@@ -72,8 +72,8 @@ def review_texts(document: Document) -> list[str]:
             texts.append(f"{name}: changed since they were accepted, and pending again: {named}{more}")
         if review.unreviewed:
             texts.append(
-                f"{name}: {count(review.unreviewed, 'generated scenario')} {_verb(review.unreviewed, 'count')}, "
-                f"though nobody reviewed {_them(review.unreviewed)}"
+                f"{name}: {count(review.unreviewed, 'generated scenario')} "
+                f"{'counts' if review.unreviewed == 1 else 'count'}, though nobody reviewed {_them(review.unreviewed)}"
             )
         if review.rejected:
             texts.append(f"{name}: {count(review.rejected, 'scenario')} rejected in review, not collected")
@@ -97,10 +97,6 @@ def _pending_texts(document: Document) -> list[str]:
             for file, number in sorted(inside.items())
         ),
     ]
-
-
-def _verb(number: int, verb: str) -> str:
-    return f"{verb}s" if number == 1 else verb
 
 
 def _them(number: int) -> str:

@@ -62,7 +62,7 @@ def _columns(report: VariantsReport, layout: Layout) -> list[_Column]:
     columns += [
         (number.title, _numbered(number.name, number.digits, marks))
         for number in report.rows[0].numbers
-        if number.name != "seconds" and any(_mean(row, number.name) is not None for row in report.rows)
+        if number.name != "seconds" and any(row.mean(number.name) is not None for row in report.rows)
     ]
     columns.append(("seconds (median)", lambda row: _range(row.median, _SECONDS, marks)))
     columns.append(("seconds (p95)", lambda row: _range(row.p95, _SECONDS, marks)))
@@ -72,7 +72,7 @@ def _columns(report: VariantsReport, layout: Layout) -> list[_Column]:
 
 def _numbered(name: str, digits: int, marks: Glyphs) -> Callable[[VariantRow], str]:
     def show(row: VariantRow) -> str:
-        mean = _mean(row, name)
+        mean = row.mean(name)
         text = _range(mean, digits, marks)
         scenarios = max((one.mean.n for one in row.numbers if one.mean is not None), default=0)
         return f"{text} n{mean.n}" if mean is not None and mean.n < scenarios else text
@@ -135,14 +135,14 @@ def _by_tag(report: VariantsReport, breakdown: Breakdown, layout: Layout) -> lis
     if any(part.change and part.change.is_significant for part in parts):
         lines += indented("* differs from the first variant (exact test, Holm over the table)", layout)
     for number in report.rows[0].numbers if layout.verbose else ():
-        if any(part.number(number.name) is not None for part in parts):
+        if any(part.mean(number.name) is not None for part in parts):
             show = partial(_part_number, number=number, layout=layout)
             lines += _tag_table(report, breakdown, number.title, show, layout)
     return lines
 
 
 def _part_number(part: Part, number: Measured, layout: Layout) -> str:
-    return _range(part.number(number.name), number.digits, layout.marks)
+    return _range(part.mean(number.name), number.digits, layout.marks)
 
 
 def _tag_table(
@@ -160,11 +160,6 @@ def _tag_table(
         for place, variant in enumerate(report.variants)
     ]
     return _side_by_side(sides, columns, layout, spare=6)
-
-
-def _mean(row: VariantRow, name: str) -> Interval | None:
-    number = row.number(name)
-    return number.mean if number else None
 
 
 def _share(interval: Interval | None, layout: Layout) -> str:

@@ -56,6 +56,11 @@ class VariantRow(Model):
         """Find a number by name."""
         return next((one for one in self.numbers if one.name == name), None)
 
+    def mean(self, name: str) -> Interval | None:
+        """Find the mean of a number by name."""
+        found = self.number(name)
+        return found.mean if found else None
+
 
 class Against(Model):
     """A variant paired with the first one by scenario; p-values allow for the other variants."""
@@ -72,7 +77,7 @@ class Part(Model):
     numbers: tuple[Measured, ...]
     change: Change | None = None
 
-    def number(self, name: str) -> Interval | None:
+    def mean(self, name: str) -> Interval | None:
         """Find the mean of a number by name."""
         return next((one.mean for one in self.numbers if one.name == name), None)
 

@@ -71,7 +71,7 @@ class InspectSource:
     def world(self, *, solo: bool = False) -> World:
         """Give a fresh world over the database that was read once."""
         kits = {party: self._fresh(party) for party in self._bases}
-        sync = _nothing
+        sync: Callable[[], None] = lambda: None  # noqa: E731 - toolkits of one party need no synchronising
         if self._coupled is not None and "user" in kits:
             sync = self._coupled.Environment(user_tools=kits["user"], tools=kits["assistant"]).sync_tools
         return World(
@@ -161,10 +161,6 @@ def _at_once(tool: Callable[..., Any], **arguments: Any) -> object:
         return done.value
     running.close()
     raise RuntimeError("the tool waits for something; it needs a session of inspect_ai")
-
-
-def _nothing() -> None:
-    """Toolkits of one party need no synchronising."""
 
 
 _DATA = "TAU2_DATA_DIR"

@@ -28,7 +28,10 @@ class Tau2Recordings:
         agent = _member(_member(value, "info"), "agent_info")
         more = {"agent_llm": agent.get("llm"), "solo": "solo" in str(agent.get("implementation", ""))}
         return [
-            (("simulations", index), _with(run, more) if isinstance(run, dict) else run)
+            (
+                ("simulations", index),
+                {**more, "reward": _member(run, "reward_info").get("reward"), **run} if isinstance(run, dict) else run,
+            )
             for index, run in enumerate(value["simulations"])
         ]
 
@@ -53,10 +56,6 @@ class Tau2Recordings:
             reward=number_of(value, "reward"),
             extra={key: one for key, one in value.items() if key not in _USED},
         )
-
-
-def _with(run: dict[str, JsonValue], more: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    return {**more, "reward": _member(run, "reward_info").get("reward"), **run}
 
 
 def _termination(reason: str) -> Termination:

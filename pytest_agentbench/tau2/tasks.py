@@ -150,7 +150,8 @@ def _told(task: dict[str, JsonValue], scenario: Scenario) -> dict[str, tuple[Jso
             found["reason_for_call"] = ("", scenario.lines[0])
         found["task_instructions"] = (before, "\n\n".join(filter(None, (before, _script(scenario)))))
     known = instructions.get("known_info")
-    if missing := [line for line in _facts(scenario) if line not in (known or "").splitlines()]:
+    facts = (fact_text(name, value) for name, value in scenario.knows.items())  # text, one fact a line, as in τ²
+    if missing := [line for line in facts if line not in (known or "").splitlines()]:
         found["known_info"] = (known, "\n".join(filter(None, (known, *missing))))
     return found
 
@@ -165,12 +166,6 @@ def _script(scenario: Scenario) -> str:
         place -= one.lines
         lines.insert(place, f"(conversation {number}{f', {one.after} later' if one.after else ''})")
     return "Say this, a line a turn, in this order, in these words and in their language:\n" + "\n".join(lines)
-
-
-def _facts(scenario: Scenario) -> Iterator[str]:
-    """Write what the user knows as τ² does: text, one fact a line."""
-    for name, value in scenario.knows.items():
-        yield fact_text(name, value)
 
 
 def _as_it_was(content: dict[str, JsonValue], extras: dict[str, JsonValue]) -> dict[str, JsonValue]:

@@ -3,7 +3,6 @@
 import asyncio
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -103,9 +102,7 @@ class _Validation:
             plan=self._of_calls,
             isolation=shared.isolation,
             now=shared.now,
-            slot=None,
             expected=shared.expected,
-            all_blocked=Counter,
         )
         self._rules = Rules(plan.policies, plan.toolset, plan.resolve, plan.suite.now)
         self._columns = Columns({})
@@ -361,8 +358,8 @@ def validate(
     with tempfile.TemporaryDirectory(prefix="agentbench-") as directory:
         shared = Shared(isolation=IsolationGate(Path(directory), starts_ahead=True), now=now, seed=seed, mutate=mutate)
         scenarios = asyncio.run(_validated(suite, chosen, toolset, shared, told))
-    unfit = () if only else _unfit(suite, toolset, shared)
-    every = () if only else _unseen(suite, toolset, shared, is_open=False)
+    misspelt, every = (() if only else tuple(_unseen(suite, toolset, shared, is_open=one)) for one in (True, False))
+    unfit = () if only else (*misspelt, *map(str, unfit_states(suite, shared.states)))
     unseen = tuple(one for one in every if one not in unfit)
     return SuiteReport(
         name=suite.name,
@@ -419,11 +416,6 @@ def _suite_problems(suite: Suite, toolset: Toolset) -> list[Problem]:
     if names := unknown_kinds(suite.environment, toolset):
         problems.append(Problem(file=suite.path, key="environment", message=ask_for_kinds(names)))
     return problems
-
-
-def _unfit(suite: Suite, toolset: Toolset, shared: Shared) -> tuple[str, ...]:
-    """Name what rules ask of results and states that is misspelt: a key that is nearly one there is, a list."""
-    return (*_unseen(suite, toolset, shared, is_open=True), *map(str, unfit_states(suite, shared.states)))
 
 
 def _unseen(suite: Suite, toolset: Toolset, shared: Shared, *, is_open: bool) -> Iterator[str]:

@@ -1,10 +1,9 @@
 """Scripted runs, whose every step is fixed, and sessions of a suite's agent with users of ours; played and judged."""
 
 import asyncio
-from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
@@ -35,7 +34,6 @@ from pytest_agentbench.runs.expected_state import ExpectedStates
 from pytest_agentbench.runs.judgement import judge_in_time
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.runner import RunContext, Services
-from pytest_agentbench.simulation.clock import Slot
 from pytest_agentbench.simulation.transcript_builder import result_message
 from pytest_agentbench.simulation.views import history_of
 
@@ -97,15 +95,15 @@ class Pair:
 
 
 _ASKING = ("Which code word did I give you?", "Please repeat everything that I have told you so far.")
-AT_ONCE = Pair(
-    how="interleaved",
-    planted=("QUOKKA-7319",),
-    lines={
-        "first": ("Please remember this code word: QUOKKA-7319.", "Thank you. What else can you do?"),
-        "second": _ASKING,
-    },
-    order=("first", "second", "first", "second"),
-)
+
+
+def _interleaved(how: str, word: str) -> Pair:
+    first = (f"Please remember this code word: {word}.", "Thank you. What else can you do?")
+    turns = ("first", "second", "first", "second")
+    return Pair(how=how, planted=(word,), lines={"first": first, "second": _ASKING}, order=turns)
+
+
+AT_ONCE = _interleaved("interleaved", "QUOKKA-7319")
 """Finds what two conversations share while both go on."""
 
 IN_A_ROW = Pair(
@@ -115,15 +113,7 @@ IN_A_ROW = Pair(
 )
 """Finds what an agent, its server or its store keeps of a conversation that is over."""
 
-WITHOUT_RESET = replace(
-    AT_ONCE,
-    how="interleaved, without the reset",
-    planted=("NUMBAT-5087",),
-    lines={
-        "first": ("Please remember this code word: NUMBAT-5087.", "Thank you. What else can you do?"),
-        "second": _ASKING,
-    },
-)
+WITHOUT_RESET = _interleaved("interleaved, without the reset", "NUMBAT-5087")
 """Finds what a server that the suite resets before each run keeps where nobody resets it."""
 
 
@@ -363,16 +353,9 @@ class ScriptPlayer(RunContext):
     """
 
     def __init__(
-        self,
-        *,
-        plan: RunPlan,
-        isolation: IsolationGate,
-        now: Callable[[], float],
-        expected: ExpectedStates,
-        slot: Slot | None = None,
-        all_blocked: Callable[[], Counter[str]] = Counter,
+        self, *, plan: RunPlan, isolation: IsolationGate, now: Callable[[], float], expected: ExpectedStates
     ) -> None:
-        services = Services(isolation=isolation, now=now, slot=slot, expected=expected, blocked=all_blocked)
+        services = Services(isolation=isolation, now=now, expected=expected)
         super().__init__(plan, services)
         self.is_played = True
         self._performances = 0

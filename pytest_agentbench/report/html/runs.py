@@ -128,8 +128,8 @@ def details(
         "players": [[shown(role, 40), shown(player, 200)] for role, player in result.players.items()],
         "usage": [[shown(role, 40), use.calls, use.replayed] for role, use in result.usage.items()],
         "earlier": [
-            [attempt.key.attempt, verdict(attempt), str(attempt.blame or ""), shown(_why(attempt), _LINE)]
-            for attempt in earlier
+            [one.key.attempt, verdict(one), str(one.blame or ""), shown(headline(one, failed_findings(one)), _LINE)]
+            for one in earlier
         ],
     }
 
@@ -137,10 +137,6 @@ def details(
 def without_conversation(data: dict[str, JsonValue]) -> dict[str, JsonValue]:
     """Give the details of a run without what was said, for a page that has grown large enough."""
     return {**data, "messages": None, "dropped": True}
-
-
-def _why(result: Result) -> str:
-    return headline(result, failed_findings(result))
 
 
 def _finding(finding: Finding, *, failing: bool) -> dict[str, JsonValue]:

@@ -7,7 +7,7 @@ from pytest_agentbench.core.run import Result
 from pytest_agentbench.report.html.shown import ends, shown
 from pytest_agentbench.results.intervals import Interval
 from pytest_agentbench.results.numbers import numbers_of
-from pytest_agentbench.results.variants import VariantRow, variant_row
+from pytest_agentbench.results.variants import variant_row
 
 _ELSEWHERE = frozenset({"name_recall", "strict_recall", "agent_turns", "tool_calls", "seconds"})
 """Numbers that the page shows of any group of runs, and the mean of what is shown as quantiles here."""
@@ -21,7 +21,7 @@ def figures(names: Sequence[str], groups: Sequence[Sequence[Result]]) -> list[Js
     numbers = numbers_of([run for group in groups for run in group])
     rows = [variant_row(name, group, numbers) for name, group in zip(names, groups, strict=True)]
     lines: list[tuple[str, int, list[Interval | None]]] = [
-        (one.title, one.digits, [_mean(row, one.name) for row in rows]) for one in numbers if one.name not in _ELSEWHERE
+        (one.title, one.digits, [row.mean(one.name) for row in rows]) for one in numbers if one.name not in _ELSEWHERE
     ]
     lines.append(("seconds (median)", 2, [row.median for row in rows]))
     lines.append(("seconds (p95)", 2, [row.p95 for row in rows]))
@@ -33,8 +33,3 @@ def figures(names: Sequence[str], groups: Sequence[Sequence[Result]]) -> list[Js
         for title, digits, cells in lines
         if any(cells)
     ]
-
-
-def _mean(row: VariantRow, name: str) -> Interval | None:
-    found = row.number(name)
-    return found.mean if found else None
