@@ -165,9 +165,7 @@ def writes(transcript: Transcript, toolset: Toolset) -> list[str]:
 
 async def ground(plan: RunPlan, isolation: IsolationGate, expected: ExpectedStates, found: Found) -> Ground | None:
     """Play the oracle of a scenario; None where it is no right run by an oracle that knows no checks."""
-    player = ScriptPlayer(
-        plan=plan, isolation=isolation, now=time.monotonic, slot=None, expected=expected, all_blocked=Counter
-    )
+    player = ScriptPlayer(plan=plan, isolation=isolation, now=time.monotonic, expected=expected)
     rules = Rules(plan.policies, plan.toolset)
     writer = Writer(plan.scenario, rules, plan.toolset)
     environment = player.new_environment(f"{player.name}-first")
