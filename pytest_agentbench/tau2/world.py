@@ -22,8 +22,7 @@ from pytest_agentbench.core.state import Difference, State
 from pytest_agentbench.core.tool import Requestor
 from pytest_agentbench.environment.diff import diff
 from pytest_agentbench.environment.json_state import merged
-from pytest_agentbench.environment.structural_sharing import LazyDict
-from pytest_agentbench.environment.structural_sharing import plain
+from pytest_agentbench.environment.structural_sharing import LazyDict, plain
 
 Database = TypeVar("Database", bound=BaseModel)
 
