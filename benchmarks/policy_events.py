@@ -17,10 +17,10 @@ from pathlib import Path
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation.draft import Draft, Loss
-from pytest_agentbench.generation.policies.events.row_checks import Ground, RowChecker
+from pytest_agentbench.generation.policies.events.row_checks import RowChecker
 from pytest_agentbench.generation.policies.events.schema import EventRow
 from pytest_agentbench.generation.policies.graph import GraphInput, shared_graph
-from pytest_agentbench.generation.policies.loader import of_suite
+from pytest_agentbench.generation.policies.pipeline import of_suite
 from pytest_agentbench.generation.policies.source import PolicySource, policy_source
 from pytest_agentbench.generation.recipe import recipe_of
 from pytest_agentbench.suites.suite_file import load_suite
@@ -65,7 +65,7 @@ async def measure(suite: Suite, count: int) -> str:
 def _rows(source: PolicySource, drafts: list[Draft]) -> tuple[int, int]:
     """Count the rows of drafts, and what a schema does not accept of them."""
     samples = source.maker.runs.samples
-    ground = Ground(samples.schema, samples.rows)
+    checker = RowChecker(samples.schema, samples.rows)
     rows = faults = 0
     for draft in drafts:
         made = [
@@ -74,7 +74,7 @@ def _rows(source: PolicySource, drafts: list[Draft]) -> tuple[int, int]:
             for row in (content if isinstance(content, list) else content.values())
         ]
         rows += len(made)
-        faults += len(RowChecker(ground).check(made))
+        faults += len(checker.check(made))
     return rows, faults
 
 

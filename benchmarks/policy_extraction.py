@@ -47,10 +47,9 @@ from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import ToolCall, Toolset
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.toolset import load_toolset
-from pytest_agentbench.generation.policies.analyst import Analyst, Dropped
+from pytest_agentbench.generation.policies.analyst import Analyst, Dropped, facts_of
 from pytest_agentbench.generation.policies.data_types import ExtractedPolicy, Extraction
 from pytest_agentbench.generation.policies.extraction import PolicyDocument, extract, extract_by_model
-from pytest_agentbench.generation.policies.facts import facts_of
 from pytest_agentbench.generation.tools.world import world_of
 from pytest_agentbench.llm.cassette.merge import merge
 from pytest_agentbench.llm.cassette.modes import Mode

@@ -32,11 +32,10 @@ from pytest_agentbench.generation.draft import (
     ANSWERS,
     Draft,
     Handling,
-    Loss,
+    LostError,
     PlannedCall,
     PolicyPart,
     Reason,
-    Stage,
     Turn,
     WrongRun,
 )
@@ -67,15 +66,6 @@ _RIGHT = WrongRun(kind="unsaid", change="nothing")
 """The script of a draft that breaks nothing."""
 
 
-class LostError(Exception):
-    """A draft became no scenario."""
-
-    def __init__(self, draft: Draft, stage: Stage, reason: Reason, detail: str = "") -> None:
-        super().__init__(f"{stage}: {reason}: {detail}")
-        told = shorten(printable(detail), _DETAIL)
-        self.loss = Loss(draft=draft.id, stage=stage, reason=reason, detail=told)
-
-
 @dataclass(kw_only=True)
 class Acceptance:
     """What drafts are held against: the suite with its rules, its tools, today's date (injected), one shared world.
@@ -95,20 +85,20 @@ class Acceptance:
         `solved` says that a blind critic found its writes already; else the blind solver has to.
         """
         self._check_data(draft)
-        scenario, *_ = [self.read(draft, form) for form in forms]  # other personas say the same lines
-        await self._validated(draft, self.plan(scenario))
+        scenario, *_ = [self.read(form) for form in forms]  # other personas say the same lines
+        await self._validated(self.plan(scenario))
         draft = await self._held_against_rules(draft, self.plan(scenario), solved=solved)
         return await self._held_later(draft, scenario)
 
-    def read(self, draft: Draft, form: dict[str, JsonValue]) -> Scenario:
+    def read(self, form: dict[str, JsonValue]) -> Scenario:
         """Read a form as a suite would; raise `LostError` where it is no scenario, or names what is not there."""
         found = form_to_scenario(form, ())
         if isinstance(found, list):
-            raise LostError(draft, "assembly", "not a scenario", "; ".join(str(one) for one in found[:3]))
+            raise LostError("assembly", "not a scenario", "; ".join(str(one) for one in found[:3]))
         scenario = found.model_copy(update={"file": str(self.suite.path)})
         alone = self.suite.model_copy(update={"scenarios": (scenario,), "policies": ()})
         if problems := check_calls(alone, self.toolset):
-            raise LostError(draft, "assembly", "a call that cannot be made", str(problems[0]))
+            raise LostError("assembly", "a call that cannot be made", str(problems[0]))
         return scenario
 
     def plan(self, scenario: Scenario, suite: Suite | None = None) -> RunPlan:
@@ -127,14 +117,14 @@ class Acceptance:
         }
         for reason, details in faults.items():
             for why in details:
-                raise LostError(draft, "acceptance", reason, why)
+                raise LostError("acceptance", reason, why)
 
-    async def _validated(self, draft: Draft, plan: RunPlan) -> None:
+    async def _validated(self, plan: RunPlan) -> None:
         """Ask what `agentbench validate` asks of one scenario; mutants are left to that command."""
         report = await validate_scenario(plan, self.shared)
         if not report.is_valid or report.vacuous:
             first = report.issues[0] if report.issues else passed_by(report.vacuous)  # also where nothing is to change
-            raise LostError(draft, "acceptance", cast("Reason", f"validation: {first.kind}"), first.message)
+            raise LostError("acceptance", cast("Reason", f"validation: {first.kind}"), first.message)
 
     async def _held_against_rules(self, draft: Draft, plan: RunPlan, *, solved: bool) -> Draft:
         """Play the draft's own right run, which must break no rule, and each wrong run of its policies."""
@@ -148,12 +138,12 @@ class Acceptance:
         try:
             parts = await self._parts(draft, plan, player) if _is_more_than_expected(draft, plan) else []
             if not solved and (why := await player.bounded(solve(draft, plan, player, self._resolve))):
-                raise LostError(draft, "acceptance", "a blind solver does something else", why)
+                raise LostError("acceptance", "a blind solver does something else", why)
         except HungError as error:
             player.runner.abandon()
-            raise LostError(draft, "acceptance", "the right run does not end", str(error)) from None
+            raise LostError("acceptance", "the right run does not end", str(error)) from None
         except AgentBenchError as error:
-            raise LostError(draft, "acceptance", "its runs cannot be played", str(error)) from None
+            raise LostError("acceptance", "its runs cannot be played", str(error)) from None
         finally:
             player.runner.close()
         return draft.model_copy(update={"policies": tuple(parts)})
@@ -162,24 +152,24 @@ class Acceptance:
         """Play the right run of a draft; give its policies with their handling."""
         rules = self._rules(plan.policies)
         run = await player.play_through(script_of(draft, rules))
-        self._check_right(draft, run, await player.judge(run))
+        self._check_right(run, await player.judge(run))
         base = await player.expecting(plan, run)
         base = base.model_copy(update={"termination": Termination.FINISHED, "blame": None, "error": None})
         trial = _Trial(draft, player, rules, base)
         known = {policy.id: policy for policy in self.suite.policies}
         return [await trial.handled(part, known.get(part.policy)) for part in draft.policies]
 
-    def _check_right(self, draft: Draft, run: Run, judgement: Judgement) -> None:
+    def _check_right(self, run: Run, judgement: Judgement) -> None:
         """Raise `LostError` where the right run breaks a rule of the suite, or does not pass."""
         wrong = [one for one in judgement.findings if one.passed is False]
         broken = next((one for one in wrong if one.kind == "policy"), None)
         failed = next((one for one in wrong if one.required), None)
         if broken:
             why = f"{broken.policy}: {broken.message}"
-            raise LostError(draft, "acceptance", "the right run breaks a rule of the suite", why)
+            raise LostError("acceptance", "the right run breaks a rule of the suite", why)
         if failed or not run.finished:
             why = f"{failed.check}: {failed.message}" if failed else run.error or run.stop_reason
-            raise LostError(draft, "acceptance", "the right run does not pass", why)
+            raise LostError("acceptance", "the right run does not pass", why)
 
     async def _held_later(self, draft: Draft, scenario: Scenario) -> Draft:
         """Move the environment's clock where it takes one; what is about the suite's own moment stays there.
@@ -197,7 +187,7 @@ class Acceptance:
             moved = self.suite.environment.model_copy(update={"now": now + timedelta(days=days)})
             suite = self.suite.model_copy(update={"environment": moved})
             try:
-                await self._validated(draft, self.plan(scenario, suite))
+                await self._validated(self.plan(scenario, suite))
             except LostError:
                 notes = (*draft.notes, LAPSES.format(days=days))
                 return draft.model_copy(update={"notes": notes, "lapses_after": days})

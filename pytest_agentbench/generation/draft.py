@@ -13,7 +13,11 @@ from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.events import ExpectedHandoff
 from pytest_agentbench.core.json_values import JsonValue, same
 from pytest_agentbench.core.scenario import ExpectedCall
+from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import ToolCall
+
+_DETAIL = 300
+"""Characters of what a loss says."""
 
 
 class Origin(Model):
@@ -321,6 +325,19 @@ class Loss(Model):
     stage: Stage
     reason: str
     detail: str = ""
+
+
+class LostError(Exception):
+    """A draft became no scenario: at which stage, and why."""
+
+    def __init__(self, stage: Stage, reason: Reason, detail: str = "") -> None:
+        super().__init__(f"{stage}: {reason}: {detail}")
+        self.stage, self.reason, self.detail = stage, reason, detail
+
+    def loss(self, draft: str) -> Loss:
+        """Give the loss of a draft by its id."""
+        told = shorten(printable(self.detail), _DETAIL)
+        return Loss(draft=draft, stage=self.stage, reason=self.reason, detail=told)
 
 
 class Source(Protocol):

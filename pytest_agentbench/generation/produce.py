@@ -18,10 +18,10 @@ from pytest_agentbench.core.modifier import MODIFIER_NAMES, ModifierSpec
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import Toolset
-from pytest_agentbench.generation.accept import Acceptance, LostError
+from pytest_agentbench.generation.accept import Acceptance
 from pytest_agentbench.generation.assemble import notes_of, scenario_forms, scenario_id
 from pytest_agentbench.generation.decidable import rows_of
-from pytest_agentbench.generation.draft import Draft, Loss, Source
+from pytest_agentbench.generation.draft import Draft, Loss, LostError, Source
 from pytest_agentbench.generation.language.critic import Critic, Why
 from pytest_agentbench.generation.language.wording import (
     ConversationBrief,
@@ -175,7 +175,7 @@ class Production:
             draft = self._varied(await self._worded(planned))
             draft = await self._acceptance.accept(draft, self._forms(draft), solved=self.critic is not None)
         except LostError as error:
-            return Finished(id=planned.id, planned=mark, loss=error.loss)
+            return Finished(id=planned.id, planned=mark, loss=error.loss(planned.id))
         return Finished(id=planned.id, planned=mark, draft=draft)
 
     def _forms(self, draft: Draft) -> tuple[dict[str, Any], ...]:
@@ -193,17 +193,17 @@ class Production:
         try:
             found = await self.wording.lines(brief)
         except UnusableAnswerError as error:
-            raise LostError(planned, "wording", "the model gives no usable answer", str(error)) from None
+            raise LostError("wording", "the model gives no usable answer", str(error)) from None
         draft = self._guarded(planned, found)
         if self.critic is None:
             return draft
         try:
             opinion = await self.critic.review(draft, rows_of(draft, self.state))
         except UnusableAnswerError as error:
-            raise LostError(draft, "critic", "the model gives no usable answer", str(error)) from None
+            raise LostError("critic", "the model gives no usable answer", str(error)) from None
         self._verdicts.append(opinion.why)
         if opinion.why:
-            raise LostError(draft, "critic", opinion.why, opinion.detail)
+            raise LostError("critic", opinion.why, opinion.detail)
         if opinion.odd and isinstance(self.wording, ModelWording):
             with suppress(LostError, UnusableAnswerError):  # the first words were odd, and right
                 anew = self._guarded(planned, await self.wording.lines(brief, found, opinion.odd))
@@ -214,13 +214,13 @@ class Production:
     def _guarded(self, planned: Draft, found: ConversationLines) -> Draft:
         """Give the draft these lines and people; raise `LostError` where the guard finds a fault."""
         if found.absurd:
-            raise LostError(planned, "wording", "absurd", found.absurd)
+            raise LostError("wording", "absurd", found.absurd)
         for stage, reason, fault in faults_of(found, planned, self._rules):
             if stage != "persona" or self._has_model:  # a plain persona has the values as they are
-                raise LostError(planned, stage, reason, fault)
+                raise LostError(stage, reason, fault)
         worded = found.of(planned, self._rules).model_copy(update={"worded_by": self.wording.name})
         if not worded.calls and not any(turn.refused for turn in worded.turns):
-            raise LostError(planned, "wording", "cut to nothing")
+            raise LostError("wording", "cut to nothing")
         return worded
 
     def _varied(self, draft: Draft) -> Draft:
@@ -229,7 +229,7 @@ class Production:
         specs = [ModifierSpec(name=name) for name in MODIFIER_NAMES]
         tools = self.toolset.of("assistant")
         for place, persona in enumerate(draft.personas[1:], start=1):
-            scenario = self._acceptance.read(draft, self._forms(draft)[place])
+            scenario = self._acceptance.read(self._forms(draft)[place])
             fitting, _ = plan_modifiers(specs, scenario, self.state, seed=self._recipe.seed, tools=tools)
             chosen = (fitting[(place - 1) % len(fitting)].name,) if fitting else ()
             personas.append(persona.model_copy(update={"modifiers": persona.modifiers or chosen}))

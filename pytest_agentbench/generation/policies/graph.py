@@ -1,20 +1,26 @@
 """The policy graph (§3.1.1): which policies matter in one conversation, and how hard each is to keep.
 
 Weights come from what policies share (headings, tools, columns), or from a model, in blocks: one question scores up to
-144 pairs, where IntellAgent asks one for each.
+144 pairs, where IntellAgent asks one for each. What earlier runs show corrects them (future work of the paper, §5): it
+is weighed against the graph as it was, as if that rested on some conversations too, so that a pair never seen together
+is not thereby impossible.
 """
 
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, combinations_with_replacement
+from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
 from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.errors import ResultsError, SuiteFaultError
+from pytest_agentbench.core.names import count
+from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.generation.policies.data_types import (
     MOST_LIKELY,
@@ -27,6 +33,7 @@ from pytest_agentbench.generation.policies.data_types import (
 from pytest_agentbench.generation.policies.extraction import GENERAL
 from pytest_agentbench.generation.policies.model_question import Answer, ask
 from pytest_agentbench.llm.protocols import Chat
+from pytest_agentbench.results.document import read
 
 if TYPE_CHECKING:
     import networkx
@@ -199,3 +206,66 @@ def as_networkx(graph: PolicyGraph) -> "networkx.Graph[str]":
     met = (edge for edge in graph.edges if edge.weight > 0 and edge.source != edge.target)
     net.add_weighted_edges_from((edge.source, edge.target, edge.weight) for edge in met)
     return net
+
+
+PRIOR = 5.0
+"""Conversations that the graph as it was counts for; as many real ones weigh the same."""
+PRIOR_RUNS = 4.0
+"""Runs that a challenge as it was counts for."""
+_MIDDLING = 3
+
+
+def results_in(files: Iterable[Path]) -> list[Result]:
+    """Read results files; raise `SuiteFaultError` for one that is none."""
+    try:
+        return [one for file in files for one in read(file).results]
+    except ResultsError as error:
+        raise SuiteFaultError(f"generate.traces: of policies, these are results files: {error}") from error
+
+
+def learn_weights(graph: PolicyGraph, conversations: Iterable[Collection[str]]) -> PolicyGraph:
+    """Correct weights by conversations, each as the ids of the policies that mattered in it.
+
+    What is seen of a pair is the share of the conversations about one of the two, whichever is rarer, that were about
+    both, times 10.
+    """
+    names = [policy.id for policy in graph.policies]
+    seen = [set(one).intersection(names) for one in conversations]
+    alone = Counter(policy for one in seen for policy in one)
+    both = Counter(frozenset(pair) for one in seen for pair in combinations(one, 2))
+    known = {frozenset((edge.source, edge.target)): edge for edge in graph.edges}
+    edges = []
+    for one, other in combinations(names, 2):
+        pair = frozenset((one, other))
+        before = known.get(pair, PolicyEdge(source=one, target=other, weight=0))
+        count = min(alone[one], alone[other])
+        weight = (PRIOR * before.weight + MOST_LIKELY * both[pair]) / (PRIOR + count)
+        edges.append(before.model_copy(update={"weight": round(min(weight, MOST_LIKELY), 2)}))
+    return graph.model_copy(update={"edges": tuple(edges), "weights": "conversations"})
+
+
+def policies_of_results(results: Iterable[Result]) -> list[tuple[str, ...]]:
+    """Give for each scored run the policies that it exercised; those in which none is known are out.
+
+    What nobody reviewed, or somebody else than the agent spoilt, says nothing of what conversations are about.
+    """
+    found = [tuple(one.policy for one in result.policies if one.exercised) for result in results if result.scored]
+    return [one for one in found if one]
+
+
+def other_challenges(graph: PolicyGraph, results: Sequence[Result]) -> Iterator[str]:
+    """Say of each policy whose challenge runs contradict what it is, what they show, and in how many.
+
+    A challenge stands for a failure rate of (challenge - 0.5) / 5, so that the five split 0 to 1 evenly; what was seen
+    is weighed against the rate that the challenge so far stands for, or a middling one where it had none.
+    """
+    judged = [one for result in results if result.scored for one in result.policies]
+    runs = Counter(one.policy for one in judged if one.exercised and one.kept is not None)
+    broken = Counter(one.policy for one in judged if one.exercised and one.kept is False)
+    for one in graph.policies:
+        rate = (PRIOR_RUNS * ((one.challenge or _MIDDLING) - 0.5) / 5 + broken[one.id]) / (PRIOR_RUNS + runs[one.id])
+        challenge = min(5, 1 + int(rate * 5))
+        if runs[one.id] and challenge != one.challenge:
+            said = f"its challenge is {one.challenge}" if one.challenge else "it has no challenge"
+            seen = f"{broken[one.id]} of {count(runs[one.id], 'run')}"
+            yield f"{one.id}: {said}; broken in {seen}, it would be {challenge}"

@@ -13,8 +13,8 @@ from pytest_agentbench.core.tool import Toolset, ToolSpec
 from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.generation.draft import Draft, Loss
 from pytest_agentbench.generation.policies.data_types import PolicyGraph, PolicySet, Sampling
-from pytest_agentbench.generation.policies.events.events import UNPLANNED, EventMaker
-from pytest_agentbench.generation.policies.events.planner import Planner
+from pytest_agentbench.generation.policies.events.events import EventMaker
+from pytest_agentbench.generation.policies.events.planner import UNPLANNED, Planner
 from pytest_agentbench.generation.policies.events.requests import Request, ToolArguments
 from pytest_agentbench.generation.policies.events.right_run import RightRuns
 from pytest_agentbench.generation.policies.events.row_checks import Validator
@@ -153,7 +153,7 @@ async def policy_source(
         rows=rows,
         seed=recipe.seed,
         tools_of={policy: names for policy, names in named.items() if policy not in left_out},
-        model_rows=ModelRows(rower, rows.samples, checks, rows.ground) if rower is not None else None,
+        model_rows=ModelRows(rower, rows.samples, rows.checker) if rower is not None else None,
     )
     kept = tuple(one for one in graph.policies if one.id not in left_out)
     edges = [

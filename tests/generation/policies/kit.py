@@ -14,7 +14,7 @@ from pytest_agentbench.environment.state_files import parse
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation.draft import Draft, Loss
 from pytest_agentbench.generation.policies.graph import GraphInput, shared_graph
-from pytest_agentbench.generation.policies.loader import of_suite
+from pytest_agentbench.generation.policies.pipeline import of_suite
 from pytest_agentbench.generation.policies.source import PolicySource, policy_source
 from pytest_agentbench.suites.suite_file import load_suite
 

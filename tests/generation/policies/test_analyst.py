@@ -8,10 +8,9 @@ from random import Random
 from benchmarks.policy_extraction import Labels, score, score_rules
 from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.environment.toolset import load_toolset
-from pytest_agentbench.generation.policies.analyst import Analyst
+from pytest_agentbench.generation.policies.analyst import Analyst, Facts, facts_of
 from pytest_agentbench.generation.policies.data_types import ExtractedPolicy
 from pytest_agentbench.generation.policies.extraction import PolicyDocument, extract
-from pytest_agentbench.generation.policies.facts import Facts, facts_of
 from pytest_agentbench.generation.tools.world import world_of
 from pytest_agentbench.suites.suite_file import load_suite
 from tests.tables import each

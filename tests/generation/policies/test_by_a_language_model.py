@@ -17,9 +17,8 @@ import pytest
 from benchmarks.policy_extraction import Labels, measured
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.environment.toolset import load_toolset
-from pytest_agentbench.generation.policies.analyst import Analysis, Analyst
+from pytest_agentbench.generation.policies.analyst import Analysis, Analyst, facts_of
 from pytest_agentbench.generation.policies.extraction import PolicyDocument, extract
-from pytest_agentbench.generation.policies.facts import facts_of
 from pytest_agentbench.generation.policies.review import review
 from pytest_agentbench.generation.tools.world import world_of
 from pytest_agentbench.llm.cassette.modes import Mode

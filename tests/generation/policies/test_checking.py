@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_agentbench.generation.policies.events.row_checks import Ground, RowChecker
+from pytest_agentbench.generation.policies.events.row_checks import RowChecker
 from pytest_agentbench.generation.policies.events.rows import RowMaker, RowsError
 from pytest_agentbench.generation.policies.events.samples import Samples, dependency_order
 from pytest_agentbench.generation.policies.events.schema import (
@@ -28,7 +28,7 @@ BILL = {"bill_id": "b1", "person": "p1", "state": "due", "total": 2.5}
 
 def faults(table, **values):
     """Give what is said about one row beside one person."""
-    return RowChecker(Ground(sqlite_schema(DDL), PEOPLE)).faults(EventRow(table=table, values=values))
+    return RowChecker(sqlite_schema(DDL), PEOPLE).check([EventRow(table=table, values=values)])
 
 
 @each(
@@ -74,10 +74,10 @@ def test_validators_of_the_user_have_the_last_word():
         raise ValueError("never")
 
     row = EventRow(table="bills", values=BILL)
-    ground = Ground(sqlite_schema(DDL), PEOPLE)
+    schema = sqlite_schema(DDL)
 
-    assert RowChecker(ground, [one]).faults(row)[0].startswith("bills: no bills under 3: ")
-    assert RowChecker(ground, [other]).faults(row)[0].startswith("bills: never: ")
+    assert RowChecker(schema, PEOPLE, [one]).check([row])[0].startswith("bills: no bills under 3: ")
+    assert RowChecker(schema, PEOPLE, [other]).check([row])[0].startswith("bills: never: ")
     assert seen == [1]
 
 
@@ -90,8 +90,8 @@ def test_circles_are_put_in_some_order_and_may_refer_to_later_rows():
     pair = [EventRow(table="a", values={"id": "a1", "b": "b1"}), EventRow(table="b", values={"id": "b1", "a": "a1"})]
 
     assert sorted(dependency_order(schema)) == ["a", "b"]
-    assert RowChecker(Ground(schema, {})).check(pair) == []
-    assert len(RowChecker(Ground(schema, {})).check(pair[:1])) == 1
+    assert RowChecker(schema, {}).check(pair) == []
+    assert len(RowChecker(schema, {}).check(pair[:1])) == 1
 
 
 def test_a_schema_with_a_circle_gives_rows():

@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.policy_extraction import Labels, score
-from pytest_agentbench.generation.policies.document import blocks
-from pytest_agentbench.generation.policies.extraction import PolicyDocument, extract
+from pytest_agentbench.generation.policies.extraction import PolicyDocument, blocks, extract
 from tests.growth import growth
 from tests.tables import each
 

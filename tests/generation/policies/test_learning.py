@@ -9,8 +9,8 @@ from pytest_agentbench.core.errors import SuiteFaultError
 from pytest_agentbench.core.run import PolicyOutcome
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation.policies.data_types import PolicyGraph
+from pytest_agentbench.generation.policies.graph import learn_weights, other_challenges, policies_of_results
 from pytest_agentbench.generation.policies.pipeline import run
-from pytest_agentbench.generation.policies.run_evidence import learn_weights, other_challenges, policies_of_results
 from pytest_agentbench.results.document import Document, write
 from pytest_agentbench.suites.suite_file import load_suite
 from tests.generation.policies.airline import airline

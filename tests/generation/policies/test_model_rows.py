@@ -34,7 +34,7 @@ def answer(rows: FreshRows, **changes) -> str:
 async def filled(maker: RowMaker, rows: FreshRows, *answers: str) -> FreshRows:
     """Have a model with these answers fill the rows in."""
     chat = PlayedChat(*answers)
-    return await ModelRows(chat, maker.samples, (), maker.ground)(rows, Random(1))
+    return await ModelRows(chat, maker.samples, maker.checker)(rows, Random(1))
 
 
 async def test_keys_and_words_of_a_model_are_carried_to_every_row(tmp_path):

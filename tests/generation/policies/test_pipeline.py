@@ -7,7 +7,7 @@ from pytest_agentbench.core.errors import AgentBenchError
 from pytest_agentbench.core.suite import GenerateSpec
 from pytest_agentbench.generation.policies.data_types import ExtractedPolicy, Extraction
 from pytest_agentbench.generation.policies.graph import GraphInput, shared_graph
-from pytest_agentbench.generation.policies.loader import PolicyFolder
+from pytest_agentbench.generation.policies.pipeline import PolicyFolder
 from pytest_agentbench.generation.policies.review import read_forms, review
 from pytest_agentbench.generation.policies.source import levels_of, sets_of
 from pytest_agentbench.generation.run import Asked, Changes, generate

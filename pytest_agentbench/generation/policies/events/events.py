@@ -16,12 +16,11 @@ from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.generation.draft import (
     Draft,
     Loss,
+    LostError,
     Origin,
     Owner,
     PlannedCall,
     PolicyPart,
-    Reason,
-    Stage,
     Stated,
     Turn,
     WrongRun,
@@ -33,7 +32,7 @@ from pytest_agentbench.generation.policies.data_types import PolicySet
 from pytest_agentbench.generation.policies.events.planner import PlanError, Planner
 from pytest_agentbench.generation.policies.events.requests import Request, cells_of
 from pytest_agentbench.generation.policies.events.right_run import RightRuns
-from pytest_agentbench.generation.policies.events.rows import FreshRows, ModelRows, RowMaker, RowsError
+from pytest_agentbench.generation.policies.events.rows import FreshRows, ModelRows, RowMaker
 from pytest_agentbench.generation.policies.events.rulebook import (
     CHANGES,
     ENDINGS,
@@ -57,21 +56,10 @@ _REMEMBERED = 80
 _MOST_WRONG = 3
 """Wrong runs of one policy that a draft carries."""
 
-UNPLANNED: Final = "no request decides it"
-"""Why a set became no event where none of its owners' requests, made before, go together so."""
-
 _IDLE: Final = "an agent that does nothing is right"
 """Why an event is tried with one more request that is done, then with a question that the user could answer itself."""
 
 _STRANGER = "asks about what belongs to somebody else"
-
-
-class EventError(Exception):
-    """An event that became none: at which stage, and why."""
-
-    def __init__(self, stage: Stage, reason: Reason, detail: str) -> None:
-        super().__init__(f"{stage}: {reason}: {detail}")
-        self.stage, self.reason, self.detail = stage, reason, detail
 
 
 @dataclass(kw_only=True)
@@ -91,7 +79,7 @@ class EventMaker:
 
     async def make(self, one: PolicySet, *, language: str = "en") -> Draft | Loss:
         """Give the draft of a set, or how it was lost. The same set and seed give the same draft."""
-        last, idle = EventError("plan", "not tried", ""), 0
+        last, idle = LostError("plan", "not tried"), 0
         for attempt in range(1, _ATTEMPTS + 1):
             random = Random(f"{self.seed}/{one.id}/{'+'.join(one.policies)}/{one.repeat}/{attempt}")  # noqa: S311 - a choice
             named = {policy: self.tools_of[policy] for policy in one.policies if policy in self.tools_of}
@@ -104,14 +92,12 @@ class EventMaker:
                 return event.draft(one, parts, language, attempt)
             except PlanError as error:
                 if idle != 1:
-                    last = EventError("plan", UNPLANNED, str(error))
+                    last = error
                     break  # the same for every attempt
                 idle += 1
-            except RowsError as error:
-                last = EventError("rows", "inconsistent row", str(error))
-            except EventError as error:
+            except LostError as error:
                 last, idle = error, idle + (error.reason == _IDLE)
-        return Loss(draft=one.id, stage=last.stage, reason=last.reason, detail=shorten(printable(last.detail), 300))
+        return last.loss(one.id)
 
     async def _rows(self, root: Place, acts: Sequence[Act], random: Random) -> FreshRows:
         """Make rows like the owner's and those that the requests are about."""
@@ -123,7 +109,7 @@ class EventMaker:
         owned = {place for table in samples.owned(root[0]) for place in samples.focuses(root, table)}
         for place in named:
             if place in owned and place not in cluster.rows:
-                raise EventError("rows", "not one event", f"a row of {place[0]} is not among its rows")
+                raise LostError("rows", "not one event", f"a row of {place[0]} is not among its rows")
         fresh = self.rows.make(cluster, random)
         return await self.model_rows(fresh, random) if self.model_rows is not None else fresh
 
@@ -155,13 +141,13 @@ class _Event:
                     executed = await self._call(opened, call)
                     if executed.answer.error:
                         detail = f"{call.tool}: {executed.answer.content}"
-                        raise EventError("hydration", "a call fails on fresh rows", detail)
+                        raise LostError("hydration", "a call fails on fresh rows", detail)
                     done.append(call)
                 if act.ending != "done":
                     later.append((act.request, list(done)))
             writes = [call for call in done if self.executed[call].answer.wrote]
             if len(writes) > 1 and self.initial is not None and await opened.snapshot() == self.initial:
-                raise EventError("plan", "its end is its beginning", ", ".join(call.tool for call in writes))
+                raise LostError("plan", "its end is its beginning", ", ".join(call.tool for call in writes))
         for request, before in later:
             async with self.runs.world.open(self.state) as opened:
                 for call in before:
@@ -171,12 +157,12 @@ class _Event:
             if executed.answer.error and alone is not None and not alone.answer.error:
                 # a booking is cancelled before: that is why it cannot be extended by too many nights
                 detail = f"{request.tool}: {executed.answer.content}"
-                raise EventError("plan", "a request is refused for what was done before it", detail)
+                raise LostError("plan", "a request is refused for what was done before it", detail)
         self.acts = tuple(map(self._worded, self.acts))
         self.turns = self._telling(self._turns(), asks_of_itself=asks_of_itself)
         is_told = any(turn.wanted for turn in self.turns) or any(act.words for act in self.acts)
         if not (writes or is_told) and later:
-            raise EventError("plan", _IDLE, self.acts[-1].request.tool)
+            raise LostError("plan", _IDLE, self.acts[-1].request.tool)
 
     def _worded(self, act: Act) -> Act:
         """Give an act with what must be said of the answers on fresh rows: a receipt bears another number there."""
@@ -191,7 +177,7 @@ class _Event:
         arguments = call.arguments(rows, self.runs.samples)
         answer = await opened.call(call.tool, arguments)
         if answer.hung or answer.crashed or answer.unreachable:
-            raise EventError("hydration", "a call does not come back", f"{call.tool}: {answer.content}")
+            raise LostError("hydration", "a call does not come back", f"{call.tool}: {answer.content}")
         state = await opened.snapshot() if self.runs.book.reads_state and answer.wrote else None
         self.executed[call] = ExecutedCall(call.tool, arguments, answer, state)
         return self.executed[call]
@@ -200,20 +186,20 @@ class _Event:
         """Hold the right run against every rule of the suite, and find which wrong runs each rule tells apart."""
         judged = self.runs.book.judged(self.acts, self.executed, self.initial, policies)
         if judged.broken:
-            raise EventError("plan", "the right run breaks a rule", ", ".join(sorted(judged.broken)))
+            raise LostError("plan", "the right run breaks a rule", ", ".join(sorted(judged.broken)))
         self.decides = judged.decides
 
     def part(self, policy: str, tools: frozenset[str] | None) -> PolicyPart:
-        """Say how a policy takes part; one without a rule by `tools`. Raise `EventError` where it does not."""
+        """Say how a policy takes part; one without a rule by `tools`. Raise `LostError` where it does not."""
         if tools is not None:
             called = [call.tool for act in self.acts for call in (act.request, *act.calls)]
             about = sorted(tools.intersection(called))
             if not about:
-                raise EventError("plan", "not involved", f"{policy} is about none of the calls")
+                raise LostError("plan", "not involved", f"{policy} is about none of the calls")
             return PolicyPart(policy=policy, involves=f"it names {about[0]}", reason="it has no rule")
         ways = self.decides.get(policy)
         if not ways:
-            raise EventError("plan", "not involved", f"no wrong run of this event breaks {policy}")
+            raise LostError("plan", "not involved", f"no wrong run of this event breaks {policy}")
         runs = tuple(map(self._wrong_run, ways[:_MOST_WRONG]))
         return PolicyPart(
             policy=policy,

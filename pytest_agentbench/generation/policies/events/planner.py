@@ -9,8 +9,9 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from random import Random
-from typing import TypeVar
+from typing import Final, TypeVar
 
+from pytest_agentbench.generation.draft import LostError
 from pytest_agentbench.generation.policies.events.requests import Request
 from pytest_agentbench.generation.policies.events.right_run import RightRuns, Tried, refused_otherwise
 from pytest_agentbench.generation.policies.events.rulebook import ENDINGS, Act, Deviation
@@ -43,11 +44,17 @@ _MOST_ALIKE = 2
 _MOST_PAIRED = 24
 """Requests about a policy that are held against those about another."""
 
+UNPLANNED: Final = "no request decides it"
+"""Why a set became no event where none of its owners' requests, made before, go together so."""
+
 T = TypeVar("T")
 
 
-class PlanError(Exception):
+class PlanError(LostError):
     """No event can be planned for a set; says why."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__("plan", UNPLANNED, detail)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,7 +173,7 @@ class Planner:
             try:
                 acts = _chosen(await self.options(root), policies, tools_of, random, same_row=same_row, busy=busy)
             except PlanError as error:
-                why = str(error)
+                why = error.detail
                 continue
             if not (broken := (await self.runs.judged(acts)).broken):
                 return root, acts

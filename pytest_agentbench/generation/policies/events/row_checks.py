@@ -18,85 +18,75 @@ _PYTHON: dict[str, tuple[type, ...]] = {"text": (str,), "integer": (int,), "real
 _SHOWN = 120
 
 
-class Ground:
-    """The rows of the suite's own state, indexed once for all events, and an empty database that knows the CHECKs."""
-
-    def __init__(self, schema: Schema, existing: Rows) -> None:
-        self.schema = schema
-        self.rows = existing
-        self.engine: sqlite3.Connection | None = None
-        if schema.ddl:
-            self.engine = sqlite3.connect(":memory:", isolation_level=None)
-            self.engine.executescript(schema.ddl)
-            self.engine.execute("PRAGMA foreign_keys = OFF")  # keys and references are decided here
-        self._known: dict[tuple[str, tuple[str, ...]], frozenset[str]] = {}
-
-    def holds(self, table: str, columns: tuple[str, ...], value: str) -> bool:
-        """Whether a value stands in some columns of a table."""
-        if (table, columns) not in self._known:
-            self._known[table, columns] = frozenset(_value(row, columns) for row in self.rows.get(table, ()))
-        return value in self._known[table, columns]
-
-
 class RowChecker:
-    """Takes rows one after the other, beside those that are there already, which are not checked."""
+    """Checks the rows of an event beside those of the suite's own state (`existing`), which are not checked."""
 
-    def __init__(self, ground: Ground, validators: Sequence[Validator] = ()) -> None:
-        self._ground = ground
-        self._rows: Rows = {}
+    def __init__(self, schema: Schema, existing: Rows, validators: Sequence[Validator] = ()) -> None:
+        self._schema = schema
+        self._existing = existing
         self._validators = validators
+        self._engine: sqlite3.Connection | None = None
+        if schema.ddl:  # an empty database knows the CHECKs; keys and references are decided here
+            self._engine = sqlite3.connect(":memory:", isolation_level=None)
+            self._engine.executescript(schema.ddl)
+            self._engine.execute("PRAGMA foreign_keys = OFF")
+        self._values: dict[tuple[str, tuple[str, ...]], frozenset[str]] = {}
 
     def check(self, rows: Iterable[EventRow]) -> list[str]:
-        """Give the faults of rows in their order; each is taken, so that one fault is not told as many.
+        """Give the faults of rows in their order, in words that a writer can act on; [] is right.
 
-        Rows that refer to each other in a circle are no fault: a reference may lead to a later row.
+        Each row is taken, so that one fault is not told as many. Rows that refer to each other in a circle are no
+        fault: a reference may lead to a later row.
         """
-        rows, found = list(rows), list[str]()
-        for position, row in enumerate(rows):
-            found += self.faults(row, rows[position + 1 :])
-            self._rows.setdefault(row.table, []).append(dict(row.values))
+        left, before, found = list(rows), Rows(), list[str]()
+        while left:
+            row = left.pop(0)
+            found += self._faults(row, before, left)
+            before.setdefault(row.table, []).append(row.values)
         return found
 
-    def faults(self, row: EventRow, later: Sequence[EventRow] = ()) -> list[str]:
-        """Say what is wrong with a row, in words that a writer can act on; [] is right."""
-        table, values = self._ground.schema.get(row.table), row.values
+    def _faults(self, row: EventRow, before: Rows, later: Sequence[EventRow]) -> list[str]:
+        table, values = self._schema.get(row.table), row.values
         if table is None:
-            known = ", ".join(sorted(one.name for one in self._ground.schema.tables))
+            known = ", ".join(sorted(one.name for one in self._schema.tables))
             return [f"there is no table {row.table!r}; tables are {known}"]
         names = ", ".join(sorted(column.name for column in table.columns))
         found = [
             *(f"{table.name} has no column {name!r}; it has {names}" for name in values if table.column(name) is None),
             *(f"{table.name}.{fault}" for one in table.columns for fault in _column_faults(one, table, values)),
-            *self._twins(table, values),
-            *(fault for link in table.references for fault in self._dangling(table, link, values, later)),
+            *self._twins(table, values, before),
+            *(fault for link in table.references for fault in self._dangling(table, link, values, before, later)),
         ]
-        return found or self._engine_faults(table, values) or self._validator_faults(table, values)
+        return found or self._engine_faults(table, values) or self._validator_faults(table, values, before)
 
-    def _twins(self, table: Table, values: Mapping[str, Any]) -> Iterator[str]:
+    def _twins(self, table: Table, values: Mapping[str, Any], before: Rows) -> Iterator[str]:
         for columns in dict.fromkeys((table.key, *table.unique) if table.key else table.unique):
             is_whole = all(values.get(column) is not None for column in columns)
-            if is_whole and self._has(table.name, columns, _value(values, columns)):
+            if is_whole and self._stands(table.name, columns, _value(values, columns), before):
                 yield f"{table.name}: {_shown(columns, values)} stands in another row already"
 
     def _dangling(
-        self, table: Table, link: Reference, values: Mapping[str, Any], later: Sequence[EventRow]
+        self, table: Table, link: Reference, values: Mapping[str, Any], before: Rows, later: Sequence[EventRow]
     ) -> Iterator[str]:
         if not link.target or any(values.get(column) is None for column in link.columns):
             return
         wanted = _value(values, link.columns)
         beside = [values if link.table == table.name else {}, *(one.values for one in later if one.table == link.table)]
         is_there = any(_value(one, link.target) == wanted for one in beside)
-        if not is_there and not self._has(link.table, link.target, wanted):
+        if not is_there and not self._stands(link.table, link.target, wanted, before):
             shown = _shown(link.columns, values)
             yield f"{table.name}: {shown} refers to a row of {link.table} that does not exist"
 
-    def _has(self, table: str, columns: tuple[str, ...], value: str) -> bool:
-        fresh = self._rows.get(table, ())
-        return self._ground.holds(table, columns, value) or any(_value(row, columns) == value for row in fresh)
+    def _stands(self, table: str, columns: tuple[str, ...], value: str, before: Rows) -> bool:
+        """Whether a value stands in some columns of a table; what the state holds is indexed once for all events."""
+        if (table, columns) not in self._values:
+            self._values[table, columns] = frozenset(_value(row, columns) for row in self._existing.get(table, ()))
+        is_fresh = any(_value(row, columns) == value for row in before.get(table, ()))
+        return is_fresh or value in self._values[table, columns]
 
     def _engine_faults(self, table: Table, values: Mapping[str, Any]) -> list[str]:
         """Ask SQLite for what its CHECKs say."""
-        engine = self._ground.engine
+        engine = self._engine
         if engine is None:
             return []
         columns, marks = ", ".join(quote(name) for name in values), ", ".join("?" * len(values))
@@ -113,11 +103,9 @@ class RowChecker:
             engine.rollback()
         return []
 
-    def _validator_faults(self, table: Table, values: Mapping[str, Any]) -> list[str]:
-        if not self._validators:
-            return []
-        ground = self._ground.rows
-        rows = {name: [*ground.get(name, ()), *self._rows.get(name, ())] for name in chain(ground, self._rows)}
+    def _validator_faults(self, table: Table, values: Mapping[str, Any], before: Rows) -> list[str]:
+        names = chain(self._existing, before) if self._validators else ()
+        rows = {name: [*self._existing.get(name, ()), *before.get(name, ())] for name in names}
         for validator in self._validators:
             try:
                 wrong = validator(table.name, dict(values), rows)

@@ -20,7 +20,8 @@ from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import UnusableAnswerError
 from pytest_agentbench.core.names import readable
 from pytest_agentbench.core.text import without_accents
-from pytest_agentbench.generation.policies.events.row_checks import Ground, RowChecker, Validator
+from pytest_agentbench.generation.draft import LostError
+from pytest_agentbench.generation.policies.events.row_checks import RowChecker, Validator
 from pytest_agentbench.generation.policies.events.samples import Cluster, Place, Samples
 from pytest_agentbench.generation.policies.events.schema import EventRow, Table, personal
 from pytest_agentbench.generation.policies.model_question import Answer, ask
@@ -47,8 +48,11 @@ Renamed = Mapping[str, str | int]
 """Fresh keys by those that they stand for."""
 
 
-class RowsError(Exception):
+class RowsError(LostError):
     """No consistent rows could be made; says which row is at fault and why."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__("rows", "inconsistent row", detail)
 
 
 @dataclass(kw_only=True)
@@ -61,7 +65,7 @@ class RowMaker:
 
     def __post_init__(self) -> None:
         """Note every text that stands in the state, so that fresh ones differ."""
-        self.ground = Ground(self.samples.schema, self.samples.rows)
+        self.checker = RowChecker(self.samples.schema, self.samples.rows, self.validators)
         values = (value for rows in self.samples.rows.values() for row in rows for value in row.values())
         self._texts |= {str(value) for value in values if isinstance(value, str | int)}
 
@@ -75,7 +79,7 @@ class RowMaker:
                 place: row.model_copy(update={"values": self._values(place, renamed, random)})
                 for place, row in symbolic.items()
             }
-            faults = RowChecker(self.ground, self.validators).check(fresh.values())
+            faults = self.checker.check(fresh.values())
             if not faults:
                 return fresh
         raise RowsError(faults[0])
@@ -296,8 +300,7 @@ class ModelRows:
 
     chat: Chat
     samples: Samples
-    validators: Sequence[Validator]
-    ground: Ground
+    checker: RowChecker
 
     async def __call__(self, fresh: FreshRows, random: Random) -> FreshRows:
         """Give the rows with the model's values; raise `RowsError` where they stay at fault."""
@@ -368,7 +371,7 @@ class ModelRows:
                 if (wrong := _text_fault(values.get(name), max(_LONGEST, 2 * len(row.values[name]))))
             ]
             found += self._twins(row, values)
-        return found or RowChecker(self.ground, self.validators).check(self._filled(answer, fresh))
+        return found or self.checker.check(self._filled(answer, fresh))
 
     def _twins(self, row: EventRow, values: Mapping[str, Any]) -> Iterator[str]:
         """Say where a person has the name of somebody in the base rows."""
