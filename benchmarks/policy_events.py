@@ -17,9 +17,8 @@ from pathlib import Path
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation.draft import Draft, Loss
-from pytest_agentbench.generation.policies.events.row_checks import RowChecker
-from pytest_agentbench.generation.policies.events.schema import EventRow
-from pytest_agentbench.generation.policies.graph import GraphInput, shared_graph
+from pytest_agentbench.generation.policies.events.schema import EventRow, RowChecker
+from pytest_agentbench.generation.policies.graph import shared_graph
 from pytest_agentbench.generation.policies.pipeline import of_suite
 from pytest_agentbench.generation.policies.source import PolicySource, policy_source
 from pytest_agentbench.generation.recipe import recipe_of
@@ -31,7 +30,7 @@ async def measure(suite: Suite, count: int) -> str:
     """Make events of a suite's own policies; give the figures as text."""
     toolset = load_toolset(suite.environment, suite.root)
     began, cpu = time.perf_counter(), time.process_time()
-    graph = shared_graph(GraphInput(extraction=of_suite(suite), tools=toolset.of("assistant")))
+    graph = shared_graph(of_suite(suite), toolset.of("assistant"))
     recipe = recipe_of(suite).model_copy(update={"count": count, "seed": 7})
     source = await policy_source(suite.model_copy(update={"generate": recipe}), toolset, graph)
     drafts: list[Draft] = []

@@ -64,12 +64,12 @@ def _their_walk(
 
 def ours(graph: PolicyGraph, count: int, low: int, high: int, seed: int) -> list[Drawn]:
     """Sample as this package does, coverage first."""
-    return [(one.requested, one.policies) for one in sample(graph, count, low, high, seed=seed).sets]
+    return [(one.requested, one.policies) for one in sample(graph, count, low, high, seed=seed)]
 
 
 def free(graph: PolicyGraph, low: int, high: int, walk: WalkMode, seed: int) -> list[Drawn]:
     """Walk 200 times by one rule alone, whatever is covered."""
-    sets = sample(graph, 200, low, high, seed=seed, walk=walk, cover=False).sets
+    sets = sample(graph, 200, low, high, seed=seed, walk=walk, cover=False)
     return [(one.requested, one.policies) for one in sets]
 
 

@@ -18,8 +18,7 @@ from pytest_agentbench.checks.rule_arguments import NotThereError, RuleFacts, Un
 from pytest_agentbench.checks.rule_evaluation import judge_rule
 from pytest_agentbench.checks.rules import AllOf, Other, Rule, When, read_rule
 from pytest_agentbench.core.acts import Act
-from pytest_agentbench.core.codec import dumps
-from pytest_agentbench.core.json_values import JsonValue, decoded, same, to_json
+from pytest_agentbench.core.json_values import JsonValue, decoded, is_number, likeness, same, to_json
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.termination import Termination
@@ -101,11 +100,12 @@ def plainly(call: ToolCall, toolset: Toolset) -> str:
     declared = spec.parameters.get("properties", {}) if spec else {}
     schemas = {name: one for name, one in declared.items() if isinstance(one, Mapping)}
     counted: dict[str, JsonValue] = {}
-    for name, value in sorted(call.arguments.items()):
+    for name, value in call.arguments.items():
         schema = schemas.get(name, {})
         if value is not None and not ("default" in schema and same(schema["default"], value)):
-            counted[name] = _number(to_json(value), schema)
-    return dumps([call.name, counted])
+            is_text = schema.get("type") == "string" and is_number(value)  # so that `101` is "101"
+            counted[name] = str(value) if is_text else to_json(value)
+    return likeness([call.name, counted])
 
 
 @dataclass
@@ -398,22 +398,3 @@ def _of_schema(values: Sequence[JsonValue], schema: Mapping[str, Any]) -> JsonVa
         is_list = schema.get("type") == "array" and not isinstance(values[0], list)
         return [values[0]] if is_list else values[0]
     return list(values)
-
-
-def _number(value: JsonValue, schema: JsonValue) -> JsonValue:
-    """Give a number as one whatever its type; a text where the tool takes texts, so that `101` is "101".
-
-    The names inside a value stand in order.
-    """
-    if isinstance(value, Mapping):
-        return {name: _number(value[name], {}) for name in sorted(value)}
-    if isinstance(value, list):
-        return [_number(item, {}) for item in value]
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        return value
-    if isinstance(schema, Mapping) and schema.get("type") == "string":
-        return str(value)
-    try:
-        return float(value)
-    except OverflowError:  # longer than any number that a tool takes: it equals itself alone
-        return value

@@ -130,13 +130,6 @@ class PolicySet(Model):
     repeat: int = 0
 
 
-class Sampling(Model):
-    """The sets sampled from a graph with levels up to `high`."""
-
-    sets: tuple[PolicySet, ...] = ()
-    high: int = 1
-
-
 def exercised(sets: Iterable[PolicySet]) -> set[str]:
     """Give the policies that some set has."""
     return {policy for one in sets for policy in one.policies}

@@ -13,11 +13,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, combinations_with_replacement
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.errors import ResultsError, SuiteFaultError
 from pytest_agentbench.core.names import count
 from pytest_agentbench.core.run import Result
@@ -65,38 +64,37 @@ _ITSELF = -1
 Pair = tuple[int, int]
 
 
-class GraphInput(Model):
-    """What a graph is made from: policies, and the tools of the environment."""
-
-    extraction: Extraction
-    tools: tuple[ToolSpec, ...] = ()
-
-    def graph(self, edges: Iterable[PolicyEdge], **more: Any) -> PolicyGraph:
-        """Give the graph of the policies with these edges."""
-        policies = self.extraction.policies
-        tools = {one.id: found for one in policies if (found := policy_tools(one, self.tools))}
-        digest = self.extraction.document_hash
-        return PolicyGraph(policies=policies, edges=tuple(edges), tools=tools, document_hash=digest, **more)
-
-
 def policy_tools(policy: ExtractedPolicy, tools: Iterable[ToolSpec]) -> tuple[str, ...]:
     """Find the tools that a policy is about: those that it lists, those of its rule, those that its text names."""
     listed = {*policy.tools, *_named(policy.rule, _CALLS), *_IDENTIFIER.findall(policy.text)}
     return tuple(one.name for one in tools if one.name in listed)
 
 
-def shared_graph(inputs: GraphInput) -> PolicyGraph:
+def shared_graph(extraction: Extraction, tools: Sequence[ToolSpec] = ()) -> PolicyGraph:
     """Weigh every pair of policies by the headings, tools and columns that both have."""
-    features = [(one, _features(one, inputs)) for one in inputs.extraction.policies]
-    edges = (_edge(one, other, mine & theirs) for (one, mine), (other, theirs) in combinations(features, 2))
-    return inputs.graph(edges, weights="shared")
+    features = [(one, _features(one, tools)) for one in extraction.policies]
+    edges = [_edge(one, other, mine & theirs) for (one, mine), (other, theirs) in combinations(features, 2)]
+    return _graph(extraction, tools, edges, "shared")
 
 
-def _features(policy: ExtractedPolicy, inputs: GraphInput) -> frozenset[tuple[str, str]]:
-    known = {name for one in inputs.tools for name in one.arguments or ()}
+def _graph(
+    extraction: Extraction, tools: Iterable[ToolSpec], edges: Iterable[PolicyEdge], weights: Literal["shared", "model"]
+) -> PolicyGraph:
+    about = {one.id: found for one in extraction.policies if (found := policy_tools(one, tools))}
+    return PolicyGraph(
+        policies=extraction.policies,
+        edges=tuple(edges),
+        tools=about,
+        document_hash=extraction.document_hash,
+        weights=weights,
+    )
+
+
+def _features(policy: ExtractedPolicy, tools: Sequence[ToolSpec]) -> frozenset[tuple[str, str]]:
+    known = {name for one in tools for name in one.arguments or ()}
     found = {
         "heading": policy.under or [name for name in policy.flows if name != GENERAL],
-        "tool": policy_tools(policy, inputs.tools),
+        "tool": policy_tools(policy, tools),
         "column": {name for name in _IDENTIFIER.findall(policy.text) if name in known and _COMPOUND.search(name)}
         | (_named(policy.rule, _COLUMNS) & known),
     }
@@ -135,12 +133,14 @@ class ScoreRows(Answer):
     rows: list[ScoreRow]
 
 
-async def model_graph(inputs: GraphInput, chat: Chat, random: Random) -> PolicyGraph:
+async def model_graph(
+    extraction: Extraction, chat: Chat, random: Random, tools: Sequence[ToolSpec] = ()
+) -> PolicyGraph:
     """Have a model score every pair, in `k·(k+1)/2` calls for k blocks of 12 policies; `random` gives the nonces.
 
     Raise `UnusableAnswerError` where an answer is refused twice.
     """
-    policies = inputs.extraction.policies
+    policies = extraction.policies
     numbers = range(1, len(policies) + 1)
     blocks = [numbers[at : at + BLOCK] for at in range(0, len(policies), BLOCK)]
 
@@ -173,7 +173,7 @@ async def model_graph(inputs: GraphInput, chat: Chat, random: Random) -> PolicyG
         PolicyEdge(source=policies[one - 1].id, target=policies[other - 1].id, weight=weight)
         for (one, other), weight in sorted(weights.items())
     )
-    return inputs.graph(edges, weights="model")
+    return _graph(extraction, tools, edges, "model")
 
 
 def _listed(numbers: Sequence[int]) -> str:

@@ -31,7 +31,6 @@ from pytest_agentbench.generation.policies.data_types import (
 )
 from pytest_agentbench.generation.policies.extraction import STRUCTURE, PolicyDocument, extract, extract_by_model
 from pytest_agentbench.generation.policies.graph import (
-    GraphInput,
     learn_weights,
     model_graph,
     other_challenges,
@@ -125,10 +124,10 @@ async def read_policies(suite: Suite, toolset: Toolset, roles: Roles, folder: Po
     proposed, dropped = await _proposed(
         suite, toolset, roles, _carried(found, written_last), edited(forms, written_last)
     )
-    reviewed = review(folder.found, written_last, proposed.policies, document=found.document)
+    policies, notes = review(folder.found, written_last, proposed.policies, document=found.document)
     folder.save_extraction(proposed)
-    extraction = proposed.model_copy(update={"policies": reviewed.policies})
-    lines = (*_changes(proposed, before, suite), *reviewed.notes, *_counts(extraction, dropped))
+    extraction = proposed.model_copy(update={"policies": policies})
+    lines = (*_changes(proposed, before, suite), *notes, *_counts(extraction, dropped))
     known = {str(form["id"]): form for form in forms}
     return PoliciesRead(extraction=extraction, suite=_stating(suite, extraction, known), lines=lines)
 
@@ -251,9 +250,13 @@ async def run(
     read = await read_policies(suite, toolset, roles, folder)
     if until == "cards":
         return stopped(*read.lines, f"{count(len(read.extraction.policies), 'policy', 'policies')} in {folder.path}")
-    inputs, weigher = GraphInput(extraction=read.extraction, tools=toolset.of("assistant")), roles.chat("weigher")
+    tools, weigher = toolset.of("assistant"), roles.chat("weigher")
     nonces = Random(f"weigher/{recipe.seed}")  # noqa: S311 - a nonce
-    graph = shared_graph(inputs) if weigher is None else await model_graph(inputs, weigher, nonces)
+    graph = (
+        shared_graph(read.extraction, tools)
+        if weigher is None
+        else await model_graph(read.extraction, weigher, nonces, tools)
+    )
     learnt: list[str] = []
     if recipe.traces:
         results = results_in(recipe.traces)
@@ -270,13 +273,13 @@ async def run(
         )
     (low, high), line = levels_of(recipe, graph)
     first = sets_of(recipe, graph, recipe.count, seed=recipe.seed)
-    lines = [*read.lines, *learnt, *filter(None, [line]), *([overshoot(first)] if recipe.walk == "paper" else [])]
-    if not first.sets:
+    lines = [*read.lines, *learnt, *filter(None, [line]), *([overshoot(first, high)] if recipe.walk == "paper" else [])]
+    if not first:
         raise SuiteFaultError(f"generate.levels: no set of policies has a level from {low} to {high}")
     made_from = hashes_of(suite, toolset).all
     if until == "walks":
-        folder.save_sets(first.sets, made_from)
-        return stopped(*lines, f"{count(len(first.sets), 'set')} in {folder.path}")
+        folder.save_sets(first, made_from)
+        return stopped(*lines, f"{count(len(first), 'set')} in {folder.path}")
 
     source = await policy_source(read.suite, toolset, graph, rower=roles.chat("rower"))
     production = Production(

@@ -12,7 +12,6 @@ from typing import Any
 
 import yaml
 
-from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.errors import SuiteError
 from pytest_agentbench.core.files import write_atomic
 from pytest_agentbench.generation.policies.data_types import ExtractedPolicy
@@ -24,13 +23,6 @@ _HEAD = """\
 # Policies of {document}, for review. What you change stays as you write it; what you remove stays away.
 # `rule` is what a run is judged by (docs/reference/rules.md), null: nothing; `challenge` is 1 to 5, for `levels:`.
 """
-
-
-class Reviewed(Model):
-    """The policies as the file has them now, and what to tell those who review them."""
-
-    policies: tuple[ExtractedPolicy, ...] = ()
-    notes: tuple[str, ...] = ()
 
 
 def read_forms(file: Path) -> list[dict[str, Any]] | None:
@@ -65,8 +57,8 @@ def edited(forms: Sequence[Mapping[str, Any]], before: Sequence[ExtractedPolicy]
 
 def review(
     file: Path, before: Sequence[ExtractedPolicy], now: Sequence[ExtractedPolicy], *, document: str = ""
-) -> Reviewed:
-    """Bring the file up to date, and give the policies as it then has them.
+) -> tuple[tuple[ExtractedPolicy, ...], list[str]]:
+    """Bring the file up to date; give the policies as it then has them, and what to tell those who review them.
 
     `before` are the policies as they were written last, `now` those of the document as it is.
     """
@@ -92,7 +84,7 @@ def review(
     kept += [(None, one) for one in now if one.id not in there and one.id not in removed]
     if forms is None or [index for index, _ in kept] != list(range(len(forms))):
         _write(file, kept, forms or [], document)
-    return Reviewed(policies=tuple(one for _, one in kept), notes=tuple(notes))
+    return tuple(one for _, one in kept), notes
 
 
 def _same(form: Mapping[str, Any], written: Mapping[str, Any]) -> bool:

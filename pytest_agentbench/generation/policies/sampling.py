@@ -12,7 +12,7 @@ from itertools import combinations
 from random import Random
 from typing import Any, TypeVar
 
-from pytest_agentbench.generation.policies.data_types import PolicyGraph, PolicySet, Sampling, WalkMode
+from pytest_agentbench.generation.policies.data_types import PolicyGraph, PolicySet, WalkMode
 from pytest_agentbench.generation.policies.graph import as_networkx
 
 LIKELY = 5
@@ -45,7 +45,7 @@ def sample(
     cover: bool = True,
     taken: Sequence[PolicySet] = (),
     lost: Collection[str] = (),
-) -> Sampling:
+) -> tuple[PolicySet, ...]:
     """Sample `count` sets with levels from `low` to `high`, both included; the same input gives the same sets.
 
     With `cover` a walk goes first to policies that no set has yet, then to likely pairs that none has. A set is given
@@ -70,11 +70,10 @@ def sample(
     jobs = _allocated(cells, count, random)
     random.shuffle(jobs)
     width = len(str(len(taken) + len(jobs)))
-    sets = [
+    return tuple(
         sampler.drawn(first, level, f"c{level}-{number:0{width}}")
         for number, (first, level) in enumerate(jobs, len(taken) + 1)
-    ]
-    return Sampling(sets=tuple(sets), high=high)
+    )
 
 
 def paper_sample(
@@ -86,7 +85,7 @@ def paper_sample(
     seed: int = 0,
     steps: WalkMode = "weighted",
     taken: Sequence[PolicySet] = (),
-) -> Sampling:
+) -> tuple[PolicySet, ...]:
     """Draw `count` sets with requested levels from `low` to `high` by Algorithm 1 (§3.1.1), to the letter.
 
     The listing draws a level and a first policy evenly, then neighbours of *that first policy* by the weights, and
@@ -123,18 +122,18 @@ def paper_sample(
             )
         )
         seen[key] += 1
-    return Sampling(sets=tuple(sets), high=high)
+    return tuple(sets)
 
 
-def overshoot(sampling: Sampling) -> str:
-    """Say how far what was realised by the paper's walk is from what was asked for."""
-    gaps = [one.realised - one.requested for one in sampling.sets]
+def overshoot(sets: Sequence[PolicySet], high: int) -> str:
+    """Say how far what was realised by the paper's walk is from what was asked for, up to the level `high`."""
+    gaps = [one.realised - one.requested for one in sets]
     exact, above = gaps.count(0), sum(gap > 0 for gap in gaps)
-    beyond = sum(one.realised > sampling.high for one in sampling.sets)
+    beyond = sum(one.realised > high for one in sets)
     mean = sum(gaps) / len(gaps) if gaps else 0
     return (
         f"walk: paper · {exact} of {len(gaps)} sets have the level asked for, {above} overshoot, "
-        f"{len(gaps) - exact - above} fall short ({mean:+.2f} on average), {beyond} are above {sampling.high}"
+        f"{len(gaps) - exact - above} fall short ({mean:+.2f} on average), {beyond} are above {high}"
     )
 
 

@@ -12,16 +12,15 @@ from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import Toolset, ToolSpec
 from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.generation.draft import Draft, Loss
-from pytest_agentbench.generation.policies.data_types import PolicyGraph, PolicySet, Sampling
+from pytest_agentbench.generation.policies.data_types import PolicyGraph, PolicySet
 from pytest_agentbench.generation.policies.events.events import EventMaker
 from pytest_agentbench.generation.policies.events.planner import UNPLANNED, Planner
 from pytest_agentbench.generation.policies.events.requests import Request, ToolArguments
 from pytest_agentbench.generation.policies.events.right_run import RightRuns
-from pytest_agentbench.generation.policies.events.row_checks import Validator
 from pytest_agentbench.generation.policies.events.rows import ModelRows, RowMaker
 from pytest_agentbench.generation.policies.events.rulebook import Rulebook
 from pytest_agentbench.generation.policies.events.samples import Samples
-from pytest_agentbench.generation.policies.events.schema import rows_of, schema_of
+from pytest_agentbench.generation.policies.events.schema import Validator, rows_of, schema_of
 from pytest_agentbench.generation.policies.sampling import paper_sample, sample
 from pytest_agentbench.generation.recipe import USUAL_LEVELS, recipe_of
 from pytest_agentbench.generation.tools.kind_report import left_alone
@@ -77,7 +76,7 @@ def sets_of(
     seed: int,
     taken: Sequence[PolicySet] = (),
     lost: Collection[str] = (),
-) -> Sampling:
+) -> tuple[PolicySet, ...]:
     """Draw sets as the recipe says; `taken` were drawn before, and those in `lost` became no scenario."""
     (low, high), is_size = levels_of(recipe, graph)
     if is_size:  # a level is a number of policies or a sum of challenges, never some of both
@@ -114,7 +113,7 @@ class PolicySource:
             lost = {one.id for one in self.sets[begun:]} - self._accepted
             begun, seed = len(self.sets), self.recipe.seed + round_
             drawn = sets_of(self.recipe, self.graph, wanted, seed=seed, taken=self.sets, lost=lost)
-            for one in drawn.sets:
+            for one in drawn:
                 language = self.languages[len(self.sets) % len(self.languages)]
                 self.sets.append(one)
                 made = await self.maker.make(one, language=language)
@@ -123,7 +122,7 @@ class PolicySource:
                 else:
                     yield made
             wanted = self.recipe.count - len(self._accepted)
-            if wanted <= 0 or not drawn.sets:
+            if wanted <= 0 or not drawn:
                 return
 
     def accepted(self, draft: Draft) -> None:

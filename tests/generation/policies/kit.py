@@ -13,7 +13,7 @@ from pytest_agentbench.environment.sqlite_state import write_rows
 from pytest_agentbench.environment.state_files import parse
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation.draft import Draft, Loss
-from pytest_agentbench.generation.policies.graph import GraphInput, shared_graph
+from pytest_agentbench.generation.policies.graph import shared_graph
 from pytest_agentbench.generation.policies.pipeline import of_suite
 from pytest_agentbench.generation.policies.source import PolicySource, policy_source
 from pytest_agentbench.suites.suite_file import load_suite
@@ -36,7 +36,7 @@ async def planned(of: Path | Suite, count: int, low: int, high: int, *, seed: in
     """Plan drafts of sampled sets until there are as many as asked for."""
     suite = load_suite(of, environ={}, generating=True) if isinstance(of, Path) else of
     toolset = load_toolset(suite.environment, suite.root)
-    graph = shared_graph(GraphInput(extraction=of_suite(suite), tools=toolset.of("assistant")))
+    graph = shared_graph(of_suite(suite), toolset.of("assistant"))
     recipe = {"count": count, "levels": (low, high), "seed": seed, "walk": "exact", **more}
     suite = suite.model_copy(update={"generate": suite.generate.model_copy(update=recipe)})
     found = Planned(await policy_source(suite, toolset, graph))

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_agentbench.generation.policies.events.row_checks import RowChecker
 from pytest_agentbench.generation.policies.events.rows import RowMaker, RowsError
 from pytest_agentbench.generation.policies.events.samples import Samples, dependency_order
 from pytest_agentbench.generation.policies.events.schema import (
     EventRow,
+    RowChecker,
     inferred_schema,
     rows_of,
     sqlite_schema,

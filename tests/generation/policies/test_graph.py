@@ -11,7 +11,6 @@ from pytest_agentbench.generation.policies.data_types import ExtractedPolicy, Ex
 from pytest_agentbench.generation.policies.extraction import PolicyDocument, extract
 from pytest_agentbench.generation.policies.graph import (
     BLOCK,
-    GraphInput,
     as_networkx,
     model_graph,
     shared_graph,
@@ -45,7 +44,7 @@ TOOLS = (
 
 def desk():
     """The graph of the document above."""
-    return shared_graph(GraphInput(extraction=extract(PolicyDocument(text=DESK)), tools=TOOLS))
+    return shared_graph(extract(PolicyDocument(text=DESK)), TOOLS)
 
 
 def weight(net, one, other):
@@ -74,7 +73,7 @@ def test_tools_and_columns_of_rules_count():
     paid = ExtractedPolicy(
         id="paid", text="Pay it.", rule={"never": {"calls": ["refund_parcel"], "where": {"card_number": "x"}}}
     )
-    net = shared_graph(GraphInput(extraction=Extraction(policies=(ruled, named, paid)), tools=TOOLS))
+    net = shared_graph(Extraction(policies=(ruled, named, paid)), TOOLS)
 
     assert net.tools == {"staff": ("bookRoom", "list_staff"), "card": ("refund_parcel",), "paid": ("refund_parcel",)}
     assert {edge.target: edge.via for edge in net.edges if edge.source == "staff"} == {
@@ -95,7 +94,7 @@ def test_networkx_has_challenges_and_no_zeros():
 @each("text", ["", "Never lie."])
 def test_tiny_documents_have_tiny_graphs(text):
     """No policy or one policy gives a graph without edges."""
-    net = shared_graph(GraphInput(extraction=extract(PolicyDocument(text=text))))
+    net = shared_graph(extract(PolicyDocument(text=text)))
 
     assert net.edges == ()
 
@@ -123,7 +122,7 @@ async def test_a_model_scores_blocks_of_pairs():
         )
     )
 
-    net = await model_graph(GraphInput(extraction=extraction), chat, Random(0))
+    net = await model_graph(extraction, chat, Random(0))
 
     assert len(chat.asked) == 3
     assert len(net.edges) == 190
@@ -136,10 +135,10 @@ async def test_a_model_that_scores_wrongly_is_corrected_once_and_then_refused():
     right = rows([1, 2], [1, 2], lambda *_: 7)
 
     chat = PlayedChat(rows([1, 2], [1, 2], lambda *_: 70), right)
-    net = await model_graph(GraphInput(extraction=extraction), chat, Random(0))
+    net = await model_graph(extraction, chat, Random(0))
 
     assert weight(net, net.policies[0].id, net.policies[1].id) == 7
     assert "70 is not 0 to 10" in chat.asked[1][-1]["content"]
     wrong = PlayedChat(*[rows([1], [1, 2], lambda *_: 1)] * 2)
     with pytest.raises(UnusableAnswerError, match="refused twice"):
-        await model_graph(GraphInput(extraction=extraction), wrong, Random(0))
+        await model_graph(extraction, wrong, Random(0))

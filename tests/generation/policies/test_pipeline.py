@@ -6,7 +6,7 @@ from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import AgentBenchError
 from pytest_agentbench.core.suite import GenerateSpec
 from pytest_agentbench.generation.policies.data_types import ExtractedPolicy, Extraction
-from pytest_agentbench.generation.policies.graph import GraphInput, shared_graph
+from pytest_agentbench.generation.policies.graph import shared_graph
 from pytest_agentbench.generation.policies.pipeline import PolicyFolder
 from pytest_agentbench.generation.policies.review import read_forms, review
 from pytest_agentbench.generation.policies.source import levels_of, sets_of
@@ -163,10 +163,10 @@ def test_an_unchanged_document_keeps_what_a_model_read(tmp_path):
 def test_challenges_count_for_all_policies_or_for_none():
     """Where some policies have none and no level is asked for, sets have a size, whatever the others' challenges."""
     policies = [ExtractedPolicy(id=f"p{at}", text=f"Rule {at}.", challenge=5 if at else None) for at in range(4)]
-    graph = shared_graph(GraphInput(extraction=Extraction(policies=tuple(policies)), tools=()))
+    graph = shared_graph(Extraction(policies=tuple(policies)))
     recipe = GenerateSpec(source="policies", count=6)
 
-    sets = sets_of(recipe, graph, 6, seed=1).sets
+    sets = sets_of(recipe, graph, 6, seed=1)
 
     assert {len(one.policies) for one in sets} <= {1, 2, 3}
     assert {policy for one in sets for policy in one.policies} == {"p0", "p1", "p2", "p3"}

@@ -17,6 +17,7 @@ from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.generation.policies.events.samples import Place, Samples
 from pytest_agentbench.generation.policies.events.schema import Table
+from pytest_agentbench.generation.tools.probing.schemas import plain
 
 _OTHER = frozenset(("new", "target", "to", "replacement", "nouveau", "nouvelle", "nouvel"))
 """First words of arguments that take another thing than the one they are about: `new_item_ids`."""
@@ -233,7 +234,7 @@ class ToolArguments:
         known = tuple(
             one
             for name in required
-            if (one := self._argument(name, _plain(properties.get(name) or {}), tool)) is not None
+            if (one := self._argument(name, plain(properties.get(name), form), tool)) is not None
         )
         return known if len(known) == len(required) else None
 
@@ -242,7 +243,7 @@ class ToolArguments:
         if choices := _choices(form):
             return Argument(name=name, role="choice", choices=choices)
         many = kind == "array"
-        inner = _plain(form.get("items") or {}) if many else form
+        inner = plain(form.get("items"), form) if many else form
         if inner.get("type") == "object":
             fields = self._arguments(inner, tool)
             return Argument(name=name, role="fields", fields=fields, many=many) if fields else None
@@ -450,13 +451,6 @@ def _another(value: Any, number: int) -> Any:
         return f"{value}-{number + 1}"
     renewed = str(int(figures[0]) + 6 + number).zfill(len(figures[0]))
     return f"{value[: figures.start()]}{renewed}{value[figures.end() :]}"
-
-
-def _plain(form: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Give the one form that is not null where a schema leaves a value out, too."""
-    ways = [one for key in ("anyOf", "oneOf") for one in form.get(key, ()) if isinstance(one, Mapping)]
-    real = [one for one in ways if one.get("type") != "null"]
-    return real[0] if len(real) == 1 else form
 
 
 def _choices(form: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
-from datetime import date, timedelta
+from datetime import timedelta
 from random import Random
 from typing import Any
 
@@ -18,12 +18,12 @@ from pydantic import Field
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import UnusableAnswerError
+from pytest_agentbench.core.moments import moved
 from pytest_agentbench.core.names import readable
 from pytest_agentbench.core.text import without_accents
 from pytest_agentbench.generation.draft import LostError
-from pytest_agentbench.generation.policies.events.row_checks import RowChecker, Validator
 from pytest_agentbench.generation.policies.events.samples import Cluster, Place, Samples
-from pytest_agentbench.generation.policies.events.schema import EventRow, Table, personal
+from pytest_agentbench.generation.policies.events.schema import EventRow, RowChecker, Table, Validator, personal
 from pytest_agentbench.generation.policies.model_question import Answer, ask
 from pytest_agentbench.llm.protocols import Chat
 
@@ -132,7 +132,8 @@ class RowMaker:
             if link is not None and link.table not in self.samples.owned(self.samples.roots[0]):
                 others = [one.get(link.target[0]) for one in self.samples.rows.get(link.table, ())]
             elif isinstance(values[name], str) and _DATE.match(values[name]):
-                others = [_days_after(values[name], days) for days in range(1, _DAYS)]
+                days = [moved(values[name][:10], timedelta(number)) for number in range(1, _DAYS)]
+                others = [f"{day}{values[name][10:]}" for day in days if day]
             free = [one for one in others if tuple({**values, name: one}[each] for each in columns) not in taken]
             if free:
                 values[name] = random.choice(free)
@@ -240,14 +241,6 @@ def fresh_text(text: Any, taken: set[str], random: Random) -> Any:
         if candidate not in taken:
             return int(candidate) if isinstance(text, int) else candidate
     raise RowsError(f"no identifier like {text!r} is free")
-
-
-def _days_after(text: str, days: int) -> str:
-    """Give a text that begins with a date, some days later."""
-    try:
-        return f"{date.fromisoformat(text[:10]) + timedelta(days=days)}{text[10:]}"
-    except (ValueError, OverflowError):
-        return text
 
 
 def renamed_in(value: Any, renamed: Renamed) -> Any:

@@ -3,7 +3,7 @@
 The engine that judges runs does the judging; nothing here knows what a rule means.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
@@ -11,17 +11,16 @@ from typing import Any, Literal
 from pytest_agentbench.checks.rule_arguments import NotThereError, RuleFacts, led_to
 from pytest_agentbench.checks.rule_evaluation import judge_rule
 from pytest_agentbench.checks.rules import (
-    AllOf,
-    AnyOf,
     AtMost,
     Described,
     InState,
     Not,
-    OnlyIf,
     Other,
     Rule,
     Speech,
     When,
+    occasion,
+    parts_of,
     read_rule,
 )
 from pytest_agentbench.core.acts import Act as UserAct
@@ -253,7 +252,7 @@ class Rulebook:
     def __init__(self, policies: Sequence[Policy], toolset: Toolset, now: datetime | None = None) -> None:
         self.rules: dict[str, Rule] = {one.id: read_rule(one.rule) for one in policies if one.rule is not None}
         self.needs = Rules(policies, toolset, now=now)
-        self.reads_state = any(_any_part(rule, lambda part: isinstance(part, InState)) for rule in self.rules.values())
+        self.reads_state = any(isinstance(part, InState) for rule in self.rules.values() for part in _parts(rule))
         # every conversation is asked about as a run, of which only what follows the transcript differs
         self._run = Run.model_construct(
             key=RunKey(suite="planned", scenario="planned"),
@@ -319,7 +318,8 @@ class Rulebook:
 
     def depends_on_words(self, policy: str) -> bool:
         """Whether a rule reads what the user says, which nobody knows before the lines are written."""
-        return _any_part(self.rules[policy], lambda part: isinstance(part, Speech) and part.speaker == "user")
+        parts = list(_parts(self.rules[policy]))
+        return any(isinstance(one, Speech) and one.speaker == "user" for one in (*parts, *map(occasion, parts)))
 
     def limits(self, policy: str) -> list[AtMost]:
         """Give the parts of a rule that limit how often calls are made."""
@@ -347,22 +347,7 @@ def _false(verdicts: Mapping[str, bool | None]) -> frozenset[str]:
 
 
 def _parts(rule: Rule, *, through_not: bool = True) -> Iterator[Rule]:
-    """Give a rule with all that it is made of."""
+    """Yield a rule with all that it is made of."""
     yield rule
-    inner: tuple[Rule, ...] = ()
-    match rule:
-        case OnlyIf():
-            inner = (rule.needs,)
-        case When():
-            inner = (rule.then,)
-        case AllOf() | AnyOf():
-            inner = rule.rules
-        case Not() if through_not:
-            inner = (rule.rule,)
-    for one in inner:
+    for one in parts_of(rule) if through_not or not isinstance(rule, Not) else ():
         yield from _parts(one, through_not=through_not)
-
-
-def _any_part(rule: Rule, is_wanted: Callable[[Any], bool]) -> bool:
-    about = {When: "trigger", Other: "about"}
-    return any(is_wanted(part) or is_wanted(getattr(part, about.get(type(part), ""), None)) for part in _parts(rule))
