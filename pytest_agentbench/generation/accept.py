@@ -5,7 +5,7 @@ passes, the draft's own right run breaks no rule, each policy's wrong runs fail 
 later, and a blind solver makes the same writes.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -14,7 +14,7 @@ from typing import Literal, cast
 
 from pytest_agentbench.checks.rule_arguments import NotThereError, UnreckonedError, led_to
 from pytest_agentbench.core.errors import AgentBenchError
-from pytest_agentbench.core.json_values import JsonValue, decoded, is_number, same, to_json
+from pytest_agentbench.core.json_values import JsonValue, decoded, same, to_json
 from pytest_agentbench.core.matchers import is_matcher
 from pytest_agentbench.core.moments import is_moment
 from pytest_agentbench.core.policy import Policy
@@ -50,7 +50,7 @@ from pytest_agentbench.validation.oracle import DONE, HEARD, Rules, in_words
 from pytest_agentbench.validation.report import passed_by
 from pytest_agentbench.validation.scenario import Shared, validate_scenario
 from pytest_agentbench.validation.scripted_run import Performance, ScriptedRun, ScriptPlayer, Step, numbered
-from pytest_agentbench.validation.world_values import Columns, scalars
+from pytest_agentbench.validation.world_values import scalars
 
 NO_CLOCK = (
     "Not played at a later date, since the suite sets no `now`. Dates near the day it was made are those of the state."
@@ -272,13 +272,24 @@ def _invented(draft: Draft, wrong: WrongRun, state: State | None) -> Iterator[Js
     if wrong.call is None:
         return
     said = [value for turn in draft.turns for one in turn.states for value in scalars_of(one.value)]
-    answers = [inner(call.answer) for call in draft.calls]
-    known = Columns([*answers, to_json(state or {})])
+    answers, rows = _values([inner(call.answer) for call in draft.calls]), _values(to_json(state or {}))
     for _, value in arguments_of(wrong.call):
-        is_said = any(same(to_json(one), to_json(value)) for one in [None, True, False, *said])
-        is_known = is_said or ((isinstance(value, str) or is_number(value)) and known.holds(value))
-        if not is_known and not any(stands_in(value, str(text), draft.language) for _, text in scalars(answers)):
+        is_known = any(same(to_json(one), to_json(value)) for one in [None, True, False, *said, *answers, *rows])
+        if not is_known and not any(stands_in(value, str(text), draft.language) for text in answers):
             yield value
+
+
+def _values(value: JsonValue) -> list[JsonValue]:
+    """Give the plain values in a value, and the keys under which its rows stand."""
+    return list(dict.fromkeys([*(one for _, one in scalars(value)), *_keys(value)]))
+
+
+def _keys(value: JsonValue) -> Iterator[str]:
+    """Yield the keys under which rows stand, at any depth."""
+    for item in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
+        yield from _keys(item)
+    if isinstance(value, Mapping):
+        yield from (str(key) for key, item in value.items() if isinstance(item, Mapping | list))
 
 
 def _refused(done: Performance, script: ScriptedRun, base: Run) -> str:

@@ -18,7 +18,7 @@ from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation.recipe import PROVENANCE
 from pytest_agentbench.generation.tools.probing.seed_values import state_of
-from pytest_agentbench.generation.tools.world import World, world_of
+from pytest_agentbench.generation.tools.world import world_of
 from pytest_agentbench.spec.loading import YAML_SUFFIXES
 from pytest_agentbench.suites.call_check import check_calls
 from pytest_agentbench.suites.scenario_files import Entry, is_suite_file, read_scenario, read_scenario_file
@@ -168,14 +168,11 @@ def read_surroundings(suite: Suite) -> Surroundings:
             return found
         with tempfile.TemporaryDirectory(prefix="agentbench-") as directory:
             world = world_of(suite, toolset=found.toolset, directory=Path(directory))
-            found.state = asyncio.run(_state_of(world))
+            state = asyncio.run(state_of(world))
+            found.state = state or {}
     except (AgentBenchError, OSError) as error:
         found.told = f"the suite's state cannot be read: {error}"
     return found
-
-
-async def _state_of(world: World) -> State:
-    return await state_of(world) or {}
 
 
 def _suite_above(place: Path, environ: Mapping[str, str], broken: list[str]) -> Suite | None:

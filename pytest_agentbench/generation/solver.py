@@ -16,7 +16,7 @@ from pytest_agentbench.checks.findings import call_text
 from pytest_agentbench.checks.matchers import Resolver
 from pytest_agentbench.checks.rule_arguments import NotThereError, RuleFacts, UnreckonedError, led_to
 from pytest_agentbench.checks.rule_evaluation import judge_rule
-from pytest_agentbench.checks.rules import AllOf, Other, Rule, When, read_rule
+from pytest_agentbench.checks.rules import AllOf, Other, Rule, When, parts_of, read_rule
 from pytest_agentbench.core.acts import Act
 from pytest_agentbench.core.json_values import JsonValue, decoded, is_number, likeness, same, to_json
 from pytest_agentbench.core.run import Run
@@ -363,11 +363,8 @@ class _Solver:
 
 def _is_kept_later(rule: Rule) -> bool:
     """Whether a rule asks only for what comes after a call, so that no call breaks it: its fee is told."""
-    match rule:
-        case When():
-            return _is_kept_later(rule.then)
-        case AllOf():
-            return all(map(_is_kept_later, rule.rules))
+    if isinstance(rule, When | AllOf):
+        return all(map(_is_kept_later, parts_of(rule)))
     return isinstance(rule, Other) and not rule.earlier
 
 

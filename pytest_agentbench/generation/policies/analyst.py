@@ -5,7 +5,6 @@ the reasons; what then does not hold is dropped and counted. A key, column or va
 """
 
 import asyncio
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -19,6 +18,7 @@ from pydantic import Field
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import SuiteError
+from pytest_agentbench.core.json_values import decoded
 from pytest_agentbench.core.matchers import REFERENCES, is_matcher, is_reference
 from pytest_agentbench.core.moments import clock_misfits, is_moment
 from pytest_agentbench.core.policy import Policy
@@ -193,10 +193,7 @@ async def _answer(opened: Opened, spec: ToolSpec, state: Mapping[str, Any]) -> A
     for arguments in _guesses(spec, state):
         answer = await opened.call(spec.name, arguments)
         if not answer.error:
-            try:
-                return json.loads(answer.content)
-            except ValueError:
-                return answer.content
+            return decoded(answer.content)
     return None
 
 

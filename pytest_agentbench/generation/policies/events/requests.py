@@ -321,12 +321,7 @@ class _Scene:
 
     def options(self, argument: Argument, arguments: Sequence[Argument]) -> list[Value]:
         """Give values of an argument, the most natural one first, at most so many, none twice."""
-        seen: dict[Value, None] = {}
-        for value in self._values(argument, arguments):
-            seen.setdefault(value)
-            if len(seen) >= _MOST_VALUES + 2:
-                break
-        return list(seen)
+        return list(dict.fromkeys(self._values(argument, arguments)))[: _MOST_VALUES + 2]
 
     def _values(self, argument: Argument, arguments: Sequence[Argument]) -> Iterable[Value]:
         named = list(self.named.get(argument.name, {}).values())
