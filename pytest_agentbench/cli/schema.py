@@ -4,6 +4,7 @@ import argparse
 import json
 from typing import Any
 
+from pytest_agentbench.core.file_models import SchemaGenerator
 from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.results.document import SCHEMA, Document
 from pytest_agentbench.suites.json_schemas import KINDS, file_schema
@@ -11,7 +12,7 @@ from pytest_agentbench.suites.json_schemas import KINDS, file_schema
 
 def json_schema() -> dict[str, Any]:
     """Give the JSON Schema of the results file; the shipped `results.schema.json` is this, written out."""
-    schema = Document.model_json_schema(mode="serialization")
+    schema = Document.model_json_schema(mode="serialization", schema_generator=SchemaGenerator)
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["title"] = "agentbench results"
     schema["properties"] = {"schema": {"const": SCHEMA}, **schema["properties"]}

@@ -46,7 +46,13 @@ _Failed = Annotated[Flag, Says("true: such a call that failed")]
 _AgentOrEnds = Annotated[Text | HandoffEnds | None, OneOf("the agent that it goes to, or {from: agent, to: agent}")]
 
 
-class HandoffForm(Written):
+class _Part(Written):
+    """A part of a rule; rules hold rules."""
+
+    built_at_once: ClassVar[bool] = True
+
+
+class HandoffForm(_Part):
     """The handoffs that a rule is about."""
 
     expected: ClassVar[str] = "{handoff: agent}"
@@ -55,7 +61,7 @@ class HandoffForm(Written):
     handoff: _AgentOrEnds
 
 
-class CallsForm(Written):
+class CallsForm(_Part):
     """The calls that a rule is about."""
 
     expected: ClassVar[str] = "{calls: …, where: {…}}: such a call is forbidden"
@@ -68,7 +74,7 @@ class CallsForm(Written):
     """What such a call gives; of a mapping, at least what is written here."""
 
 
-class PlainArgumentForm(Written):
+class PlainArgumentForm(_Part):
     """An argument of the call, as it is."""
 
     expected: ClassVar[str] = "{$argument: name}"
@@ -77,7 +83,7 @@ class PlainArgumentForm(Written):
     """The name of the argument."""
 
 
-class PlainResultForm(Written):
+class PlainResultForm(_Part):
     """A part of what the call gave, as it is."""
 
     expected: ClassVar[str] = "{$result: name}"
@@ -88,7 +94,7 @@ class PlainResultForm(Written):
     """
 
 
-class ReckonedForm(Written):
+class ReckonedForm(_Part):
     """A value of the call, and what is reckoned with it."""
 
     nullable: ClassVar[frozenset[str]] = frozenset({"times", "plus"})
@@ -111,7 +117,7 @@ class ResultForm(PlainResultForm, ReckonedForm):
     expected: ClassVar[str] = "{$result: name}: what the call gave"
 
 
-class PatternForm(Written):
+class PatternForm(_Part):
     """A regular expression that fits in a text."""
 
     expected: ClassVar[str] = "{pattern: …}"
@@ -119,7 +125,7 @@ class PatternForm(Written):
     pattern: Annotated[Text, Says("a regular expression")]
 
 
-class TodayForm(Written):
+class TodayForm(_Part):
     """A day, counted from the suite's now."""
 
     expected: ClassVar[str] = "{$today: 30d}: a day counted from the suite's now"
@@ -128,7 +134,7 @@ class TodayForm(Written):
     """The span from today."""
 
 
-class NowForm(Written):
+class NowForm(_Part):
     """A time, counted from the suite's now."""
 
     expected: ClassVar[str] = "{$now: 1h}: a time counted from the suite's now"
@@ -146,7 +152,7 @@ Spoken = TypeAliasType(
 """What somebody says: a text, a pattern, a value of the call, or any of several."""
 
 
-class LaterWordsForm(Written):
+class LaterWordsForm(_Part):
     """What the agent says in one of its next messages."""
 
     expected: ClassVar[str] = "{text: …, within: 1}: in one of the agent's next messages"
@@ -251,7 +257,7 @@ class LaterHandoffForm(HandoffForm):
     """The number of the agent's next turns."""
 
 
-class StateForm(Written):
+class StateForm(_Part):
     """What the state holds in one place."""
 
     expected: ClassVar[str] = "{at: [table, {$argument: id}], value: {…}}: what the state holds there, just before"
@@ -269,7 +275,7 @@ class StateForm(Written):
     value: Any
 
 
-class HeardForm(Written):
+class HeardForm(_Part):
     """What the user had heard when it agreed."""
 
     expected: ClassVar[str] = "{stating: […]}: having heard these arguments"
@@ -280,7 +286,7 @@ class HeardForm(Written):
 _Rules = Annotated[tuple["RuleForm", ...], Holds("a list of rules", 1)]
 
 
-class RequirementsForm(Written):
+class RequirementsForm(_Part):
     """What a call or an occasion may require."""
 
     earlier: (
@@ -328,7 +334,7 @@ class HandoffNeedsForm(HandoffForm, RequirementsForm):
     expected: ClassVar[str] = "{handoff: agent, …}: such a handoff needs all this"
 
 
-class SpeechForm(Written):
+class SpeechForm(_Part):
     """What the agent has to say afterwards, or must not."""
 
     must_say: (
@@ -391,7 +397,7 @@ class CallTriggerForm(CallsForm):
     per: _Per | None = None
 
 
-class UserTriggerForm(Written):
+class UserTriggerForm(_Part):
     """Words of the user that set off a rule."""
 
     expected: ClassVar[str] = "{user_says: …}"
@@ -402,7 +408,7 @@ class UserTriggerForm(Written):
     """The number of the time."""
 
 
-class AgentTriggerForm(Written):
+class AgentTriggerForm(_Part):
     """Words of the agent that set off a rule."""
 
     expected: ClassVar[str] = "{agent_says: …}"
@@ -413,7 +419,7 @@ class AgentTriggerForm(Written):
     """The number of the time."""
 
 
-class WhenForm(Written):
+class WhenForm(_Part):
     """A rule that is judged from each occasion on."""
 
     expected: ClassVar[str] = "{when: …, then: …}"

@@ -8,10 +8,10 @@ from itertools import pairwise
 from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
-from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import core_schema
 
-from pytest_agentbench.core.file_models import Written
+from pytest_agentbench.core.file_models import SchemaGenerator, Written
 from pytest_agentbench.spec.rule import RuleForm
 from pytest_agentbench.spec.scenario import ScenarioFile
 from pytest_agentbench.spec.suite import SuiteFile
@@ -44,7 +44,7 @@ def file_schema(kind: str) -> dict[str, Any]:
     }
 
 
-class _Generator(GenerateJsonSchema):
+class _Generator(SchemaGenerator):
     """Gives unions whose branches may overlap, as JSON sees them, and the docstrings of fields."""
 
     def tagged_union_schema(self, schema: core_schema.TaggedUnionSchema) -> JsonSchemaValue:
