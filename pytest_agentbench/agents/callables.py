@@ -5,7 +5,9 @@ import os
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
+from types import FunctionType
 from typing import Any, cast
+from weakref import WeakKeyDictionary
 
 from pytest_agentbench.agents.failure import failure, guard, guard_sync
 from pytest_agentbench.agents.refusals import filtered, refusal
@@ -25,10 +27,18 @@ _ORDERED = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_K
 
 def parameters(function: UserFunction) -> list[inspect.Parameter] | None:
     """Give the parameters that a caller may fill, or None where Python cannot tell (some builtins)."""
+    if (known := _PARAMETERS.get(function) if isinstance(function, FunctionType) else None) is not None:
+        return list(known)
     try:
-        return list(inspect.signature(function).parameters.values())
+        found = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
         return None
+    if isinstance(function, FunctionType) and function.__closure__ is None:  # the factory of all runs
+        _PARAMETERS[function] = tuple(found)
+    return found
+
+
+_PARAMETERS: WeakKeyDictionary[FunctionType, tuple[inspect.Parameter, ...]] = WeakKeyDictionary()
 
 
 def declares(function: UserFunction, name: str) -> bool:

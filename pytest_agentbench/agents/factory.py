@@ -17,7 +17,6 @@ from pytest_agentbench.agents.callables import (
     is_single,
     parameters,
 )
-from pytest_agentbench.agents.chat_model import OpenAIChatAgent
 from pytest_agentbench.agents.failure import guard_sync
 from pytest_agentbench.agents.frameworks.recognition import framework_agent, is_of_framework
 from pytest_agentbench.agents.http.app import check_app, is_app
@@ -76,6 +75,8 @@ async def build_agent(
     """
     if spec.kind == "openai":
         varied = vary_chat(_needed(spec.openai, spec), keywords)
+        from pytest_agentbench.agents.chat_model import OpenAIChatAgent  # noqa: PLC0415 - few agents are a model alone
+
         return OpenAIChatAgent(_needed(chat, spec)(varied.model), varied)
     if spec.kind == "http":
         from pytest_agentbench.agents.http.agent import HttpAgent  # noqa: PLC0415 - imports httpx2

@@ -6,20 +6,21 @@ breaks it as well. A policy without a rule, and every rule about calls where the
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from pytest_agentbench.checks.calls import CONTRADICTED
 from pytest_agentbench.checks.effects import is_write_tool
 from pytest_agentbench.checks.findings import finding, not_seen
 from pytest_agentbench.checks.matchers import Resolver
 from pytest_agentbench.checks.rule_arguments import Heard, RuleFacts
-from pytest_agentbench.checks.rule_evaluation import forbids_expected, judge_rule
-from pytest_agentbench.checks.rule_points import Judged
-from pytest_agentbench.checks.rules import is_about_writes, read_rule, reads_calls
 from pytest_agentbench.core.errors import PatternBoundError
 from pytest_agentbench.core.expression import every
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import PolicyOutcome, Run
 from pytest_agentbench.core.verdict import Finding
+
+if TYPE_CHECKING:  # few policies have a rule
+    from pytest_agentbench.checks.rule_points import Judged
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,9 @@ def _judge(policy: Policy, facts: RuleFacts) -> tuple[PolicyOutcome, list[Findin
     run = facts.run
     if policy.rule is None:
         return PolicyOutcome(policy=policy.id), []
+    from pytest_agentbench.checks.rule_evaluation import judge_rule  # noqa: PLC0415 - few policies have a rule
+    from pytest_agentbench.checks.rules import is_about_writes, read_rule, reads_calls  # noqa: PLC0415 - the same
+
     rule = read_rule(policy.rule)
     if reads_calls(rule) and not run.calls_visible:
         return PolicyOutcome(policy=policy.id), [not_seen(f"policy:{policy.id}", "policy", policy.id)]
@@ -77,7 +81,7 @@ def _judge(policy: Policy, facts: RuleFacts) -> tuple[PolicyOutcome, list[Findin
     return PolicyOutcome(policy=policy.id, exercised=exercised, kept=kept), list(findings)
 
 
-def _worded(policy: Policy, facts: RuleFacts, judged: Judged) -> Finding:
+def _worded(policy: Policy, facts: RuleFacts, judged: "Judged") -> Finding:
     """Word what was found at a point, with the turn where it shows, the call that it is about, and what is missing."""
     point, why = judged.point, judged.why
     record = None if point.call is None else facts.calls[point.call]
@@ -95,6 +99,9 @@ def _worded(policy: Policy, facts: RuleFacts, judged: Judged) -> Finding:
         text = f"{about}{why}"
     meant = ""
     if judged.kept is False and point.call is not None and policy.rule is not None:
+        from pytest_agentbench.checks.rule_evaluation import forbids_expected  # noqa: PLC0415 - as above
+        from pytest_agentbench.checks.rules import read_rule  # noqa: PLC0415 - as above
+
         meant = CONTRADICTED if forbids_expected(read_rule(policy.rule), point.call, facts) else ""
     return finding(
         f"policy:{policy.id}",

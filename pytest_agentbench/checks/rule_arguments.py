@@ -5,13 +5,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import ROUND_HALF_UP, Context, Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_agentbench.checks.effects import is_write_tool
 from pytest_agentbench.checks.findings import cut, value_text
 from pytest_agentbench.checks.matchers import Doubt, Matcher, Resolver, Truth, is_in_order
-from pytest_agentbench.checks.rule_words import value_words
-from pytest_agentbench.checks.rules import UNSAID, Described
+from pytest_agentbench.checks.rule_words import UNSAID, value_words
 from pytest_agentbench.core.errors import with_hint
 from pytest_agentbench.core.expression import every
 from pytest_agentbench.core.json_values import JsonValue, decoded, is_number, same, to_json
@@ -20,6 +19,9 @@ from pytest_agentbench.core.moments import dated, is_moment, moment_of, moment_t
 from pytest_agentbench.core.names import MOST_ALLOWED, listing, suggestion
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.text import printable
+
+if TYPE_CHECKING:  # few policies have a rule
+    from pytest_agentbench.checks.rules import Described
 
 CENTS = 2
 """Decimals to which reckoned amounts are compared, or more where what they are reckoned from has more."""
@@ -166,14 +168,14 @@ class RuleFacts:
             self._given[place] = decoded(result.content)
         return self._given[place]
 
-    def is_of(self, about: Described, place: int) -> bool:
+    def is_of(self, about: "Described", place: int) -> bool:
         """Whether a call is one of the tools that a description names."""
         record = self.calls[place]
         if about.calls == "writes":
             return is_write_tool(record, self.run.toolset) is True
         return about.calls == "any" or record.call.name in about.calls
 
-    def fits(self, about: Described, place: int, subject: int | None) -> Truth:
+    def fits(self, about: "Described", place: int, subject: int | None) -> Truth:
         """Whether a call fits a description; dates count from the clock of its session."""
         self.session = self.calls[place].session
         if not self.is_of(about, place) or not (subject is None or self._has_same(about, place, subject)):
@@ -269,7 +271,7 @@ class RuleFacts:
             for name, value in dates.items()
         )
 
-    def shown_result(self, about: Described) -> str:
+    def shown_result(self, about: "Described") -> str:
         """Show in words what a rule asks of a result, "" where it asks for nothing."""
         if about.result is UNSAID:
             return ""
@@ -289,7 +291,7 @@ class RuleFacts:
         except NotThereError:  # a reference that nothing is reckoned from leads to nothing: nothing equals that
             return False
 
-    def _has_same(self, about: Described, place: int, subject: int) -> bool:
+    def _has_same(self, about: "Described", place: int, subject: int) -> bool:
         mine, theirs = self.calls[place].call.arguments, self.calls[subject].call.arguments
         return all(
             name in mine and name in theirs and same(to_json(mine[name]), to_json(theirs[name])) for name in about.same

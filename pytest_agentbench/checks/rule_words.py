@@ -8,6 +8,9 @@ from pytest_agentbench.core.matchers import BOUNDS, holds_matcher, holds_referen
 from pytest_agentbench.core.names import count, listing
 from pytest_agentbench.core.text import printable
 
+UNSAID: Any = object()
+"""Stands for a result that a rule says nothing about."""
+
 _MOST_NAMES = 4
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal
 
+from pytest_agentbench.checks.rule_words import UNSAID
 from pytest_agentbench.core.events import ExpectedHandoff
 from pytest_agentbench.core.tool import Requestor
 from pytest_agentbench.suites.rule_check import ABOUT, rule_misfits, summed
@@ -17,9 +18,6 @@ from pytest_agentbench.suites.task_fields import HANDOFF, handoffs_of
 
 Calls = tuple[str, ...] | Literal["writes", "any"]
 """The tools that a rule is about; *writes* are all that write."""
-
-UNSAID: Any = object()
-"""Stands for a result that a rule says nothing about."""
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import argparse
 import json
 from typing import Any
 
-from pytest_agentbench.core.file_models import SchemaGenerator
+from pytest_agentbench.core.base import SchemaGenerator
 from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.results.document import SCHEMA, Document
 from pytest_agentbench.suites.json_schemas import KINDS, file_schema

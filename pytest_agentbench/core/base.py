@@ -1,8 +1,10 @@
 """The base of every model: frozen, keyword-only, unknown keys refused."""
 
-from typing import TypeVar
+from typing import Any, ClassVar, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
 
 T = TypeVar("T")
 
@@ -11,6 +13,40 @@ class Model(BaseModel):
     """A frozen value that refuses unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, defer_build=True)
+
+
+_UNBUILT = "agentbench_model"
+"""The key of a core schema's metadata for the model whose own is not built yet."""
+
+
+class LateModel(Model):
+    """A model of which, below a key of another, nothing is built until a value is there: few of all keys are used.
+
+    What may hold itself is `built_at_once`.
+    """
+
+    built_at_once: ClassVar[bool] = False
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        """Leave what validates the model unbuilt below a key."""
+        if handler.field_name is None or cls.built_at_once:
+            return handler(source)
+        return core_schema.with_info_plain_validator_function(
+            lambda value, info: cls.__pydantic_validator__.validate_python(value, context=info.context),
+            metadata={_UNBUILT: cls},
+        )
+
+
+class SchemaGenerator(GenerateJsonSchema):
+    """Makes the JSON Schema of models that hold late ones."""
+
+    def generate_inner(self, schema: Any) -> JsonSchemaValue:
+        """Describe a late model as if it had been built where it stands."""
+        if model := schema.get("metadata", {}).get(_UNBUILT):
+            model.model_rebuild()
+            schema = model.__pydantic_core_schema__
+        return super().generate_inner(schema)
 
 
 class OpenModel(BaseModel):

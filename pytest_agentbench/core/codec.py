@@ -3,17 +3,26 @@
 import hashlib
 import json
 import math
-from typing import Any
 
 from pytest_agentbench.core.json_values import JsonValue, to_json
 
 _NUMBER = "$number"
-_DENSE = (",", ":")
+
+_COMPACT = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+_SORTED = json.JSONEncoder(ensure_ascii=True, allow_nan=False, sort_keys=True, separators=(",", ":"))
 
 
 def dumps(value: object, *, indent: int | None = None) -> str:
     """Encode `value` as ASCII JSON; NaN and infinities become `{"$number": "nan"}`."""
-    return _encoded(value, indent=indent, separators=_DENSE if indent is None else None)
+    encoder = _COMPACT if indent is None else json.JSONEncoder(ensure_ascii=True, allow_nan=False, indent=indent)
+    return _encoded(encoder, to_json(value))
+
+
+def _encoded(encoder: json.JSONEncoder, plain: JsonValue) -> str:
+    try:  # hardly anything holds such a number, and looking for one takes longer than writing
+        return encoder.encode(plain)
+    except ValueError:
+        return encoder.encode(_tag(plain))
 
 
 def loads(text: str) -> JsonValue:
@@ -27,16 +36,7 @@ def loads(text: str) -> JsonValue:
 
 def digest(value: object) -> str:
     """Give the first 16 hex digits of the SHA-256 over the key-sorted JSON of `value`."""
-    text = _encoded(value, sort_keys=True, separators=_DENSE)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _encoded(value: object, **how: Any) -> str:
-    plain = to_json(value)
-    try:  # hardly anything holds such a number, and looking for one takes longer than writing
-        return json.dumps(plain, ensure_ascii=True, allow_nan=False, **how)
-    except ValueError:
-        return json.dumps(_tag(plain), ensure_ascii=True, allow_nan=False, **how)
+    return hashlib.sha256(_encoded(_SORTED, to_json(value)).encode()).hexdigest()[:16]
 
 
 def _tag(value: JsonValue) -> JsonValue:

@@ -25,10 +25,10 @@ from pydantic import (
     WithJsonSchema,
     model_validator,
 )
-from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
-from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.base import LateModel, Model
 from pytest_agentbench.core.errors import FormError
 from pytest_agentbench.core.json_values import whole
 from pytest_agentbench.core.misfit import Keys, Misfit, shown
@@ -47,20 +47,6 @@ from pytest_agentbench.core.wording import (
 
 IN_FILE = {"in_file": True}
 """The context of a validation of what stands in a file, where a key may be left out and not be null."""
-
-_UNBUILT = "agentbench_model"
-"""The key of a core schema's metadata for the model whose own is not built yet."""
-
-
-class SchemaGenerator(GenerateJsonSchema):
-    """Makes the JSON Schema of models that hold others of which nothing is built yet."""
-
-    def generate_inner(self, schema: Any) -> JsonSchemaValue:
-        """Describe a model below a key as if it had been built there."""
-        if model := schema.get("metadata", {}).get(_UNBUILT):
-            model.model_rebuild()
-            schema = model.__pydantic_core_schema__
-        return super().generate_inner(schema)
 
 
 @cache
@@ -337,12 +323,12 @@ def _made(cls: Any, *args: Any, **fields: Any) -> Any:
 _InWords: Any = type("_InWords", (type(Model),), {"__call__": _made})  # pydantic's metaclass has no public name
 
 
-class Written(Model, metaclass=_InWords):  # type: ignore[metaclass]  # made above, so that checkers see pydantic's own
+class Written(LateModel, metaclass=_InWords):  # type: ignore[metaclass]  # made above, so that checkers see pydantic's own
     """A mapping in a file; `expected` describes it, `instead` says what to write for keys that it lacks or has
     not, under "" for any other.
 
     A key with the default None may be left out, and is null only where `nullable` names it. With `one_key` exactly one
-    of the keys is there. `first` are keys that are told before the others. What may hold itself is `built_at_once`.
+    of the keys is there. `first` are keys that are told before the others.
     """
 
     model_config = ConfigDict(defer_build=True, regex_engine="python-re", hide_input_in_errors=True)
@@ -352,7 +338,6 @@ class Written(Model, metaclass=_InWords):  # type: ignore[metaclass]  # made abo
     nullable: ClassVar[frozenset[str]] = frozenset()
     one_key: ClassVar[bool] = False
     first: ClassVar[tuple[str, ...]] = ()
-    built_at_once: ClassVar[bool] = False
 
     @classmethod
     def long_form(cls, value: Any) -> Any:
@@ -406,16 +391,6 @@ class Written(Model, metaclass=_InWords):  # type: ignore[metaclass]  # made abo
         if nulls:
             raise ValidationError.from_exception_data(cls.__name__, nulls)
         return made
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
-        """Below a key, leave what validates the mapping unbuilt until a file has it: most files have few of all."""
-        if handler.field_name is None or cls.built_at_once:
-            return handler(source)
-        return core_schema.with_info_plain_validator_function(
-            lambda value, info: cls.__pydantic_validator__.validate_python(value, context=info.context),
-            metadata={_UNBUILT: cls},
-        )
 
     @classmethod
     def __get_pydantic_json_schema__(

@@ -2,7 +2,6 @@
 
 import ipaddress
 import os
-import urllib.request
 from collections.abc import MutableMapping
 from urllib.parse import urlsplit
 
@@ -24,7 +23,9 @@ def proxy_for(url: str) -> str | None:
     host, scheme, netloc = _parts(url)
     if not host or is_loopback(host):
         return None
-    proxies = urllib.request.getproxies()
+    from urllib.request import getproxies  # noqa: PLC0415 - few sessions ask for anything, and it takes long to load
+
+    proxies = getproxies()
     found = proxies.get(scheme) or proxies.get("all")
     if not found or _is_exempt(host, netloc, proxies.get("no", "")):
         return None
@@ -100,7 +101,9 @@ def _parts(url: str) -> tuple[str, str, str]:
 
 
 def _is_exempt(host: str, netloc: str, exempt: str) -> bool:
-    if urllib.request.proxy_bypass(netloc):  # names, what is below them, and the system's own list
+    from urllib.request import proxy_bypass  # noqa: PLC0415 - as in `proxy_for`
+
+    if proxy_bypass(netloc):  # names, what is below them, and the system's own list
         return True
     address = _address(host)
     return address is not None and any(_holds(entry.strip(), address) for entry in exempt.split(","))

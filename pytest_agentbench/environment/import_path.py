@@ -20,6 +20,7 @@ from importlib.machinery import BuiltinImporter, FrozenImporter, ModuleSpec, Pat
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import TypeVar
+from weakref import WeakValueDictionary
 
 from pytest_agentbench.core.errors import ImportPathError, with_hint
 from pytest_agentbench.core.names import listing, suggestion
@@ -339,6 +340,18 @@ def load_module(name: str, root: Path) -> ModuleType:
     neighbour that it imports: then it and these neighbours are loaded under private names (`private_modules`).
     """
     root = _resolved(root)
+    known = _LOADED.get((name, root))
+    if known is not None and sys.modules.get(known.__name__) is known:
+        return known
+    module = _LOADED[name, root] = _found_module(name, root)
+    return module
+
+
+_LOADED: WeakValueDictionary[tuple[str, Path], ModuleType] = WeakValueDictionary()
+"""What each suite's folder gave for a name: every run asks, and looking for files takes longer than all else."""
+
+
+def _found_module(name: str, root: Path) -> ModuleType:
     file = file_of(locate(name, root)[-1])
     if file is not None and file.is_relative_to(root) and clashing_name(name, file, root):
         private = f"{private_space(root)}.{name}"

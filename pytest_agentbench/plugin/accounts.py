@@ -11,7 +11,6 @@ from pytest_agentbench.api.suite_loader import refusals
 from pytest_agentbench.core.errors import ResultsError
 from pytest_agentbench.core.model import Usage
 from pytest_agentbench.core.suite import Suite
-from pytest_agentbench.llm.cassette.file import cassette_path
 from pytest_agentbench.plugin.options import Options
 from pytest_agentbench.results.document import read
 from pytest_agentbench.runs.access import CASSETTES
@@ -28,6 +27,8 @@ def check_models(suites: Iterable[Suite], options: Options) -> None:
 
 def check_cassettes(suites: Iterable[Suite]) -> None:
     """Refuse one cassette of two suites: recordings do not name the suite that they are of."""
+    from pytest_agentbench.llm.cassette.file import cassette_path  # noqa: PLC0415 - few sessions record or replay
+
     owners: dict[Path, Path] = {}
     for suite in suites:
         cassette = cassette_path(suite.path, suite.cassette.file).resolve()

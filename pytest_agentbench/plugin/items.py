@@ -33,9 +33,7 @@ from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.core.verdict import Verdict
 from pytest_agentbench.environment.kinds import ask_for_kinds, brings_own_tools, unknown_kinds
 from pytest_agentbench.generation.recipe import staleness
-from pytest_agentbench.llm.cassette.file import RunName, cassette_path, read_cassette
 from pytest_agentbench.llm.cassette.modes import Mode
-from pytest_agentbench.llm.cassette.record_replay import TO_RECORD
 from pytest_agentbench.plugin import compat
 from pytest_agentbench.plugin.report_payload import CollectedSuite
 from pytest_agentbench.plugin.run_store import SESSION, Session
@@ -122,6 +120,9 @@ class SuiteModule(pytest.Module):
             for mark in marks(plan, policies):
                 item.add_marker(mark)
             if not is_recorded(plan):
+                from pytest_agentbench.llm.cassette.file import cassette_path  # noqa: PLC0415 - few suites record
+                from pytest_agentbench.llm.cassette.record_replay import TO_RECORD  # noqa: PLC0415 - the same
+
                 item.is_unrecorded = True
                 where = cassette_path(suite.path, suite.cassette.file).name
                 item.add_marker(pytest.mark.skip(reason=f"not recorded in {where}; {TO_RECORD}"))
@@ -131,6 +132,8 @@ class SuiteModule(pytest.Module):
         """Read the suite's cassette; give whether a run can be played, as far as that depends on what is recorded."""
         if mode is Mode.OFF:
             return lambda _: True
+        from pytest_agentbench.llm.cassette.file import RunName, cassette_path, read_cassette  # noqa: PLC0415 - as above
+
         held = read_cassette(cassette_path(suite.path, suite.cassette.file)).runs
         if mode is not Mode.REPLAY or suite.cassette.unrecorded == "fail":
             return lambda _: True

@@ -54,7 +54,9 @@ class Prefetch:
         was_queued = self._cleared.pop(item, None) is not None
         if needed:
             runs.start(item.plan)
-        if was_queued and self._holds_all is runs.pool:
+        is_plain = not (item.plan.stops_early or session.store.has_suspects)
+        enough = _WINDOW // 2 * session.options.concurrency  # looking at the whole window for each run takes a while
+        if was_queued and (self._holds_all is runs.pool or (is_plain and runs.pool.waiting > enough)):
             return
         following = compat.upcoming(item.session, item.stash.get(POSITION, None), self.nextitem)
         queued = list(self._eligible(item, following))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import concurrent.futures.thread
 import contextlib
-import multiprocessing
 import os
 import sys
 import sysconfig
@@ -12,11 +11,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.plugin import compat
+
+if TYPE_CHECKING:
+    from multiprocessing.process import BaseProcess
 
 PATIENCE = 10.0
 """Seconds for which Python may wait for threads and processes that agents left; then the process ends without them."""
@@ -83,7 +86,7 @@ class Ending:
             time.sleep(_FIRST / 4)
         left = list(self._awaited()) or ["a handler of `atexit`"]
         _tell(f"agentbench: ended without {'; '.join(left)}: an agent or a tool has started it and never ended it")
-        for process in multiprocessing.active_children():
+        for process in _multiprocessing_children():
             process.kill()
         with contextlib.suppress(Exception):
             sys.stdout.flush()
@@ -96,15 +99,21 @@ class Ending:
             ours = thread in self._threads or thread is threading.main_thread()
             if not ours and (not thread.daemon or thread in pools) and thread is not threading.current_thread():
                 yield f"thread {thread.name!r}{_place(thread)}"
-        for process in multiprocessing.active_children():
+        for process in _multiprocessing_children():
             if not process.daemon and process.pid not in self._children:
                 yield f"process {process.pid} ({process.name})"
 
     def _others(self) -> Iterator[str]:
-        named = {process.pid for process in multiprocessing.active_children()}
+        named = {process.pid for process in _multiprocessing_children()}
         for pid, command in _children():
             if pid not in self._children and pid not in named and "from multiprocessing." not in command:
                 yield f"process {pid} ({shorten(printable(command), 60)})"
+
+
+def _multiprocessing_children() -> list[BaseProcess]:
+    """Give the processes that were started by `multiprocessing`, which few agents load."""
+    loaded = sys.modules.get("multiprocessing")
+    return loaded.active_children() if loaded else []
 
 
 def _tell(text: str) -> None:

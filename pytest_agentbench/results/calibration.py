@@ -10,8 +10,6 @@ from typing import Annotated, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from pytest_agentbench.checks.auditor.ask import TEMPLATE
-from pytest_agentbench.checks.judges.rubric_judge import judge_mark
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import digest, loads
 from pytest_agentbench.core.names import count
@@ -222,6 +220,8 @@ def standing_of(suite: Suite) -> AuditorStanding | None:
 def _standing(figures: AuditorFigures | None, model: str) -> AuditorStanding:
     if figures is None:
         return AuditorStanding()
+    from pytest_agentbench.checks.auditor.ask import TEMPLATE  # noqa: PLC0415 - few suites have a judge
+
     now = {"model": model, "prompt": TEMPLATE}
     before = {**now, **figures.parts}
     changed = [printable(before[part]) or "another" for part, value in now.items() if before[part] != value]
@@ -244,6 +244,8 @@ def objections(suite: Suite) -> list[str]:
 
 
 def _of_rubric(judge: JudgeSpec, asked: CalibrationSpec, rubric: Rubric) -> Iterator[str]:
+    from pytest_agentbench.checks.judges.rubric_judge import judge_mark  # noqa: PLC0415 - few suites have a judge
+
     wanted = judge_mark(judge.model.model, rubric, sees=judge.sees, notes=judge.notes)
     options = "".join([*([" --sees goal"] if judge.sees == "goal" else []), *([" --notes"] if judge.notes else [])])
     model = printable(judge.model.model)

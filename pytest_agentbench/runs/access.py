@@ -16,16 +16,15 @@ from pytest_agentbench.core.proxies import exempt_loopback
 from pytest_agentbench.core.run import RunKey
 from pytest_agentbench.core.termination import Limits
 from pytest_agentbench.core.text import ascii_slug
-from pytest_agentbench.llm.capabilities import Paused
 from pytest_agentbench.llm.cassette.modes import Mode
-from pytest_agentbench.llm.chat import Ways
-from pytest_agentbench.llm.ledger import Ledger
-from pytest_agentbench.llm.models import Models
 from pytest_agentbench.llm.protocols import Budget, Caller, Reservation
 from pytest_agentbench.runs.cassettes import Recordings
 
 if TYPE_CHECKING:
     from pytest_agentbench.agents.http.connections import HttpConnections
+    from pytest_agentbench.llm.capabilities import Paused
+    from pytest_agentbench.llm.ledger import Ledger
+    from pytest_agentbench.llm.models import Models
     from pytest_agentbench.llm.proxy.server import Proxy
 
 _FREE = Reservation(id=-1, cost_usd=None)
@@ -37,7 +36,7 @@ class Budgets(Budget):
     A ledger that cannot be used makes a run that could not take place: no party of it is to blame.
     """
 
-    def __init__(self, ledger: Callable[[], Ledger], *, session: bool) -> None:
+    def __init__(self, ledger: "Callable[[], Ledger]", *, session: bool) -> None:
         self._get = ledger
         self._session = session
         self._bounded: set[RunKey] = set()
@@ -81,7 +80,7 @@ class Budgets(Budget):
                 ledger.release(reservation)
 
     @contextlib.contextmanager
-    def _ledger(self) -> Iterator[Ledger]:
+    def _ledger(self) -> "Iterator[Ledger]":
         try:
             yield self._get()
         except ResultsError as error:
@@ -110,11 +109,23 @@ class SessionModels:
         self.judges = judges
         self.recordings = recordings
         self.budgets = budgets
-        self.models = Models(environ=environ, ways=Ways(budget=budgets), recorder_of=recordings.of, share=share)
         self._environ = environ
+        self._share = share
+        self._models: Models | None = None
         self._http: HttpConnections | None = None
         self._proxy: Proxy | None = None
         self._starting = asyncio.Lock()
+
+    @property
+    def models(self) -> "Models":
+        """The models of roles."""
+        if self._models is None:
+            from pytest_agentbench.llm.chat import Ways  # noqa: PLC0415 - few suites have a role that a model plays
+            from pytest_agentbench.llm.models import Models  # noqa: PLC0415 - the same
+
+            ways = Ways(budget=self.budgets)
+            self._models = Models(environ=self._environ, ways=ways, recorder_of=self.recordings.of, share=self._share)
+        return self._models
 
     @property
     def http(self) -> "HttpConnections":
@@ -125,7 +136,9 @@ class SessionModels:
             self._http = HttpConnections(self._apps)
         return self._http
 
-    async def proxied(self, caller: Caller, *, upstream: str, price: Price | None, paused: Paused = nullcontext) -> str:
+    async def proxied(
+        self, caller: Caller, *, upstream: str, price: Price | None, paused: "Paused" = nullcontext
+    ) -> str:
         """Give the base URL through which the model calls of a run's own agent are seen, recorded and budgeted."""
         async with self._starting:
             if self._proxy is None:
@@ -159,7 +172,8 @@ class SessionModels:
             await self._http.close()
         if self._owns_apps:
             await asyncio.to_thread(self._apps.close)
-        await self.models.close()
+        if self._models is not None:
+            await self._models.close()
 
 
 CASSETTES = "cassettes"
@@ -213,9 +227,11 @@ class Accounts:
             apps=self._apps,
         )
 
-    def ledger(self) -> Ledger:
+    def ledger(self) -> "Ledger":
         """Give the session's ledger, which lies in the folder."""
         if self._ledger is None:
+            from pytest_agentbench.llm.ledger import Ledger  # noqa: PLC0415 - only sessions with a budget need it
+
             self._ledger = Ledger(self._folder() / self._file, process=self._process)
             if self._starts:
                 self._ledger.start(cost_usd=self._max_cost, calls=self._max_calls)

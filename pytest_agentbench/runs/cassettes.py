@@ -5,19 +5,20 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import AgentBenchError, NotRunError
 from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.run import RunKey
-from pytest_agentbench.llm.cassette.file import cassette_path
-from pytest_agentbench.llm.cassette.merge import Merged, merge
 from pytest_agentbench.llm.cassette.modes import Mode
-from pytest_agentbench.llm.cassette.record_replay import CassetteRecorder
 from pytest_agentbench.llm.protocols import Caller, Recorded
 from pytest_agentbench.runs.plan import RunPlan
+
+if TYPE_CHECKING:  # few sessions record or replay
+    from pytest_agentbench.llm.cassette.merge import Merged
+    from pytest_agentbench.llm.cassette.record_replay import CassetteRecorder
 
 _TARGET = "cassette"
 
@@ -97,6 +98,8 @@ class Recordings:
         """
         if self.mode is Mode.OFF:
             return
+        from pytest_agentbench.llm.cassette.file import cassette_path  # noqa: PLC0415 - few sessions record or replay
+
         with self._lock, unwritable_is_not_run():
             cassette = cassette_path(plan.suite.path, plan.suite.cassette.file)
             key = (cassette, plan.suite.cassette.ignore)
@@ -119,7 +122,9 @@ class Recordings:
             self._recorders.clear()
             self._runs.clear()
 
-    def _open(self, cassette: Path, ignore: tuple[str, ...]) -> CassetteRecorder:
+    def _open(self, cassette: Path, ignore: tuple[str, ...]) -> "CassetteRecorder":
+        from pytest_agentbench.llm.cassette.record_replay import CassetteRecorder  # noqa: PLC0415 - as above
+
         shard = None
         if self.mode.writes:
             folder = self._folder() / digest(str(cassette))
@@ -133,7 +138,7 @@ class Recordings:
 class RunRecorder:
     """The `Recorder` of one run, under the name by which its cassette knows it."""
 
-    def __init__(self, recorder: CassetteRecorder, name: RunKey, session: SessionName | None = None) -> None:
+    def __init__(self, recorder: "CassetteRecorder", name: RunKey, session: SessionName | None = None) -> None:
         self._recorder = recorder
         self._name = name
         self._session = session or SessionName("", known_as="")
@@ -183,12 +188,14 @@ def recorded_name(plan: RunPlan) -> RunKey:
     return plan.key.model_copy(update={"scenario": f"{plan.suite_key}::{plan.key.scenario}"})
 
 
-def merge_all(folder: Path) -> Iterator[tuple[Path, Merged | str]]:
+def merge_all(folder: Path) -> "Iterator[tuple[Path, Merged | str]]":
     """Bring what all processes noted into the cassettes, once nobody writes any more.
 
     Yield each cassette with what became of it, or with why it could not be written.
     """
     for target in sorted(folder.glob(f"*/{_TARGET}")):
+        from pytest_agentbench.llm.cassette.merge import merge  # noqa: PLC0415 - few sessions record
+
         cassette = target
         try:
             cassette = Path(target.read_text(encoding="utf-8"))

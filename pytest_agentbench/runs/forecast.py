@@ -3,10 +3,9 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pytest_agentbench.checks.judges.model_judgement import Auditing
 from pytest_agentbench.checks.measurement import ADD_RULE
-from pytest_agentbench.checks.rules import needs_consent, read_rule, reads_calls
 from pytest_agentbench.core.errors import GateError, Problem
 from pytest_agentbench.core.gate_grammar import KnownNames, parse_gate
 from pytest_agentbench.core.json_values import JsonValue
@@ -19,6 +18,9 @@ from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.suites.extends import read_suite_document
 from pytest_agentbench.suites.script_lines import form_of
 
+if TYPE_CHECKING:  # few suites have a judge
+    from pytest_agentbench.checks.judges.model_judgement import Auditing
+
 
 def has_auditor(suite: Suite) -> bool:
     """Whether a suite has a model that may be asked."""
@@ -30,7 +32,7 @@ def is_part(suite: Suite) -> bool:
     return suite.auditor in ("flags", "decide")
 
 
-def auditing(run: Run, judgement: Judgement, plan: RunPlan) -> Auditing | None:
+def auditing(run: Run, judgement: Judgement, plan: RunPlan) -> "Auditing | None":
     """Say what the auditor's word counts for in a closed run, None where it is not asked.
 
     It is asked in suites that have a judge: where they say so, and unless they say `off` where a policy in words is
@@ -58,6 +60,8 @@ def _is_played_by_model(plan: RunPlan) -> bool:
 
 
 def _asks(policy: Policy) -> bool:
+    from pytest_agentbench.checks.rules import needs_consent, read_rule  # noqa: PLC0415 - few policies have a rule
+
     return policy.rule is not None and needs_consent(read_rule(policy.rule))
 
 
@@ -145,6 +149,8 @@ def _unread(policy: Policy, suite: Suite) -> tuple[str, str] | None:
 
 def _unseen(policy: Policy, form: JsonValue, suite: Suite, plans: Sequence[RunPlan]) -> tuple[str, str] | None:
     """Say why what a rule reads is never there."""
+    from pytest_agentbench.checks.rules import needs_consent, read_rule, reads_calls  # noqa: PLC0415 - as in `_asks`
+
     rule = read_rule(form)
     if reads_calls(rule) and suite.agent.http is not None and not suite.agent.http.calls:
         why = f"the rule of {policy.id!r} is about tool calls, and none can be seen in the agent's answers"

@@ -61,7 +61,7 @@ class LoopThread:
     @property
     def blocked(self) -> Counter[str]:
         """Seconds for which tasks blocked the loop, by the name of the task."""
-        return Counter(self._blocked)
+        return self._blocked.copy() if self._blocked else Counter()
 
     def stop(self) -> None:
         """Cancel what is still running, give it two seconds to end, and leave whatever goes on all the same behind.

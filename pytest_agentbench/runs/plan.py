@@ -25,7 +25,6 @@ from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.local import LocalEnvironment
 from pytest_agentbench.suites.hashes import scenario_hash
-from pytest_agentbench.suites.rule_check import state_paths
 from pytest_agentbench.suites.transcripts import Recording
 
 
@@ -115,7 +114,7 @@ class RunPlan:
             fault="" if self.faults is None else axis_id(self.faults),
         )
 
-    @property
+    @cached_property
     def task_name(self) -> str:
         """The opaque name of the run, the same in every session: of its task, its thread and its environment."""
         return digest(str(self.key))
@@ -155,6 +154,10 @@ class RunPlan:
     def keeps_states(self) -> bool:
         """Whether a rule asks what the state held in the middle of the run."""
         rules = [policy.rule for policy in self.suite.policies if policy.rule is not None]
+        if not rules:
+            return False
+        from pytest_agentbench.suites.rule_check import state_paths  # noqa: PLC0415 - few suites have rules
+
         return any(next(state_paths(rule, ()), None) is not None for rule in rules)
 
     @property

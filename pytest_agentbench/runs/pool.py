@@ -97,6 +97,11 @@ class Pool(Generic[T]):
         """The number of runs started and not yet done."""
         return self._in_flight
 
+    @property
+    def waiting(self) -> int:
+        """The number of runs that may start ahead of their turn and have not."""
+        return len(self._ahead)
+
     def start(self, key: RunKey, work: Work[T]) -> None:
         """Start a run now unless it has been started."""
         with self._lock:

@@ -3,14 +3,10 @@
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
+from functools import cached_property
 from random import Random
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from pytest_agentbench.checks.auditor.findings import unaudited
-from pytest_agentbench.checks.judges.ending import EndCritic
-from pytest_agentbench.checks.judges.evidence import of_run
-from pytest_agentbench.checks.judges.model_judgement import Auditing, judge_with_models, needs_model, without_models
-from pytest_agentbench.checks.judges.rubric_judge import judge_criteria
 from pytest_agentbench.checks.measurement import LET_ANSWER
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.conversation import Stop, UserFault
@@ -37,10 +33,7 @@ from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.core.verdict import Blame, Finding
 from pytest_agentbench.environment.import_path import load_object
-from pytest_agentbench.llm.capabilities import Paused
-from pytest_agentbench.llm.chat import ChatModel
-from pytest_agentbench.llm.prices import server_of
-from pytest_agentbench.llm.protocols import Caller, Chat
+from pytest_agentbench.llm.protocols import Caller
 from pytest_agentbench.runs.access import SessionModels
 from pytest_agentbench.runs.cassettes import SessionName
 from pytest_agentbench.runs.forecast import auditing, is_part
@@ -50,8 +43,15 @@ from pytest_agentbench.simulation.conversation import Objection, crashed
 from pytest_agentbench.suites.known_info import known_values
 from pytest_agentbench.suites.language import language_of
 from pytest_agentbench.users.knowledge import askable, leaves_open, required, telling, wants_of
-from pytest_agentbench.users.modifiers.applying import Behaviour
 from pytest_agentbench.users.scripted import ScriptedUser
+
+if TYPE_CHECKING:  # few suites have a judge, or a user that a model plays
+    from pytest_agentbench.checks.judges.ending import EndCritic
+    from pytest_agentbench.checks.judges.model_judgement import Auditing
+    from pytest_agentbench.llm.capabilities import Paused
+    from pytest_agentbench.llm.chat import ChatModel
+    from pytest_agentbench.llm.protocols import Chat
+    from pytest_agentbench.users.modifiers.applying import Behaviour
 
 
 class Roles:
@@ -67,14 +67,14 @@ class Roles:
         models: SessionModels | None,
         *,
         seed: int,
-        paused: Paused = nullcontext,
-        working: Paused = nullcontext,
+        paused: "Paused" = nullcontext,
+        working: "Paused" = nullcontext,
     ) -> None:
         self._plan, self._suite = plan, plan.suite
         self._models = models
         self._paused = paused
         self._working = working
-        self._seed = int(digest([seed, plan.key.scenario, plan.key.trial]), 16)
+        self._session_seed = seed
         self._chats: dict[str, list[ChatModel]] = defaultdict(list)
         self._watched: tuple[Usage, tuple[AgentBenchError, ...], SendError | None] | None = None
         self._is_proxied = False
@@ -84,6 +84,11 @@ class Roles:
         self._critic: EndCritic | None = None
         self.not_run: str | None = None
         self.lacks_key = False
+
+    @cached_property
+    def _seed(self) -> int:
+        """The seed of what models are asked in this run."""
+        return int(digest([self._session_seed, self._plan.key.scenario, self._plan.key.trial]), 16)
 
     @property
     def usage(self) -> dict[str, Usage]:
@@ -120,10 +125,12 @@ class Roles:
         if self._models is not None and self.not_run is None:
             self._models.recordings.finished(self._plan)
 
-    def chat(self, role: str, spec: ModelSpec) -> ChatModel:
+    def chat(self, role: str, spec: ModelSpec) -> "ChatModel":
         """Give a role its model; raise `SuiteFaultError` where none can be reached."""
         if self._models is None:
             raise SuiteFaultError(f"the {role} needs a model, which only a session with suites gives")
+        from pytest_agentbench.llm.prices import server_of  # noqa: PLC0415 - few roles are played by a model
+
         spec = self._plan.extensions.priced(spec, server_of(spec))
         caller = Caller(role=role, run=self._plan.key)
         chat = self._models.models.chat(spec, caller, paused=self._paused, working=self._working)
@@ -217,6 +224,8 @@ class Roles:
         most = self._suite.user.critique
         if self.judge is None or not most:
             return None
+        from pytest_agentbench.checks.judges.ending import EndCritic  # noqa: PLC0415 - few suites have a judge
+
         chat, system = self.chat("critique", self.judge.model), self._plan.system
         critic = self._critic = EndCritic(chat, random=self._random("ending"), most=most, system=system)
 
@@ -256,6 +265,9 @@ class Roles:
         auditor = auditing(run, judgement, plan)
         if self.not_run is not None or not (policies or rubric or auditor):
             return judgement
+        from pytest_agentbench.checks.auditor.findings import unaudited  # noqa: PLC0415 - few suites have a judge
+        from pytest_agentbench.checks.judges.model_judgement import needs_model, without_models  # noqa: PLC0415 - same
+
         if suite.auditor == "off" and policies:
             why, cure = "the suite says `auditor: off`", "give the policy a `rule`, or write `auditor: flags`"
             judgement, policies = unaudited(run, judgement, why=why, cure=cure, policies=policies), []
@@ -271,10 +283,12 @@ class Roles:
         judgement: Judgement,
         policies: list[Policy],
         rubric: Rubric | None,
-        auditor: Auditing | None,
+        auditor: "Auditing | None",
         *,
         run_sync: RunSync,
     ) -> Judgement:
+        from pytest_agentbench.checks.judges.model_judgement import judge_with_models  # noqa: PLC0415 - as above
+
         judge, state, root = self.judge, self._suite.environment.state, self._suite.root
         return await judge_with_models(
             run,
@@ -320,7 +334,7 @@ def players_of(suite: Suite) -> dict[str, str]:
 
 
 async def with_answers(
-    run: Run, plan: RunPlan, judgement: Judgement, *, chat_for: Callable[[], Chat], random: Random, system: str
+    run: Run, plan: RunPlan, judgement: Judgement, *, chat_for: "Callable[[], Chat]", random: Random, system: str
 ) -> tuple[Run, Judgement]:
     """Have a model say of each sentence that plugins ask about whether it is true; without a usable answer none is.
 
@@ -329,6 +343,9 @@ async def with_answers(
     sentences = plan.extensions.questions(run)
     if not sentences:
         return run, judgement
+    from pytest_agentbench.checks.judges.evidence import of_run  # noqa: PLC0415 - few suites have a judge
+    from pytest_agentbench.checks.judges.rubric_judge import judge_criteria  # noqa: PLC0415 - the same
+
     asked = [Criterion(id=f"nl-{number}", text=text, max_score=1) for number, text in enumerate(sentences, start=1)]
     try:
         scores = await judge_criteria(chat_for(), asked, of_run(run, system=system), random=random)

@@ -119,7 +119,7 @@ class RunContext:
         self.recording = Recording(history_of(plan.scenario))
         self.limits = plan.limits
         self.environment = self.new_environment(self.name)
-        self.faults = Schedule(plan.strikes, seed=digest([services.seed, str(plan.key)]))
+        self.faults = Schedule(plan.strikes, seed=digest([services.seed, str(plan.key)]) if plan.strikes else "")
         self.stopwatch = clock = Stopwatch(services.now, services.slot)
         self.roles = Roles(plan, services.models, seed=services.seed, paused=clock.paused, working=clock.working)
         self._endpoint: Endpoint | None = None
@@ -141,6 +141,8 @@ class RunContext:
     def blocked(self) -> tuple[float, float]:
         """Give the seconds for which this run, and for which all others, blocked the event loop since it began."""
         since = self.services.blocked()
+        if not since:
+            return 0.0, 0.0
         since.subtract(self._blocked_before)
         return since[self.name], sum(since.values()) - since[self.name]
 

@@ -16,7 +16,6 @@ from pytest_agentbench.spec.document import Document
 from pytest_agentbench.spec.loading import read_document
 from pytest_agentbench.suites.argument_schema import argument_misfits
 from pytest_agentbench.suites.extends import read_suite_document
-from pytest_agentbench.suites.rule_check import rule_faults
 from pytest_agentbench.suites.scenario_files import Entry, entries_in, read_scenario_file
 from pytest_agentbench.suites.task_fields import HANDOFF, arguments_path, calls_of, is_approval, stated_calls
 
@@ -116,6 +115,10 @@ def _name_problems(suite: Suite, toolset: Toolset, finder: "Finder") -> Iterator
 
 def _rule_problems(suite: Suite, toolset: Toolset, finder: "Finder") -> Iterator[Problem]:
     """Yield what rules of policies name in vain."""
+    if not suite.policies:
+        return
+    from pytest_agentbench.suites.rule_check import rule_faults  # noqa: PLC0415 - what reads rules takes long to load
+
     for position, policy in enumerate(suite.policies):
         for path, message, hint in rule_faults(policy, toolset):
             yield finder.policy_problem((position, *path), message, hint)

@@ -11,7 +11,8 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import core_schema
 
-from pytest_agentbench.core.file_models import SchemaGenerator, Written
+from pytest_agentbench.core.base import SchemaGenerator
+from pytest_agentbench.core.file_models import Written
 from pytest_agentbench.spec.rule import RuleForm
 from pytest_agentbench.spec.scenario import ScenarioFile
 from pytest_agentbench.spec.suite import SuiteFile

@@ -32,7 +32,6 @@ from pytest_agentbench.suites.hashes import suite_hash
 from pytest_agentbench.suites.language import LanguageError, language_of
 from pytest_agentbench.suites.named_tools import named_tools
 from pytest_agentbench.suites.parts import PartReader
-from pytest_agentbench.suites.rule_check import rule_misfits, state_misfits
 from pytest_agentbench.suites.scenario_files import (
     Entry,
     entries_in,
@@ -174,6 +173,8 @@ class _SuiteReader:
             policies = policies.get(step)
         for index, policy in enumerate(policies if isinstance(policies, list) else ()):
             if isinstance(policy, dict) and isinstance(policy.get("rule"), dict):
+                from pytest_agentbench.suites.rule_check import rule_misfits  # noqa: PLC0415 - few policies have a rule
+
                 for one in rule_misfits(policy["rule"], (*path, index, "rule")):
                     self._note(one, document)
 
@@ -279,11 +280,15 @@ class _SuiteReader:
                 message = f"the policy {policy.id!r} is listed twice"
                 self._problems.append(document.problem((*path, index, "id"), message, "ids of policies are unique"))
             policies.setdefault(policy.id, policy)
+            if policy.rule is None:
+                continue
+            from pytest_agentbench.suites.rule_check import rule_misfits, state_misfits  # noqa: PLC0415 - as above
+
             rule: Keys = (*path, index, "rule")
-            wrong = list(rule_misfits(policy.rule, rule)) if policy.rule is not None else []
-            if policy.rule is not None and not wrong and ("now",) not in self._broken:
+            wrong = list(rule_misfits(policy.rule, rule))
+            if not wrong and ("now",) not in self._broken:
                 wrong = list(clock_misfits(policy.rule, rule, self._now))
-            if policy.rule is not None and not wrong and not self._has_state():
+            if not wrong and not self._has_state():
                 wrong = list(state_misfits(to_json(policy.rule), rule))
             for one in wrong:
                 self._note(one, document)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from operator import getitem
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from pytest_agentbench.checks.matchers import matches
 from pytest_agentbench.core.errors import AgentBenchError, Problem
@@ -20,12 +20,13 @@ from pytest_agentbench.core.suite import StateSpec, Suite
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.environment.json_state import JsonState
-from pytest_agentbench.environment.sqlite_state import SqliteState
 from pytest_agentbench.environment.state_provider import build_provider
 from pytest_agentbench.suites.call_check import Finder
-from pytest_agentbench.suites.rule_check import state_paths
-from pytest_agentbench.suites.rule_types import RuleFault, ValueForm, form_of, missing_step, never_true
 from pytest_agentbench.validation.world_values import shape_of
+
+if TYPE_CHECKING:  # few suites have rules
+    from pytest_agentbench.environment.sqlite_state import SqliteState
+    from pytest_agentbench.suites.rule_types import RuleFault, ValueForm
 
 
 def impossible(suite: Suite, toolset: Toolset) -> list[Problem]:
@@ -98,6 +99,8 @@ def _untold(spec: StateSpec, suite: Suite, toolset: Toolset, finder: Finder) -> 
 
 def unfit_states(suite: Suite, states: Sequence[State]) -> Iterator[Problem]:
     """Give what rules ask of the state that none of these has: a table, or a column; a row may be absent."""
+    from pytest_agentbench.suites.rule_check import state_paths  # noqa: PLC0415 - what reads rules takes long to load
+
     finder = Finder(suite.path)
     for position, policy in enumerate(suite.policies if states else ()):
         rule = to_json(policy.rule)
@@ -107,8 +110,10 @@ def unfit_states(suite: Suite, states: Sequence[State]) -> Iterator[Problem]:
                 yield finder.policy_problem((position, *path, *where), message, hint)
 
 
-def _unfit_state(at: Sequence[JsonValue], value: JsonValue, states: Sequence[State]) -> Iterator[RuleFault]:
+def _unfit_state(at: Sequence[JsonValue], value: JsonValue, states: Sequence[State]) -> "Iterator[RuleFault]":
     """Follow the way through all states at once; it ends where nothing was seen, so that nothing is known."""
+    from pytest_agentbench.suites.rule_types import missing_step, never_true  # noqa: PLC0415 - as above
+
     found: list[JsonValue] = list(states)
     way: list[str] = []
     for depth, step in enumerate(at):
@@ -130,8 +135,10 @@ def _entries(value: JsonValue) -> Iterable[JsonValue]:
     return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
-def _form(found: Sequence[JsonValue]) -> ValueForm:
+def _form(found: Sequence[JsonValue]) -> "ValueForm":
     """Give what values were seen to be; where mappings differ in their keys, another one may have others still."""
+    from pytest_agentbench.suites.rule_types import form_of  # noqa: PLC0415 - as above
+
     shape = shape_of(found)
     if len({frozenset(one) for one in found if isinstance(one, dict)}) > 1:
         for way in shape.get("anyOf", [shape]):
