@@ -23,12 +23,11 @@ class Garbage:
         self._keeps = owns_process and not gc.get_freeze_count()
         if self._keeps:
             gc.freeze()
-        self._kept = gc.get_freeze_count() if self._keeps else 0
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self) -> Generator[None, object, object]:
         """Take what exists out of the collector's sight while items run."""
-        if gc.get_freeze_count() > self._kept:
+        if not self._keeps and gc.get_freeze_count():  # counting what we froze takes long
             return (yield)
         found = gc.get_threshold()
         chosen = (max(found[0], _FRESH), *found[1:]) if found[0] else found
