@@ -206,7 +206,7 @@ class PlannedRun(Model):
     @property
     def name(self) -> str:
         """What tells the run from all others, also where node ids do not; its attempts share it."""
-        return str(self.key.model_copy(update={"attempt": 1}))
+        return str(self.key if self.key.attempt == 1 else self.key.model_copy(update={"attempt": 1}))
 
     @property
     def set_aside(self) -> bool:

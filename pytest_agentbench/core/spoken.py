@@ -136,6 +136,12 @@ def states(value: object, text: str, locale: str = "en") -> bool:
     found = to_json(value)
     if isinstance(found, bool) or not isinstance(found, str | int | float) or not str(found).strip():
         return False
+    return _states(found, text, locale)
+
+
+@lru_cache(maxsize=1024, typed=True)
+def _states(found: str | float, text: str, locale: str) -> bool:
+    """Whether a text states a value in its plain form; of each message the same is asked several times."""
     said = _plain(text)
     if isinstance(found, str) and len(found) > _LONGEST:  # a text, not a value: it is compiled to no pattern
         return len(found) <= _SHRINKS * len(said) and plain(found) in said
