@@ -48,6 +48,10 @@ class SchemaGenerator(GenerateJsonSchema):
             schema = model.__pydantic_core_schema__
         return super().generate_inner(schema)
 
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        """Give a late model no title but its own, as any model."""
+        return _UNBUILT not in schema.get("metadata", {}) and super().field_title_should_be_set(schema)
+
 
 class OpenModel(BaseModel):
     """A frozen value that keeps unknown keys, for formats that others own (τ²-bench)."""

@@ -140,7 +140,7 @@ def states(value: object, text: str, locale: str = "en") -> bool:
 
 
 @lru_cache(maxsize=1024, typed=True)
-def _states(found: str | float, text: str, locale: str) -> bool:
+def _states(found: str | int | float, text: str, locale: str) -> bool:
     """Whether a text states a value in its plain form; of each message the same is asked several times."""
     said = _plain(text)
     if isinstance(found, str) and len(found) > _LONGEST:  # a text, not a value: it is compiled to no pattern
