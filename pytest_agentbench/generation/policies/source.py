@@ -15,7 +15,7 @@ from pytest_agentbench.generation.draft import Draft, Loss
 from pytest_agentbench.generation.policies.data_types import PolicyGraph, PolicySet
 from pytest_agentbench.generation.policies.events.events import EventMaker
 from pytest_agentbench.generation.policies.events.planner import UNPLANNED, Planner
-from pytest_agentbench.generation.policies.events.requests import Request, ToolArguments
+from pytest_agentbench.generation.policies.events.requests import Request, Seen, ToolArguments, seen_in
 from pytest_agentbench.generation.policies.events.right_run import RightRuns
 from pytest_agentbench.generation.policies.events.rows import ModelRows, RowMaker
 from pytest_agentbench.generation.policies.events.rulebook import Rulebook
@@ -23,8 +23,13 @@ from pytest_agentbench.generation.policies.events.samples import Samples
 from pytest_agentbench.generation.policies.events.schema import Validator, rows_of, schema_of
 from pytest_agentbench.generation.policies.sampling import paper_sample, sample
 from pytest_agentbench.generation.recipe import USUAL_LEVELS, recipe_of
+from pytest_agentbench.generation.tools.artifacts import CARDS, resumed
+from pytest_agentbench.generation.tools.data_types import Cards
 from pytest_agentbench.generation.tools.kind_report import left_alone
+from pytest_agentbench.generation.tools.probing.prober import probe, probing_hash
 from pytest_agentbench.generation.tools.probing.safety import Permission, permission, policy_of
+from pytest_agentbench.generation.tools.probing.seed_values import hints_of, values_of
+from pytest_agentbench.generation.tools.probing.session import Budget
 from pytest_agentbench.generation.tools.world import World, how_to_reset, world_of
 from pytest_agentbench.llm.protocols import Chat
 
@@ -145,6 +150,11 @@ async def policy_source(
     tools = {spec.name for spec in toolset.of("assistant")}
     named = {one.id: frozenset((*one.tools, *graph.tools.get(one.id, ()))) & tools for one in bare}
     left_out = await _left_out(suite, planner, named, graph)
+    if any(one.rule is not None and one.id in left_out for one in suite.policies):  # names do not lead to all of them
+        probed = await planner_of(suite, toolset, await _seen(suite, toolset, planner))
+        still = await _left_out(suite, probed, named, graph)
+        if len(still) < len(left_out):
+            planner, left_out = probed, still
     checks = [cast("Validator", load_object(path, suite.root)) for path in recipe.validators]
     rows = RowMaker(samples=planner.runs.samples, validators=checks)
     maker = EventMaker(
@@ -170,6 +180,21 @@ async def policy_source(
         left_out=left_out,
         not_called=left_alone(_permissions(suite, toolset, planner.runs.world), suite.environment),
     )
+
+
+async def _seen(suite: Suite, toolset: Toolset, planner: Planner) -> Seen:
+    """Probe the tools, and find the columns whose values their arguments take."""
+    recipe, state = recipe_of(suite), planner.runs.initial
+    hints = {name: list(one) for name, one in hints_of(toolset, state, recipe.values).items()}
+    world = world_of(suite, toolset=toolset, hints=hints, rows=values_of(state))
+    policy, budget = policy_of(suite), Budget()
+    made_from = probing_hash(world, seed=recipe.seed, policy=policy, budget=budget, model="")
+
+    async def make() -> Cards:
+        return await probe(world, seed=recipe.seed, policy=policy, budget=budget)
+
+    cards = await resumed(recipe.out / CARDS, Cards, made_from, make, force=False)
+    return seen_in(cards, planner.runs.samples)
 
 
 async def _left_out(
@@ -222,8 +247,11 @@ def _permissions(suite: Suite, toolset: Toolset, world: World) -> list[Permissio
     return [permission(spec, policy, resettable=world.resets(spec)) for spec in toolset.of("assistant")]
 
 
-async def planner_of(suite: Suite, toolset: Toolset) -> Planner:
-    """Read the rows that every environment starts from, and give what events are planned with."""
+async def planner_of(suite: Suite, toolset: Toolset, seen: Seen | None = None) -> Planner:
+    """Read the rows that every environment starts from, and give what events are planned with.
+
+    `seen` are the columns whose values arguments were seen to take.
+    """
     world = world_of(suite, toolset=toolset)
     wrong = ""
     if suite.environment.state is None or not world.toolset:
@@ -257,10 +285,10 @@ async def planner_of(suite: Suite, toolset: Toolset) -> Planner:
     }
     specs = tuple(tools.get(one.name, one) if one.requestor == "assistant" else one for one in toolset)
     book = Rulebook(suite.policies, toolset.model_copy(update={"specs": specs}), suite.now)
-    arguments = ToolArguments(list(tools.values()), suite.policies, samples, recipe_of(suite).values)
+    arguments = ToolArguments(list(tools.values()), suite.policies, samples, recipe_of(suite).values, seen)
     if (proven := arguments.proven()) | (asked := arguments.asked()):
         samples = Samples(schema=schema, rows=rows, proven=proven, asked=asked)
-        arguments = ToolArguments(list(tools.values()), suite.policies, samples, recipe_of(suite).values)
+        arguments = ToolArguments(list(tools.values()), suite.policies, samples, recipe_of(suite).values, seen)
     planner = Planner(runs=RightRuns(world=world, samples=samples, arguments=arguments, book=book, initial=state))
     if not planner.roots:
         raise SuiteFaultError(

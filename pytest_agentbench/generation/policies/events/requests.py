@@ -17,6 +17,7 @@ from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.generation.policies.events.samples import Place, Samples
 from pytest_agentbench.generation.policies.events.schema import Table
+from pytest_agentbench.generation.tools.data_types import Cards
 from pytest_agentbench.generation.tools.probing.schemas import plain
 
 _OTHER = frozenset(("new", "target", "to", "replacement", "nouveau", "nouvelle", "nouvel"))
@@ -140,10 +141,38 @@ class Argument:
         return (self.least is None or number >= self.least) and (self.most is None or number <= self.most)
 
 
+Seen = Mapping[tuple[str, str], tuple[str, str]]
+"""The table and the column whose values an argument takes, by tool and argument."""
+
+
+def seen_in(cards: Cards, samples: Samples) -> Seen:
+    """Find the columns whose values probing saw accepted: `badge="TF-118"`, where the `hosts` have *TF-118* as key.
+
+    A key counts before columns that refer to it; of several other columns nothing is known.
+    """
+    held = {
+        (table, column): {str(row[column]) for row in rows if isinstance(row.get(column), str | int)}
+        for table, rows in samples.rows.items()
+        for column in dict.fromkeys(name for row in rows for name in row)
+    }
+    keys = {(table.name, table.key[0]) for table in samples.schema.tables if len(table.key) == 1}
+    found: dict[tuple[str, str], tuple[str, str]] = {}
+    for card in cards.cards:
+        for one in card.parameters:
+            taken = {str(value) for value in one.accepted if isinstance(value, str) or is_number(value)}
+            counts = {place: len({text for text in taken if len(text) > 1} & texts) for place, texts in held.items()}
+            best = [place for place, count in counts.items() if count and count == max(counts.values())]
+            places = [place for place in best if place in keys] or best
+            if len(places) == 1:
+                found[card.tool, one.path] = places[0]
+    return found
+
+
 class ToolArguments:
     """The arguments of the tools of a suite that are required or that its rules name, and the values these name.
 
-    `given` are the values that a recipe says exist, by argument or by tool and argument.
+    `given` are the values that a recipe says exist, by argument or by tool and argument; `seen` the columns whose
+    values probing saw accepted, by tool and argument, which count before names.
     """
 
     def __init__(
@@ -152,8 +181,9 @@ class ToolArguments:
         policies: Sequence[Policy],
         samples: Samples,
         given: Mapping[str, Sequence[JsonValue]],
+        seen: Seen | None = None,
     ) -> None:
-        self._samples, self._given = samples, given
+        self._samples, self._given, self._seen = samples, given, seen or {}
         self._named: dict[str, dict[str, JsonValue]] = {}
         for policy in policies:
             _note_named(policy.rule or {}, self._named)
@@ -248,6 +278,11 @@ class ToolArguments:
             fields = self._arguments(inner, tool)
             return Argument(name=name, role="fields", fields=fields, many=many) if fields else None
         other = len(words) > 1 and words[0] in _OTHER
+        if not many and (place := self._seen.get((tool, name))):
+            table = self._samples.schema.get(place[0])
+            is_key = table is not None and table.key == (place[1],)
+            role: Literal["key", "column"] = "key" if is_key else "column"
+            return Argument(name=name, role=role, table=place[0] * is_key, column=place[1], other=other)
         bare = "_".join(words[1:]) if other else name
         keyed = self._key_table(bare.removesuffix("s") if many else bare, words[1:] if other else words)
         if keyed is None and not many and (own := self._own_column(words[1:] if other else words)):
