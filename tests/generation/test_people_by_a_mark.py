@@ -46,6 +46,29 @@ def give_up_mooring(mooring_ref: str, *, state: dict) -> str:
     raise LookupError("There is no such mooring.")
 '''
 
+REGISTRY = '''
+def find_account(email: str, date_of_birth: str, *, state: dict) -> dict:
+    """Find the account of a caller."""
+    for number, one in state["accounts"].items():
+        if one["mail"] == email.lower() and one["born"] == date_of_birth:
+            return {"account": {"number": number, "holder": one["full_name"]}}
+    raise LookupError("E401: no account with these")
+
+
+def list_boats(account: str, *, state: dict) -> list[dict]:
+    """List the boats of an account."""
+    return [{"boat": name, "port": one["port"]} for name, one in state["boats"].items() if one["account"] == account]
+
+
+def move_boat(craft: str, *, state: dict) -> str:
+    """Move a boat to the other port."""
+    if craft not in state["boats"]:
+        raise LookupError(f"E404: no boat {craft}")
+    boat = state["boats"][craft]
+    boat["port"] = "SCW" if boat["port"] == "LER" else "LER"
+    return "The boat moves."
+'''
+
 NAMES = ("Maud Ferris", "Oswin Batty", "Ines Calloway", "Tobias Ure")
 STATE = {
     "holders": [
@@ -115,3 +138,39 @@ def test_people_are_found_by_the_rows_that_a_lookup_checks(source: str, tmp_path
         assert sum(any(one["mark"] in text for text in texts) for one in STATE["holders"]) > 1
     else:
         assert not any(line.startswith("missing policies") for line in outcome.lines)
+
+
+def test_a_lookup_by_two_values_of_other_names_is_found_by_one_row(tmp_path: Path) -> None:
+    """`email` and `date_of_birth` are the `mail` and the `born` of an account, and `craft` is the key of a boat."""
+    (tmp_path / "registry.py").write_text(REGISTRY, encoding="utf-8")
+    accounts = {
+        f"{4100 + at}": {"mail": f"{name}@voe.example", "born": day, "full_name": name.title()}
+        for at, (name, day) in enumerate(
+            [("isbister", "1968-02-17"), ("garriock", "1975-11-03"), ("leask", "1990-06-21")]
+        )
+    }
+    boats = {f"BT-{31 + at}": {"account": f"{4100 + at % 3}", "port": "LER" if at < 4 else "SCW"} for at in range(6)}
+    (tmp_path / "state.json").write_text(json.dumps({"accounts": accounts, "boats": boats}), encoding="utf-8")
+    rule = {"before": {"calls": ["list_boats", "move_boat"], "first": ["find_account"]}}
+    suite = {
+        "agent": "none:build",
+        "environment": {
+            "tools": "registry",
+            "state": {"json": "state.json"},
+            "reads": ["find_account", "list_boats"],
+            "writes": ["move_boat"],
+        },
+        "policies": [
+            {"id": "account-first", "text": "Find the account first.", "rule": rule},
+            {"id": "yes", "text": "Ask before a boat moves.", "rule": {"confirm_before": {"calls": ["move_boat"]}}},
+        ],
+        "scenarios": ["generated/scenarios/*.yaml"],
+        "generate": {"from": "policies", "count": 4, "seed": 7},
+    }
+    path = tmp_path / "agentbench.yaml"
+    path.write_text(yaml.safe_dump(suite, sort_keys=False), encoding="utf-8")
+
+    outcome = generate(Asked(suite=path), environ={}, told=lambda _: None)
+
+    assert any(line.startswith("4 of 4 scenarios") for line in outcome.lines), outcome.lines
+    assert not any(line.startswith("missing policies") for line in outcome.lines)

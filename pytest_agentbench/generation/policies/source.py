@@ -15,12 +15,13 @@ from pytest_agentbench.generation.draft import Draft, Loss
 from pytest_agentbench.generation.policies.data_types import PolicyGraph, PolicySet
 from pytest_agentbench.generation.policies.events.events import EventMaker
 from pytest_agentbench.generation.policies.events.planner import UNPLANNED, Planner
-from pytest_agentbench.generation.policies.events.requests import Request, Seen, ToolArguments, seen_in
+from pytest_agentbench.generation.policies.events.requests import Request, ToolArguments
 from pytest_agentbench.generation.policies.events.right_run import RightRuns
 from pytest_agentbench.generation.policies.events.rows import ModelRows, RowMaker
 from pytest_agentbench.generation.policies.events.rulebook import Rulebook
 from pytest_agentbench.generation.policies.events.samples import Samples
 from pytest_agentbench.generation.policies.events.schema import Validator, rows_of, schema_of
+from pytest_agentbench.generation.policies.events.seen_columns import Seen, seen_in
 from pytest_agentbench.generation.policies.sampling import paper_sample, sample
 from pytest_agentbench.generation.recipe import USUAL_LEVELS, recipe_of
 from pytest_agentbench.generation.tools.artifacts import CARDS, resumed
@@ -28,7 +29,7 @@ from pytest_agentbench.generation.tools.data_types import Cards
 from pytest_agentbench.generation.tools.kind_report import left_alone
 from pytest_agentbench.generation.tools.probing.prober import probe, probing_hash
 from pytest_agentbench.generation.tools.probing.safety import Permission, permission, policy_of
-from pytest_agentbench.generation.tools.probing.seed_values import hints_of, values_of
+from pytest_agentbench.generation.tools.probing.seed_values import hints_of, samples_of, values_of
 from pytest_agentbench.generation.tools.probing.session import Budget
 from pytest_agentbench.generation.tools.world import World, how_to_reset, world_of
 from pytest_agentbench.llm.protocols import Chat
@@ -186,7 +187,7 @@ async def _seen(suite: Suite, toolset: Toolset, planner: Planner) -> Seen:
     """Probe the tools, and find the columns whose values their arguments take."""
     recipe, state = recipe_of(suite), planner.runs.initial
     hints = {name: list(one) for name, one in hints_of(toolset, state, recipe.values).items()}
-    world = world_of(suite, toolset=toolset, hints=hints, rows=values_of(state))
+    world = world_of(suite, toolset=toolset, hints=hints, rows=values_of(state), samples=samples_of(state))
     policy, budget = policy_of(suite), Budget()
     made_from = probing_hash(world, seed=recipe.seed, policy=policy, budget=budget, model="")
 

@@ -50,7 +50,7 @@ from pytest_agentbench.generation.tools.hydration.stock import Stock
 from pytest_agentbench.generation.tools.kind_report import kinds_told, left_alone, seen_writing
 from pytest_agentbench.generation.tools.probing.prober import probe, probing_hash
 from pytest_agentbench.generation.tools.probing.safety import policy_of
-from pytest_agentbench.generation.tools.probing.seed_values import hints_of, state_of, values_of
+from pytest_agentbench.generation.tools.probing.seed_values import hints_of, samples_of, state_of, values_of
 from pytest_agentbench.generation.tools.probing.session import Budget
 from pytest_agentbench.generation.tools.recruiting.pool import distinct
 from pytest_agentbench.generation.tools.recruiting.recruiter import Recruiter
@@ -123,7 +123,9 @@ class Pipeline:
         state = await state_of(world_of(self.suite, toolset=self.toolset))
         hints = hints_of(self.toolset, state, self._recipe.values)
         named = {name: list(one) for name, one in hints.items()}
-        world = world_of(self.suite, toolset=self.toolset, hints=named, rows=values_of(state))
+        world = world_of(
+            self.suite, toolset=self.toolset, hints=named, rows=values_of(state), samples=samples_of(state)
+        )
         cards = await self._cards(world)
         if until == "cards":
             partial = [f"partial: {card.tool}: {card.partial}" for card in cards.cards if card.partial]

@@ -99,7 +99,7 @@ class World:
 
     `without_state` names the functions that do not take the state: what they reach besides it is not reset with it.
     `hints` are values that the user gives for arguments, by `argument` or `tool.argument`, `rows` those of its state,
-    whatever they are called. `now` is the clock that latency is measured with, in seconds.
+    whatever they are called, `samples` some whole rows. `now` is the clock that latency is measured with, in seconds.
     """
 
     spec: EnvironmentSpec
@@ -109,6 +109,7 @@ class World:
     context: dict[str, Any] = field(default_factory=dict)
     hints: dict[str, tuple[Any, ...]] = field(default_factory=dict)
     rows: tuple[Any, ...] = ()
+    samples: tuple[Mapping[str, Any], ...] = ()
     redactor: Redactor = field(default_factory=Redactor)
     gate: IsolationGate = field(default_factory=lambda: IsolationGate(Path(".agentbench")))
     patience: float = PATIENCE
@@ -185,6 +186,7 @@ def world_of(
     resettable: bool | None = None,
     hints: Mapping[str, Any] | None = None,
     rows: Sequence[Any] = (),
+    samples: Sequence[Mapping[str, Any]] = (),
     directory: Path | None = None,
     patience: float = PATIENCE,
     now: Callable[[], float] = time.monotonic,
@@ -207,6 +209,7 @@ def world_of(
         context=suite.context,
         hints=hints,
         rows=tuple(rows),
+        samples=tuple(samples),
         redactor=Redactor(suite.secrets),
         gate=gate_of(directory or suite.root / ".agentbench"),
         patience=patience,

@@ -17,7 +17,7 @@ from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.generation.policies.events.samples import Place, Samples
 from pytest_agentbench.generation.policies.events.schema import Table
-from pytest_agentbench.generation.tools.data_types import Cards
+from pytest_agentbench.generation.policies.events.seen_columns import Seen
 from pytest_agentbench.generation.tools.probing.schemas import plain
 
 _OTHER = frozenset(("new", "target", "to", "replacement", "nouveau", "nouvelle", "nouvel"))
@@ -139,33 +139,6 @@ class Argument:
     def admits(self, number: Any) -> bool:
         """Whether the schema admits a number."""
         return (self.least is None or number >= self.least) and (self.most is None or number <= self.most)
-
-
-Seen = Mapping[tuple[str, str], tuple[str, str]]
-"""The table and the column whose values an argument takes, by tool and argument."""
-
-
-def seen_in(cards: Cards, samples: Samples) -> Seen:
-    """Find the columns whose values probing saw accepted: `badge="TF-118"`, where the `hosts` have *TF-118* as key.
-
-    A key counts before columns that refer to it; of several other columns nothing is known.
-    """
-    held = {
-        (table, column): {str(row[column]) for row in rows if isinstance(row.get(column), str | int)}
-        for table, rows in samples.rows.items()
-        for column in dict.fromkeys(name for row in rows for name in row)
-    }
-    keys = {(table.name, table.key[0]) for table in samples.schema.tables if len(table.key) == 1}
-    found: dict[tuple[str, str], tuple[str, str]] = {}
-    for card in cards.cards:
-        for one in card.parameters:
-            taken = {str(value) for value in one.accepted if isinstance(value, str) or is_number(value)}
-            counts = {place: len({text for text in taken if len(text) > 1} & texts) for place, texts in held.items()}
-            best = [place for place, count in counts.items() if count and count == max(counts.values())]
-            places = [place for place in best if place in keys] or best
-            if len(places) == 1:
-                found[card.tool, one.path] = places[0]
-    return found
 
 
 class ToolArguments:

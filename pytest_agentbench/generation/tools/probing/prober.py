@@ -132,4 +132,6 @@ def probing_hash(world: World, *, seed: int, policy: Policy, budget: Budget, mod
     called = {spec.name: permission(spec, policy, resettable=world.resets(spec)).called for spec in specs}
     allowed = [policy.writes, sorted(policy.allow), called, world.resettable]
     counts = [budget.nominal, budget.challenges, budget.observed, budget.effects, budget.gentle]
-    return digest([_VERSION, tools_hash(world.toolset), seed, allowed, counts, world.hints, world.rows, model])
+    return digest(
+        [_VERSION, tools_hash(world.toolset), seed, allowed, counts, world.hints, world.rows, world.samples, model]
+    )

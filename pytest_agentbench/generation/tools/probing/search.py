@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import permutations
 from random import Random
 from typing import Any
 
@@ -26,6 +27,8 @@ _OPTIONAL = 6
 """Optional arguments of a tool that changes something which are tried one by one."""
 _LIKELY = 0.5
 """Likeness of names from which a value is meant by its name."""
+_PAIR, _CELLS, _PAIRS = 2, 10, 20
+"""Values that a lookup checks at least, cells of a row that are tried for them, and such calls at most."""
 _TOGETHER = 3
 """Values of an argument that are tried with what stood beside them."""
 _CONTEXTS = 4
@@ -186,6 +189,7 @@ class Search:
             for value in [*options[blamed][:_VARIED], *self._renamed(tool, values, slot)]:
                 yield {**values, **added, blamed: value}
         yield from ({**chosen(0), **together} for together in (() if also else self._together(tool)))
+        yield from ({**chosen(0), **together} for together in (() if also else self._of_one_row(tool)))
         if len(asked) > 1:  # "either this or that" names both, and takes one
             yield from (chosen(0, [path]) for path in asked)
         varied = [slot.path for slot in tool.slots if slot.required or slot.path in asked]
@@ -203,6 +207,24 @@ class Search:
             for one in [one for one in seen_for(self._session, tool, slot) if one.likeness >= _LIKELY][:_TOGETHER]:
                 if rest := beside(self._session, tool, slot, one):
                     yield {**rest, slot.path: one.value}
+
+    def _of_one_row(self, tool: ProbedTool) -> Iterator[Values]:
+        """Give what stands in one row of the state for a lookup that checks two values: `mail` and `born` for an
+        `email` and a `date_of_birth`. What is called like an argument comes first.
+        """
+        slots = [one for one in tool.slots if one.required and one.is_open and one.type == "string"]
+        if not tool.is_read or not _PAIR <= len(slots) <= _PAIR + 1 or tool.worked():
+            return
+        ranked: list[tuple[int, Values]] = []
+        for row in self._session.world.samples:
+            cells = [(name, str(value)) for name, value in row.items() if isinstance(value, str | int)][:_CELLS]
+            for several in permutations(cells, len(slots)):
+                pairs = list(zip(slots, several, strict=True))
+                if all(fits(value, slot) for slot, (_, value) in pairs):
+                    alike = sum(_is_called_like(slot.name, name) for slot, (name, _) in pairs)
+                    ranked.append((alike, {slot.path: value for slot, (_, value) in pairs}))
+        ranked.sort(key=lambda one: -one[0])
+        yield from (values for alike, values in ranked[:_PAIRS] if alike)
 
     async def _enrich(self, tool: ProbedTool, base: Values) -> None:
         """Change things with all that can be said of them: each optional argument that is taken, then all of these."""
@@ -244,3 +266,9 @@ def _on_top(base: Values) -> Values:
     chance = Random(f"{sorted(base)}")  # noqa: S311 - no secret hangs on it
     paths = {path for path, value in base.items() if isinstance(value, str) and "/" in value and value[-1] != "/"}
     return {path: sibling(value.rpartition("/")[2], chance) if path in paths else value for path, value in base.items()}
+
+
+def _is_called_like(argument: str, column: str) -> bool:
+    """Whether one name stands in the other: *mail* in *email*, *mark* in *member_mark*."""
+    one, other = argument.lower().strip("_"), column.lower().strip("_")
+    return bool(one and other) and min(len(one), len(other)) > 1 and (one in other or other in one)

@@ -82,6 +82,17 @@ def values_of(state: State | None) -> tuple[JsonValue, ...]:
     return tuple(dict.fromkeys(value for value in found if value is not None))
 
 
+def samples_of(state: State | None) -> tuple[Mapping[str, Any], ...]:
+    """Give the first row of each table, with its key under no name."""
+    found: list[Mapping[str, Any]] = []
+    for content in (state or {}).values():
+        rows = list(content.items()) if isinstance(content, Mapping) else list(enumerate(content or ()))
+        if len(rows) > 1 and all(isinstance(row, Mapping) for _, row in rows):
+            key, row = rows[0]
+            found.append({**({"": key} if isinstance(key, str) else {}), **row})
+    return tuple(found)
+
+
 def _keys(state: State, name: str) -> tuple[JsonValue, ...]:
     """Give the keys of the table that an argument names, as `order_id` or `buchung` do: those of `orders`, `buchungen`.
 
