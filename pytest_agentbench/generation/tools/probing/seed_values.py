@@ -86,7 +86,8 @@ def samples_of(state: State | None) -> tuple[Mapping[str, Any], ...]:
     """Give the first row of each table, with its key under no name."""
     found: list[Mapping[str, Any]] = []
     for content in (state or {}).values():
-        rows = list(content.items()) if isinstance(content, Mapping) else list(enumerate(content or ()))
+        is_list = isinstance(content, list)
+        rows = list(content.items()) if isinstance(content, Mapping) else list(enumerate(content)) if is_list else []
         if len(rows) > 1 and all(isinstance(row, Mapping) for _, row in rows):
             key, row = rows[0]
             found.append({**({"": key} if isinstance(key, str) else {}), **row})
