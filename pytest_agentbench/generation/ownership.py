@@ -329,8 +329,27 @@ class Ownership:
             named = {own[0] for row in rows if row.name and (own := self._own(row))}
             found = frozenset(named & carried & {kind for _, kind in every}) or self.people
             vouched = frozenset(self._vouched(calls, tables)) & carried
-            return found or vouched or frozenset(self._told_by()) & carried or frozenset(listing)
+            told = frozenset(self._told_by()) & carried
+            return found or vouched or told or frozenset(listing) or frozenset(self._sharing(rows, calls)) & carried
         return self.people
+
+    def _sharing(self, rows: Sequence[Row], calls: Sequence[CallRecord]) -> Iterator[str]:
+        """Yield the kinds of named things that share out what several tools list: no two of them get the same rows.
+
+        Where no table is seen, `list_offers(setter_id)` and `list_statements(setter_id)` say that setters are people.
+        """
+        named = {own[0] for row in rows if row.name and (own := self._own(row))}
+        shares: dict[str, dict[str, dict[str, set[str]]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(set)))
+        for call in calls:
+            keys = {own[1] for row in outer_rows(call) if (own := self._own(row))}
+            for name, value in cells_of(call.arguments):
+                if is_identifier(name) and (thing := self._thing(name, value, noun_of(call.tool))):
+                    shares[thing[0]][call.tool][thing[1]] |= keys
+        for kind in named & shares.keys():
+            lists = [list(one.values()) for one in shares[kind].values() if sum(map(bool, one.values())) > 1]
+            apart = [one for one in lists if sum(map(len, one)) == len(set().union(*one))]
+            if len(apart) >= _SOURCES:
+                yield kind
 
     def _told_by(self) -> Iterator[str]:
         """Yield the kinds by whose keys a tool was asked for the state, more than once."""

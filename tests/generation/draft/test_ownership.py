@@ -210,6 +210,28 @@ def test_rows_of_an_answer_belong_to_what_lists_them_though_it_does_not_repeat_t
     assert [place for place, _ in mixed_owners(known, cancelled)] == [1]
 
 
+def test_without_tables_people_are_the_named_ones_that_share_out_what_tools_list() -> None:
+    """No answer repeats whose an offer is; both lists are of one setter each, and papers share nothing out."""
+    signed_in = [
+        CallRecord("find_setter", {"email": f"{name}@posteo.example"}, {"setter": {"id": key, "pen_name": name}})
+        for key, name in ((1042, "quince"), (1047, "bodkin"))
+    ]
+    listed = [
+        CallRecord(
+            f"list_{what}s", {"setter_id": key}, {"items": [{what: {"ref": f"{what}-{key}{at}"}} for at in (1, 2)]}
+        )
+        for what in ("offer", "statement")
+        for key in (1042, 1047)
+    ]
+    papers = [CallRecord("list_papers", {}, {"papers": [{"code": "HLD", "title": "The Harrow Leader"}]})]
+    known = ownership_of([], [*signed_in, *listed, *papers])
+    withdrawn = CallRecord("withdraw_offer", {"offer_ref": "offer-10471"}, {"status": "withdrawn"}, writes=True)
+
+    assert known.people == {"setter"}
+    assert [place for place, _ in mixed_owners(known, [signed_in[1], withdrawn])] == []
+    assert [place for place, _ in mixed_owners(known, [signed_in[0], withdrawn])] == [1]
+
+
 def test_a_bare_code_that_stands_in_rows_of_others_is_the_key_of_whom_it_tells_apart() -> None:
     """A stay's `code` tells no stays apart; all its values are codes of skippers, and so is that of `list_stays`.
 
