@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from pytest_agentbench.core.errors import PatternBoundError
-from pytest_agentbench.core.json_values import JsonValue, likeness
+from pytest_agentbench.core.json_values import JsonValue, exactness
 from pytest_agentbench.core.patterns import PatternSyntaxError, pattern
 
 Keyword = Callable[[Any, Any, Any, Any], Iterator[Any] | None]
@@ -188,7 +188,7 @@ def _holds(value: Any, key: str) -> bool:
 
 
 def _unique(_: Any, wanted: Any, instance: Any, __: Any) -> Iterator[Any]:
-    if wanted and isinstance(instance, list) and len(set(map(likeness, instance))) < len(instance):
+    if wanted and isinstance(instance, list) and len(set(map(exactness, instance))) < len(instance):
         yield refusal("a list with a repeated item")
 
 

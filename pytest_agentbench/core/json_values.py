@@ -146,6 +146,19 @@ def same(left: JsonValue, right: JsonValue) -> bool:
     return type(left) is type(right) and bool(left == right)
 
 
+def exactness(value: JsonValue) -> str:
+    """Give a text that is equal for JSON values that are equal to the last digit, 1 and 1.0 among them."""
+    return json.dumps(_whole(value), sort_keys=True)
+
+
+def _whole(value: JsonValue) -> JsonValue:
+    if isinstance(value, Mapping):
+        return {key: _whole(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_whole(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def likeness(value: JsonValue) -> str:
     """Give a text that is equal for JSON values that are the `same`, to look one up among many."""
     return json.dumps(_alike(value), sort_keys=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_agentbench.core.errors import with_hint
-from pytest_agentbench.core.json_values import likeness, same, to_json
+from pytest_agentbench.core.json_values import exactness, likeness, same, to_json
 from pytest_agentbench.core.names import count, listing, suggestion
 from pytest_agentbench.core.state import Difference, State
 from pytest_agentbench.core.text import printable, shorten
@@ -115,7 +115,7 @@ def _arranged(value: Any, patterns: list[list[re.Pattern[str]]]) -> Any:
 def _arranged_at(value: Any, patterns: list[list[re.Pattern[str]]]) -> Any:
     deeper = _arranged(value, [pattern for pattern in patterns if pattern])
     if isinstance(deeper, list) and any(not pattern for pattern in patterns):
-        return sorted(deeper, key=likeness)
+        return sorted(deeper, key=exactness)
     return deeper
 
 

@@ -343,7 +343,9 @@ def load_module(name: str, root: Path) -> ModuleType:
     known = _LOADED.get((name, root))
     if known is not None and sys.modules.get(known.__name__) is known:
         return known
-    module = _LOADED[name, root] = _found_module(name, root)
+    module = _found_module(name, root)
+    if isinstance(module, ModuleType):  # one that put an object in its own place is looked up each time
+        _LOADED[name, root] = module
     return module
 
 

@@ -282,7 +282,7 @@ def _patch(connection: sqlite3.Connection, table: Table, key: str, checked: tupl
     if not found:
         if len(table.key) == 1:
             row = {table.key[0]: key, **row}
-        elif not table.key_in(row):
+        elif table.key and not table.key_in(row):
             raise EnvironmentFaultError(f"{place}: no row has this key; give {', '.join(table.key)} to insert it")
         _insert(connection, table, (row, place))
     elif row:

@@ -186,7 +186,7 @@ class Finder:
         return entry.document.problem(path, misfit.message, misfit.hint, at_key=misfit.at_key)
 
     def call(self, scenario: Scenario, kind: str, index: int) -> "_Found | None":
-        """Find a call of a scenario in its file, or None when the file has changed since."""
+        """Find a call of a scenario in its file, None where it is not there any more."""
         entry = self.entry(scenario)
         try:
             return None if entry is None else _call_at(entry, kind, index)
@@ -201,7 +201,7 @@ class Finder:
         named = [one for one in self._entries[file] if str(one.value.get("id")) == scenario.task.id]
         # versions of a τ² task, one a line, have one id
         here = [one for one in named if one.document.line(one.path) == scenario.line]
-        return next(iter(here or named), None)
+        return next(iter(here if len(named) > 1 else named), None)
 
     def _read(self, file: Path) -> list[Entry]:
         try:

@@ -17,6 +17,7 @@ from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import ToolCall, Toolset, ToolSpec
 from pytest_agentbench.spec.document import Document
+from pytest_agentbench.spec.loading import read_document
 from pytest_agentbench.suites.call_check import Finder
 from pytest_agentbench.suites.language import Language, language_of
 
@@ -104,7 +105,10 @@ class Unlabelled:
 def form_of(suite: Suite, scenario: Scenario) -> tuple[Document, Keys] | None:
     """Read a scenario's file anew; give it with the path to what is ours of the scenario, None where it is gone."""
     entry = Finder(suite.path).entry(scenario)
-    return (entry.document, entry.ours) if entry else None
+    if entry is None:
+        return None
+    file = entry.document.file_of(entry.path)  # of a suite that is extended, whose list stands there as a whole
+    return (entry.document if file == entry.document.file else read_document(file)), entry.ours
 
 
 _CONSENT = frozenset({"confirm_before", "confirmed"})

@@ -269,6 +269,7 @@ def test_a_schema_without_an_end_is_the_scenario_s_fault(schema: dict[str, Any],
         ([{"a": [at % 3999]} for at in range(4000)], True),
         ([1, True, [1], [True], {"a": 0}, {"a": False}], False),
         ([{"a": 1, "b": 2}, {"b": 2.0, "a": 1}], True),
+        ([1764460800.25, 1764460800.75], False),
     ],
 )
 def test_unique_items_are_told_at_once(items: list[Any], failed: bool) -> None:

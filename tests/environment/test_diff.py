@@ -125,6 +125,8 @@ def test_the_order_of_named_lists_makes_no_difference() -> None:
 
     assert {difference.path[:3] for difference in found} == {("orders", "W1", "log")}
     assert diff(arranged({"l": [1, 1, 2]}, ("l",)), arranged({"l": [1, 2, 2]}, ("l",)))
+    at = [1764460801.5, 1764460803.5]
+    assert diff(arranged({"at": at}, ("at",)), arranged({"at": at[::-1]}, ("at",))) == []
 
 
 @given(_STATES)

@@ -59,6 +59,14 @@ for thread in threads:
 """
 
 
+def test_a_module_that_puts_an_object_in_its_own_place_is_that_object_each_time(tmp_path: Path) -> None:
+    """It may have neither a name nor room for a weak reference."""
+    text = "import sys\n\nclass Shop:\n    __slots__ = ()\n\n    def build(self):\n        return 7\n\n"
+    root = folder(tmp_path, {"ip_shop.py": f"{text}sys.modules[__name__] = Shop()\n"})
+
+    assert [load_object("ip_shop:build", root)() for _ in range(2)] == [7, 7]
+
+
 def test_modules_that_several_runs_load_at_once_are_parsed_one_after_the_other(tmp_path: Path) -> None:
     """Some versions of Python fail where a thread parses while another one is interrupted in the middle of it."""
     code = "\n".join(f"a{line} = [{line}, {line}]" for line in range(300))

@@ -97,6 +97,13 @@ def test_scenarios_insert_replace_and_patch(tmp_path: Path) -> None:
     assert snapshot(state)["users"]["U2"]["name"] == "Ben"
 
 
+def test_a_row_of_a_table_without_a_key_is_inserted_by_a_mapping(tmp_path: Path) -> None:
+    """There is no key to name."""
+    state = provider(tmp_path, "CREATE TABLE log (line TEXT);", "log: []")
+
+    assert snapshot(state, {"log": {"1": {"line": "first"}}})["log"] == {"1": {"line": "first"}}
+
+
 def test_lists_and_mappings_are_stored_as_json_text(tmp_path: Path) -> None:
     """A column may hold nested data."""
     read = snapshot(provider(tmp_path, "CREATE TABLE t (id INTEGER PRIMARY KEY, v);", "t: [{id: 1, v: [é, {a: 1}]}]"))
