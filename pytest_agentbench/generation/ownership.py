@@ -89,6 +89,7 @@ class Ownership:
         self._keys: dict[str, set[str]] = base._keys if base else defaultdict(set)
         self._values: dict[str, set[str]] = base._values if base else defaultdict(set)
         self._tells: dict[str, set[str]] = base._tells if base else defaultdict(set)
+        self._names: set[str] = {row.name.casefold() for row in rows if row.name} | (base._names if base else set())
         self._alias: Mapping[str, str] = base._alias if base else self._aliases(rows, calls)
         self.people: frozenset[str] = base.people if base else self._people(rows, calls, owner)
         self._owned: dict[Thing, dict[Thing, None]] = {}
@@ -246,7 +247,7 @@ class Ownership:
         """Whether a column called as a kind holds what one of it is called: `member: Ines Nixon`, for `H-737`."""
         if is_identifier(name):
             return False
-        return is_role(name) or (not is_telling(value) and all(map(is_telling, keys)))
+        return is_role(name) or (value.casefold() in self._names and all(map(is_telling, keys)))
 
     def _kind(self, name: str, kind: str, key: str) -> str:
         """Give the kind that a key is of: a bare `code` in the row of a stay may be that of a skipper, by the rows."""

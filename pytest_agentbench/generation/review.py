@@ -201,9 +201,8 @@ def rows_of(scenario: Scenario, state: State) -> tuple[list[Row], list[Row]]:
     """
     initial = scenario.task.initial_state
     data = (initial.initialization_data or {}) if initial else {}
-    named = [*_arguments(scenario), *(("", one) for one in scenario.communicate_info)]
-    values = _values(named)
-    known = _values(scenario.knows.items())
+    values = _values(_arguments(scenario))
+    known = _values([*scenario.knows.items(), *(("", one) for one in scenario.communicate_info)])
     own = list(_rows(data.get("agent_data") or {}))
     places = {(row.table, row.key) for row in own}
     rows = [*own, *(row for row in _rows(state) if (row.table, row.key) not in places)]

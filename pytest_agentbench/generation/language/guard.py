@@ -31,6 +31,8 @@ _EDGES = ".,:;!?()[]"
 _LONGEST = 2_000
 _LEAST = 100
 """Smaller numbers are equal by chance."""
+_CODED = 4
+"""Characters of a code, with a figure in it, that names one thing."""
 _TELLING = 80
 """Characters up to which a person says what tells a thing apart."""
 _POLICY_WORDS = 8
@@ -53,9 +55,9 @@ def line_faults(line: str, turn: Turn, draft: Draft, *, policies: Sequence[str] 
 
 
 def unsaid(draft: Draft, turn: Turn) -> list[Stated]:
-    """Give what a turn states and no earlier one does; what had two values so far is said again.
+    """Give what a line must state: all but the own numbers, and codes of things, that an earlier line states already.
 
-    Nobody gives the own number twice, and *L-14* after *L-14* and *L-20* must say which.
+    Nobody gives the own number twice. *L-14* after *L-14* and *L-20* must say which; *3 weeks* may be another thing's.
     """
     said: dict[str, list[JsonValue]] = {}
     for earlier in draft.turns:
@@ -63,14 +65,15 @@ def unsaid(draft: Draft, turn: Turn) -> list[Stated]:
             break
         for one in earlier.states:
             said.setdefault(one.label, []).append(one.value)
+    own = [*draft.owner.facts.values(), draft.owner.key]
     once = {(one.label, str(one.value)): one for one in reversed(turn.states)}
-    own = {one.label: one.value for one in turn.states}
-    return [
-        one
-        for one in turn.states
-        if once[one.label, str(one.value)] is one
-        and (not said.get(one.label) or any(value != one.value for value in (*said[one.label], own[one.label])))
-    ]
+
+    def is_known(one: Stated) -> bool:
+        values = [*said.get(one.label, ()), *(other.value for other in turn.states if other.label == one.label)]
+        is_code = isinstance(one.value, str) and len(one.value) >= _CODED and any(map(str.isdigit, one.value))
+        return one.label in said and all(value == one.value for value in values) and (is_code or one.value in own)
+
+    return [one for one in turn.states if once[one.label, str(one.value)] is one and not is_known(one)]
 
 
 def _from_nowhere(line: str, turn: Turn, draft: Draft) -> Iterator[str]:

@@ -266,7 +266,7 @@ def _leads_on(turn: Turn, number: int, call: PlannedCall, others: Sequence[Plann
     """Whether a requested call is a lookup of which the turn takes values for its further calls, and tells none."""
     if call.writes or call.fails or call not in turn.calls or any(one.call == number for one in turn.wanted):
         return False
-    source = next(place for place, one in enumerate(draft.calls) if one is call)
+    source = next((place for place, one in enumerate(draft.calls) if one is call), -1)
     later = [origin.call for one in others[number + 1 :] for origin in one.origins.values()]
     return source in later
 

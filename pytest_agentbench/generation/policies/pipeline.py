@@ -281,7 +281,8 @@ async def run(
         folder.save_sets(first, made_from)
         return stopped(*lines, f"{count(len(first), 'set')} in {folder.path}")
 
-    source = await policy_source(read.suite, toolset, graph, rower=roles.chat("rower"))
+    rower = roles.chat("rower")
+    source = await policy_source(read.suite, toolset, graph, rower=rower, force=force, told=told)
     production = Production(
         suite=read.suite,
         toolset=toolset,

@@ -23,8 +23,8 @@ from pytest_agentbench.generation.policies.events.samples import Samples
 from pytest_agentbench.generation.policies.events.schema import Validator, rows_of, schema_of
 from pytest_agentbench.generation.policies.events.seen_columns import Seen, seen_in
 from pytest_agentbench.generation.policies.sampling import paper_sample, sample
-from pytest_agentbench.generation.recipe import USUAL_LEVELS, recipe_of
-from pytest_agentbench.generation.tools.artifacts import CARDS, resumed
+from pytest_agentbench.generation.recipe import USUAL_LEVELS, Told, recipe_of
+from pytest_agentbench.generation.tools.artifacts import resumed
 from pytest_agentbench.generation.tools.data_types import Cards
 from pytest_agentbench.generation.tools.kind_report import left_alone
 from pytest_agentbench.generation.tools.probing.prober import probe, probing_hash
@@ -46,6 +46,9 @@ _UNBROKEN = (
     "it forbids under `generate.values`"
 )
 """Why a policy is in no set whose rule is set off."""
+
+PROBED = "probed.json"
+"""What probing saw, in the recipe's folder, where names do not tell which columns arguments take."""
 
 SIZES = (1, 3)
 """Policies in a set, where policies have no challenge and so sets no level."""
@@ -140,11 +143,18 @@ class PolicySource:
 
 
 async def policy_source(
-    suite: Suite, toolset: Toolset, graph: PolicyGraph, *, rower: Chat | None = None
+    suite: Suite,
+    toolset: Toolset,
+    graph: PolicyGraph,
+    *,
+    rower: Chat | None = None,
+    force: bool = False,
+    told: Told = lambda _: None,
 ) -> PolicySource:
     """Give the source of a suite's drafts; raise `SuiteFaultError` where tools or rows are missing.
 
-    `rower` is the model that fills fresh rows in; without one they are copies with fresh keys and names.
+    `rower` is the model that fills fresh rows in; without one they are copies with fresh keys and names. `force` probes
+    anew, where probing is needed.
     """
     recipe, planner = recipe_of(suite), await planner_of(suite, toolset)
     bare = [one for one in suite.policies if one.rule is None]
@@ -152,7 +162,7 @@ async def policy_source(
     named = {one.id: frozenset((*one.tools, *graph.tools.get(one.id, ()))) & tools for one in bare}
     left_out = await _left_out(suite, planner, named, graph)
     if any(one.rule is not None and one.id in left_out for one in suite.policies):  # names do not lead to all of them
-        probed = await planner_of(suite, toolset, await _seen(suite, toolset, planner))
+        probed = await planner_of(suite, toolset, await _seen(suite, toolset, planner, force, told))
         still = await _left_out(suite, probed, named, graph)
         if len(still) < len(left_out):
             planner, left_out = probed, still
@@ -183,7 +193,7 @@ async def policy_source(
     )
 
 
-async def _seen(suite: Suite, toolset: Toolset, planner: Planner) -> Seen:
+async def _seen(suite: Suite, toolset: Toolset, planner: Planner, force: bool, told: Told) -> Seen:
     """Probe the tools, and find the columns whose values their arguments take."""
     recipe, state = recipe_of(suite), planner.runs.initial
     hints = {name: list(one) for name, one in hints_of(toolset, state, recipe.values).items()}
@@ -192,9 +202,10 @@ async def _seen(suite: Suite, toolset: Toolset, planner: Planner) -> Seen:
     made_from = probing_hash(world, seed=recipe.seed, policy=policy, budget=budget, model="")
 
     async def make() -> Cards:
-        return await probe(world, seed=recipe.seed, policy=policy, budget=budget)
+        told("probing the tools, since names do not tell which columns arguments take")
+        return await probe(world, seed=recipe.seed, policy=policy, budget=budget, told=told)
 
-    cards = await resumed(recipe.out / CARDS, Cards, made_from, make, force=False)
+    cards = await resumed(recipe.out / PROBED, Cards, made_from, make, force=force)
     return seen_in(cards, planner.runs.samples)
 
 

@@ -145,7 +145,7 @@ class ToolArguments:
     """The arguments of the tools of a suite that are required or that its rules name, and the values these name.
 
     `given` are the values that a recipe says exist, by argument or by tool and argument; `seen` the columns whose
-    values probing saw accepted, by tool and argument, which count before names.
+    values probing saw accepted, by tool and argument, where names tell nothing.
     """
 
     def __init__(
@@ -251,15 +251,8 @@ class ToolArguments:
             fields = self._arguments(inner, tool)
             return Argument(name=name, role="fields", fields=fields, many=many) if fields else None
         other = len(words) > 1 and words[0] in _OTHER
-        if not many and (place := self._seen.get((tool, name))):
-            table = self._samples.schema.get(place[0])
-            is_key = table is not None and table.key == (place[1],)
-            role: Literal["key", "column"] = "key" if is_key else "column"
-            return Argument(name=name, role=role, table=place[0] * is_key, column=place[1], other=other)
         bare = "_".join(words[1:]) if other else name
         keyed = self._key_table(bare.removesuffix("s") if many else bare, words[1:] if other else words)
-        if keyed is None and not many and (own := self._own_column(words[1:] if other else words)):
-            return Argument(name=name, role="column", column=own)
         if keyed is not None:
             return Argument(name=name, role="key", table=keyed.name, column=keyed.key[0], many=many, other=other)
         given = tuple(self._given.get(f"{tool}.{name}") or self._given.get(name, ()))
@@ -276,8 +269,13 @@ class ToolArguments:
             return Argument(name=name, role="number", column=column, choices=given, **bounds)
         if given:
             return Argument(name=name, role="choice", choices=given)
-        if column:
+        if column := column or self._own_column(words[1:] if other else words):
             return Argument(name=name, role="column", column=column)
+        if place := self._seen.get((tool, name)):
+            table = self._samples.schema.get(place[0])
+            is_key = table is not None and table.key == (place[1],)
+            role: Literal["key", "column"] = "key" if is_key else "column"
+            return Argument(name=name, role=role, table=place[0] * is_key, column=place[1], other=other)
         examples = tuple(form.get("examples") or ())
         return Argument(name=name, role="choice" if examples else "text", choices=examples)
 
@@ -287,12 +285,19 @@ class ToolArguments:
         links = [one for table in schema.tables for one in table.references if one.columns == (name,)]
         found = schema.keyed_by(name) or (schema.get(links[0].table) if links and len(links[0].target) == 1 else None)
         if found is None:
-            keys = {column for table in schema.tables for column in table.key}  # `numero_lot`, where *numero* is a key
-            nouns = [word for word in words if not {word, word.rstrip("s")} & (IDENTIFIERS | keys)]
-            found = schema.named(nouns) if nouns else None
+            nouns = [word for word in words if word not in IDENTIFIERS and word.rstrip("s") not in IDENTIFIERS]
+            found = (schema.named(nouns) if nouns else None) or self._by_own_key(nouns)
             if found is not None and len(nouns) == len(words) and self._is_of_another_kind(name, found):
                 return None
         return found if found is not None and self._samples.rows.get(found.name) else None
+
+    def _by_own_key(self, nouns: Sequence[str]) -> Table | None:
+        """Find the table that is named beside its own key: `numero_lot`, where lots have a *numero*."""
+        for table in self._samples.schema.tables:
+            rest = [word for word in nouns if word not in table.key]
+            if rest and len(rest) < len(nouns) and self._samples.schema.named(rest) is table:
+                return table
+        return None
 
     def _own_column(self, words: Sequence[str]) -> str:
         """Find the column that words name together with its table: `member_mark` is the `mark` of `members`."""

@@ -1,6 +1,6 @@
 """From symbols to rows: copies of sampled rows with fresh keys and names, keys carried from each row to the next.
 
-No key and no person's name stands in the base rows, and every row is held against its schema (`row_checks.py`) before
+No key and no person's name stands in the base rows, and every row is held against its schema (`schema.py`) before
 it is accepted; what is at fault is tried again with other values, then given up with the reason.
 """
 
@@ -39,6 +39,8 @@ _DAYS = 29
 _NAMES = ("first_name", "last_name", "name")
 _DIGITS = re.compile(r"\d+")
 _CODE = re.compile(r"(?=[\w#.\-]*\d)(?=[\w#.\-]*[A-Za-z#])[\w#.\-]{3,40}")
+_DAY = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}:\d{2}")
+"""A day, or a time, however it is written."""
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 FreshRows = dict[Place, EventRow]
@@ -117,7 +119,7 @@ class RowMaker:
         held = [row.get(column) for row in self.samples.rows[table.name]] if column in self.samples.asked else []
         texts = [str(value) for value in held if value is not None]
         are_codes = all(text.isupper() or any(map(str.isdigit, text)) for text in texts)
-        return bool(texts) and are_codes and len(set(texts)) == len(texts) and not any(map(_DATE.match, texts))
+        return bool(texts) and are_codes and len(set(texts)) == len(texts) and not any(map(_DAY.match, texts))
 
     def _tell_apart(
         self, table: Table, columns: Sequence[str], row: Mapping[str, Any], values: dict[str, Any], random: Random

@@ -20,7 +20,7 @@ ColumnType = Literal["text", "integer", "real", "boolean", "json", "any"]
 Rows = dict[str, list[dict[str, Any]]]
 """Rows by table."""
 
-_CODE = re.compile(r"(?!\d{1,4}[-:/.]\d{1,2}[-:/.]\d)(?=\D*\d)(?=[^a-zA-Z]*[a-zA-Z])[\w./:-]{2,40}")
+_CODE = re.compile(r"(?!\d{1,4}[-:/.]\d{1,2}(?:[-:/.]\d|$|\D{0,3}$))(?=\D*\d)(?=[^a-zA-Z]*[a-zA-Z])[\w./:-]{2,40}")
 """A word of letters and digits, and no date."""
 
 OUTER_KEY = "_key"
@@ -223,7 +223,7 @@ def inferred_schema(state: Mapping[str, Any]) -> Schema:
     A column that every row has is required; one whose texts all are keys of one other table refers to it.
     """
     rows = rows_of(state, with_keys=True)
-    keys = {name: _inferred_key(name, own, state[name]) for name, own in rows.items()}
+    keys = {name: _inferred_key(name, own, state[name], rows) for name, own in rows.items()}
     references = _references(rows, keys)
     found = []
     for name, own in rows.items():
@@ -300,9 +300,12 @@ def _held(content: Mapping[str, Mapping[str, Any]]) -> list[str]:
     return [column for column in first if all(str(row.get(column)) == str(key) for key, row in content.items())]
 
 
-def _inferred_key(name: str, rows: Sequence[Mapping[str, Any]], content: Any) -> tuple[str, ...]:
+def _inferred_key(
+    name: str, rows: Sequence[Mapping[str, Any]], content: Any, names: Collection[str] = ()
+) -> tuple[str, ...]:
     """Find the column that holds the mapping's key, else the first whose values all differ and that is called an id,
-    else the first that holds a code in each of several rows: `{numero: E-07, nom: ...}`.
+    else the first that holds a code in each of several rows, `{no: E-07, name: ...}`, and is not called as one of the
+    other tables `names` is.
     """
     if isinstance(content, Mapping):
         return (OUTER_KEY,) if OUTER_KEY in rows[0] else tuple(_held(content)[:1])
@@ -314,7 +317,8 @@ def _inferred_key(name: str, rows: Sequence[Mapping[str, Any]], content: Any) ->
             continue
         if column.lower() == "id" or column.lower().endswith(("_id", "number")):
             return (column,)
-        if len(values) > 1 and all(isinstance(one, str) and _CODE.fullmatch(one) for one in values):
+        is_other = any(_singular(column) == _singular(one) != _singular(name) for one in names)
+        if len(values) > 1 and not is_other and all(isinstance(one, str) and _CODE.fullmatch(one) for one in values):
             coded.append(column)
     return tuple(coded[:1])
 

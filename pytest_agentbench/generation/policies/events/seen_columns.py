@@ -13,10 +13,11 @@ Seen = Mapping[tuple[str, str], tuple[str, str]]
 def seen_in(cards: Cards, samples: Samples) -> Seen:
     """Find the columns whose values probing saw accepted: `badge="TF-118"`, where the `hosts` have *TF-118* as key.
 
-    A key counts before columns that refer to it; of several other columns nothing is known.
+    Nothing else must have been accepted, but for other spellings: an argument that takes any words takes no column's. A
+    key counts before columns that refer to it; of several other columns nothing is known.
     """
     held = {
-        (table, column): {str(row[column]) for row in rows if isinstance(row.get(column), str | int)}
+        (table, column): {_plain(row[column]) for row in rows if isinstance(row.get(column), str | int)}
         for table, rows in samples.rows.items()
         for column in dict.fromkeys(name for row in rows for name in row)
     }
@@ -24,10 +25,13 @@ def seen_in(cards: Cards, samples: Samples) -> Seen:
     found: dict[tuple[str, str], tuple[str, str]] = {}
     for card in cards.cards:
         for one in card.parameters:
-            taken = {str(value) for value in one.accepted if isinstance(value, str) or is_number(value)}
-            counts = {place: len({text for text in taken if len(text) > 1} & texts) for place, texts in held.items()}
-            best = [place for place, count in counts.items() if count and count == max(counts.values())]
+            taken = {_plain(value) for value in one.accepted if isinstance(value, str) or is_number(value)}
+            best = [place for place, texts in held.items() if taken and taken <= texts and max(map(len, taken)) > 1]
             places = [place for place in best if place in keys] or best
             if len(places) == 1:
                 found[card.tool, one.path] = places[0]
     return found
+
+
+def _plain(value: object) -> str:
+    return str(value).strip().casefold()

@@ -83,7 +83,7 @@ def values_of(state: State | None) -> tuple[JsonValue, ...]:
 
 
 def samples_of(state: State | None) -> tuple[Mapping[str, Any], ...]:
-    """Give the first row of each table, with its key under no name."""
+    """Give the first row of each table of several, with its key under no name."""
     found: list[Mapping[str, Any]] = []
     for content in (state or {}).values():
         is_list = isinstance(content, list)

@@ -123,23 +123,25 @@ def proposed(
     return [one for key, one in found.items() if key not in keys][:CANDIDATES]
 
 
-def siblings(card: Card, state: JsonValue) -> Iterator[Arguments]:
+def siblings(card: Card, tables: Sequence[Sequence[Mapping[str, JsonValue]]]) -> Iterator[Arguments]:
     """Yield calls like those that probing saw work, with what stands in their columns in the other rows of a table.
 
     `sign_in(badge="TF-11", pin="4471")` worked, and both stand in one row of the members: so each other member's badge
     goes with the pin of its own row.
     """
-    tables = list(_tables(state))
     for arguments in _proven(card):
-        slots = {path: value for path, value in read_slots(arguments).items() if len(str(value)) >= _SHORT}
-        for rows in tables if slots else ():
-            columns = next((found for row in rows if len(found := _columns(slots, row)) == len(slots)), None)
-            if columns is None or not _is_unlike([row.get(name) for row in rows for name in columns.values()][:_ROWS]):
+        slots = read_slots(arguments)
+        telling = {path: value for path, value in slots.items() if len(str(value)) >= _SHORT}
+        for rows in tables if telling else ():
+            row = next((one for one in rows if len(_columns(telling, one)) == len(telling)), None)
+            if row is None:
                 continue
-            for row in rows[:_ROWS]:
-                if all(row.get(name) is not None for name in columns.values()):
-                    yield build({**read_slots(arguments), **{path: row[name] for path, name in columns.items()}})
-            break
+            columns = _columns(telling, row)
+            if _is_unlike([one.get(name) for one in rows for name in columns.values()]):
+                columns = _columns({**telling, **slots}, row)  # a short value of the row goes with the others
+                whole = [one for one in rows if all(one.get(name) is not None for name in columns.values())]
+                yield from (build({**slots, **{path: one[name] for path, name in columns.items()}}) for one in whole)
+                break
 
 
 def _columns(slots: Mapping[str, JsonValue], row: Mapping[str, JsonValue]) -> dict[str, str]:
@@ -156,16 +158,20 @@ def _is_unlike(values: Sequence[JsonValue]) -> bool:
     return 2 * len({str(value) for value in values}) > len(values)
 
 
-def _tables(state: JsonValue) -> Iterator[list[dict[str, JsonValue]]]:
-    """Yield the tables of a state at any depth: rows with their plain values, and their key under no name."""
-    inside = list(state.values()) if isinstance(state, Mapping) else state if isinstance(state, list) else []
-    rows = [item for item in inside if isinstance(item, Mapping)]
-    if rows and len(rows) == len(inside):
-        keys: Sequence[JsonValue] = list(state) if isinstance(state, Mapping) else [None] * len(rows)
-        plain = [{k: v for k, v in row.items() if not isinstance(v, Mapping | list)} for row in rows]
-        yield [{"": key, **row} for key, row in zip(keys, plain, strict=True)]
-    for item in inside:
-        yield from _tables(item)
+def tables_in(state: JsonValue) -> Iterator[list[dict[str, JsonValue]]]:
+    """Yield the tables of a state at any depth: some rows of equal fields, each with its key under no name."""
+    inside = list(state.items()) if isinstance(state, Mapping) else list(enumerate(state or ()))
+    rows = [(key, item) for key, item in inside if isinstance(item, Mapping)]
+    if len(rows) > 1 and len(rows) == len(inside) and len({frozenset(row) for _, row in rows}) == 1:
+        keyed = isinstance(state, Mapping)
+        yield [
+            {"": key if keyed else None, **{k: v for k, v in row.items() if not isinstance(v, Mapping | list)}}
+            for key, row in rows[:_ROWS]
+        ]
+    else:
+        for _, item in inside:
+            if isinstance(item, Mapping | list):
+                yield from tables_in(item)
 
 
 def _wanted(arguments: Arguments, card: Card, known: Mapping[str, Sequence[JsonValue]]) -> Arguments:

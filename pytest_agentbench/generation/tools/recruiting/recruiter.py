@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import chain, zip_longest
 
-from pytest_agentbench.core.json_values import JsonValue, same
+from pytest_agentbench.core.json_values import JsonValue, same, to_json
 from pytest_agentbench.core.names import count
 from pytest_agentbench.core.state import State
 from pytest_agentbench.generation.tools.data_types import Card, Cards, PoolEntry, Taxonomy
@@ -42,6 +42,7 @@ from pytest_agentbench.generation.tools.recruiting.proposals import (
     moved_away,
     proposed,
     siblings,
+    tables_in,
 )
 from pytest_agentbench.generation.tools.world import LATER, Answer, Opened, World, how_to_reset
 
@@ -403,6 +404,10 @@ class Recruiter:
         return not all(self._shown.holds(value) for path, value in slots.items() if path in taken)
 
     @cached_property
+    def _tables(self) -> list[list[dict[str, JsonValue]]]:
+        return list(tables_in(to_json(self.state or {})))
+
+    @cached_property
     def _shown(self) -> Shown:
         return Shown(self.cards, self.world.hints)
 
@@ -411,7 +416,7 @@ class Recruiter:
 
         What a change made is not there where an environment has just opened, so it suggests nothing.
         """
-        rows: list[list[Arguments]] = [list(siblings(card, self.state))]
+        rows: list[list[Arguments]] = [list(siblings(card, self._tables))]
         for source in sorted(self._entries):
             maker = self.cards.get(source)
             if self.world.resettable and maker is not None and maker.writes is not False:
