@@ -36,10 +36,10 @@ def test_right_drafts_are_worded_and_accepted_in_two_calls_each(recorded: Record
     lines = {draft.id: [turn.line for turn in draft.turns] for draft in drafts}
     assert lines["renew"] == [
         (
-            "Hello, I've been reading more slowly than I meant to and want to see where I stand. "
-            "Which books do I still have out, and for how long? My library card says M21."
+            "Hi, I'm a slow reader and have lost track of what I still have out from the library. "
+            "My card says member M21 - which books do I have on loan at the moment?"
         ),
-        "I won't get through the second of those in time. Could you give me one more week on it?",
+        "The second of those is the one I haven't finished. Could you extend it by one week, please?",
     ]
     for report in reports:
         calls = sum(one.calls + one.replayed for one in report.usage.values())

@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, zip_longest
 from typing import Any
 
 from pytest_agentbench.core.json_values import is_number
@@ -128,9 +128,11 @@ class Proposals:
         return distinct(value for value in values if value in hints or fits(value, slot))
 
     def _rows(self, slot: Slot) -> Iterable[Any]:
-        """Give what the state holds of the argument's type, whatever it is called there."""
+        """Give what the state holds of the argument's type, whatever it is called there; codes and words in turn."""
         kind = {"string": str, "integer": int}.get(slot.type)
-        return [value for value in self._session.world.rows if kind and isinstance(value, kind)][:_MOST]
+        values = [value for value in self._session.world.rows if kind and isinstance(value, kind)]
+        codes, texts = ([one for one in values if is_specific(one) is coded][:_MOST] for coded in (True, False))
+        return [one for pair in zip_longest(codes, texts) for one in pair if one is not None]
 
     def _learnt(self, tool: ProbedTool, slot: Slot) -> Iterable[Any]:
         """Give what refusals named; a reference that stood in another environment may be none in this one."""
