@@ -45,6 +45,8 @@ _SOURCES = 2
 """Tables, answers and calls that carry a kind before its people count."""
 _LEAST = 3
 """Values of a column that are keys of a kind, from which it holds such keys (fewer: all of them)."""
+_PROOF = 3
+"""Characters of what a person proves itself by: a shorter value is in many rows."""
 _FAR = 6
 """Keys from one thing to its owner."""
 _FACTS, _LONGEST = 8, 80
@@ -344,7 +346,8 @@ class Ownership:
         for call in calls:
             keys = {own[1] for row in outer_rows(call) if (own := self._own(row))}
             for name, value in cells_of(call.arguments):
-                if is_identifier(name) and (thing := self._thing(name, value, noun_of(call.tool))):
+                thing = self._thing(name, value, noun_of(call.tool))
+                if thing and (is_identifier(name) or thing[1] in self._keys.get(thing[0], ())):
                     shares[thing[0]][call.tool][thing[1]] |= keys
         for kind in named & shares.keys():
             lists = [list(one.values()) for one in shares[kind].values() if sum(map(bool, one.values())) > 1]
@@ -368,8 +371,9 @@ class Ownership:
             given = dict(cells_of(call.arguments)) if not call.writes else {}
             for name, value in given.items():
                 thing = self._thing(name, value, noun_of(call.tool)) or ("", "")
-                cells = tables[thing].cells if thing in tables else {}
-                if any(one != name and cells.get(one) == cell and str(cell) not in told for one, cell in given.items()):
+                cells = set(map(str, tables[thing].cells.values())) if thing in tables else set()
+                others = {str(cell) for one, cell in given.items() if one != name and len(str(cell)) >= _PROOF}
+                if others & cells - told:
                     yield thing[0]
 
 

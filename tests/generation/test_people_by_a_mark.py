@@ -174,3 +174,43 @@ def test_a_lookup_by_two_values_of_other_names_is_found_by_one_row(tmp_path: Pat
 
     assert any(line.startswith("4 of 4 scenarios") for line in outcome.lines), outcome.lines
     assert not any(line.startswith("missing policies") for line in outcome.lines)
+
+
+def test_what_no_row_holds_is_not_made_up_for_a_call_that_rules_forbid(tmp_path: Path) -> None:
+    """A tool that refuses every number that is made up for it says nothing of what its rule forbids."""
+    renew = '''
+def renew_paper(paper: str, *, state: dict) -> str:
+    """Renew a paper."""
+    if paper != "P-77/41":
+        raise LookupError(f"E404: no paper {paper}")
+    return "The paper is renewed."
+'''
+    (tmp_path / "registry.py").write_text(REGISTRY + renew, encoding="utf-8")
+    accounts = {
+        f"{4100 + at}": {"mail": f"{name}@voe.example", "born": day, "full_name": name.title()}
+        for at, (name, day) in enumerate([("isbister", "1968-02-17"), ("garriock", "1975-11-03")])
+    }
+    boats = {f"BT-{31 + at}": {"account": f"{4100 + at % 2}", "port": "LER"} for at in range(4)}
+    (tmp_path / "state.json").write_text(json.dumps({"accounts": accounts, "boats": boats}), encoding="utf-8")
+    suite = {
+        "agent": "none:build",
+        "environment": {
+            "tools": "registry",
+            "state": {"json": "state.json"},
+            "reads": ["find_account", "list_boats"],
+            "writes": ["move_boat", "renew_paper"],
+        },
+        "policies": [
+            {"id": "yes", "text": "Ask before a boat moves.", "rule": {"confirm_before": {"calls": ["move_boat"]}}},
+            {"id": "no", "text": "No paper is renewed by phone.", "rule": {"never": {"calls": ["renew_paper"]}}},
+        ],
+        "scenarios": ["generated/scenarios/*.yaml"],
+        "generate": {"from": "policies", "count": 4, "seed": 7},
+    }
+    path = tmp_path / "agentbench.yaml"
+    path.write_text(yaml.safe_dump(suite, sort_keys=False), encoding="utf-8")
+
+    outcome = generate(Asked(suite=path), environ={}, told=lambda _: None)
+
+    assert any(line.startswith("no is in no set") and "renew_paper refuses" in line for line in outcome.lines)
+    assert not any("of this request" in file.read_text() for file in tmp_path.glob("generated/scenarios/*.yaml"))

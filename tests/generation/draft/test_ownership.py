@@ -232,6 +232,26 @@ def test_without_tables_people_are_the_named_ones_that_share_out_what_tools_list
     assert [place for place, _ in mixed_owners(known, [signed_in[0], withdrawn])] == [1]
 
 
+def test_a_lookup_vouches_for_people_by_a_value_of_another_name() -> None:
+    """`losung` is the `spruch` of a *zwerg*, who wears a dress; no name of theirs is called as people or ids are."""
+    tables: dict[str, JsonValue] = {
+        "zwerge": [
+            {"zeichen": "NZ-1042", "name": "Ada", "spruch": "Enzian"},
+            {"zeichen": "NZ-1077", "name": "Ben", "spruch": "Kiebitz"},
+        ],
+        "kleider": [{"kleidmarke": f"H-0{at}", "traeger": f"NZ-10{42 + 35 * (at % 2)}"} for at in range(4)],
+    }
+    checked = [
+        CallRecord("zwerg_pruefen", {"zwergmarke": key, "losung": word}, {"name": name})
+        for key, word, name in (("NZ-1042", "Enzian", "Ada"), ("NZ-1077", "Kiebitz", "Ben"))
+    ]
+    known = ownership_of([tables], checked)
+    repair = CallRecord("flicken", {"kleidmarke": "H-01"}, {"stand": "bestellt"}, writes=True)
+
+    assert [place for place, _ in mixed_owners(known, [checked[1], repair])] == []
+    assert [place for place, _ in mixed_owners(known, [checked[0], repair])] == [1]
+
+
 def test_a_bare_code_that_stands_in_rows_of_others_is_the_key_of_whom_it_tells_apart() -> None:
     """A stay's `code` tells no stays apart; all its values are codes of skippers, and so is that of `list_stays`.
 

@@ -206,7 +206,8 @@ class Planner:
                     foreign = await self._tried(root, tool, other, foreign=True)
                     # what is as wrong of the own rows is asked of these
                     found += [act for act in foreign if act.broken - own_broken]
-        return found
+        # words made up for an argument may be no words for it, where a tool refuses whatever it gets
+        return [act for act in found if not act.request.free or self.runs.takes(act.request.tool)]
 
     def _explained(self, act: Act, tried: dict[tuple[Request, frozenset[str]], Tried]) -> Act:
         """Note the rules that forbid a request and are not why its tool refuses it, as all that was tried shows."""

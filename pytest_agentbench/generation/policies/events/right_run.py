@@ -112,6 +112,10 @@ class RightRuns:
         answer = self._answers[request].answer
         return None if answer.hung or answer.crashed or answer.unreachable else self._answers[request]
 
+    def takes(self, tool: str) -> bool:
+        """Whether a tool took any of the calls that were made of it on the suite's own rows."""
+        return any(not one.answer.error for one in self._answers.values() if one.tool == tool)
+
     def is_idle(self, request: Request) -> bool:
         """Whether a call leaves all as it is, though its tool changes something elsewhere: it is so already."""
         own = self._answers[request].answer if request in self._answers else None
