@@ -21,11 +21,10 @@ from pytest_agentbench.generation.policies.events.rows import ModelRows, RowMake
 from pytest_agentbench.generation.policies.events.rulebook import Rulebook
 from pytest_agentbench.generation.policies.events.samples import Samples
 from pytest_agentbench.generation.policies.events.schema import Validator, rows_of, schema_of
-from pytest_agentbench.generation.policies.events.seen_columns import Seen, seen_in
+from pytest_agentbench.generation.policies.events.seen_columns import ArgumentColumns, Seen, columns_in
 from pytest_agentbench.generation.policies.sampling import paper_sample, sample
 from pytest_agentbench.generation.recipe import USUAL_LEVELS, Told, recipe_of
 from pytest_agentbench.generation.tools.artifacts import resumed
-from pytest_agentbench.generation.tools.data_types import Cards
 from pytest_agentbench.generation.tools.kind_report import left_alone
 from pytest_agentbench.generation.tools.probing.prober import probe, probing_hash
 from pytest_agentbench.generation.tools.probing.safety import Permission, permission, policy_of
@@ -41,14 +40,15 @@ _TRIED = 24
 """Calls by which it is found out what a tool does that does not say it."""
 
 
+_NO_REQUEST = "no request that these rows allow sets its rule off"
 _UNBROKEN = (
     "no wrong run of a request that these rows allow breaks it; add rows of which it forbids something, or values that "
     "it forbids under `generate.values`"
 )
 """Why a policy is in no set whose rule is set off."""
 
-PROBED = "probed.json"
-"""What probing saw, in the recipe's folder, where names do not tell which columns arguments take."""
+COLUMNS = "columns.json"
+"""Which columns arguments take, as probing saw it, in the recipe's folder, where names do not tell."""
 
 SIZES = (1, 3)
 """Policies in a set, where policies have no challenge and so sets no level."""
@@ -161,7 +161,7 @@ async def policy_source(
     tools = {spec.name for spec in toolset.of("assistant")}
     named = {one.id: frozenset((*one.tools, *graph.tools.get(one.id, ()))) & tools for one in bare}
     left_out = await _left_out(suite, planner, named, graph)
-    if any(one.rule is not None and one.id in left_out for one in suite.policies):  # names do not lead to all of them
+    if any(why.startswith(_NO_REQUEST) for why in left_out.values()):  # names do not lead to all of them
         probed = await planner_of(suite, toolset, await _seen(suite, toolset, planner, force, told))
         still = await _left_out(suite, probed, named, graph)
         if len(still) < len(left_out):
@@ -201,12 +201,12 @@ async def _seen(suite: Suite, toolset: Toolset, planner: Planner, force: bool, t
     policy, budget = policy_of(suite), Budget()
     made_from = probing_hash(world, seed=recipe.seed, policy=policy, budget=budget, model="")
 
-    async def make() -> Cards:
+    async def make() -> ArgumentColumns:
         told("probing the tools, since names do not tell which columns arguments take")
-        return await probe(world, seed=recipe.seed, policy=policy, budget=budget, told=told)
+        cards = await probe(world, seed=recipe.seed, policy=policy, budget=budget, told=told)
+        return columns_in(cards, planner.runs.samples)
 
-    cards = await resumed(recipe.out / PROBED, Cards, made_from, make, force=force)
-    return seen_in(cards, planner.runs.samples)
+    return (await resumed(recipe.out / COLUMNS, ArgumentColumns, made_from, make, force=force)).seen
 
 
 async def _left_out(
@@ -218,7 +218,7 @@ async def _left_out(
     for one in suite.policies:
         if one.rule is not None and one.id not in reached:
             why = await _unasked(planner, graph.tools.get(one.id, ()))
-            found[one.id] = f"no request that these rows allow sets its rule off{why}"
+            found[one.id] = f"{_NO_REQUEST}{why}"
         elif one.rule is not None and not reached[one.id]:
             why = _enforced(planner, one.id) or _UNBROKEN
             found[one.id] = f"its rule is set off, and {why}"
