@@ -50,7 +50,7 @@ class Turns:
         turn = Turn(lambda _: come.set())
         if self._line.take(turn):
             return turn
-        if _is_in_a_loop():  # who has the turn may need this very thread
+        if self._closed or _is_in_a_loop():  # nobody wakes who came while it closed; a loop's thread may be needed
             self._line.leave(turn)
             return None
         if not come.wait(self._patience):
@@ -65,6 +65,9 @@ class Turns:
         turn = Turn(lambda _: loop.call_soon_threadsafe(come.set))
         if self._line.take(turn):
             return turn
+        if self._closed:  # nobody wakes who came while it closed
+            self._line.leave(turn)
+            return None
         try:
             async with asyncio.timeout(self._patience):
                 await come.wait()
