@@ -2,7 +2,7 @@
 
     python benchmarks/scripted_runs.py [--runs 5000]
 
-Each run has two turns of the user, one tool call and a state; every fiftieth fails. CPU times of a machine that does
+Each run has two turns of the user, one tool call and a state; every hundredth fails. CPU times of a machine that does
 other work as well are up to twice as long.
 """
 
