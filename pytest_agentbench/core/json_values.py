@@ -148,29 +148,25 @@ def same(left: JsonValue, right: JsonValue) -> bool:
 
 def exactness(value: JsonValue) -> str:
     """Give a text that is equal for JSON values that are equal to the last digit, 1 and 1.0 among them."""
-    return json.dumps(_whole(value), sort_keys=True)
-
-
-def _whole(value: JsonValue) -> JsonValue:
-    if isinstance(value, Mapping):
-        return {key: _whole(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_whole(item) for item in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    return json.dumps(_with_fractions(value, float), sort_keys=True)
 
 
 def likeness(value: JsonValue) -> str:
-    """Give a text that is equal for JSON values that are the `same`, to look one up among many."""
-    return json.dumps(_alike(value), sort_keys=True)
+    """Give a text that is equal for JSON values that are equal to nine digits, to look one up among many.
+
+    Values that are the `same` have one text, but for two that lie on both sides of where the ninth digit is rounded.
+    """
+    return json.dumps(_with_fractions(value, lambda number: float(f"{number:.9g}")), sort_keys=True)
 
 
-def _alike(value: JsonValue) -> JsonValue:
+def _with_fractions(value: JsonValue, change: Callable[[float], float]) -> JsonValue:
+    """Give a value with whole numbers as integers, and every other number changed."""
     if isinstance(value, Mapping):
-        return {key: _alike(item) for key, item in value.items()}
+        return {key: _with_fractions(item, change) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_alike(item) for item in value]
+        return [_with_fractions(item, change) for item in value]
     if isinstance(value, float):
-        return int(value) if value.is_integer() else float(f"{value:.9g}")
+        return int(value) if value.is_integer() else change(value)
     return value
 
 

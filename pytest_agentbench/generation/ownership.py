@@ -246,7 +246,7 @@ class Ownership:
         return kind, str(value)
 
     def _is_name(self, name: str, value: str, keys: Collection[str]) -> bool:
-        """Whether a column called as a kind holds what one of it is called: `member: Ines Nixon`, for `H-737`."""
+        """Whether a column called as a kind holds what one of it is called: `reader: Ada Roy`, for `K-1`."""
         if is_identifier(name):
             return False
         return is_role(name) or (value.casefold() in self._names and all(map(is_telling, keys)))

@@ -1,7 +1,9 @@
 """People who are known by a mark of the organisation, whose arguments have other names than the columns they are in."""
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -52,7 +54,7 @@ def find_account(email: str, date_of_birth: str, *, state: dict) -> dict:
     for number, one in state["accounts"].items():
         if one["mail"] == email.lower() and one["born"] == date_of_birth:
             return {"account": {"number": number, "holder": one["full_name"]}}
-    raise LookupError("E401: no account with these")
+    raise LookupError("E1: no account with these")
 
 
 def list_boats(account: str, *, state: dict) -> list[dict]:
@@ -63,22 +65,30 @@ def list_boats(account: str, *, state: dict) -> list[dict]:
 def move_boat(craft: str, *, state: dict) -> str:
     """Move a boat to the other port."""
     if craft not in state["boats"]:
-        raise LookupError(f"E404: no boat {craft}")
+        raise LookupError(f"E2: no boat {craft}")
     boat = state["boats"][craft]
     boat["port"] = "SCW" if boat["port"] == "LER" else "LER"
     return "The boat moves."
 '''
 
-NAMES = ("Maud Ferris", "Oswin Batty", "Ines Calloway", "Tobias Ure")
+RENEW = '''
+def renew_paper(paper: str, *, state: dict) -> str:
+    """Renew a paper."""
+    if paper != "P-77/41":
+        raise LookupError(f"E2: no paper {paper}")
+    return "The paper is renewed."
+'''
+
+NAMES = ("Ada Roy", "Ben Low", "Cleo Marr", "Dan Voss")
 STATE = {
     "holders": [
-        {"no": f"H-{204 + 15 * at}", "mark": mark, "word": word, "name": name}
+        {"no": f"H-{301 + 10 * at}", "mark": mark, "word": word, "name": name}
         for at, (mark, word, name) in enumerate(
-            zip(("TWR", "KELD", "SNP", "BRIG"), ("gentian", "plover", "cinder", "anvil"), NAMES, strict=True)
+            zip(("AAL", "BOSK", "CUR", "DELF"), ("maple", "otter", "amber", "basalt"), NAMES, strict=True)
         )
     ],
     "moorings": [
-        {"ref": f"M26-{117 + at}", "holder": f"H-{204 + 15 * (at % 4)}", "stage": "held" if at < 6 else "free"}
+        {"ref": f"M26-{117 + at}", "holder": f"H-{301 + 10 * (at % 4)}", "stage": "held" if at < 6 else "free"}
         for at in range(8)
     ],
 }
@@ -109,108 +119,94 @@ POLICIES = [
 ]
 
 
+PEOPLE = (("roy", "1961-03-09"), ("low", "1972-10-25"), ("marr", "1988-07-14"))
+ACCOUNTS = {
+    "accounts": {
+        f"{4100 + at}": {"mail": f"{name}@mail.example", "born": day, "full_name": name.title()}
+        for at, (name, day) in enumerate(PEOPLE)
+    },
+    "boats": {f"BT-{31 + at}": {"account": f"{4100 + at % 3}", "port": "LER" if at < 4 else "SCW"} for at in range(6)},
+}
+YES = {"id": "yes", "text": "Ask before a boat moves.", "rule": {"confirm_before": {"calls": ["move_boat"]}}}
+
+
+def generated(
+    folder: Path,
+    tools: str,
+    state: Mapping[str, Any],
+    policies: Sequence[Mapping[str, Any]],
+    *,
+    reads: Sequence[str],
+    writes: Sequence[str],
+    recipe: Mapping[str, Any],
+) -> tuple[Sequence[str], list[str]]:
+    """Generate scenarios of a service; give the lines of the report, and the files."""
+    (folder / "service.py").write_text(tools, encoding="utf-8")
+    (folder / "state.json").write_text(json.dumps(state), encoding="utf-8")
+    suite = {
+        "agent": "none:build",
+        "environment": {"tools": "service", "state": {"json": "state.json"}, "reads": [*reads], "writes": [*writes]},
+        "policies": [*policies],
+        "scenarios": ["generated/scenarios/*.yaml"],
+        "generate": {**recipe, "seed": 7},
+    }
+    path = folder / "agentbench.yaml"
+    path.write_text(yaml.safe_dump(suite, sort_keys=False), encoding="utf-8")
+    outcome = generate(Asked(suite=path), environ={}, told=lambda _: None)
+    return outcome.lines, [one.read_text(encoding="utf-8") for one in folder.glob("generated/scenarios/*.yaml")]
+
+
 @pytest.mark.parametrize("source", ["tools", "policies"])
 def test_people_are_found_by_the_rows_that_a_lookup_checks(source: str, tmp_path: Path) -> None:
     """`holder_mark` is the `mark` of holders, whose word stands in the same row; a sheet tells the name of one."""
-    (tmp_path / "harbour.py").write_text(TOOLS, encoding="utf-8")
-    (tmp_path / "state.json").write_text(json.dumps(STATE), encoding="utf-8")
-    suite = {
-        "agent": "none:build",
-        "environment": {
-            "tools": "harbour",
-            "state": {"json": "state.json"},
-            "reads": ["verify_holder", "list_moorings", "mooring_sheet"],
-            "writes": ["give_up_mooring"],
-        },
-        "policies": POLICIES,
-        "scenarios": ["generated/scenarios/*.yaml"],
-        "generate": {"from": source, "count": 6, "seed": 7},
-    }
-    path = tmp_path / "agentbench.yaml"
-    path.write_text(yaml.safe_dump(suite, sort_keys=False), encoding="utf-8")
+    lines, texts = generated(
+        tmp_path,
+        TOOLS,
+        STATE,
+        POLICIES,
+        reads=["verify_holder", "list_moorings", "mooring_sheet"],
+        writes=["give_up_mooring"],
+        recipe={"from": source, "count": 6},
+    )
 
-    outcome = generate(Asked(suite=path), environ={}, told=lambda _: None)
-
-    assert any(line.startswith("6 of 6 scenarios") for line in outcome.lines), outcome.lines
-    assert not any("several owners" in line for line in outcome.lines)
-    texts = [file.read_text(encoding="utf-8") for file in tmp_path.glob("generated/scenarios/*.yaml")]
+    assert any(line.startswith("6 of 6 scenarios") for line in lines), lines
+    assert not any("several owners" in line for line in lines)
     if source == "tools":
         assert sum(any(one["mark"] in text for text in texts) for one in STATE["holders"]) > 1
     else:
-        assert not any(line.startswith("missing policies") for line in outcome.lines)
+        assert not any(line.startswith("missing policies") for line in lines)
 
 
 def test_a_lookup_by_two_values_of_other_names_is_found_by_one_row(tmp_path: Path) -> None:
     """`email` and `date_of_birth` are the `mail` and the `born` of an account, and `craft` is the key of a boat."""
-    (tmp_path / "registry.py").write_text(REGISTRY, encoding="utf-8")
-    accounts = {
-        f"{4100 + at}": {"mail": f"{name}@voe.example", "born": day, "full_name": name.title()}
-        for at, (name, day) in enumerate(
-            [("isbister", "1968-02-17"), ("garriock", "1975-11-03"), ("leask", "1990-06-21")]
-        )
-    }
-    boats = {f"BT-{31 + at}": {"account": f"{4100 + at % 3}", "port": "LER" if at < 4 else "SCW"} for at in range(6)}
-    (tmp_path / "state.json").write_text(json.dumps({"accounts": accounts, "boats": boats}), encoding="utf-8")
     rule = {"before": {"calls": ["list_boats", "move_boat"], "first": ["find_account"]}}
-    suite = {
-        "agent": "none:build",
-        "environment": {
-            "tools": "registry",
-            "state": {"json": "state.json"},
-            "reads": ["find_account", "list_boats"],
-            "writes": ["move_boat"],
-        },
-        "policies": [
-            {"id": "account-first", "text": "Find the account first.", "rule": rule},
-            {"id": "yes", "text": "Ask before a boat moves.", "rule": {"confirm_before": {"calls": ["move_boat"]}}},
-        ],
-        "scenarios": ["generated/scenarios/*.yaml"],
-        "generate": {"from": "policies", "count": 4, "seed": 7},
-    }
-    path = tmp_path / "agentbench.yaml"
-    path.write_text(yaml.safe_dump(suite, sort_keys=False), encoding="utf-8")
+    lines, _ = generated(
+        tmp_path,
+        REGISTRY,
+        ACCOUNTS,
+        [{"id": "account-first", "text": "Find the account first.", "rule": rule}, YES],
+        reads=["find_account", "list_boats"],
+        writes=["move_boat"],
+        recipe={"from": "policies", "count": 4},
+    )
 
-    outcome = generate(Asked(suite=path), environ={}, told=lambda _: None)
-
-    assert any(line.startswith("4 of 4 scenarios") for line in outcome.lines), outcome.lines
-    assert not any(line.startswith("missing policies") for line in outcome.lines)
+    assert any(line.startswith("4 of 4 scenarios") for line in lines), lines
+    assert not any(line.startswith("missing policies") for line in lines)
 
 
 def test_what_no_row_holds_is_not_made_up_for_a_call_that_rules_forbid(tmp_path: Path) -> None:
     """A tool that refuses every number that is made up for it says nothing of what its rule forbids."""
-    renew = '''
-def renew_paper(paper: str, *, state: dict) -> str:
-    """Renew a paper."""
-    if paper != "P-77/41":
-        raise LookupError(f"E404: no paper {paper}")
-    return "The paper is renewed."
-'''
-    (tmp_path / "registry.py").write_text(REGISTRY + renew, encoding="utf-8")
-    accounts = {
-        f"{4100 + at}": {"mail": f"{name}@voe.example", "born": day, "full_name": name.title()}
-        for at, (name, day) in enumerate([("isbister", "1968-02-17"), ("garriock", "1975-11-03")])
-    }
-    boats = {f"BT-{31 + at}": {"account": f"{4100 + at % 2}", "port": "LER"} for at in range(4)}
-    (tmp_path / "state.json").write_text(json.dumps({"accounts": accounts, "boats": boats}), encoding="utf-8")
-    suite = {
-        "agent": "none:build",
-        "environment": {
-            "tools": "registry",
-            "state": {"json": "state.json"},
-            "reads": ["find_account", "list_boats"],
-            "writes": ["move_boat", "renew_paper"],
-        },
-        "policies": [
-            {"id": "yes", "text": "Ask before a boat moves.", "rule": {"confirm_before": {"calls": ["move_boat"]}}},
-            {"id": "no", "text": "No paper is renewed by phone.", "rule": {"never": {"calls": ["renew_paper"]}}},
-        ],
-        "scenarios": ["generated/scenarios/*.yaml"],
-        "generate": {"from": "policies", "count": 4, "seed": 7},
-    }
-    path = tmp_path / "agentbench.yaml"
-    path.write_text(yaml.safe_dump(suite, sort_keys=False), encoding="utf-8")
+    never = {"id": "no", "text": "No paper is renewed by phone.", "rule": {"never": {"calls": ["renew_paper"]}}}
+    lines, texts = generated(
+        tmp_path,
+        REGISTRY + RENEW,
+        ACCOUNTS,
+        [YES, never],
+        reads=["find_account", "list_boats"],
+        writes=["move_boat", "renew_paper"],
+        recipe={"from": "policies", "count": 4},
+    )
 
-    outcome = generate(Asked(suite=path), environ={}, told=lambda _: None)
-
-    assert any(line.startswith("no is in no set") and "renew_paper refuses" in line for line in outcome.lines)
-    assert not any("of this request" in file.read_text() for file in tmp_path.glob("generated/scenarios/*.yaml"))
+    assert any(line.startswith("no is in no set") and "renew_paper refuses" in line for line in lines)
+    assert texts
+    assert not any("of this request" in text for text in texts)

@@ -213,19 +213,19 @@ def test_rows_of_an_answer_belong_to_what_lists_them_though_it_does_not_repeat_t
 def test_without_tables_people_are_the_named_ones_that_share_out_what_tools_list() -> None:
     """No answer repeats whose an offer is; both lists are of one setter each, and papers share nothing out."""
     signed_in = [
-        CallRecord("find_setter", {"email": f"{name}@posteo.example"}, {"setter": {"id": key, "pen_name": name}})
-        for key, name in ((1042, "quince"), (1047, "bodkin"))
+        CallRecord("find_setter", {"email": f"{name}@mail.example"}, {"setter": {"id": key, "pen_name": name}})
+        for key, name in ((3001, "ada"), (3002, "ben"))
     ]
     listed = [
         CallRecord(
             f"list_{what}s", {"setter_id": key}, {"items": [{what: {"ref": f"{what}-{key}{at}"}} for at in (1, 2)]}
         )
         for what in ("offer", "statement")
-        for key in (1042, 1047)
+        for key in (3001, 3002)
     ]
-    papers = [CallRecord("list_papers", {}, {"papers": [{"code": "HLD", "title": "The Harrow Leader"}]})]
+    papers = [CallRecord("list_papers", {}, {"papers": [{"code": "HOR", "title": "The Horn"}]})]
     known = ownership_of([], [*signed_in, *listed, *papers])
-    withdrawn = CallRecord("withdraw_offer", {"offer_ref": "offer-10471"}, {"status": "withdrawn"}, writes=True)
+    withdrawn = CallRecord("withdraw_offer", {"offer_ref": "offer-30021"}, {"status": "withdrawn"}, writes=True)
 
     assert known.people == {"setter"}
     assert [place for place, _ in mixed_owners(known, [signed_in[1], withdrawn])] == []
@@ -236,14 +236,14 @@ def test_a_lookup_vouches_for_people_by_a_value_of_another_name() -> None:
     """`losung` is the `spruch` of a *zwerg*, who wears a dress; no name of theirs is called as people or ids are."""
     tables: dict[str, JsonValue] = {
         "zwerge": [
-            {"zeichen": "NZ-1042", "name": "Ada", "spruch": "Enzian"},
-            {"zeichen": "NZ-1077", "name": "Ben", "spruch": "Kiebitz"},
+            {"zeichen": "K-301", "name": "Ada", "spruch": "Enzian"},
+            {"zeichen": "K-302", "name": "Ben", "spruch": "Kiebitz"},
         ],
-        "kleider": [{"kleidmarke": f"H-0{at}", "traeger": f"NZ-10{42 + 35 * (at % 2)}"} for at in range(4)],
+        "kleider": [{"kleidmarke": f"H-0{at}", "traeger": f"K-30{1 + at % 2}"} for at in range(4)],
     }
     checked = [
         CallRecord("zwerg_pruefen", {"zwergmarke": key, "losung": word}, {"name": name})
-        for key, word, name in (("NZ-1042", "Enzian", "Ada"), ("NZ-1077", "Kiebitz", "Ben"))
+        for key, word, name in (("K-301", "Enzian", "Ada"), ("K-302", "Kiebitz", "Ben"))
     ]
     known = ownership_of([tables], checked)
     repair = CallRecord("flicken", {"kleidmarke": "H-01"}, {"stand": "bestellt"}, writes=True)

@@ -292,7 +292,7 @@ class ToolArguments:
         return found if found is not None and self._samples.rows.get(found.name) else None
 
     def _by_own_key(self, nouns: Sequence[str]) -> Table | None:
-        """Find the table that is named beside its own key: `numero_lot`, where lots have a *numero*."""
+        """Find the table that is named beside its own key: `nr_boat`, where boats have an *nr*."""
         for table in self._samples.schema.tables:
             rest = [word for word in nouns if word not in table.key]
             if rest and len(rest) < len(nouns) and self._samples.schema.named(rest) is table:

@@ -304,7 +304,7 @@ def _inferred_key(
     name: str, rows: Sequence[Mapping[str, Any]], content: Any, names: Collection[str] = ()
 ) -> tuple[str, ...]:
     """Find the column that holds the mapping's key, else the first whose values all differ and that is called an id,
-    else the first that holds a code in each of several rows, `{no: E-07, name: ...}`, and is not called as one of the
+    else the first that holds a code in each of several rows, `{no: K-1, name: ...}`, and is not called as one of the
     other tables `names` is.
     """
     if isinstance(content, Mapping):

@@ -33,7 +33,7 @@ Seen = Mapping[tuple[str, str], tuple[str, str]]
 
 
 def columns_in(cards: Cards, samples: Samples) -> ArgumentColumns:
-    """Find the columns whose values probing saw accepted: `badge="TF-118"`, where the `hosts` have *TF-118* as key.
+    """Find the columns whose values probing saw accepted: `card="K-1"`, where the `readers` have *K-1* as key.
 
     Nothing else must have been accepted, but for other spellings: an argument that takes any words takes no column's. A
     key counts before columns that refer to it; of several other columns nothing is known.

@@ -126,8 +126,8 @@ def proposed(
 def siblings(card: Card, tables: Sequence[Sequence[Mapping[str, JsonValue]]]) -> Iterator[Arguments]:
     """Yield calls like those that probing saw work, with what stands in their columns in the other rows of a table.
 
-    `sign_in(badge="TF-11", pin="4471")` worked, and both stand in one row of the members: so each other member's badge
-    goes with the pin of its own row.
+    `sign_in(card="K-1", word="elm")` worked, and both stand in one row of the readers: so each other reader's card goes
+    with the word of its own row.
     """
     for arguments in _proven(card):
         slots = read_slots(arguments)
