@@ -1,5 +1,6 @@
 """What shows that environments open anew, and what is advised where nothing does."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -75,3 +76,59 @@ def test_what_is_not_called_is_told_with_what_would_open_anew(
     told = " ".join(capsys.readouterr().out.split())
     assert "not called: empty_bin. They change what cannot be reset: give the suite a `state`" in told
     assert "If they may be called all the same, write: generate: {allow_writes: true}" in told
+
+
+SHARED = '''
+import json, sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+VISITS = []
+
+
+class Visits(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.answer(VISITS if self.path == "/visits" else {"slots": ["S-17", "S-18"]})
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or "{}")
+        if self.path == "/reset":
+            VISITS.clear()
+        elif body.get("slot") not in ("S-17", "S-18"):
+            return self.answer({"error": f"no slot {body.get('slot')}"}, 404)
+        else:
+            VISITS.append(body["slot"])
+        self.answer({"booked": len(VISITS)})
+
+    def answer(self, value, status=200):
+        self.send_response(status)
+        self.end_headers()
+        self.wfile.write(json.dumps(value).encode())
+
+
+HTTPServer(("127.0.0.1", int(sys.argv[1])), Visits).serve_forever()
+'''
+
+
+def test_a_service_that_all_runs_share_is_asked_by_one_at_a_time(tmp_path: Path) -> None:
+    """Changes are also tried a year later; who waits there holds no environment of the same service."""
+    (tmp_path / "visits.py").write_text(SHARED)
+    get = {"operationId": "list_slots", "responses": {"200": {"description": "The slots."}}}
+    listed = {"operationId": "list_visits", "responses": {"200": {"description": "The visits."}}}
+    body = {"type": "object", "properties": {"slot": {"type": "string"}}, "required": ["slot"]}
+    post = {"operationId": "book", "requestBody": {"content": {"application/json": {"schema": body}}}}
+    paths = {"/slots": {"get": get}, "/visits": {"get": listed}, "/book": {"post": post}}
+    document = {"openapi": "3.1.0", "info": {"title": "Visits", "version": "1"}, "paths": paths}
+    (tmp_path / "api.json").write_text(json.dumps(document))
+    suite = tmp_path / "agentbench.yaml"
+    suite.write_text(
+        "agent: none:build\nnow: 2026-11-30T08:00Z\nscenarios: [generated/scenarios/*.yaml]\n"
+        "environment:\n  tools:\n    openapi: api.json\n    base_url: 'http://127.0.0.1:{port}'\n"
+        "    serve: {command: ['{python}', visits.py, '{port}'], ready: /slots, share: session}\n"
+        "    reset: POST /reset\n  state: {tools: [list_visits]}\n"
+        "  reads: [list_slots, list_visits]\n  writes: [book]\n"
+        "generate: {from: tools, count: 2, seed: 7}\n"
+    )
+
+    assert main(["generate", str(suite)]) == 0
+
+    assert len(list(tmp_path.glob("generated/scenarios/*.yaml"))) == 2

@@ -260,6 +260,7 @@ class Recruiter:
 
     async def _check_later(self, cards: Iterable[Card]) -> None:
         """Drop changes that are right today and refused once time has gone by, where others of the tool are left."""
+        await self._lease.close()
         for card in cards:
             kept = self._entries[card.tool]
             for days in LATER if card.writes is not False else ():
